@@ -1,0 +1,43 @@
+"""What is known of one machine: frozen typed structs, one module per topic.
+
+A check names the types it needs in its function's annotations and gets the values.
+Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
+"""
+
+from gpudoctor.facts.distributions import Distribution, Distributions
+from gpudoctor.facts.driver import DeviceNode, Driver
+from gpudoctor.facts.gpus import Gpu, Gpus
+from gpudoctor.facts.host import Host, Limit
+from gpudoctor.facts.interfaces import Interface, Interfaces
+from gpudoctor.facts.launch import Launch
+from gpudoctor.facts.names import Names, Resolution
+from gpudoctor.facts.pci import Pci, PciDevice
+from gpudoctor.facts.python import Python
+from gpudoctor.facts.sockets import Listener, Sockets
+from gpudoctor.facts.torch import Raised, Torch, TorchDevice
+from gpudoctor.facts.torchvision import Torchvision
+
+__all__ = [
+    "DeviceNode",
+    "Distribution",
+    "Distributions",
+    "Driver",
+    "Gpu",
+    "Gpus",
+    "Host",
+    "Interface",
+    "Interfaces",
+    "Launch",
+    "Limit",
+    "Listener",
+    "Names",
+    "Pci",
+    "PciDevice",
+    "Python",
+    "Raised",
+    "Resolution",
+    "Sockets",
+    "Torch",
+    "TorchDevice",
+    "Torchvision",
+]

@@ -1,0 +1,5 @@
+"""Run the command line: ``python -m gpudoctor``."""
+
+from gpudoctor.cli import main
+
+main()

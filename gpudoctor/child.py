@@ -1,0 +1,242 @@
+"""Run commands in process groups of their own, with deadlines and bounded output, and leave nothing behind.
+
+Everything that may hang, flood or crash runs through here.
+"""
+
+import contextlib
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+STDOUT_MOST = 32 * 1024 * 1024
+"""Bytes of standard output after which a child is taken for one that floods, and ended."""
+STDERR_KEPT = 256 * 1024
+"""Bytes of standard error that are kept: the last ones."""
+GRACE = 0.5
+"""Seconds between SIGTERM and SIGKILL; an interrupted gpudoctor must be gone within one second."""
+
+_started: set[int] = set()
+_adopting = False
+
+
+@dataclass
+class Child:
+    """A command, and what became of it."""
+
+    name: str
+    command: list[str]
+    deadline: float
+    """Seconds from its start."""
+    on_line: Callable[[bytes], None]
+    """Called with each line of standard output, without its end."""
+    environment: Mapping[str, str] | None = None
+    folder: str | None = None
+    merge_errors: bool = False
+    """Standard error goes where standard output goes, in order."""
+    process: "subprocess.Popen[bytes] | None" = None
+    begun: float = 0.0
+    seconds: float = 0.0
+    timed_out: bool = False
+    flooded: bool = False
+    refused: str | None = None
+    """Why it could not be started."""
+    stderr: bytes = b""
+    _rest: bytes = b""
+    _taken: int = 0
+    _pipes: dict[int, Callable[[bytes], None]] = field(default_factory=dict)
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status; negative: the signal that ended it; ``None``: it never started."""
+        return self.process.returncode if self.process else None
+
+    @property
+    def end(self) -> str | None:
+        """Say how it ended, in words; ``None``: well."""
+        if self.refused:
+            return self.refused
+        if self.timed_out:
+            return f"no answer in {self.deadline:g} s"
+        if self.flooded:
+            return f"more than {STDOUT_MOST // 2**20} MiB of output"
+        code = self.returncode or 0
+        if code < 0:
+            names = {member.value: member.name for member in signal.Signals}
+            return f"killed by {names.get(-code, f'signal {-code}')}"
+        return f"exit status {code}" if code else None
+
+    def start(self) -> None:
+        """Start the command; a command that cannot be run says so in `refused`."""
+        self.begun = time.monotonic()
+        try:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if self.merge_errors else subprocess.PIPE,
+                env=self.environment,
+                cwd=self.folder,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self.refused = f"cannot be run: {error.strerror or error}"
+            return
+        _started.add(self.process.pid)
+        for stream, take in ((self.process.stdout, self._take_output), (self.process.stderr, self._take_error)):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                self._pipes[stream.fileno()] = take
+
+    def read(self, pipe: int) -> bool:
+        """Take what lies in a pipe; return whether more may come."""
+        with contextlib.suppress(BlockingIOError):
+            while not self.flooded:
+                data = os.read(pipe, 1 << 16)
+                if not data:
+                    return False
+                self._pipes[pipe](data)
+        return not self.flooded
+
+    def _take_output(self, data: bytes) -> None:
+        self._taken += len(data)
+        self.flooded = self._taken > STDOUT_MOST
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self.on_line(line)
+
+    def _take_error(self, data: bytes) -> None:
+        self.stderr = (self.stderr + data)[-STDERR_KEPT:]
+
+    def close(self) -> None:
+        """Give the last, unfinished line, and close the pipes."""
+        if self._rest and not self.flooded:
+            self.on_line(self._rest)
+        self._rest = b""
+        self.seconds = round(time.monotonic() - self.begun, 3)
+        if self.process is not None:
+            for stream in (self.process.stdout, self.process.stderr):
+                if stream is not None:
+                    stream.close()
+
+
+def run(children: Iterable[Child], on_tick: Callable[[list[Child]], None] | None = None, tick: float = 0.1) -> None:
+    """Run commands side by side until each has ended or passed its deadline.
+
+    `on_tick` is called about every `tick` seconds with those that still run. Whatever ends this function, an
+    interrupt too, no process that it started is left.
+    """
+    running: list[Child] = []
+    selector = selectors.DefaultSelector()
+    try:
+        for child in children:
+            child.start()
+            if child.process is not None:
+                running.append(child)
+                for pipe in child._pipes:
+                    selector.register(pipe, selectors.EVENT_READ, child)
+        while running:
+            _listen(selector, running, tick)
+            ended = [child for child in running if _over(child)]
+            for child in ended:
+                running.remove(child)
+                for pipe in list(child._pipes):
+                    if pipe in selector.get_map():
+                        child.read(pipe)
+                        selector.unregister(pipe)
+            end(ended)
+            if on_tick is not None and running:
+                on_tick(running)
+    finally:
+        end(running)
+        selector.close()
+
+
+def _listen(selector: selectors.BaseSelector, running: list[Child], tick: float) -> None:
+    """Take what comes within one tick."""
+    now = time.monotonic()
+    patience = min(child.begun + child.deadline - now for child in running)
+    open_pipes = selector.get_map()
+    if any(not any(pipe in open_pipes for pipe in child._pipes) for child in running):
+        tick = 0.005  # it closed its pipes and is about to end: nothing else will tell when
+    for key, _ in selector.select(max(0.0, min(tick, patience))):
+        if not key.data.read(key.fd):
+            selector.unregister(key.fd)
+
+
+def _over(child: Child) -> bool:
+    assert child.process is not None
+    ended = child.process.poll() is not None
+    child.timed_out = not ended and time.monotonic() > child.begun + child.deadline
+    return ended or child.timed_out or child.flooded
+
+
+def end(children: list[Child]) -> None:
+    """End commands with everything that they started, all at once, and close them."""
+    processes = [child.process for child in children if child.process is not None]
+    descendants = [pid for process in processes if process.poll() is None for pid in _descendants(process.pid)]
+    for process in processes:
+        _signal(os.killpg, process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
+    patience = time.monotonic() + GRACE
+    while any(process.poll() is None for process in processes) and time.monotonic() < patience:
+        time.sleep(0.01)
+    for process in processes:
+        if process.poll() is None:
+            descendants += _descendants(process.pid)
+        _signal(os.killpg, process.pid, signal.SIGKILL)
+    for pid in dict.fromkeys(descendants):
+        _signal(os.kill, pid, signal.SIGKILL)
+    for process in processes:
+        process.wait()
+    _bury_orphans()
+    for child in children:
+        child.close()
+
+
+def _signal(send: Callable[[int, int], None], target: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        send(target, number)
+
+
+def _children(pid: int) -> list[int]:
+    """List a process's children; from ``/proc`` alone, since walking all processes of a large machine is slow."""
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += [int(word) for word in path.read_text().split()]
+    return found
+
+
+def _descendants(pid: int) -> list[int]:
+    return [p for child in _children(pid) for p in (child, *_descendants(child))]
+
+
+def adopt_orphans() -> None:
+    """Have the kernel hand us the orphans of our descendants, so that none can slip away by forking twice.
+
+    For a process of our own alone: from then on, a child of this process that was not started here is taken for such
+    an orphan, and ended.
+    """
+    global _adopting
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            # prctl(2): PR_SET_CHILD_SUBREAPER is 36, since Linux 3.4.
+            _adopting = ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
+
+
+def _bury_orphans() -> None:
+    """End the orphans that were handed to us; ending one may hand us its own children."""
+    for _ in range(100):
+        orphans = [pid for pid in _children(os.getpid()) if pid not in _started] if _adopting else []
+        if not orphans:
+            return
+        for pid in orphans:
+            _signal(os.kill, pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)

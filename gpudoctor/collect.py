@@ -1,0 +1,109 @@
+"""Run the probes at once, each in its own process group with a deadline, and gather a snapshot."""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from gpudoctor.child import Child, run
+from gpudoctor.interpreter import Patient
+from gpudoctor.model import ProbeResult, ProbeStatus
+from gpudoctor.registry import Probe
+from gpudoctor.snapshot import Snapshot
+
+MARK = b"gpudoctor {"
+# The working folder comes first on the path of `python -c`. The patient must have it there, since a training script
+# beside a torch.py has it there too; gpudoctor's own probes must not.
+OWN = "import sys; sys.path[:] = [p for p in sys.path if p]; from gpudoctor.probes.__main__ import main; main(sys.argv[1])"
+PATIENT = "import sys; exec(compile(open(sys.argv[1], encoding='utf-8').read(), sys.argv[1], 'exec'))"
+
+Progress = Callable[[dict[str, str]], None]
+"""Told now and then which probes still run, and what each is doing."""
+
+
+class _Asked:
+    """A probe that was started: its child process and what it told."""
+
+    def __init__(self, probe: Probe, patient: Patient, timeout: float | None) -> None:
+        self.probe = probe
+        self.facts: dict[str, msgspec.Struct] = {}
+        self.doing = ""
+        self.failed: str | None = None
+        # -B: a report must not leave compiled files in the environment that it examines.
+        interpreter = [patient.executable if probe.script else sys.executable, "-B", "-c"]
+        code, argument = (PATIENT, str(probe.script)) if probe.script else (OWN, probe.module)
+        deadline = probe.deadline if timeout is None else min(timeout, probe.deadline)
+        self.child = Child(probe.name, [*interpreter, code, argument], deadline, self.hear)
+
+    def hear(self, line: bytes) -> None:
+        """Take one line of output; lines without the mark are somebody else's."""
+        if not line.startswith(MARK) or self.failed:
+            return
+        try:
+            message: dict[str, Any] = msgspec.json.decode(line[len(MARK) - 1 :], type=dict[str, Any])
+            if "doing" in message:
+                self.doing = str(message["doing"])
+            elif "failed" in message:
+                self.failed = str(message["failed"])
+            elif message.get("topic") in self.probe.topics:
+                topic = message["topic"]
+                self.facts[topic] = msgspec.convert(message["facts"], self.probe.topics[topic])
+        except (msgspec.MsgspecError, KeyError) as error:
+            self.failed = f"its answer cannot be read: {error}"
+
+    def result(self, topic: str) -> ProbeResult:
+        """Say what became of it, and note in facts that were cut short how that came."""
+        end = self.child.end
+        during = f" during {self.doing}" if self.doing and end else ""
+        last_words = self.child.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        if self.child.timed_out:
+            status, reason = ProbeStatus.TIMEOUT, f"{end}{during}"
+        elif end:
+            status, reason = ProbeStatus.CRASHED, ": ".join([f"{end}{during}", *last_words])[:500]
+        elif self.failed:
+            status, reason = ProbeStatus.FAILED, self.failed
+        elif topic not in self.facts:
+            status, reason = ProbeStatus.FAILED, ": ".join(["it gave no answer", *last_words])[:500]
+        else:
+            status, reason = ProbeStatus.OK, None
+        if end and topic in self.facts and "interrupted" in self.facts[topic].__struct_fields__:
+            self.facts[topic] = msgspec.structs.replace(self.facts[topic], interrupted=end)
+        return ProbeResult(name=topic, status=status, reason=reason, seconds=self.child.seconds)
+
+
+def collect(
+    probes: Iterable[Probe],
+    patient: Patient,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+) -> Snapshot:
+    """Ask every probe and return what was learnt; a run costs its slowest probe, not the sum.
+
+    `timeout`, in seconds, lowers the deadline of each probe. Never raises for what a probe does.
+    """
+    asked = [_Asked(probe, patient, timeout) for probe in probes]
+    # What runs longest starts first: the patient's scripts.
+    order = sorted(asked, key=lambda a: -a.child.deadline)
+
+    def tick(running: list[Child]) -> None:
+        if progress is not None:
+            progress({a.probe.name: a.doing for a in asked if a.child in running})
+
+    run([a.child for a in order], tick)
+    snapshot = Snapshot()
+    for one in asked:
+        for topic in one.probe.topics:
+            snapshot.probes.append(one.result(topic))
+        snapshot.facts.update(one.facts)
+    _note_patient(snapshot, patient)
+    return snapshot
+
+
+def _note_patient(snapshot: Snapshot, patient: Patient) -> None:
+    """Write into the facts why this interpreter is the patient."""
+    python = snapshot.facts.get("python")
+    if python is not None:
+        snapshot.facts["python"] = msgspec.structs.replace(
+            python, chosen=patient.chosen, by_default=patient.by_default
+        )

@@ -1,0 +1,118 @@
+"""Hand facts to checks by type, guard each, rank the findings, and say what it comes to."""
+
+import time
+import traceback
+from collections.abc import Iterable
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from gpudoctor.facts import Gpus, Pci, Torch
+from gpudoctor.model import (
+    CannotTell,
+    Check,
+    CheckStatus,
+    Finding,
+    ProbeStatus,
+    Proof,
+    ProofStatus,
+    Report,
+    Result,
+    Severity,
+    Status,
+    Verdict,
+)
+from gpudoctor.snapshot import Snapshot
+
+
+def diagnose(snapshot: Snapshot, checks: Iterable[Check]) -> Report:
+    """Examine a snapshot with each check that has an environment function; findings come most likely cause first."""
+    findings: list[Finding] = []
+    results: list[Result] = []
+    for check in checks:
+        if check.environment_function is not None:
+            result, found = examine(check, snapshot)
+            results.append(result)
+            findings.extend(found)
+    findings.sort(key=lambda finding: finding.order)
+    report = Report(findings=findings, checks=results, probes=snapshot.probes, facts=dict(snapshot.facts))
+    report.verdict = verdict(report, snapshot)
+    return report
+
+
+def examine(check: Check, snapshot: Snapshot) -> tuple[Result, list[Finding]]:
+    """Run one check on the facts; whatever it raises is its own result, never the end of the run."""
+    begun = time.monotonic()
+    found: list[Finding] = []
+    reason = None
+    try:
+        arguments, missing = _arguments(check, snapshot)
+        if missing:
+            status, reason = CheckStatus.UNKNOWN, missing
+        else:
+            assert check.environment_function is not None
+            found = list(check.environment_function(**arguments))
+            status = CheckStatus.FOUND if found else CheckStatus.PASSED
+    except CannotTell as error:
+        status, reason = CheckStatus.UNKNOWN, str(error)
+    except Exception as error:
+        found = []
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        status, reason = CheckStatus.CRASHED, f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+    seconds = round(time.monotonic() - begun, 6)
+    return Result(id=check.id, status=status, reason=reason, seconds=seconds), found
+
+
+def _arguments(check: Check, snapshot: Snapshot) -> tuple[dict[str, Any], str | None]:
+    """Return the facts that a check asks for, and why a required one is not there."""
+    arguments: dict[str, Any] = {}
+    for name, hint in get_type_hints(check.environment_function).items():
+        if name == "return":
+            continue
+        optional = get_origin(hint) in (Union, UnionType)
+        kind = next(k for k in get_args(hint) if k is not NoneType) if optional else hint
+        arguments[name] = snapshot.get(kind)
+        if arguments[name] is None and not optional:
+            return {}, snapshot.reason(kind)
+    return arguments, None
+
+
+def verdict(report: Report, snapshot: Snapshot) -> Verdict:
+    """Say in one sentence what the report comes to."""
+    worst = report.worst()
+    if worst in (Severity.ERROR, Severity.WARNING):
+        first = report.findings[0]
+        status = Status.BROKEN if worst is Severity.ERROR else Status.SUSPECT
+        words = "Most likely cause" if worst is Severity.ERROR else "Nothing is broken; worth a look"
+        return Verdict(status=status, primary=first.id, sentence=f"{words}: {first.id}.")
+    failed = [proof for proof in report.proofs if _disproved(proof)]
+    if failed:
+        names = ", ".join(f"{proof.id} {proof.fixed.value}" for proof in failed)
+        return Verdict(status=Status.BROKEN, sentence=f"No known cause was found, and it does not work: {names}.")
+    crashed = [r.id for r in report.with_status(CheckStatus.CRASHED)]
+    blind = [p for p in report.probes if p.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)]
+    if blind or crashed:
+        causes = [f"{p.name} ({p.reason or p.status.value})" for p in blind] + [f"check {id} crashed" for id in crashed]
+        return Verdict(
+            status=Status.UNKNOWN, sentence=f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}."
+        )
+    return Verdict(status=Status.HEALTHY, sentence=_fitness(snapshot))
+
+
+def _disproved(proof: Proof) -> bool:
+    return proof.broken is None and proof.fixed in (ProofStatus.FAILED, ProofStatus.TIMEOUT)
+
+
+def _fitness(snapshot: Snapshot) -> str:
+    """Say what a machine without findings can do."""
+    torch, gpus, pci = snapshot.get(Torch), snapshot.get(Gpus), snapshot.get(Pci)
+    if torch is None or not torch.imported:
+        return "Nothing wrong in what could be seen."
+    if torch.cuda_available:
+        count = torch.device_count or len(torch.devices)
+        plural = "s" if count != 1 else ""
+        backend = "NCCL" if torch.nccl_available else "gloo"
+        return f"Healthy: torch {torch.version} sees {count} GPU{plural}; distributed training over {backend}."
+    if (pci and pci.gpus) or (gpus and gpus.devices):
+        return f"Nothing wrong was found, yet torch {torch.version} cannot use the GPU of this machine."
+    backend = "gloo" if torch.gloo_available else "no backend"
+    return f"Healthy for CPU training: torch {torch.version} on the CPU, distributed over {backend}; no NVIDIA GPU here."

@@ -1,0 +1,40 @@
+"""What is installed in the patient's environment."""
+
+import re
+
+from msgspec import Struct
+
+
+class Distribution(Struct, frozen=True, kw_only=True):
+    """One installed distribution, from its ``METADATA`` (``importlib.metadata``)."""
+
+    name: str
+    version: str
+    location: str = ""
+    """The folder on the import path in which it lies."""
+    requires: list[str] = []
+    """Its ``Requires-Dist`` lines that name torch: the pins that a pair must meet."""
+
+
+class Distributions(Struct, frozen=True, kw_only=True):
+    """The installed distributions that matter to training, in the order of the import path.
+
+    A name that comes twice is installed twice; the first one is imported.
+    Only names of a public list are kept (torch, CUDA, numerics, training frameworks), so that the names of
+    private packages stay out of a report.
+    """
+
+    installed: list[Distribution] = []
+
+    def named(self, name: str) -> list[Distribution]:
+        """Return every copy of a distribution, the one that is imported first; PEP 503 names."""
+        wanted = _normal(name)
+        return [d for d in self.installed if _normal(d.name) == wanted]
+
+    def get(self, name: str) -> Distribution | None:
+        """Return the copy of a distribution that is imported, or ``None``."""
+        return next(iter(self.named(name)), None)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,30 @@
+"""The NVIDIA kernel driver."""
+
+from msgspec import Struct
+
+
+class DeviceNode(Struct, frozen=True, kw_only=True):
+    """One ``/dev/nvidia*`` node."""
+
+    path: str
+    readable: bool
+    writable: bool
+
+
+class Driver(Struct, frozen=True, kw_only=True):
+    """The NVIDIA kernel module and its device nodes."""
+
+    version: str | None = None
+    """From ``/proc/driver/nvidia/version``; ``None``: the module is not loaded."""
+    module_version: str | None = None
+    """From ``/sys/module/nvidia/version``."""
+    description: str = ""
+    """The NVRM line of ``/proc/driver/nvidia/version``: open or closed module, build."""
+    nodes: list[DeviceNode] = []
+    dxg: bool = False
+    """``/dev/dxg`` exists: WSL 2, where the driver is Windows' and no NVIDIA module is loaded here."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether a driver is there, as a module of this kernel or as WSL's."""
+        return self.version is not None or self.module_version is not None or self.dxg

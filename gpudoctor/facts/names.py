@@ -1,0 +1,36 @@
+"""What names resolve to here: the own host name, and MASTER_ADDR."""
+
+import ipaddress
+
+from msgspec import Struct
+
+
+class Resolution(Struct, frozen=True, kw_only=True):
+    """One answer of ``getaddrinfo``."""
+
+    name: str
+    addresses: list[str] = []
+    error: str | None = None
+    """The resolver's words, such as ``Name or service not known``."""
+    seconds: float | None = None
+
+    @property
+    def loopback(self) -> bool:
+        """Whether it resolves, and to loopback addresses alone."""
+        return bool(self.addresses) and all(_is_loopback(a) for a in self.addresses)
+
+
+class Names(Struct, frozen=True, kw_only=True):
+    """The names that a rendezvous depends on."""
+
+    own: Resolution
+    """``socket.gethostname()``: the address that torch's rendezvous and gloo hand to other ranks."""
+    master: Resolution | None = None
+    """MASTER_ADDR; ``None``: not set."""
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+    except ValueError:  # an alias such as ip-1 of a redacted report: loopback addresses keep their numbers there
+        return False

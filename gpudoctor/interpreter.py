@@ -1,0 +1,65 @@
+"""Choose the patient: the interpreter under which the user trains."""
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class Unusable(Exception):
+    """``--python`` names nothing that can be run; the text is one clear line."""
+
+
+@dataclass(frozen=True)
+class Patient:
+    """An interpreter to examine, and why it was chosen."""
+
+    executable: str
+    chosen: str
+    by_default: bool = False
+
+
+def choose_patient(python: str | None = None) -> Patient:
+    """Return the interpreter that `python` names, else that of the active environment, else gpudoctor's own.
+
+    `python` may be an executable, a name on PATH, or the folder of an environment. Of an active virtual environment
+    and an active conda environment the one that comes first on PATH wins, as it does for the user's own ``python``.
+    Raises `Unusable`.
+    """
+    if python is not None:
+        return Patient(_named(python), "--python")
+    path = os.environ.get("PATH", "").split(os.pathsep)
+    active = []
+    for variable, words in (
+        ("VIRTUAL_ENV", "active virtual environment"),
+        ("CONDA_PREFIX", "active conda environment"),
+    ):
+        if prefix := os.environ.get(variable):
+            place = path.index(f"{prefix}/bin") if f"{prefix}/bin" in path else len(path)
+            executable = _in_environment(Path(prefix))
+            if executable is not None:
+                active.append((place, executable, words))
+    if active:
+        _, executable, words = min(active, key=lambda entry: entry[0])
+        return Patient(executable, words)
+    return Patient(sys.executable, "the interpreter that gpudoctor runs in; no environment is active", by_default=True)
+
+
+def _named(python: str) -> str:
+    path = Path(python).expanduser()
+    if path.is_dir():
+        executable = _in_environment(path)
+        if executable is None:
+            raise Unusable(f"--python {python}: this folder holds no bin/python")
+        return executable
+    found = shutil.which(path)
+    if found is not None:
+        return os.path.abspath(found)
+    if path.exists():
+        raise Unusable(f"--python {python}: not an executable file")
+    raise Unusable(f"--python {python}: no such file, and no such command on PATH")
+
+
+def _in_environment(prefix: Path) -> str | None:
+    return next((str(p) for name in ("python", "python3") if os.access(p := prefix / "bin" / name, os.X_OK)), None)

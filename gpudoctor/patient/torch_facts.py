@@ -1,0 +1,184 @@
+"""Print what the patient's torch and torchvision are, step by step, each step named before it is tried."""
+
+import os
+import sys
+
+# A file named json.py or random.py in the working folder must not break this script; it may well break torch, and
+# then that is what the report must say: the patient's own path is back before torch is imported.
+search_path = list(sys.path)
+sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+import importlib.machinery
+import importlib.util
+import json
+import time
+import traceback
+import warnings
+
+sys.path[:] = search_path
+
+facts = {}
+vision = {}
+
+
+def tell(message):
+    os.write(1, ("\ngpudoctor " + json.dumps(message) + "\n").encode())
+
+
+def stage(name):
+    """Say what is tried next, after everything that is known so far."""
+    facts["stage"] = name
+    tell({"topic": "torch", "facts": facts})
+    tell({"doing": name})
+
+
+def raised(error):
+    lines = traceback.format_exception(type(error), error, error.__traceback__)
+    return {"type": type(error).__name__, "message": str(error), "traceback": "".join(lines)[-6000:]}
+
+
+def ask(function, *arguments):
+    """Return what a torch call gives, or None where this build has no such call or it refuses."""
+    try:
+        return function(*arguments)
+    except Exception:
+        return None
+
+
+def version_text(number, *factors):
+    """Turn 90100 or (2, 27, 5) into text."""
+    if number is None or isinstance(number, str):
+        return number
+    if isinstance(number, tuple):
+        return ".".join(str(part) for part in number)
+    major, minor = factors
+    return "{}.{}.{}".format(number // major, number % major // minor, number % minor)
+
+
+def find(name):
+    try:
+        spec = importlib.util.find_spec(name)
+    except Exception:  # a broken finder or parent; the import itself will tell more
+        return None
+    if spec is None:
+        return None
+    # A folder named torch without __init__.py is a namespace package, which is no torch; say where it lies.
+    return spec.origin or next(iter(spec.submodule_search_locations or []), None)
+
+
+def import_torch():
+    begun = time.monotonic()
+    stage("import torch")
+    try:
+        import torch
+    except BaseException as error:  # SystemExit and the like are an answer too
+        facts.update(imported=False, error=raised(error))
+        return None
+    facts.update(imported=True, seconds=round(time.monotonic() - begun, 3))
+    return torch
+
+
+def describe_build(torch):
+    facts["version"] = getattr(torch, "__version__", None) and str(torch.__version__)
+    version = getattr(torch, "version", None)
+    for name, attribute in (("cuda", "cuda"), ("hip", "hip"), ("git_version", "git_version"), ("debug_build", "debug")):
+        facts[name] = getattr(version, attribute, None)
+    facts["threads"] = ask(lambda: torch.get_num_threads())
+    facts["arch_list"] = (ask(lambda: torch._C._cuda_getArchFlags()) or "").split()
+    distributed = getattr(torch, "distributed", None)
+    facts["distributed_available"] = bool(ask(lambda: distributed.is_available()))
+    for backend in ("nccl", "gloo", "mpi"):
+        facts[backend + "_available"] = bool(ask(lambda: getattr(distributed, "is_%s_available" % backend)()))
+    if "is_gloo_available" not in dir(distributed):  # before torch 1.12 there was no such question
+        facts["gloo_available"] = facts["distributed_available"]
+    if facts["cuda"]:
+        facts["nccl"] = version_text(ask(lambda: torch.cuda.nccl.version()), 1000, 100)
+
+
+def describe_devices(torch):
+    stage("torch.cuda.is_available()")
+    facts["cuda_available"] = bool(ask(lambda: torch.cuda.is_available()))
+    if facts["cuda"] and not facts["cuda_available"]:
+        stage("torch.cuda.init()")
+        try:
+            torch.cuda.init()
+        except Exception as error:
+            facts["cuda_error"] = raised(error)
+    stage("torch.cuda.device_count()")
+    facts["device_count"] = ask(lambda: torch.cuda.device_count())
+    if not facts["cuda_available"]:
+        return
+    stage("torch.backends.cudnn.version()")
+    number = ask(lambda: torch.backends.cudnn.version())
+    if number is not None:
+        # cuDNN 9 counts major * 10000 + minor * 100 + patch, before it major * 1000 + minor * 100 + patch
+        facts["cudnn"] = version_text(number, *((10000, 100) if number >= 90000 else (1000, 100)))
+    facts["devices"] = []
+    for ordinal in range(facts["device_count"] or 0):
+        stage("torch.cuda.get_device_properties(%d)" % ordinal)
+        properties = ask(lambda: torch.cuda.get_device_properties(ordinal))
+        if properties is not None:
+            facts["devices"].append(
+                {
+                    "ordinal": ordinal,
+                    "name": properties.name,
+                    "capability": "%d.%d" % (properties.major, properties.minor),
+                    "memory_bytes": properties.total_memory,
+                    "multiprocessors": properties.multi_processor_count,
+                }
+            )
+
+
+def extension_library(package):
+    """Return torchvision's compiled operators: _C.so up to 0.24 or so, _C_stable.so since."""
+    for stem in ("_C", "_C_stable"):
+        for suffix in importlib.machinery.EXTENSION_SUFFIXES + [".so", ".pyd", ".dll"]:
+            path = os.path.join(package, stem + suffix)
+            if os.path.isfile(path):
+                return path
+    return None
+
+
+def describe_torchvision(torch):
+    """Load the operators as torchvision's own extension.py does, without its 1.7 s of other imports."""
+    origin = find("torchvision")
+    if not origin or not os.path.isfile(origin):
+        return
+    from importlib import metadata
+
+    vision["torch_version"] = facts["version"]
+    distribution = ask(lambda: metadata.distribution("torchvision"))
+    if distribution is not None:
+        vision["version"] = distribution.version
+        vision["requires_torch"] = [
+            r.replace(" (", "").replace("(", "").replace(")", "")
+            for r in distribution.requires or []
+            if r.split(";")[0].strip("() ").startswith("torch") and not r.startswith(("torchv", "torcha"))
+        ]
+    vision["library"] = extension_library(os.path.dirname(origin))
+    if vision["library"] is None:
+        vision["operators_load"] = False
+        vision["operators_error"] = "torchvision has no compiled extension (_C)"
+        return
+    tell({"topic": "torchvision", "facts": vision})
+    stage("loading torchvision's operators")
+    try:
+        torch.ops.load_library(vision["library"])
+        vision["operators_load"] = hasattr(torch.ops.torchvision, "nms")
+        if not vision["operators_load"]:
+            vision["operators_error"] = "the library loads and brings no operator torchvision::nms"
+    except Exception as error:
+        vision["operators_load"] = False
+        vision["operators_error"] = str(error).strip()[:2000]
+
+
+facts["file"] = find("torch")
+facts["xla"] = find("torch_xla") is not None
+with warnings.catch_warnings(record=True) as caught:
+    torch = import_torch()
+    if torch is not None:
+        describe_build(torch)
+        describe_devices(torch)
+        describe_torchvision(torch)
+facts["warnings"] = ["{}: {}".format(w.category.__name__, w.message)[:2000] for w in caught][:20]
+tell({"topic": "torchvision", "facts": vision})
+stage("done")
