@@ -1,0 +1,1 @@
+"""What gpudoctor knows: one failure, one file; no machinery."""
