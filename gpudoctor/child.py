@@ -21,6 +21,10 @@ STDERR_KEPT = 256 * 1024
 """Bytes of standard error that are kept: the last ones."""
 GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL; an interrupted gpudoctor must be gone within one second."""
+DEATH = 0.4
+"""Seconds for a killed process to be gone; one that hangs inside a driver call cannot be killed at all."""
+READS = 16
+"""Pieces of 64 KiB that are taken from one pipe before anything else, deadlines too, gets its turn."""
 
 _started: set[int] = set()
 _adopting = False
@@ -47,8 +51,10 @@ class Child:
     flooded: bool = False
     refused: str | None = None
     """Why it could not be started."""
+    stuck: bool = False
+    """It was killed and did not end: it hangs inside the kernel, and was left behind."""
     stderr: bytes = b""
-    _rest: bytes = b""
+    _rest: bytearray = field(default_factory=bytearray)
     _taken: int = 0
     _pipes: dict[int, Callable[[bytes], None]] = field(default_factory=dict)
 
@@ -63,7 +69,7 @@ class Child:
         if self.refused:
             return self.refused
         if self.timed_out:
-            return f"no answer in {self.deadline:g} s"
+            return f"no answer in {self.deadline:g} s" + (", and it cannot be killed" if self.stuck else "")
         if self.flooded:
             return f"more than {STDOUT_MOST // 2**20} MiB of output"
         code = self.returncode or 0
@@ -97,8 +103,8 @@ class Child:
     def read(self, pipe: int) -> bool:
         """Take what lies in a pipe; return whether more may come."""
         with contextlib.suppress(BlockingIOError):
-            while not self.flooded:
-                data = os.read(pipe, 1 << 16)
+            for _ in range(READS):
+                data = b"" if self.flooded else os.read(pipe, 1 << 16)
                 if not data:
                     return False
                 self._pipes[pipe](data)
@@ -107,9 +113,13 @@ class Child:
     def _take_output(self, data: bytes) -> None:
         self._taken += len(data)
         self.flooded = self._taken > STDOUT_MOST
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self.on_line(line)
+        first, *others = data.split(b"\n")
+        self._rest += first
+        if others:
+            *lines, last = others
+            for line in (bytes(self._rest), *lines):
+                self.on_line(line)
+            self._rest = bytearray(last)
 
     def _take_error(self, data: bytes) -> None:
         self.stderr = (self.stderr + data)[-STDERR_KEPT:]
@@ -117,8 +127,8 @@ class Child:
     def close(self) -> None:
         """Give the last, unfinished line, and close the pipes."""
         if self._rest and not self.flooded:
-            self.on_line(self._rest)
-        self._rest = b""
+            self.on_line(bytes(self._rest))
+        self._rest.clear()
         self.seconds = round(time.monotonic() - self.begun, 3)
         if self.process is not None:
             for stream in (self.process.stdout, self.process.stderr):
@@ -136,21 +146,22 @@ def run(children: Iterable[Child], on_tick: Callable[[list[Child]], None] | None
     selector = selectors.DefaultSelector()
     try:
         for child in children:
+            running.append(child)
             child.start()
-            if child.process is not None:
-                running.append(child)
-                for pipe in child._pipes:
-                    selector.register(pipe, selectors.EVENT_READ, child)
+            if child.process is None:
+                running.remove(child)
+            for pipe in child._pipes:
+                selector.register(pipe, selectors.EVENT_READ, child)
         while running:
             _listen(selector, running, tick)
             ended = [child for child in running if _over(child)]
             for child in ended:
-                running.remove(child)
                 for pipe in list(child._pipes):
                     if pipe in selector.get_map():
                         child.read(pipe)
                         selector.unregister(pipe)
             end(ended)
+            running = [child for child in running if child not in ended]
             if on_tick is not None and running:
                 on_tick(running)
     finally:
@@ -184,18 +195,22 @@ def end(children: list[Child]) -> None:
     for process in processes:
         _signal(os.killpg, process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
     patience = time.monotonic() + GRACE
+    try:
+        while any(process.poll() is None for process in processes) and time.monotonic() < patience:
+            time.sleep(0.01)
+    finally:  # a second interrupt ends the grace, not the duty
+        for process in processes:
+            if process.poll() is None:
+                descendants += _descendants(process.pid)
+            _signal(os.killpg, process.pid, signal.SIGKILL)
+        for pid in dict.fromkeys(descendants):
+            _signal(os.kill, pid, signal.SIGKILL)
+    patience = time.monotonic() + DEATH
     while any(process.poll() is None for process in processes) and time.monotonic() < patience:
-        time.sleep(0.01)
-    for process in processes:
-        if process.poll() is None:
-            descendants += _descendants(process.pid)
-        _signal(os.killpg, process.pid, signal.SIGKILL)
-    for pid in dict.fromkeys(descendants):
-        _signal(os.kill, pid, signal.SIGKILL)
-    for process in processes:
-        process.wait()
+        time.sleep(0.005)
     _bury_orphans()
     for child in children:
+        child.stuck = child.process is not None and child.process.poll() is None
         child.close()
 
 
@@ -232,11 +247,13 @@ def adopt_orphans() -> None:
 
 def _bury_orphans() -> None:
     """End the orphans that were handed to us; ending one may hand us its own children."""
-    for _ in range(100):
-        orphans = [pid for pid in _children(os.getpid()) if pid not in _started] if _adopting else []
+    patience = time.monotonic() + DEATH
+    while _adopting and time.monotonic() < patience:
+        orphans = [pid for pid in _children(os.getpid()) if pid not in _started]
         if not orphans:
             return
         for pid in orphans:
             _signal(os.kill, pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.002)

@@ -49,12 +49,15 @@ class _Asked:
             elif message.get("topic") in self.probe.topics:
                 topic = message["topic"]
                 self.facts[topic] = msgspec.convert(message["facts"], self.probe.topics[topic])
-        except (msgspec.MsgspecError, KeyError) as error:
+        # A lone surrogate or a broken byte is a ValueError, nesting without end a RecursionError.
+        except (ValueError, RecursionError, KeyError, TypeError) as error:
             self.failed = f"its answer cannot be read: {error}"
 
     def result(self, topic: str) -> ProbeResult:
         """Say what became of it, and note in facts that were cut short how that came."""
         end = self.child.end
+        if end is None and self.doing not in ("", "done"):
+            end = "ended before it was done"  # import torch called os._exit(0), for one
         during = f" during {self.doing}" if self.doing and end else ""
         last_words = self.child.stderr.decode(errors="replace").strip().splitlines()[-1:]
         if self.child.timed_out:

@@ -51,6 +51,8 @@ def examine(check: Check, snapshot: Snapshot) -> tuple[Result, list[Finding]]:
         else:
             assert check.environment_function is not None
             found = list(check.environment_function(**arguments))
+            if wrong := next((f for f in found if not isinstance(f, Finding)), None):
+                raise TypeError(f"it yields {wrong!r}, which is no Finding")
             status = CheckStatus.FOUND if found else CheckStatus.PASSED
     except CannotTell as error:
         status, reason = CheckStatus.UNKNOWN, str(error)
@@ -84,10 +86,10 @@ def verdict(report: Report, snapshot: Snapshot) -> Verdict:
         status = Status.BROKEN if worst is Severity.ERROR else Status.SUSPECT
         words = "Most likely cause" if worst is Severity.ERROR else "Nothing is broken; worth a look"
         return Verdict(status=status, primary=first.id, sentence=f"{words}: {first.id}.")
-    failed = [proof for proof in report.proofs if _disproved(proof)]
+    failed = [proof.id for proof in report.proofs if not proof.held and proof.fixed is not ProofStatus.NOT_RUN]
     if failed:
-        names = ", ".join(f"{proof.id} {proof.fixed.value}" for proof in failed)
-        return Verdict(status=Status.BROKEN, sentence=f"No known cause was found, and it does not work: {names}.")
+        sentence = f"No known cause was found, and what ran did not do what it must: {', '.join(failed)}."
+        return Verdict(status=Status.BROKEN, sentence=sentence)
     crashed = [r.id for r in report.with_status(CheckStatus.CRASHED)]
     blind = [p for p in report.probes if p.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)]
     if blind or crashed:
@@ -95,11 +97,20 @@ def verdict(report: Report, snapshot: Snapshot) -> Verdict:
         return Verdict(
             status=Status.UNKNOWN, sentence=f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}."
         )
+    if report.proofs and not report.checks:
+        return _proven(report.proofs)
     return Verdict(status=Status.HEALTHY, sentence=_fitness(snapshot))
 
 
-def _disproved(proof: Proof) -> bool:
-    return proof.broken is None and proof.fixed in (ProofStatus.FAILED, ProofStatus.TIMEOUT)
+def _proven(proofs: list[Proof]) -> Verdict:
+    """Say what a run of reproductions and training modes, without any check, comes to."""
+    held = [proof for proof in proofs if proof.held]
+    idle = [f"{proof.id} ({proof.reason})" for proof in proofs if not proof.held]
+    words = [f"{proof.id} {'trains' if proof.broken is None else 'is proven'}" for proof in held]
+    if len(held) > 3:
+        words = [f"{len(held)} are proven"]
+    sentence = "; ".join([*words, *([f"not run: {', '.join(idle)}"] if idle else [])])
+    return Verdict(status=Status.HEALTHY if held else Status.UNKNOWN, sentence=f"{sentence[0].upper()}{sentence[1:]}.")
 
 
 def _fitness(snapshot: Snapshot) -> str:
@@ -116,3 +127,11 @@ def _fitness(snapshot: Snapshot) -> str:
         return f"Nothing wrong was found, yet torch {torch.version} cannot use the GPU of this machine."
     backend = "gloo" if torch.gloo_available else "no backend"
     return f"Healthy for CPU training: torch {torch.version} on the CPU, distributed over {backend}; no NVIDIA GPU here."
+
+
+def wanted(check: Check) -> set[type]:
+    """Return the types of the facts that a check asks for, required or not."""
+    if check.environment_function is None:
+        return set()
+    hints = get_type_hints(check.environment_function)
+    return {kind for name, hint in hints.items() if name != "return" for kind in get_args(hint) or (hint,)} - {NoneType}

@@ -47,13 +47,14 @@ def choose_patient(python: str | None = None) -> Patient:
 
 
 def _named(python: str) -> str:
-    path = Path(python).expanduser()
+    python = os.path.expanduser(python)
+    path = Path(python)
     if path.is_dir():
         executable = _in_environment(path)
         if executable is None:
             raise Unusable(f"--python {python}: this folder holds no bin/python")
         return executable
-    found = shutil.which(path)
+    found = shutil.which(python)  # as text: ./python is a file here, python a name on PATH
     if found is not None:
         return os.path.abspath(found)
     if path.exists():

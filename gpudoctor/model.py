@@ -253,6 +253,8 @@ class Proof(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     reason: str | None = None
     """Why it was not run, or what went otherwise than expected."""
+    error: str | None = None
+    """The last lines that ``broken.py``, or a training mode that failed, printed."""
     symptom: str | None = None
     """The line of `broken.py`'s output that the check's own symptom matched."""
     difference: str | None = None

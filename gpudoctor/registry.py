@@ -126,6 +126,12 @@ class Registry:
         """The type of every topic that some probe can learn."""
         return {topic: kind for probe in self.probes for topic, kind in probe.topics.items()}
 
+    def introduction(self, family: str) -> str:
+        """Return the words with which a family's page begins: its package's docstring."""
+        packages = {name.rpartition(".")[0] for name, path in self.modules.values() if path is None}
+        docs = [importlib.import_module(p).__doc__ for p in sorted(packages) if p.rpartition(".")[2] == family]
+        return (docs[0] or "").strip() if docs else ""
+
     def reproduction(self, id: str) -> Path | None:
         """Return the folder with ``broken.py`` and ``fixed.py`` of a check, or ``None`` without one."""
         name, path = self.modules[id]
@@ -139,8 +145,11 @@ class Registry:
         packages = []
         for point in metadata.entry_points(group=group):
             try:
-                packages.append(point.load())
-            except Exception as error:  # a plug-in's fault must not end the run
+                package = point.load()
+                if not hasattr(package, "__path__"):
+                    raise TypeError("it is no package")
+                packages.append(package)
+            except (Exception, SystemExit) as error:  # a plug-in's fault must not end the run
                 self.trouble.append(
                     f"plug-in {point.name} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
                 )

@@ -30,7 +30,7 @@ class Snapshot:
         """Say why the facts of one type are not known, in the probe's own words."""
         topic = kind.__name__.lower()
         for result in self.probes:
-            if result.name == topic and result.status is not ProbeStatus.OK:
+            if result.name.replace("_", "") == topic and result.status is not ProbeStatus.OK:
                 return f"{topic}: {result.reason or result.status.value}"
         return f"{topic}: not in this report"
 

@@ -1,0 +1,98 @@
+"""The command line: one file per command, imported when it is asked for."""
+
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import Any, NoReturn
+
+import rich_click as click
+
+from gpudoctor import __version__
+from gpudoctor.cli.output import COULD_NOT
+
+COMMANDS = ["check", "repro", "report", "show"]
+
+
+class Commands(click.RichGroup):
+    """The commands, each in the module of its name; a command's module is not imported for the others."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return COMMANDS
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = __import__(f"gpudoctor.cli.{name}", fromlist=["command"])
+        command: click.Command = module.command
+        return command
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="gpudoctor %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Find out why PyTorch training on several GPUs is broken, prove it, and print a fix that was seen to work.
+
+    \b
+    gpudoctor check                    is this machine fit, and what is wrong?
+    gpudoctor repro ddp                really train, two ranks or one per GPU
+    gpudoctor report -o ticket.md      write the ticket
+    gpudoctor check --from ticket.md   examine somebody's ticket
+    gpudoctor show port-in-use         what is known of one failure
+
+    \b
+    Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or unreadable input,
+    3 gpudoctor could not do its work.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+class Interrupted(BaseException):
+    """A signal asked gpudoctor to end; every child ends on the way out."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # a second one must not stop the tidying
+    raise Interrupted(number)
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line; errors of use are one line on standard error."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    code: Any
+    try:
+        code = cli.main(arguments, prog_name="gpudoctor", standalone_mode=False)
+    except click.ClickException as error:
+        print(f"gpudoctor: {_one_line(error.format_message())}", file=sys.stderr)
+        code = error.exit_code
+    except Interrupted as error:
+        print("gpudoctor: interrupted", file=sys.stderr)
+        code = 128 + error.number
+    except BrokenPipeError:
+        code = 0
+    except Exception as error:
+        traceback.print_exc()
+        print(f"gpudoctor: a fault of gpudoctor itself, please report it: {_one_line(repr(error))}", file=sys.stderr)
+        code = COULD_NOT
+    sys.exit(_close(code if isinstance(code, int) else 0))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _close(code: int) -> int:
+    """Flush standard output; a reader that has gone away (``| head``) is no error."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

@@ -1,0 +1,1 @@
+"""Evidence of the kind "log": which failures a text's lines are symptoms of."""

@@ -1,0 +1,58 @@
+"""Other people's text -> facts: a saved report, a ticket that holds one, collect_env's output.
+
+What a text is shows in its content, whatever its file is called. Whatever stands in it, reading gives facts or one
+clear line, in time linear in its size.
+"""
+
+import re
+from dataclasses import dataclass
+
+from msgspec import Struct
+
+from gpudoctor.importers import collect_env, report, ticket
+from gpudoctor.importers.source import Unreadable, decode, name_of, read_bytes
+from gpudoctor.model import Report
+from gpudoctor.snapshot import Snapshot
+
+__all__ = ["Imported", "Unreadable", "read"]
+
+_OBJECT = re.compile(r"\s*\{")
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was read."""
+
+    snapshot: Snapshot
+    report: Report | None
+    """The saved report, where the text is or holds one; its facts are typed."""
+    kind: str
+    """``gpudoctor report``, ``gpudoctor ticket`` or ``collect_env output``."""
+
+
+def read(path: str, topics: dict[str, type[Struct]]) -> Imported:
+    """Read a file, or standard input for ``-``; raises `Unreadable`, whose text begins with the file's name.
+
+    `topics` are the types of the facts that are known here (`Registry.topics`); others in a report are left out.
+    """
+    try:
+        return _read(read_bytes(path), topics)
+    except Unreadable as error:
+        raise Unreadable(f"{name_of(path)}: {error}") from None
+
+
+def _read(data: bytes, topics: dict[str, type[Struct]]) -> Imported:
+    text = decode(data, "replace")
+    if not text.strip():
+        raise Unreadable("empty")
+    if _OBJECT.match(text):
+        saved = report.read(decode(data, "strict"), topics)
+        return Imported(Snapshot(saved.facts, saved.probes), saved, "gpudoctor report")
+    if ticket.MARK in text and (saved_in_ticket := ticket.read(text, topics)) is not None:
+        return Imported(
+            Snapshot(saved_in_ticket.facts, saved_in_ticket.probes), saved_in_ticket, "gpudoctor ticket"
+        )
+    snapshot = collect_env.read(text, topics)
+    if snapshot is None:
+        raise Unreadable("neither a gpudoctor report nor collect_env output")
+    return Imported(snapshot, None, "collect_env output")

@@ -10,7 +10,11 @@ sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
 import json
 import platform
 import re
-from importlib import metadata
+
+try:
+    from importlib import metadata
+except ImportError:  # Python 3.7
+    metadata = None
 
 sys.path[:] = search_path
 
@@ -50,7 +54,9 @@ def distributions():
 
 
 def tell(message):
-    os.write(1, ("\ngpudoctor " + json.dumps(message) + "\n").encode())
+    # Names of files may hold bytes that are no UTF-8; Python keeps such a byte as a lone surrogate.
+    text = json.dumps(message, ensure_ascii=False)
+    os.write(1, ("\ngpudoctor " + text + "\n").encode("utf-8", "replace"))
 
 
 tell(
@@ -69,3 +75,4 @@ tell(
 )
 tell({"doing": "reading the installed distributions"})
 tell({"topic": "distributions", "facts": {"installed": distributions()}})
+tell({"doing": "done"})

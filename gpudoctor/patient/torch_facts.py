@@ -6,6 +6,7 @@ import sys
 # A file named json.py or random.py in the working folder must not break this script; it may well break torch, and
 # then that is what the report must say: the patient's own path is back before torch is imported.
 search_path = list(sys.path)
+loaded = set(sys.modules)
 sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
 import importlib.machinery
 import importlib.util
@@ -15,13 +16,20 @@ import traceback
 import warnings
 
 sys.path[:] = search_path
+# What was imported past such a file must not hide it from torch.
+beside = {os.path.splitext(name)[0] for name in os.listdir(".")}
+for name in set(sys.modules) - loaded - {"warnings"}:
+    if name.partition(".")[0] in beside:
+        del sys.modules[name]
 
 facts = {}
 vision = {}
 
 
 def tell(message):
-    os.write(1, ("\ngpudoctor " + json.dumps(message) + "\n").encode())
+    # Names of files may hold bytes that are no UTF-8; Python keeps such a byte as a lone surrogate.
+    text = json.dumps(message, ensure_ascii=False)
+    os.write(1, ("\ngpudoctor " + text + "\n").encode("utf-8", "replace"))
 
 
 def stage(name):

@@ -1,6 +1,7 @@
 """Run one probe in this process and print what it learns: ``python -m gpudoctor.probes MODULE``."""
 
 import importlib
+import json
 import os
 import sys
 
@@ -15,7 +16,9 @@ def main(module: str) -> None:
         message = {"failed": f"{type(error).__name__}: {error}"}
     else:
         message = {"topic": module.rpartition(".")[2], "facts": fact}
-    os.write(1, b"\ngpudoctor " + msgspec.json.encode(message) + b"\n")
+    # Names of files and variables may hold bytes that are no UTF-8; Python keeps such a byte as a lone surrogate.
+    text = json.dumps(msgspec.to_builtins(message), ensure_ascii=False)
+    os.write(1, b"\ngpudoctor " + text.encode(errors="replace") + b"\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Ask NVML for the GPUs. A driver that hangs hangs here: this runs in a process of its own, with a deadline."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,8 @@ def probe() -> Gpus:
     except pynvml.NVMLError as error:
         return Gpus(error=str(error), error_code=error.value)
     finally:
-        pynvml.nvmlShutdown()
+        with contextlib.suppress(pynvml.NVMLError):
+            pynvml.nvmlShutdown()
 
 
 def _gpu(nvml: Any, index: int) -> Gpu:

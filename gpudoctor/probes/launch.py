@@ -11,7 +11,11 @@ ALLOWED = re.compile(
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
 )
 
+# SLURM_JWT, for one, is a key to the whole cluster.
+SECRET = re.compile(r"(?:^|_)(JWT|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|API_?KEY|ACCESS_?KEY)(?:_|$)")
+
 
 def probe() -> Launch:
     """Copy the allowed variables; nothing else of the environment is read."""
-    return Launch(variables={name: os.environ[name] for name in sorted(os.environ) if ALLOWED.fullmatch(name)})
+    names = [name for name in sorted(os.environ) if ALLOWED.fullmatch(name) and not SECRET.search(name)]
+    return Launch(variables={name: os.environ[name] for name in names})

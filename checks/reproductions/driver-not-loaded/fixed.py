@@ -1,0 +1,20 @@
+"""Train on "cuda" on a machine where no NVIDIA driver is loaded."""
+# run: python fixed.py
+# needs: CUDA build of torch
+# needs: no NVIDIA driver
+
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(8, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+for step in range(3):
+    x = torch.randn(4, 8, device=device)
+    target = torch.randint(2, (4,), device=device)
+    loss = nn.functional.cross_entropy(model(x), target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(f"step {step}: loss {loss.item():.3f}")

@@ -1,0 +1,19 @@
+"""Train on "cuda" with a build of torch that was compiled without CUDA."""
+# run: python broken.py
+# needs: CPU build of torch
+
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+model = nn.Linear(8, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+for step in range(3):
+    x = torch.randn(4, 8, device=device)
+    target = torch.randint(2, (4,), device=device)
+    loss = nn.functional.cross_entropy(model(x), target)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(f"step {step}: loss {loss.item():.3f}")

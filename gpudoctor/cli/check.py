@@ -1,0 +1,178 @@
+"""``gpudoctor check``."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from gpudoctor.cli.output import Output, output_options, put
+from gpudoctor.interpreter import Unusable, choose_patient
+from gpudoctor.registry import Registry, Unknown
+
+if TYPE_CHECKING:
+    from gpudoctor.model import Report
+    from gpudoctor.snapshot import Snapshot
+
+
+@click.command("check")
+@click.option("--python", metavar="EXE", help="The Python to examine; default: that of the active environment.")
+@click.option("--only", multiple=True, metavar="ID|FAMILY", help="These checks alone; may be repeated.")
+@click.option("--skip", multiple=True, metavar="ID|FAMILY", help="All but these; may be repeated.")
+@click.option("--from", "source", metavar="FILE", help="Examine a saved report, a ticket, or collect_env's text; - reads standard input.")
+@click.option("--log", metavar="FILE", help="Look for the checks' symptoms in a training log too.")
+@click.option("--checks", "folders", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A folder of check files of your own.")
+@click.option("--list", "listing", is_flag=True, help="List the checks.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds that a probe may take at most.")
+@output_options
+def command(
+    output: Output,
+    python: str | None,
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    source: str | None,
+    log: str | None,
+    folders: tuple[Path, ...],
+    listing: bool,
+    timeout: float | None,
+) -> int:
+    """Examine this machine and the patient's environment; change nothing.
+
+    \b
+    gpudoctor check
+    gpudoctor check --python ~/miniconda3/envs/train/bin/python
+    gpudoctor check --only network --only port-in-use
+    gpudoctor check --from ticket.md --json
+    gpudoctor check -o report.json
+    """
+    begun = time.monotonic()
+    registry = Registry(folders)
+    if listing:
+        return list_checks(registry, output)
+    report = examine(registry, output, python=python, only=only, skip=skip, source=source, log=log, timeout=timeout)
+    tell_trouble(registry)
+    return output.deliver(report, seconds=time.monotonic() - begun)
+
+
+def examine(
+    registry: Registry,
+    output: Output,
+    *,
+    python: str | None = None,
+    only: tuple[str, ...] = (),
+    skip: tuple[str, ...] = (),
+    source: str | None = None,
+    log: str | None = None,
+    timeout: float | None = None,
+) -> "Report":
+    """Collect facts, or read them from `source`, and diagnose them; errors of use are click's."""
+    try:
+        ids = registry.select(only, skip)
+    except Unknown as error:
+        raise click.UsageError(str(error)) from None
+    text = read_text(log) if log is not None else None
+    snapshot = read(registry, source) if source is not None else look(registry, output, ids, bool(only), python, timeout)
+    from gpudoctor.diagnose import diagnose, verdict
+
+    checks = registry.checks(ids)
+    report = diagnose(snapshot, checks)
+    if text is not None:
+        from gpudoctor.explain.log import add_symptoms
+
+        add_symptoms(report, text, str(log), checks)
+        report.verdict = verdict(report, snapshot)
+    report.command = "check"
+    return report
+
+
+def read_text(log: str) -> str:
+    """Read a training log before anything else is done, so that a wrong name costs nothing."""
+    from gpudoctor.explain.log import read_log
+
+    try:
+        return read_log(log)
+    except (OSError, EOFError) as error:
+        raise click.UsageError(f"--log {log}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def read(registry: Registry, source: str) -> "Snapshot":
+    """Read the facts of a saved report, a ticket or another tool's text."""
+    from gpudoctor.importers import Unreadable
+    from gpudoctor.importers import read as read_file
+
+    try:
+        return read_file(source, registry.topics).snapshot
+    except Unreadable as error:
+        raise click.UsageError(str(error)) from None
+
+
+def look(
+    registry: Registry, output: Output, ids: list[str], narrow: bool, python: str | None, timeout: float | None
+) -> "Snapshot":
+    """Ask the probes; only those that the checks of `ids` need, when `narrow`."""
+    from gpudoctor.collect import collect
+
+    try:
+        patient = choose_patient(python)
+    except Unusable as error:
+        raise click.UsageError(str(error)) from None
+    probes = registry.probes
+    if narrow:
+        from gpudoctor.diagnose import wanted
+
+        kinds = {kind for check in registry.checks(ids) for kind in wanted(check)}
+        probes = [p for p in probes if p.name == "python" or kinds & set(p.topics.values())]
+    begun = time.monotonic()
+    with output.status() as say:
+
+        def progress(running: dict[str, str]) -> None:
+            doing = ", ".join(f"{name}: {what}" if what else name for name, what in running.items())
+            say(f"{time.monotonic() - begun:.0f} s  {doing}")
+
+        snapshot = collect(probes, patient, timeout, progress)
+    if python is not None and "python" not in snapshot.facts:
+        reason = next(p.reason for p in snapshot.probes if p.name == "python")
+        raise click.UsageError(f"--python {python}: no Python interpreter answers there ({reason})")
+    return snapshot
+
+
+def tell_trouble(registry: Registry) -> None:
+    """Say which checks and plug-ins could not be loaded."""
+    for line in dict.fromkeys(registry.trouble):
+        print(f"gpudoctor: {line}", file=sys.stderr)
+
+
+def list_checks(registry: Registry, output: Output) -> int:
+    """Print every check with its family, severity and what it goes by."""
+    rows = []
+    for check in registry.checks():
+        evidence = [
+            *(["environment"] if check.environment_function else []),
+            *(["log"] if check.symptoms else []),
+            *(["reproduction"] if registry.reproduction(check.id) else []),
+        ]
+        rows.append(
+            {
+                "id": check.id,
+                "family": check.family,
+                "severity": check.severity.value,
+                "evidence": evidence,
+                "title": check.title,
+            }
+        )
+    tell_trouble(registry)
+    if output.json:
+        import msgspec
+
+        put(msgspec.json.format(msgspec.json.encode(rows), indent=1).decode() + "\n")
+        return 0
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("id", "family", "severity", "evidence", "title"):
+        table.add_column(name, no_wrap=name != "title")
+    for row in rows:
+        table.add_row(*(", ".join(v) if isinstance(v, list) else v for v in row.values()))
+    output.console().print(table)
+    return 0

@@ -1,0 +1,64 @@
+"""``gpudoctor report``."""
+
+import time
+from pathlib import Path
+
+import rich_click as click
+
+from gpudoctor.cli.check import examine, tell_trouble
+from gpudoctor.cli.output import FORMATS, Output, output_options
+from gpudoctor.cli.repro import MODES, prove_all, run_mode
+from gpudoctor.interpreter import Unusable, choose_patient
+from gpudoctor.registry import Registry, Unknown
+
+
+@click.command("report")
+@click.option("--repro", "modes", multiple=True, metavar="MODE|ID", help="Run this training mode or reproduction for the ticket; may be repeated.")
+@click.option("--python", metavar="EXE", help="The Python to examine; default: that of the active environment.")
+@click.option("--log", metavar="FILE", help="Look for known failures in a training log too.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds that a probe may take at most.")
+@click.option("--checks", "folders", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A folder of check files of your own.")
+@output_options
+def command(
+    output: Output,
+    modes: tuple[str, ...],
+    python: str | None,
+    log: str | None,
+    timeout: float | None,
+    folders: tuple[Path, ...],
+) -> int:
+    """Write a ticket: the verdict, the findings with their fixes, the environment, and the whole report folded in.
+
+    \b
+    gpudoctor report -o ticket.md
+    gpudoctor report -o ticket.md --repro dp --repro ddp
+    gpudoctor report -o report.json
+    """
+    from gpudoctor.diagnose import verdict
+    from gpudoctor.snapshot import Snapshot
+
+    begun = time.monotonic()
+    if output.file is not None and Path(output.file).suffix not in FORMATS:
+        raise click.UsageError(f"-o {output.file}: a ticket is written as {' or '.join(sorted(FORMATS))}")
+    registry = Registry(folders)
+    for name in modes:
+        try:
+            if name not in MODES and (registry.check(name) is None or registry.reproduction(name) is None):
+                raise click.UsageError(f"--repro {name}: it has no reproduction")
+        except (Unknown, ImportError) as error:
+            raise click.UsageError(f"--repro {name}: {error}; modes are {', '.join(MODES)}") from None
+    report = examine(registry, output, python=python, log=log, timeout=timeout)
+    report.command = "report"
+    if modes:
+        try:
+            patient = choose_patient(python)
+        except Unusable as error:
+            raise click.UsageError(str(error)) from None
+        for name in modes:
+            if name in MODES:
+                report.proofs.append(run_mode(name, patient, registry, output))
+            else:
+                report.proofs += prove_all(registry, [name], patient, output, None)[1]
+        report.verdict = verdict(report, Snapshot(report.facts, report.probes))
+    tell_trouble(registry)
+    return output.deliver(report, seconds=time.monotonic() - begun, default="markdown")

@@ -1,0 +1,189 @@
+"""``gpudoctor repro``."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from gpudoctor.cli.output import Output, output_options, put
+from gpudoctor.interpreter import Patient, Unusable, choose_patient
+from gpudoctor.registry import Registry, Unknown
+from gpudoctor.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from gpudoctor.model import Proof
+
+MODES = ("single", "dp", "ddp")
+
+
+@click.command("repro")
+@click.argument("what", metavar="MODE|ID|all")
+@click.option("--python", metavar="EXE", help="The Python to train with; default: that of the active environment.")
+@click.option("--nproc", type=click.IntRange(1, 1024), metavar="N", help="Ranks of ddp; default: one per GPU, without a GPU two.")
+@click.option("--data", type=click.Path(exists=True, file_okay=False), help="A folder with the real MNIST; default: digits drawn on the spot.")
+@click.option("--script", is_flag=True, help="Print the script that would run, for a ticket.")
+@click.option("--timeout", type=click.FloatRange(min=1), metavar="S", help="Seconds after which a script is ended.")
+@click.option("--checks", "folders", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A folder of check files of your own.")
+@output_options
+def command(
+    output: Output,
+    what: str,
+    python: str | None,
+    nproc: int | None,
+    data: str | None,
+    script: bool,
+    timeout: float | None,
+    folders: tuple[Path, ...],
+) -> int:
+    """Really train in a parallel mode (single, dp, ddp), or prove a failure and its fix, or prove all of them.
+
+    \b
+    gpudoctor repro ddp                two gloo ranks, or one NCCL rank per GPU
+    gpudoctor repro dp --data ~/mnist
+    gpudoctor repro ddp --script > train.py
+    gpudoctor repro port-in-use        the error, and the fix that was seen to work
+    gpudoctor repro all
+    """
+    begun = time.monotonic()
+    registry = Registry(folders)
+    if what not in (*MODES, "all"):
+        try:
+            registry.check(what)
+        except (Unknown, ImportError) as error:
+            raise click.UsageError(f"{error}; modes are {', '.join(MODES)}") from None
+        if registry.reproduction(what) is None:
+            raise click.UsageError(f"{what} has no reproduction")
+    if script:
+        return print_script(registry, what)
+    try:
+        patient = choose_patient(python)
+    except Unusable as error:
+        raise click.UsageError(str(error)) from None
+    if what in MODES:
+        snapshot = Snapshot()
+        proofs = [run_mode(what, patient, registry, output, nproc=nproc, data=data, timeout=timeout)]
+    else:
+        ids = [id for id in registry.modules if registry.reproduction(id)] if what == "all" else [what]
+        snapshot, proofs = prove_all(registry, ids, patient, output, timeout)
+    return deliver(registry, output, snapshot, proofs, time.monotonic() - begun)
+
+
+def deliver(
+    registry: Registry, output: Output, snapshot: Snapshot, proofs: list["Proof"], seconds: float
+) -> int:
+    """Make a report of proofs; what a failed training printed is searched for known failures."""
+    from gpudoctor.diagnose import verdict
+    from gpudoctor.explain.log import add_symptoms
+    from gpudoctor.model import Report, Source
+
+    report = Report(command="repro", proofs=proofs, probes=snapshot.probes, facts=dict(snapshot.facts))
+    for proof in proofs:
+        if proof.broken is None and proof.error:
+            add_symptoms(report, proof.error, f"repro {proof.id}", registry.checks(), Source.REPRODUCTION)
+    report.verdict = verdict(report, snapshot)
+    return output.deliver(report, seconds=seconds)
+
+
+def print_script(registry: Registry, what: str) -> int:
+    """Print the very text that runs: a mode's script, or both halves of a reproduction."""
+    if what in MODES:
+        from gpudoctor.training_script import training_script
+
+        put(training_script(what))
+        return 0
+    if what == "all":
+        raise click.UsageError("--script prints one script; name a mode or a check")
+    folder = registry.reproduction(what)
+    assert folder is not None
+    put((folder / "broken.py").read_text(encoding="utf-8"))
+    return 0
+
+
+def run_mode(
+    mode: str,
+    patient: Patient,
+    registry: Registry,
+    output: Output,
+    *,
+    nproc: int | None = None,
+    data: str | None = None,
+    timeout: float | None = None,
+) -> "Proof":
+    """Train in one mode, with a progress bar on a terminal."""
+    from gpudoctor.train import DEADLINE, train
+
+    if mode == "ddp" and nproc is None:
+        nproc = default_ranks(registry, patient)
+    options = ["--data", str(Path(data).resolve())] if data else []
+    with progress_bar(output, mode) as on_event:
+        proof, _ = train(
+            mode, patient, nproc=nproc or 1, options=options, deadline=timeout or DEADLINE, on_event=on_event
+        )
+    return proof
+
+
+def default_ranks(registry: Registry, patient: Patient) -> int:
+    """Return the number of GPUs that a rank can have for itself, or 2 without any."""
+    from gpudoctor.collect import collect
+    from gpudoctor.facts import Gpus, Launch
+
+    snapshot = collect([p for p in registry.probes if p.name in ("gpus", "launch")], patient)
+    gpus, launch = snapshot.get(Gpus), snapshot.get(Launch)
+    if gpus is None or not gpus.devices:
+        return 2
+    visible = launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None
+    if visible is None:
+        return len(gpus.devices)
+    return min(len([v for v in visible.split(",") if v.strip() not in ("", "-1")]), len(gpus.devices)) or 2
+
+
+def prove_all(
+    registry: Registry, ids: list[str], patient: Patient, output: Output, timeout: float | None
+) -> tuple[Snapshot, list["Proof"]]:
+    """Run reproductions one after the other; the facts that they need are collected once."""
+    from gpudoctor.collect import collect
+    from gpudoctor.reproduce import DEADLINE, prove
+
+    proofs = []
+    with output.status() as say:
+        say("what this machine and this Python have")
+        snapshot = collect([p for p in registry.probes if p.name in ("python", "torch", "driver")], patient)
+        for number, id in enumerate(ids, 1):
+            folder = registry.reproduction(id)
+            assert folder is not None
+
+            def tell(name: str, number: int = number, id: str = id) -> None:
+                say(f"{number}/{len(ids)} {id}: {name}")
+
+            check = registry.check(id)
+            proofs.append(prove(check, folder, patient, snapshot, deadline=timeout or DEADLINE, on_script=tell))
+    return snapshot, proofs
+
+
+@contextlib.contextmanager
+def progress_bar(output: Output, mode: str) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Show a training run's events as a bar on a terminal, and nothing elsewhere."""
+    if output.quiet or not sys.stderr.isatty():
+        yield lambda event: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(mode, total=None, said="starting")
+
+        def on_event(event: dict[str, Any]) -> None:
+            if event["event"] == "step":
+                done = (event["epoch"] - 1) * event["steps"] + event["step"]
+                said = f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.3f}"
+                bar.update(task, total=event["epochs"] * event["steps"], completed=done, said=said)
+            elif event["event"] in ("start", "data", "gradients"):
+                words = {"start": "drawing digits", "data": "comparing gradients", "gradients": "training"}
+                bar.update(task, said=words[event["event"]])
+
+        yield on_event

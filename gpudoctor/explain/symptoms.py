@@ -1,0 +1,48 @@
+"""Match lines of a log against the symptoms of checks."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+from gpudoctor.model import Check
+
+# ECMA-48 control sequences: colours, and what progress bars send.
+ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+LINE_MOST = 4000
+"""Characters of a line that are searched: an error message fits, a dump of binary data is cut."""
+
+
+class Match(NamedTuple):
+    """One line that is a symptom of a failure."""
+
+    check: Check
+    number: int
+    """Line number, from 1."""
+    line: str
+    groups: dict[str, str]
+    """What the pattern's named groups caught."""
+
+
+def plain(text: str) -> str:
+    """Remove colours, and everything that a carriage return overwrote."""
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in ANSI.sub("", text).split("\n"))
+
+
+def matches(text: str, checks: Iterable[Check]) -> list[Match]:
+    """Return the first line of each check's symptoms, in the order of the text."""
+    lines = plain(text).split("\n")
+    found = []
+    for check in checks:
+        for number, line in enumerate(lines, 1):
+            match = next((m for p in check.symptoms if (m := _compiled(p).search(line[:LINE_MOST]))), None)
+            if match is not None:
+                groups = {name: value for name, value in match.groupdict().items() if value is not None}
+                found.append(Match(check, number, line.strip(), groups))
+                break
+    return sorted(found, key=lambda m: m.number)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

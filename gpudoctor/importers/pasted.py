@@ -1,0 +1,64 @@
+"""Undo what terminals, logs and issue trackers do to a text on its way."""
+
+import html
+import re
+from collections.abc import Callable, Iterator
+
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_LINE_END = re.compile(r"\r\n?|\n")
+# "> " of a quote, "[rank0]: " of a launcher, "2026-03-04T05:00:01.5Z " of a CI log
+_PREFIX = re.compile(
+    r"(?:[ \t]*>[ \t]?|\[(?:rank|default)\d{1,5}\]:[ \t]?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]{0,12}Z?[ \t])+"
+)
+_TAG = re.compile(r"</?(?:pre|code|br|p|summary|details|div|span)\b[^<>]{0,80}>", re.IGNORECASE)
+_ESCAPED_MARKUP = re.compile(r"&lt;/?details&gt;|&quot;schema&quot;|^&gt; ", re.MULTILINE)
+_WIDTHS = range(60, 251)
+
+
+def lines(text: str) -> Iterator[str]:
+    """Yield a text's lines without quote marks, rank and time prefixes, colours, and without HTML's escapes.
+
+    Indentation and blanks at the end stay: they may stand inside a string that was wrapped.
+    """
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if "&" in text and _ESCAPED_MARKUP.search(text) and "<details>" not in text:
+        text = html.unescape(text)
+    begin = 0
+    for end in _LINE_END.finditer(text):
+        yield _unquoted(text[begin : end.start()])
+        begin = end.end()
+    yield _unquoted(text[begin:])
+
+
+def _unquoted(line: str) -> str:
+    match = _PREFIX.match(line)
+    return (line[match.end() :] if match else line).lstrip("\xa0")
+
+
+def without_tags(line: str) -> str:
+    """Remove the HTML tags that surround a line, and the marks of inline code and bold."""
+    if "<" in line:
+        line = _TAG.sub("", line)
+    return line.replace("**", "").strip().strip("`")
+
+
+def unwrapped(pieces: list[str], begins: Callable[[str], bool]) -> list[str]:
+    """Join lines that a terminal cut at its width.
+
+    A line as wide as the widest of all is joined with the next one unless that is empty or `begins` something new.
+    """
+    pieces = [piece.rstrip() for piece in pieces]
+    width = max(map(len, pieces), default=0)
+    if width not in _WIDTHS:
+        return pieces
+    joined: list[list[str]] = []
+    previous = 0
+    for piece in pieces:
+        # One less: the blank at the cut is lost where blanks at the end of lines are.
+        if joined and previous in (width - 1, width) and piece and not begins(piece):
+            joined[-1].append(" " + piece if previous < width else piece)
+        else:
+            joined.append([piece])
+        previous = len(piece)
+    return ["".join(parts) for parts in joined]

@@ -1,0 +1,81 @@
+"""A report that gpudoctor saved: JSON of schema ``gpudoctor.report/1``."""
+
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from gpudoctor.importers.source import Unreadable
+from gpudoctor.model import SCHEMA, Report
+from gpudoctor.snapshot import read_facts
+
+_BYTE = re.compile(r" \(byte (\d+)\)$")
+
+
+class Damaged(Unreadable):
+    """What should be a report is no whole JSON document."""
+
+
+class _Header(Struct):
+    schema: Any = None
+
+
+class _Saved(Report):
+    """A report whose facts are not decoded yet: those of another plug-in never are."""
+
+    facts: dict[str, Raw] = {}
+
+
+def read(text: str, topics: dict[str, type[Struct]]) -> Report:
+    """Decode a report strictly, and its facts into their types; fields that nobody knows here are left out.
+
+    ``{"schema": "gpudoctor.report/1", "probes": [{"name": "torch", "status": "ok"}], "facts": {"torch": {}}, ...}``
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    try:
+        _check_schema(msgspec.json.decode(data, type=_Header).schema)
+        saved = msgspec.json.decode(data, type=_Saved)
+        known = {topic: msgspec.json.decode(raw) for topic, raw in saved.facts.items() if topic in topics}
+        facts = read_facts(known, topics)
+    except msgspec.ValidationError as error:
+        raise Unreadable(_wrong_type(str(error))) from None
+    except msgspec.DecodeError as error:
+        raise Damaged(_malformed(str(error), data)) from None
+    except RecursionError:
+        raise Damaged("nested too deeply: no report is") from None
+    fields = {name: getattr(saved, name) for name in Report.__struct_fields__}
+    return Report(**{**fields, "facts": facts})
+
+
+def _check_schema(schema: object) -> None:
+    if schema is None:
+        raise Unreadable("JSON without a schema: no gpudoctor report")
+    if schema == SCHEMA:
+        return
+    if isinstance(schema, str) and schema.startswith(SCHEMA.partition("/")[0] + "/"):
+        raise Unreadable(f"schema {schema[:60]}: this gpudoctor reads {SCHEMA}; upgrade gpudoctor")
+    raise Unreadable(f"JSON of another schema ({str(schema)[:60]!r}): no gpudoctor report")
+
+
+def _wrong_type(message: str) -> str:
+    """Turn ``facts.torch: Expected `str | null`, got `int` - at `$.version``` into field, colon, what is wrong."""
+    message = message.replace("`", "")
+    topic = ""
+    if message.startswith("facts."):
+        topic, _, message = message.partition(": ")
+    what, _, place = message.partition(" - at $")
+    place = (topic + place).removeprefix(".") or "the document"
+    return f"{place}: {what[:1].lower()}{what[1:200]}"
+
+
+def _malformed(message: str, data: bytes) -> str:
+    """Say where JSON breaks: ``JSON is malformed: invalid character (byte 23)`` -> line and column."""
+    match = _BYTE.search(message)
+    if match is None:
+        lines = data.count(b"\n", 0, len(data.rstrip())) + 1
+        return f"cut off or damaged: the JSON has no end (line {lines})"
+    before = data[: int(match[1])]
+    line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+    what = message[: match.start()].removeprefix("JSON is malformed: ")
+    return f"not valid JSON at line {line}, column {column}: {what}"

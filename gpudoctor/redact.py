@@ -1,0 +1,372 @@
+"""Replaces what is private in a report by stable aliases: the only door through which a report leaves.
+
+The same thing has the same alias all over a report (`host-1`, `ip-2`, `path-1/train.py`), so two ranks on one
+machine still look like two ranks on one machine. Loopback, unspecified and broadcast addresses, PCI addresses,
+versions and system folders stay. Redaction goes by what the machine tells (`Private`) and by shape; it cannot
+know that the name of a file, of a module or of a folder below the home folder is a secret.
+"""
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar, cast
+
+from gpudoctor import redact_shapes as shapes
+from gpudoctor.redact_names import Names, names_told, names_under, stands_alone
+from gpudoctor.redact_paths import home_owner, paths, split_path, windows_paths
+from gpudoctor.redact_shapes import Span
+from gpudoctor.redact_words import ALIAS, HIDDEN, generic, public_host, secret_key
+
+__all__ = ["Private", "Redactor", "leftovers"]
+
+T = TypeVar("T")
+Tree = dict[object, object] | list[object] | tuple[object, ...] | str | float | bool | None
+
+# While a text is worked on, what has been replaced stands in it as a number between two code points that no text
+# may contain (Unicode keeps them for such use): later steps cannot mistake it for anything, and aliases are
+# numbered at the end, in the order of the text. A colour code ends in a third, for a path may follow it.
+_MARK = re.compile("\ufdd0(\\d+)[\ufdd1\ufdd2]")
+_RESERVED = re.compile("[\ufdd0-\ufdd2]")
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
+_NUMBERED = re.compile(r"([a-z-]+)-(\d+)\Z")
+_AFTER_FOLDER = re.compile(r"(?![\w+@-]|\.\w)")
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Private:
+    """What is known to be private on this machine, and what only looks so.
+
+    `public` holds versions with the form of an address and the names of fields that may equal a name: it
+    decides for whole keys of a dictionary and for whatever is found by its shape.
+    """
+
+    hosts: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    homes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
+
+
+class Redactor:
+    """Redacts the texts and trees of one report; what it has learnt from one it knows in the next."""
+
+    def __init__(self, private: Private) -> None:
+        self._public = set(private.public)
+        self._names, self._folders = _known(private)
+        self._spaced = [folder for folder in self._folders if re.search(r"[\s\"'<>|:;,()\[\]{}`\\]", folder)]
+        self._first = list(dict.fromkeys(key for host in private.hosts for key in self._names.add_host(host, True)))
+        self._gpus: dict[str, str] = {}
+        self._marks: list[tuple[str, str]] = []
+        self._mark_of: dict[tuple[str, str], int] = {}
+        self._numbers: dict[str, dict[str, int]] = {}
+        self._taken: dict[str, set[int]] = {}
+        self._used: dict[str, set[str]] = {}
+
+    def text(self, text: str) -> str:
+        """Redact one text, be it a word or a log."""
+        self._learn(text)
+        return self._redact(text)
+
+    def tree(self, value: T) -> T:
+        """Redact all strings in nested dictionaries, lists and tuples, the keys included.
+
+        Everything is read before anything is replaced, so a name that the last entry gives away is gone from
+        the first. What is stored under a name such as `api_key` is hidden whatever it looks like.
+        """
+        for key, text in _strings(value):
+            self._learn(text, key)
+        return cast(T, self._tree(cast(Tree, value), False))
+
+    @property
+    def replaced(self) -> dict[str, int]:
+        """Count the distinct things replaced so far, by kind of alias; `hidden` and `home` have no numbers."""
+        return {kind: len(keys) for kind, keys in sorted(self._used.items())}
+
+    # --- learning -------------------------------------------------------------------------------------------
+
+    def _learn(self, text: str, key: str = "") -> None:
+        if key:
+            names_under(key, text, self._tell)
+            if secret_key(key) and any(letter.isalpha() for letter in text):
+                self._tell("hidden", text)
+            if shapes.version_of(key):
+                self._public.update(text[span.start : span.end] for span in shapes.ip4(text))
+        if len(text) < 3:
+            return
+        for match in ALIAS.finditer(text):
+            for number in re.findall(r"\d+", match[0]):
+                self._taken.setdefault(re.match("[a-z(-]*[a-z]", match[0])[0], set()).add(int(number))  # type: ignore[index]
+        for span in shapes.gpu_uuids(text):
+            if len(span.key) >= 36:
+                self._gpus.setdefault(span.key[:8], span.key)
+        names_told(text, self._tell)
+        for start, end in (*windows_paths(text), *paths(text)):
+            if owner := home_owner(text[start:end]):
+                self._tell("user", owner)
+        for span in (*shapes.secrets(text), *shapes.logins(text)):
+            if any(letter.isalpha() for letter in span.key):
+                self._tell("hidden", span.key)
+
+    def _tell(self, kind: str, name: str) -> None:
+        if kind == "host":
+            self._names.add_host(name)
+        elif kind == "site":
+            self._names.add_site(name)
+        elif kind == "user":
+            self._names.add_user(name)
+        elif kind == "serial" or len(name) >= 12:
+            self._names.add(name, kind)
+
+    # --- replacing ------------------------------------------------------------------------------------------
+
+    def _tree(self, value: Tree, secret: bool) -> object:
+        if isinstance(value, str):
+            return self._hide(value) if secret else self._redact(value)
+        if isinstance(value, dict):
+            named = value.get("name", value.get("key"))
+            hide_value = isinstance(named, str) and secret_key(named)
+            redacted: dict[object, object] = {}
+            for key, entry in value.items():
+                hidden = secret or (isinstance(key, str) and secret_key(key)) or (hide_value and key == "value")
+                redacted[self._key(key, redacted)] = self._tree(cast(Tree, entry), hidden)
+            return redacted
+        if isinstance(value, (list, tuple)):
+            return type(value)([self._tree(cast(Tree, entry), secret) for entry in value])
+        return value
+
+    def _key(self, key: object, taken: dict[object, object]) -> object:
+        if not isinstance(key, str) or key in self._public or generic(key):
+            return key
+        redacted = self._redact(key)
+        # two names of one host as keys: neither entry may be lost
+        number, unique = 2, redacted
+        while unique in taken:
+            unique, number = f"{redacted} ({number})", number + 1
+        return unique
+
+    def _hide(self, value: str) -> str:
+        if not value or value == HIDDEN:
+            return value
+        self._used.setdefault("hidden", set()).add(value)
+        return HIDDEN
+
+    def _redact(self, text: str) -> str:
+        if not text or (text in self._public and text.lower() not in self._names.kinds):
+            return text
+        text = _RESERVED.sub("\ufffd", text)
+        if text.strip().lower().partition(".")[0] in self._names.whole and " " not in text.strip():
+            return self._render(self._mark("host", self._names.host_key(text.strip())))
+        text = self._replace(text, shapes.pem_blocks(text))
+        # A replacement can free what stood next to it: once more over the lines that changed, until none does.
+        done = self._render(self._pass(text)).split("\n")
+        todo = [at for at, line in enumerate(text.split("\n")) if done[at] != line]
+        for _ in range(_ROUNDS):
+            if not todo:
+                break
+            lines = self._render(self._pass("\n".join(done[at] for at in todo))).split("\n")
+            changed = [at for at, line in zip(todo, lines, strict=True) if done[at] != line]
+            for at, line in zip(todo, lines, strict=True):
+                done[at] = line
+            todo = changed
+        return "\n".join(done)
+
+    def _pass(self, text: str) -> str:
+        text = self._replace(text, (Span(*match.span(), "", match[0]) for match in ALIAS.finditer(text)))
+        if "\x1b" in text:
+            text = _COLOUR.sub(lambda match: self._mark("", match[0])[:-1] + "\ufdd2", text)
+        for find in (shapes.secrets, shapes.logins, shapes.tokens):
+            text = self._replace(text, find(text))
+        text = self._urls(text)
+        for find in (shapes.emails, self._gpu_uuids):
+            text = self._replace(text, find(text))
+        text = self._paths(text)
+        text = self._replace(text, shapes.hardware_addresses(text))
+        text = self._replace(text, self._ip4(text))
+        text = self._replace(text, shapes.ip6(text))
+        return self._replace(text, self._names.find(text))
+
+    def _gpu_uuids(self, text: str) -> Iterator[Span]:
+        # CUDA takes the first digits of a UUID for the whole
+        return (span._replace(key=self._gpus.get(span.key, span.key)) for span in shapes.gpu_uuids(text))
+
+    def _ip4(self, text: str) -> Iterator[Span]:
+        return shapes.ip4(text, self._public - self._names.addresses)
+
+    def _replace(self, text: str, spans: Iterable[Span]) -> str:
+        pieces: list[str] = []
+        done = 0
+        for start, end, kind, key in spans:
+            if kind and text[start:end] in self._public and kind not in ("host", "user", "nodes"):
+                continue
+            pieces += text[done:start], self._mark(kind, key)
+            done = end
+        return "".join((*pieces, text[done:])) if pieces else text
+
+    def _urls(self, text: str) -> str:
+        pieces: list[str] = []
+        done = 0
+        for match in shapes.urls(text):
+            host, rest = match["host"], match["rest"] or ""
+            start = match.start("host")
+            if match.start() + 3 < start:
+                self._used.setdefault("hidden", set()).add(text[match.start() + 3 : start])
+            pieces.append(text[done : match.start() + 3])
+            done = start
+            if self._names.is_host(host):
+                folder, slash, last = rest.partition("?")[0].rpartition("/")
+                pieces += self._mark("host", self._names.host_key(host)), match["port"] or ""
+                pieces += (("/" + self._mark("path", folder)) if folder else ""), slash, last
+                done = match.end()
+            elif public_host(host):
+                pieces.append(self._mark("", host))
+                done = match.end("host")
+        return "".join((*pieces, text[done:])) if pieces else text
+
+    def _paths(self, text: str) -> str:
+        for folder in self._spaced:
+            if folder in text:
+                parts = re.split(re.escape(folder) + _AFTER_FOLDER.pattern, text)
+                text = self._mark(*self._folders[folder]).join(parts)
+        for find in (windows_paths, paths):
+            pieces: list[str] = []
+            done = 0
+            for start, end in find(text):
+                pieces += text[done:start], self._path(text[start:end])
+                done = end
+            text = "".join((*pieces, text[done:])) if pieces else text
+        return text
+
+    def _path(self, path: str) -> str:
+        flat = re.sub(r"//+", "/", path)
+        end = len(flat)
+        while end > 0:
+            if mark := self._folders.get(flat[:end]):
+                return self._mark(*mark) + flat[end:]
+            end = flat.rfind("/", 0, end)
+        if path in self._public:
+            return path
+        windows = path[1:2] == ":"
+        if (windows or path.startswith(("/home/", "/Users/"))) and (owner := home_owner(flat)):
+            return path.replace(owner, self._mark("user", owner.lower()), 1)
+        if flat.startswith(("/home/\ufdd0", "/Users/\ufdd0")) or (windows and re.match(r".:[\\/]+Users[\\/]", path)):
+            return path
+        folder, rest = split_path(path)
+        return self._mark("path", folder) + rest if folder else path
+
+    # --- aliases --------------------------------------------------------------------------------------------
+
+    def _mark(self, kind: str, key: str) -> str:
+        at = self._mark_of.setdefault((kind, key), len(self._marks))
+        if at == len(self._marks):
+            self._marks.append((kind, key))
+        return f"\ufdd0{at}\ufdd1"
+
+    def _render(self, text: str) -> str:
+        return _MARK.sub(lambda match: self._alias(*self._marks[int(match[1])]), text) if "\ufdd0" in text else text
+
+    def _alias(self, kind: str, key: str) -> str:
+        if not kind:
+            # a mark may have been kept whole inside another thing
+            return key
+        if kind == "nodes":
+            return _ranges([self._number("host", host) for host in self._names.node_lists[key]])
+        self._used.setdefault(kind, set()).add(key)
+        if kind in ("hidden", "home"):
+            return HIDDEN if kind == "hidden" else "~"
+        return f"{kind}-{self._number(kind, key)}"
+
+    def _number(self, kind: str, key: str) -> int:
+        numbers = self._numbers.setdefault(kind, {})
+        if kind == "host":
+            for host in self._first:
+                self._give(kind, numbers, host)
+            self._first.clear()
+        return self._give(kind, numbers, key)
+
+    def _give(self, kind: str, numbers: dict[str, int], key: str) -> int:
+        if key not in numbers:
+            number = max(numbers.values(), default=0) + 1
+            while number in self._taken.get(kind, ()):
+                number += 1
+            numbers[key] = number
+        return numbers[key]
+
+
+def _known(private: Private) -> tuple[Names, dict[str, tuple[str, str]]]:
+    """Sort what is known into names and folders; a folder of the system and the root are nobody's."""
+    names, folders = Names(), {}
+    for user in private.users:
+        names.add_user(user)
+    for kind, given in (("path", private.folders), ("home", private.homes)):
+        for folder in given:
+            folder = folder.rstrip("/\\")
+            if folder.count("/") + folder.count("\\") and (kind == "home" or split_path(folder)[0]):
+                folders[folder] = kind, folder
+    return names, folders
+
+
+def _ranges(numbers: list[int]) -> str:
+    pieces: list[list[int]] = []
+    for number in numbers:
+        if pieces and pieces[-1][-1] == number - 1:
+            pieces[-1][1:] = [number]
+        else:
+            pieces.append([number])
+    return "host-[" + ",".join("-".join(map(str, piece)) for piece in pieces) + "]"
+
+
+def _strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        name = value.get("name", value.get("key"))
+        for inner, entry in value.items():
+            if isinstance(inner, str):
+                yield "", inner
+            # {"name": "USER", "value": ...} says the same as {"USER": ...}
+            under = name if inner in ("value", "version") and isinstance(name, str) else inner
+            yield from _strings(entry, under if isinstance(under, str) else key)
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _strings(entry, key)
+
+
+def leftovers(text: str, private: Private) -> list[str]:
+    """Return what is private and still in a rendering: nothing, unless redaction was left out or has a fault.
+
+    Looks for the known names by plain search and for shapes by the finders, without the redactor's passes.
+    """
+    text = ALIAS.sub("\ufdd0\ufdd1", _RESERVED.sub("\ufffd", text))
+    names, folders = _known(private)
+    for host in private.hosts:
+        names.add_host(host, True)
+    found: list[str] = []
+    plain = re.sub(r"\\[nrt\"/]", "  ", text) if "\\" in text else text
+    searched = [body.lower() for body in dict.fromkeys((text, plain))]
+    for name in (*names.kinds, *folders):
+        for form in dict.fromkeys((name, json.dumps(name)[1:-1], html.escape(name))):
+            if any(_contains(body, form.lower()) for body in searched):
+                found.append(name)
+                break
+    finders: tuple[Callable[[str], Iterator[Span]], ...] = (
+        shapes.pem_blocks, shapes.secrets, shapes.logins, shapes.tokens, shapes.emails, shapes.gpu_uuids,
+        shapes.hardware_addresses, lambda text: shapes.ip4(text, set(private.public) - names.addresses), shapes.ip6,
+    )  # fmt: skip
+    for find in finders:
+        found += (text[span.start : span.end] for span in find(text))
+    for start, end in (*windows_paths(text), *paths(text)):
+        if owner := home_owner(text[start:end]):
+            found.append(owner)
+    return [thing for thing in dict.fromkeys(found) if thing not in private.public]
+
+
+def _contains(text: str, name: str) -> bool:
+    at = text.find(name)
+    while at >= 0:
+        if stands_alone(text, at, at + len(name)) and _AFTER_FOLDER.match(text, at + len(name)):
+            return True
+        at = text.find(name, at + 1)
+    return False

@@ -1,0 +1,238 @@
+"""Names of hosts and users: which there are, what text gives more of them away, and where they stand."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice, product
+
+from gpudoctor.redact_shapes import AT, DOMAIN, Span, before, login, urls
+from gpudoctor.redact_words import ALIAS, file_name, generic, host_key, public_host, serial_key, user_key
+
+__all__ = ["Names", "names_told", "names_under", "node_list", "stands_alone"]
+
+# More names than that in one bracket expression are not taken apart.
+_MOST_NODES = 8192
+# Endings that say nothing about a site: clouds and Kubernetes give them to everyone.
+_COMMON_ZONES = frozenset(("ec2.internal", "compute.internal", "cluster.local", "svc.cluster.local"))
+
+_BRACKET = re.compile(r"\[([0-9,-]{1,4096})\]")
+_HOST = re.compile(r"[A-Za-z0-9_](?:[\w.-]{0,251}[A-Za-z0-9_])?\Z", re.ASCII)
+_DOTTED = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){1,8}(?![\w-])")
+_WORDS = re.compile(r"[^\W_]+")
+
+
+def node_list(text: str) -> list[str] | None:
+    """Expand a Slurm node list such as `gpu[01-04,07],login`; None if it is none or too long."""
+    names: list[str] = []
+    for part in re.split(r",(?![^\[\]]*\])", text):
+        pieces = _BRACKET.split(part)
+        choices: list[list[str]] = []
+        for at, piece in enumerate(pieces):
+            numbers = [piece] if at % 2 == 0 else _numbers(piece)
+            if numbers is None:
+                return None
+            choices.append(numbers)
+        names += ("".join(choice) for choice in islice(product(*choices), _MOST_NODES + 1))
+        if len(names) > _MOST_NODES or not all(_HOST.match(name) for name in names):
+            return None
+    return names
+
+
+def _numbers(ranges: str) -> list[str] | None:
+    found: list[str] = []
+    for part in ranges.split(","):
+        first, dash, last = part.partition("-")
+        last = last if dash else first
+        if not (first.isdigit() and last.isdigit() and len(last) < 10 and len(first) < 10):
+            return None
+        if int(last) - int(first) >= _MOST_NODES:
+            return None
+        found += (str(number).zfill(len(first)) for number in range(int(first), int(last) + 1))
+    return found
+
+
+@dataclass
+class Names:
+    """The names to look for, by their lower-case form; grows while texts are read."""
+
+    kinds: dict[str, str] = field(default_factory=dict)  # name -> kind of alias
+    whole: set[str] = field(default_factory=set)  # generic names of hosts: only where they are the whole text
+    node_lists: dict[str, tuple[str, ...]] = field(default_factory=dict)  # list as written -> keys of hosts
+    domains: set[str] = field(default_factory=set)
+    addresses: set[str] = field(default_factory=set)
+    _by_word: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    _pattern: re.Pattern[str] | None = None
+
+    def host_key(self, name: str) -> str:
+        """Return by what a host is told from others: its first label, where a host of that name is known."""
+        name = name.lower().rstrip(".")
+        first = name.partition(".")[0]
+        return first if first in self.whole or self.kinds.get(first) == "host" else name
+
+    def is_host(self, name: str) -> bool:
+        """Say whether a host is known by this name or by its first label."""
+        name = name.lower().rstrip(".")
+        return self.kinds.get(name) == "host" or self.host_key(name) != name
+
+    def add_host(self, text: str, certain: bool = False) -> list[str]:
+        """Learn a host name, an address with or without a port, or a list of nodes; return the hosts' keys.
+
+        A generic name is learnt only where it is certain to be a host's.
+        """
+        text = re.sub(r"\A[a-z]{1,8}://|:\d{1,5}\Z", "", text.strip())
+        try:
+            self.addresses.add(ipaddress.ip_address(text.strip("[]")).compressed)
+            return []
+        except ValueError:
+            pass
+        if "[" in text or "," in text:
+            members = node_list(text)
+            keys = [key for member in members or () for key in self.add_host(member, certain)]
+            if members and keys:
+                self.node_lists[text.lower()] = tuple(keys)
+                self._add(text, "nodes")
+            return keys
+        name = text.lower().rstrip(".")
+        if not _HOST.match(name) or name.startswith("localhost") or ALIAS.fullmatch(name):
+            return []
+        if public_host(name) and not certain:
+            return []
+        first, dot, domain = name.partition(".")
+        if not generic(first):
+            self._add(first, "host")
+        elif certain:
+            self.whole.add(first)
+        if dot:
+            self._add(name, "host")
+            if "." in domain and domain not in _COMMON_ZONES and not public_host(domain):
+                self.domains.add(domain)
+                self._add(domain, "host")
+        return [self.host_key(name)]
+
+    def add_site(self, name: str) -> None:
+        """Learn the host of a URL: its first label, such as `www`, is no host for that."""
+        if "." in name and not name.replace(".", "").isdigit():
+            self._add(name.rstrip("."), "host")
+        else:
+            self.add_host(name)
+
+    def add_user(self, name: str) -> None:
+        """Learn a user name."""
+        if name and not generic(name) and not ALIAS.fullmatch(name):
+            self._add(name, "user")
+
+    def add(self, value: str, kind: str) -> None:
+        """Learn a secret or a serial number to be replaced wherever it stands."""
+        if 6 <= len(value) <= 256 and not generic(value) and any(letter.isdigit() for letter in value):
+            self._add(value, kind)
+
+    def _add(self, name: str, kind: str) -> None:
+        low = name.lower()
+        word = _WORDS.search(low)
+        if low in self.kinds or word is None or "\ufdd0" in low or ALIAS.fullmatch(low):
+            return
+        self.kinds[low] = kind
+        places = self._by_word.setdefault(word[0], [])
+        places.append((low, word.start()))
+        places.sort(key=lambda place: -len(place[0]))
+        self._pattern = None
+
+    def find(self, text: str) -> Iterator[Span]:
+        """Find the names in a text, the longest first where several begin; a host's domain belongs to it."""
+        if not self.kinds:
+            return
+        if self._pattern is None:
+            # Few words are fastest found by a pattern of their own, many by looking up each word of the text.
+            few = len(self._by_word) <= 24
+            words = "|".join(map(re.escape, self._by_word))
+            self._pattern = re.compile(rf"(?:{words})(?![^\W_])", re.IGNORECASE) if few else _WORDS
+        done = 0
+        for match in self._pattern.finditer(text):
+            at = match.start()
+            if at < done or (at and text[at - 1].isalnum()):
+                continue
+            for name, offset in self._by_word.get(match[0].lower(), ()):
+                start, end = at - offset, at - offset + len(name)
+                if start < done or text[start:end].lower() != name or not stands_alone(text, start, end):
+                    continue
+                kind, key = self.kinds[name], name
+                if kind == "host":
+                    if name in self.domains:
+                        left = before(text, start).lstrip(".-")
+                        start = max(start - len(left), done)
+                    elif (tail := _DOTTED.match(text, end)) and not file_name("x" + tail[0]):
+                        end = tail.end()
+                    key = self.host_key(text[start:end])
+                yield Span(start, end, kind, key)
+                done = end
+                break
+
+
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """Say whether a name is a word of its own; a short one must not be part of an identifier either."""
+    joined = "_" if end - start < 5 and text[start:end].isalpha() else ""
+    left, right = text[start - 1 : start] if start else "", text[end : end + 1]
+    return not (
+        (text[start].isalnum() and (left.isalnum() or left == joined != ""))
+        or (text[end - 1].isalnum() and (right.isalnum() or right == joined != ""))
+    )
+
+
+# --- what text tells about names ---------------------------------------------------------------------------
+
+_NAME = r"[A-Za-z0-9][\w.-]{1,252}"
+_TOLD: tuple[tuple[str, str, re.Pattern[str]], ...] = (
+    # (kind, a string without which the pattern cannot match, the pattern)
+    ("host", " NCCL ", re.compile(rf"(?<![\w.-])({_NAME}):\d{{1,10}}:\d{{1,10}} \[-?\d{{1,4}}\] (?:\S{{1,64}} )?NCCL ")),
+    ("host", "host", re.compile(rf"(?:^|\])[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$", re.MULTILINE)),
+    ("host", "]:", re.compile(rf"\b(?:to|on|from|at) \[({_NAME})\]:\d{{1,5}}\b")),
+    ("host", " of (", re.compile(rf"addresses of \(({_NAME}), \d{{1,5}}\)")),
+    ("host", "srun: error: ", re.compile(rf"srun: error: ({_NAME}): task")),
+    ("host", " CANCELLED", re.compile(rf" ON ({_NAME}) CANCELLED")),
+    ("host", "ssh: ", re.compile(rf"ssh: (?:connect to host|Could not resolve hostname) ({_NAME})")),
+    ("host", " kernel: ", re.compile(rf"\d\d:\d\d:\d\d\S{{0,16}} ({_NAME}) kernel: ")),
+    ("host", "Linux ", re.compile(rf"\bLinux ({_NAME}) \d{{1,3}}\.\d{{1,3}}\.\d{{1,3}}\S{{0,64}} #")),
+    ("host", "ip-", re.compile(r"(?<![\w.-])(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[a-z][\w-]{1,62}){0,8})(?![\w-])")),
+    ("serial", "erial", re.compile(
+        r"\b[Ss]erial(?:[ _-]?(?:[Nn]umber|[Nn]o))?[\"']?[ \t]{0,32}[:=][ \t]{0,8}[\"']?([A-Za-z0-9-]{6,64})")),
+    ("user", "uid=", re.compile(r"\buid=\d{1,10}\(([^)\s]{1,64})\)")),
+)
+_SETTING = re.compile(
+    r"(?<![^\W_])(MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST|PBS_O_HOST"
+    r"|--master[_-]addr|--rdzv[_-]endpoint|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
+    r"""(?:=|["'][ \t]{0,8}:[ \t]{0,8}|(?:(?<=addr)|(?<=point))[ \t]{1,8})["']?([^\s"';]{1,1024})"""
+)
+_PRIVATE_ZONE = re.compile(r"\.(?:internal|cluster\.local)(?![\w-]|\.\w)")
+
+
+def names_told(text: str, tell: Callable[[str, str], None]) -> None:
+    """Report host and user names that a text gives away by its form: kind and name, in no order."""
+    for kind, sign, pattern in _TOLD:
+        if sign in text:
+            for match in pattern.finditer(text):
+                tell(kind, match[1])
+    for match in _SETTING.finditer(text):
+        tell("user" if user_key(match[1]) else "host", match[2].rstrip(",)"))
+    for match in _PRIVATE_ZONE.finditer(text):
+        if name := before(text, match.start()).lstrip(".-"):
+            tell("host", name + match[0])
+    for match in urls(text):
+        if not public_host(match["host"]):
+            tell("site", match["host"])
+    for match in AT.finditer(text):
+        right = DOMAIN.match(text, match.end())
+        left = before(text, match.start(), most=33)
+        if right and len(left) < 33 and left != "git" and login(text, match.start() - len(left), right.end()):
+            tell("user", left)
+            tell("host", right[0])
+
+
+def names_under(key: str, value: str, tell: Callable[[str, str], None]) -> None:
+    """Report what a value is by the name it is stored under."""
+    if host_key(key):
+        tell("host", value)
+    elif user_key(key) and not generic(value):
+        tell("user", value)
+    elif serial_key(key):
+        tell("serial", value)

@@ -1,0 +1,115 @@
+"""Which part of a path is private: everything up to what a maintainer of PyTorch would recognise."""
+
+import re
+from collections.abc import Iterator
+
+from gpudoctor.redact_words import file_name
+
+__all__ = ["home_owner", "paths", "split_path", "windows_paths"]
+
+# Folders of the operating system: nothing in them is named by the user.
+_SYSTEM = frozenset("bin boot dev etc lib lib32 lib64 proc root run sbin sys usr".split())
+# Trees that images, installers and build farms make; the last two rows are the source paths compiled into
+# torch and NCCL, which stand in their error messages.
+_PUBLIC_TREES = frozenset(
+    """
+    /opt/amazon /opt/anaconda3 /opt/aws-ofi-nccl /opt/conda /opt/hostedtoolcache /opt/hpcx /opt/intel
+    /opt/mellanox /opt/miniconda3 /opt/miniforge3 /opt/nvidia /opt/python /opt/pytorch /opt/rocm /opt/slurm
+    /opt/venv /Library/Developer /Library/Frameworks /System /nix/store /snap
+    /var/cache /var/lib /var/log /var/run
+    /builder /croot /dvs/p4 /io /pytorch /__w /usr
+    """.split()
+)
+# Usual names of mounts: public by themselves and with one file in them, what lies deeper is private.
+_PUBLIC_FOLDERS = frozenset(
+    """
+    /app /code /data /dataset /datasets /efs /export /fsx /gpfs /home /lustre /mnt /mnt/c /mnt/data /media
+    /nfs /nvme /opt /output /raid /scratch /shared /srv /ssd /storage /tmp /Users /var /var/tmp /Volumes /work
+    /workdir /workspace /workspaces /batch /epoch /iter /iteration /sample /second /step
+    """.split()
+)
+_WINDOWS_TREES = frozenset(("windows", "program files", "program files (x86)", "programdata", "hostedtoolcache"))
+_NOBODY = frozenset(("Shared", "Public", "Default", "All Users"))
+_PYTHON = re.compile(r"(?:lib|lib64)/(?:python\d|site-packages|dist-packages)|(?:site|dist)-packages(?:/|\Z)", re.I)
+_NAME = re.compile(r"[A-Za-z0-9_][\w.@+-]*\Z")
+
+# A path begins where no other path could go on. A quoted one may hold blanks; any other ends at a blank and at
+# a colon, so that values like PATH fall apart by themselves. A compiler's -I and -L touch the path they name.
+_POSIX = re.compile(
+    r"""(?:(?<=")/(?=[^"'\n:,;]{1,1024}")|(?<=')/(?=[^"'\n:,;]{1,1024}'))(?P<quoted>[^/"'\n][^"'\n]*)"""
+    r"""|(?:(?<![\w~.\-/\\%$)}*+&#!?\ufdd1])|(?<=[\s"',]-[ILBFR])|(?<=^-[ILBFR])|(?<=[Ff]ile://))"""
+    r"""/(?P<bare>[^\s/"'<>|:;,()\[\]{}`\\*][^\s"'<>|:;,()\[\]{}`\\]*)"""
+)
+_WINDOWS = re.compile(
+    r"""(?<![\w\ufdd1])[A-Za-z]:[\\/]{1,2}(?:[^\\/:*?"<>|\r\n'\ufdd0]{1,128}[\\/]{1,2}){0,64}"""
+    r"""[^\s\\/:*?"<>|\r\n',;()\[\]]{0,255}"""
+)
+
+
+def paths(text: str) -> Iterator[tuple[int, int]]:
+    """Find absolute POSIX paths; none spans a line."""
+    if "/" not in text:
+        return
+    for match in _POSIX.finditer(text):
+        start, end = match.span()
+        if match["bare"] is not None:
+            while text[end - 1] in ".!?":
+                end -= 1
+            # A quotient such as a[0]/norm is no path; a log prefix such as [rank0]/home/x is.
+            if text[start - 1 : start] in ("]", ">") and "/" not in text[start + 1 : end]:
+                continue
+        if end > start + 1:
+            yield start, end
+
+
+def windows_paths(text: str) -> Iterator[tuple[int, int]]:
+    """Find Windows paths with a drive letter, written with slashes or with single or doubled backslashes."""
+    if ":\\" not in text and ":/" not in text:
+        return
+    for match in _WINDOWS.finditer(text):
+        found = match[0]
+        # A lone letter before a backslash is more often an escape in a quoted text than a drive.
+        if found[0].isupper() or re.match(r".:[\\/]{1,2}users[\\/]", found, re.I):
+            yield match.start(), match.start() + len(found.rstrip(". "))
+
+
+def home_owner(path: str) -> str | None:
+    """Name the user whose home folder a path lies in or is, where the path says so."""
+    parts = re.split(r"[\\/]+", path, maxsplit=6)
+    for at, part in enumerate(parts[:4]):
+        if part in ("home", "Users") or (at == 1 and part.casefold() == "users" and ":" in parts[0]):
+            name = parts[at + 1] if at + 1 < len(parts) else ""
+            if name in _NOBODY or "\ufdd0" in name or not (_NAME.match(name) or (":" in parts[0] and name)):
+                return None
+            return name
+    return None
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """Split an absolute path in its private folder, which is empty where none is, and its public rest."""
+    windows = path[1:2] == ":"
+    flat = re.sub(r"[\\/]+", "/", path).rstrip("/") if windows else re.sub(r"//+", "/", path).rstrip("/")
+    parts = flat.split("/")
+    if windows and (len(parts) < 2 or parts[1].casefold() in _WINDOWS_TREES):
+        return "", path
+    if not windows and (parts[1] in _SYSTEM or flat in _PUBLIC_FOLDERS):
+        return "", path
+    if not windows and ("/" + parts[1] in _PUBLIC_TREES or "/".join(parts[:3]) in _PUBLIC_TREES):
+        return "", path
+    # rocm-6.2 and the like carry their version in the folder's name
+    if parts[1] == "opt" and len(parts) > 2 and parts[2].startswith("rocm-"):
+        return "", path
+    if (python := _PYTHON.search(flat)) and flat[python.start() - 1] == "/":
+        return flat[: python.start() - 1], flat[python.start() - 1 :]
+    if len(parts) > 3 and parts[-2] in ("bin", "Scripts"):
+        return "/".join(parts[:-2]), "/" + "/".join(parts[-2:])
+    if len(parts) > 2 and parts[-1] in ("bin", "include", "lib", "lib64"):
+        return "/".join(parts[:-1]), "/" + parts[-1]
+    if file_name(parts[-1]):
+        folder = "/".join(parts[:-1])
+        if folder in _PUBLIC_FOLDERS or len(parts) == 2:
+            return "", path
+        return folder, "/" + parts[-1]
+    if len(parts) == 2 and (len(parts[1]) < 4 or not parts[1][0].isalpha()):
+        return "", path
+    return flat, ""

@@ -1,0 +1,141 @@
+"""One line per layer: what is there, in the words of whoever looks after such machines."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from gpudoctor.facts import Driver, Gpus, Host, Interfaces, Launch, Names, Pci, Torch, Torchvision
+from gpudoctor.model import FAMILIES, Finding, Severity
+from gpudoctor.snapshot import Snapshot
+
+GIB = 1024**3
+
+
+def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, str]]:
+    """Return (layer, state, facts) for each layer of which something is known, or in which something was found."""
+    rows = []
+    for family in [*FAMILIES, *sorted({f.family for f in findings} - set(FAMILIES))]:
+        here = [f for f in findings if f.family == family]
+        facts = LAYERS[family](snapshot) if family in LAYERS else None
+        errors = sum(f.severity is Severity.ERROR for f in here)
+        warnings = sum(f.severity is Severity.WARNING for f in here)
+        if errors or warnings:
+            parts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
+            rows.append((family, "broken" if errors else "suspect", ", ".join([*parts, *([facts] if facts else [])])))
+        elif family in LAYERS:
+            rows.append((family, "ok", facts) if facts else (family, "unknown", _missing(family, snapshot)))
+        elif here:
+            rows.append((family, "ok", _count(len(here), "note")))
+    return rows
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def _missing(family: str, snapshot: Snapshot) -> str:
+    return snapshot.reason(NEEDS[family])
+
+
+def _hardware(snapshot: Snapshot) -> str | None:
+    gpus, pci, host = snapshot.get(Gpus), snapshot.get(Pci), snapshot.get(Host)
+    machine = ""
+    if host is not None and host.cpus:
+        memory = f", {host.memory_bytes / GIB:.0f} GiB of memory" if host.memory_bytes else ""
+        machine = f"; {host.cpus_usable or host.cpus} CPUs{memory}"
+    if gpus is not None and gpus.devices:
+        return describe_gpus(gpus) + machine
+    if pci is not None and pci.gpus:
+        return f"{_count(len(pci.gpus), 'NVIDIA GPU')} on the PCI bus" + machine
+    if pci is not None:
+        return "no NVIDIA GPU on the PCI bus" + machine
+    return f"no GPU in this text{machine}" if gpus is not None else None
+
+
+def describe_gpus(gpus: Gpus) -> str:
+    """Say what GPUs there are: ``8 x NVIDIA H100 80GB HBM3 80 GB, PCIe 5.0 x16, NVLink``."""
+    names = Counter(
+        gpu.name + (f" {gpu.memory_bytes / GIB:.0f} GiB" if gpu.memory_bytes else "") for gpu in gpus.devices
+    )
+    parts = [" + ".join(f"{count} x {name or 'GPU'}" for name, count in names.items())]
+    links = {(gpu.pcie_generation_max, gpu.pcie_width) for gpu in gpus.devices}
+    parts += [f"PCIe {generation}.0 x{width}" for generation, width in links if generation and width and len(links) == 1]
+    linked = [gpu.nvlinks_active for gpu in gpus.devices if gpu.nvlinks_active]
+    if linked and len(linked) == len(gpus.devices):
+        parts.append(f"{min(linked)} NVLinks each")
+    elif len(gpus.devices) > 1 and not linked:
+        parts.append("no NVLink")
+    return ", ".join(parts)
+
+
+def _driver(snapshot: Snapshot) -> str | None:
+    driver, gpus = snapshot.get(Driver), snapshot.get(Gpus)
+    if driver is None and gpus is None:
+        return None
+    version = (gpus.driver_version if gpus else None) or (driver.version if driver else None)
+    if version:
+        return version + (f", CUDA up to {gpus.cuda_version}" if gpus and gpus.cuda_version else "")
+    if driver is not None and driver.dxg:
+        return "the Windows driver, through WSL"
+    return "no NVIDIA driver loaded"
+
+
+def _build(snapshot: Snapshot) -> str | None:
+    torch, vision = snapshot.get(Torch), snapshot.get(Torchvision)
+    if torch is None:
+        return None
+    if not torch.version:
+        return "no working torch"
+    kind = f"CUDA {torch.cuda}" if torch.cuda else f"ROCm {torch.hip}" if torch.hip else "CPU build"
+    parts = [f"torch {torch.version} ({kind}" + (f", cuDNN {torch.cudnn})" if torch.cudnn else ")")]
+    if vision is not None and vision.version:
+        parts.append(f"torchvision {vision.version}")
+    return ", ".join(parts)
+
+
+def _nccl(snapshot: Snapshot) -> str | None:
+    torch = snapshot.get(Torch)
+    if torch is None or torch.nccl_available is None:
+        return None
+    nccl = f"NCCL {torch.nccl or 'built in'}" if torch.nccl_available else "no NCCL"
+    return nccl + (", gloo" if torch.gloo_available else ", no gloo") + (", MPI" if torch.mpi_available else "")
+
+
+def _network(snapshot: Snapshot) -> str | None:
+    names, interfaces = snapshot.get(Names), snapshot.get(Interfaces)
+    if names is None and interfaces is None:
+        return None
+    parts = []
+    if interfaces is not None:
+        parts += [f"{i.name} {i.addresses[0]}" for i in interfaces.usable if not i.virtual][:3] or ["loopback alone"]
+    if names is not None:
+        answer = names.own.error or ", ".join(names.own.addresses[:3])
+        parts.append(f"host name {names.own.name} resolves to {answer}" if names.own.addresses else f"host name: {answer}")
+    return ", ".join(parts)
+
+
+def _launch(snapshot: Snapshot) -> str | None:
+    launch = snapshot.get(Launch)
+    if launch is None:
+        return None
+    names = [n for n in launch.variables if n.startswith(("RANK", "WORLD_", "LOCAL_", "MASTER_", "CUDA_VIS", "SLURM_NTASKS"))]
+    others = len(launch.variables) - len(names)
+    shown = [f"{name}={launch.variables[name]}" for name in names]
+    return ", ".join(shown + ([_count(others, "other variable")] if others else [])) or "no launch variables set"
+
+
+LAYERS: dict[str, Callable[[Snapshot], str | None]] = {
+    "hardware": _hardware,
+    "driver": _driver,
+    "build": _build,
+    "nccl": _nccl,
+    "network": _network,
+    "launch": _launch,
+}
+NEEDS: dict[str, type] = {
+    "hardware": Pci,
+    "driver": Driver,
+    "build": Torch,
+    "nccl": Torch,
+    "network": Names,
+    "launch": Launch,
+}

@@ -1,0 +1,90 @@
+"""A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
+
+import msgspec
+
+from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report
+from gpudoctor.render.environment import environment_block
+from gpudoctor.render.json import encode
+from gpudoctor.snapshot import Snapshot
+
+MOST = 65_000
+"""Characters. GitHub refuses an issue body of more than 65,536."""
+
+
+def ticket(report: Report) -> str:
+    """Write a report as Markdown; the JSON loses its indentation where the ticket would not fit otherwise."""
+    indented, compact = encode(report), msgspec.json.encode(report).decode() + "\n"
+    text = _ticket(report, indented)
+    return text if len(text) <= MOST else _ticket(report, compact)
+
+
+def _ticket(report: Report, json: str) -> str:
+    parts = [f"**{report.verdict.sentence}**"]
+    if report.findings:
+        parts += ["### Findings", *map(_finding, report.findings)]
+    if report.proofs:
+        parts += ["### Proofs", "\n".join(map(_proof, report.proofs))]
+        parts += [f"```diff\n{p.difference}```" for p in report.proofs if p.difference]
+    if rows := _not_checked(report):
+        parts += ["### Not checked", "\n".join(rows)]
+    parts += [
+        "### Environment",
+        _fence(environment_block(Snapshot(report.facts, report.probes))),
+        "<details>\n<summary>The whole report: save this ticket and run "
+        "<code>gpudoctor check --from ticket.md</code></summary>",
+        # Escaped, so that nothing in a string can end the fence or the details block.
+        "```json\n" + json.replace("`", "\\u0060").replace("<", "\\u003c") + "```",
+        "</details>",
+        f"<sub>gpudoctor {report.version}, {report.created}. Host names, users, addresses and paths are replaced by "
+        "aliases.</sub>",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _fence(text: str, language: str = "") -> str:
+    mark = "```"
+    while mark in text:
+        mark += "`"
+    return f"{mark}{language}\n{text}\n{mark}"
+
+
+def _plain(text: str) -> str:
+    """Keep text from being read as HTML, and a name from being read as a mention."""
+    return text.replace("<", "&lt;").replace("@", "@\u200b")
+
+
+def _finding(finding: Finding) -> str:
+    lines = [f"#### {finding.severity.value}: `{finding.id}`: {_plain(finding.title)}", _plain(finding.message)]
+    if finding.evidence:
+        quoted = (f"{e.where}: {e.text}" if e.where else e.text for e in finding.evidence)
+        lines.append(_fence("\n".join(quoted)))
+    for fix in finding.fixes:
+        kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
+        lines.append(f"Fix{kind}: {_plain(fix.summary)}")
+        if fix.command:
+            lines.append(_fence(fix.command, "python" if fix.kind is Kind.EDIT else "sh"))
+    return "\n\n".join(lines)
+
+
+def _proof(proof: Proof) -> str:
+    if proof.broken is None:
+        words = f"training mode `{proof.id}`: {proof.fixed.value}"
+    elif proof.held:
+        words = f"`{proof.id}`: the broken script failed with this error, the fixed one passed"
+    else:
+        words = f"`{proof.id}`: broken.py {proof.broken.value}, fixed.py {proof.fixed.value}"
+    details = [proof.label or "", proof.reason or "", *proof.notes]
+    details += [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in proof.metrics.items()]
+    mark = "x" if proof.held else " "
+    skipped = " (not run)" if proof.fixed is ProofStatus.NOT_RUN else ""
+    return f"- [{mark}] {words}{skipped}" + "".join(f"; {_plain(d)}" for d in details if d)
+
+
+def _not_checked(report: Report) -> list[str]:
+    rows = [
+        f"- `{r.id}`: {_plain(r.reason or r.status.value)}"
+        for r in report.checks
+        if r.status in (CheckStatus.UNKNOWN, CheckStatus.CRASHED)
+    ]
+    blind = (ProbeStatus.FAILED, ProbeStatus.TIMEOUT, ProbeStatus.CRASHED)
+    return rows + [f"- probe `{p.name}`: {_plain(p.reason or p.status.value)}" for p in report.probes if p.status in blind]

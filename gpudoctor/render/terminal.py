@@ -1,0 +1,176 @@
+"""A report for human eyes: healthy layers in a line each, problems in full, one sentence of verdict.
+
+Plain ASCII by itself; rich adds colour on a terminal that has it and honours NO_COLOR.
+"""
+
+from collections import defaultdict
+
+import msgspec
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from gpudoctor.facts import Python
+from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report
+from gpudoctor.render.layers import layers
+from gpudoctor.snapshot import Snapshot
+
+STYLES = {
+    "error": "bold red",
+    "warning": "bold yellow",
+    "note": "bold cyan",
+    "broken": "bold red",
+    "suspect": "bold yellow",
+    "unknown": "magenta",
+    "healthy": "bold green",
+    "ok": "green",
+}
+INDENT = 9
+
+
+def render(report: Report, console: Console, *, verbose: bool = False, seconds: float | None = None) -> None:
+    """Print a report; `verbose` adds every fact and every duration."""
+    snapshot = Snapshot(report.facts, report.probes)
+    _head(report, snapshot, console)
+    if report.checks and report.facts:
+        rows = layers(snapshot, report.findings)
+        width = max(len(name) for name, _, _ in rows)
+        for name, state, text in rows:
+            line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
+            _hang(console, line, width + 13)
+        console.print()
+    for finding in report.findings:
+        _finding(finding, console)
+    for proof in report.proofs:
+        render_proof(proof, console)
+    _not_checked(report, console)
+    if verbose:
+        _everything(report, console)
+    _verdict(report, console, seconds)
+
+
+def _head(report: Report, snapshot: Snapshot, console: Console) -> None:
+    head = Text(f"gpudoctor {report.version}", "bold")
+    python = snapshot.get(Python)
+    if python is not None:
+        about = ", ".join(part for part in (python.version, python.chosen) if part)
+        head.append(f"   patient {python.executable or 'python'} ({about})", "not bold")
+    _hang(console, head, 2)
+    console.print()
+
+
+def _hang(console: Console, text: Text, indent: int) -> None:
+    """Print with the lines after the first indented; what is not a terminal gets one long line."""
+    if not console.is_terminal or len(text) <= console.width:
+        console.print(text, soft_wrap=True)
+        return
+    first, *rest = text.wrap(console, console.width - indent)
+    # The first line has room for `indent` more characters than the others; wrapping it alike is even simpler to read.
+    console.print(first, soft_wrap=True)
+    for line in rest:
+        console.print(Padding(line, (0, 0, 0, indent)))
+
+
+def _block(console: Console, text: str, style: str = "") -> None:
+    for line in text.splitlines():
+        _hang(console, Text(" " * INDENT + line, style), INDENT)
+
+
+def _finding(finding: Finding, console: Console) -> None:
+    severity = finding.severity.value
+    line = Text(f"{severity:>7}  ", STYLES[severity]).append(finding.id, "bold").append(f"   {finding.title}")
+    _hang(console, line, INDENT)
+    _block(console, finding.message)
+    for evidence in finding.evidence:
+        where = f"{evidence.where}: " if evidence.where else ""
+        rank = f"[rank {evidence.rank}] " if evidence.rank is not None else ""
+        for number, row in enumerate(evidence.text.splitlines() or [""]):
+            _block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
+    for fix in finding.fixes:
+        kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
+        _hang(console, Text("    fix  ", "green").append(fix.summary + kind, "default"), INDENT)
+        for row in fix.command.splitlines():
+            # No wrapping: this is what gets copied.
+            console.print(Text(" " * INDENT + "  " + row, "bold"), soft_wrap=True)
+    console.print(Text(f"   more  gpudoctor show {finding.id}", "dim"), soft_wrap=True)
+    console.print()
+
+
+def render_proof(proof: Proof, console: Console) -> None:
+    """Print what a reproduction or a training mode showed."""
+    state = "ok" if proof.held else "unknown" if proof.fixed is ProofStatus.NOT_RUN else "broken"
+    word = {"ok": "proven", "unknown": "not run", "broken": "failed"}[state]
+    if proof.broken is None and proof.fixed is ProofStatus.PASSED:
+        word = "passed"
+    line = Text(f"{word:>7}  ", STYLES[state]).append(proof.id, "bold")
+    if proof.label:
+        line.append(f"   {proof.label}")
+    _hang(console, line, INDENT)
+    if proof.error:
+        _block(console, "broken.py ends with" if proof.broken else "it ends with")
+        _block(console, "\n".join("| " + row for row in proof.error.splitlines()), "dim")
+    if proof.symptom:
+        _block(console, f"the check's own symptom matched: {proof.symptom}")
+    if proof.symptom and proof.fixed is ProofStatus.PASSED:
+        _block(console, "fixed.py passes; the difference between them is the fix:")
+    for row in (proof.difference or "").splitlines():
+        style = "green" if row.startswith("+") else "red" if row.startswith("-") else "dim"
+        console.print(Text(" " * INDENT + row, style), soft_wrap=True)
+    if proof.metrics:
+        _block(console, ", ".join(f"{name} {_number(value)}" for name, value in proof.metrics.items()))
+    for note in proof.notes:
+        _block(console, f"note: {note}")
+    if proof.reason:
+        _block(console, proof.reason)
+    console.print()
+
+
+def _number(value: float | int | bool | None) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "unknown" if value is None else f"{value:.4g}"
+
+
+def _not_checked(report: Report, console: Console) -> None:
+    reasons = defaultdict(list)
+    for result in report.checks:
+        if result.status in (CheckStatus.UNKNOWN, CheckStatus.CRASHED):
+            crashed = "crashed: " if result.status is CheckStatus.CRASHED else ""
+            reasons[crashed + (result.reason or "")].append(result.id)
+    for reason, ids in reasons.items():
+        _hang(console, Text("  not checked  ", STYLES["unknown"]).append(f"{', '.join(ids)} ({reason})", "default"), 15)
+    seen = " ".join(reasons)
+    for probe in report.probes:
+        failed = probe.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)
+        if failed and (probe.reason or "") not in seen:
+            text = f"{probe.name} ({probe.status.value}: {probe.reason or 'no reason given'})"
+            _hang(console, Text("  not seen     ", STYLES["unknown"]).append(text, "default"), 15)
+            seen += probe.reason or ""
+    if seen:
+        console.print()
+
+
+def _everything(report: Report, console: Console) -> None:
+    console.print(Text("facts", "bold"))
+    for topic, fact in report.facts.items():
+        for name, value in (msgspec.to_builtins(fact)).items():
+            console.print(Text(f"  {topic}.{name} = {msgspec.json.encode(value).decode()}"), soft_wrap=True)
+    console.print(Text("\nprobes", "bold"))
+    for probe in sorted(report.probes, key=lambda p: -p.seconds):
+        console.print(Text(f"  {probe.seconds:7.3f} s  {probe.status.value:<8} {probe.name}"), soft_wrap=True)
+    console.print(Text("\nchecks", "bold"))
+    for result in report.checks:
+        console.print(Text(f"  {result.seconds:7.3f} s  {result.status.value:<8} {result.id}"), soft_wrap=True)
+    console.print()
+
+
+def _verdict(report: Report, console: Console, seconds: float | None) -> None:
+    verdict = report.verdict
+    line = Text(verdict.sentence, STYLES[verdict.status.value])
+    if report.checks:
+        counts = [(sum(r.status is s for r in report.checks), s.value) for s in CheckStatus]
+        tally = ", ".join(f"{number} {word}" for number, word in counts if number)
+        took = f" in {seconds:.1f} s" if seconds is not None else ""
+        plural = "" if len(report.checks) == 1 else "s"
+        line.append(f" {len(report.checks)} check{plural}{took}: {tally}.", "default")
+    _hang(console, line, 0)

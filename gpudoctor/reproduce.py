@@ -1,0 +1,167 @@
+"""Run a reproduction, both halves, and keep the proof."""
+
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpudoctor.child import Child, run
+from gpudoctor.explain.symptoms import Match, matches
+from gpudoctor.facts import Driver, Torch, Torchvision
+from gpudoctor.interpreter import Patient
+from gpudoctor.model import Check, Proof, ProofStatus
+from gpudoctor.render.page import difference
+from gpudoctor.snapshot import Snapshot
+
+DEADLINE = 120.0
+"""Seconds for each half; the scripts end by themselves in a fraction of that."""
+LINES_KEPT = 4000
+
+HEADER = re.compile(r"^# (run|needs): (.+?)\s*$", re.MULTILINE)
+GPUS = re.compile(r"(\d+) GPUs?")
+
+
+@dataclass(frozen=True)
+class Script:
+    """One half of a reproduction, with what its header says."""
+
+    path: Path
+    command: list[str]
+    """Its ``# run:`` line, the patient put in the place of python and torchrun."""
+    needs: list[str]
+    """Its ``# needs:`` lines."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a script did."""
+
+    output: str
+    """Standard output and error together, in order; the last lines."""
+    returncode: int | None
+    timed_out: bool
+    end: str | None
+    seconds: float
+
+
+def read_script(path: Path, patient: Patient) -> Script:
+    """Read a script's header; without a run line it is run as ``python NAME``."""
+    headers = HEADER.findall(path.read_text(encoding="utf-8"))
+    line = next((value for key, value in headers if key == "run"), f"python {path.name}")
+    return Script(path, _command(line, patient), [value for key, value in headers if key == "needs"])
+
+
+def _command(line: str, patient: Patient) -> list[str]:
+    first, *rest = shlex.split(line)
+    if first == "torchrun":
+        return [patient.executable, "-m", "torch.distributed.run", *rest]
+    return [patient.executable if first == "python" else first, *rest]
+
+
+def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
+    """Say what a script needs and this machine or patient does not have; ``None``: nothing is missing."""
+    torch, driver = snapshot.get(Torch), snapshot.get(Driver)
+    for need in needs:
+        if not _met(need, torch, driver, snapshot.get(Torchvision)):
+            return f"needs {need}"
+    return None
+
+
+def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvision | None) -> bool:
+    works = torch is not None and bool(torch.imported and torch.version)
+    if gpus := GPUS.fullmatch(need):
+        return works and torch is not None and (torch.device_count or 0) >= int(gpus[1]) and bool(torch.cuda_available)
+    answers: dict[str, bool] = {
+        "torch": works,
+        "torchvision": works and vision is not None and vision.version is not None,
+        "CPU build of torch": works and torch is not None and torch.cuda is None and torch.hip is None,
+        "CUDA build of torch": works and torch is not None and torch.cuda is not None,
+        "no NVIDIA driver": driver is not None and not driver.loaded,
+        "root": os.geteuid() == 0,
+        "Linux": sys.platform == "linux",
+    }
+    return answers.get(need, shutil.which(need) is not None)
+
+
+def run_script(script: Script, folder: Path, deadline: float, on_tick: Callable[[float], None] | None = None) -> Ran:
+    """Run a script in `folder`, where a copy of it lies."""
+    lines: list[bytes] = []
+
+    def hear(line: bytes) -> None:
+        lines.append(line)
+        if len(lines) > 2 * LINES_KEPT:
+            del lines[:LINES_KEPT]
+
+    child = Child(script.path.name, script.command, deadline, hear, folder=str(folder), merge_errors=True)
+    run([child], (lambda _: on_tick(0.0)) if on_tick else None)
+    output = b"\n".join(lines[-LINES_KEPT:]).decode(errors="replace")
+    return Ran(output, child.returncode, child.timed_out, child.end, child.seconds)
+
+
+def prove(
+    check: Check,
+    reproduction: Path,
+    patient: Patient,
+    snapshot: Snapshot,
+    *,
+    deadline: float = DEADLINE,
+    on_script: Callable[[str], None] = lambda name: None,
+) -> Proof:
+    """Run ``broken.py``, look for the check's own symptom in what it says, then run ``fixed.py``.
+
+    `snapshot` holds the facts that the scripts' needs are compared with; `on_script` is told each script's name.
+    """
+    scripts = [read_script(reproduction / name, patient) for name in ("broken.py", "fixed.py")]
+    missing = next((m for script in scripts if (m := unmet(script.needs, snapshot))), None)
+    if missing:
+        return Proof(id=check.id, broken=ProofStatus.NOT_RUN, fixed=ProofStatus.NOT_RUN, reason=missing)
+    with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
+        for script in scripts:
+            shutil.copy(script.path, folder)
+        on_script("broken.py")
+        broken = run_script(scripts[0], Path(folder), deadline)
+        on_script("fixed.py")
+        fixed = run_script(scripts[1], Path(folder), deadline)
+    return _proof(check, broken, fixed, difference(reproduction))
+
+
+def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
+    symptom: Match | None = next(iter(matches(broken.output, [check])), None)
+    if broken.timed_out:
+        first = ProofStatus.TIMEOUT
+    elif broken.returncode == 0:
+        first = ProofStatus.PASSED
+    else:
+        first = ProofStatus.FAILED_AS_EXPECTED if symptom else ProofStatus.FAILED_OTHERWISE
+    last = ProofStatus.TIMEOUT if fixed.timed_out else ProofStatus.FAILED if fixed.end else ProofStatus.PASSED
+    return Proof(
+        id=check.id,
+        broken=first,
+        fixed=last,
+        seconds=round(broken.seconds + fixed.seconds, 3),
+        reason=_trouble(first, broken, last, fixed),
+        error=last_words(broken.output),
+        symptom=symptom.line if symptom else None,
+        difference=diff,
+    )
+
+
+def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> str | None:
+    """Say what went otherwise than a proof must, with the last words of the script that did."""
+    if first is ProofStatus.PASSED:
+        return "broken.py passes here: this patient does not have the failure"
+    if first is not ProofStatus.FAILED_AS_EXPECTED:
+        return f"broken.py: {broken.end}, without the check's own symptom"
+    if last is not ProofStatus.PASSED:
+        return f"fixed.py: {fixed.end}; its last words:\n{last_words(fixed.output)}"
+    return None
+
+
+def last_words(output: str, lines: int = 12) -> str:
+    """Return the last lines of an output that say anything."""
+    return "\n".join([line.rstrip() for line in output.splitlines() if line.strip()][-lines:])

@@ -1,0 +1,117 @@
+"""Run a training mode under the patient, live, and keep the proof."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gpudoctor.child import Child, run
+from gpudoctor.interpreter import Patient
+from gpudoctor.model import Proof, ProofStatus
+from gpudoctor.reproduce import LINES_KEPT, last_words
+from gpudoctor.training_script import training_script
+
+MODES = ("single", "dp", "ddp")
+DEADLINE = 600.0
+"""Seconds. A mode takes 10 to 20 s on two processor cores."""
+METRICS = {
+    "first_loss": "first loss",
+    "last_loss": "last loss",
+    "accuracy": "accuracy",
+    "images_per_second": "images per second",
+    "train_seconds": "seconds of training",
+    "largest_relative_difference": "largest relative gradient difference",
+    "parameters_equal": "parameters equal on all ranks",
+}
+
+Event = dict[str, Any]
+
+
+@dataclass
+class Training:
+    """A training run: what it told, and what else it printed."""
+
+    mode: str
+    on_event: Callable[[Event], None]
+    result: Event | None = None
+    notes: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+
+    def hear(self, line: bytes) -> None:
+        """Take a line: an event, or anything else that torch and the ranks print."""
+        event: Any = None
+        if line.startswith(b'{"event"'):
+            try:
+                event = msgspec.json.decode(line)
+            except msgspec.DecodeError:
+                event = None
+        if not isinstance(event, dict):
+            self.output.append(line.decode(errors="replace"))
+            del self.output[:-LINES_KEPT]
+            return
+        if event["event"] == "result":
+            self.result = event
+        elif event["event"] == "note":
+            self.notes.append(str(event.get("text")))
+        elif event["event"] == "data" and str(event.get("source", "")).startswith("read directly"):
+            self.notes.append(f"the digits were {event['source']}")
+        self.on_event(event)
+
+
+def command(mode: str, patient: Patient, script: Path, nproc: int, options: list[str]) -> list[str]:
+    """Return how a mode is launched: ddp by torchrun, the others by the interpreter."""
+    if mode != "ddp":
+        return [patient.executable, str(script), *options]
+    torchrun = [patient.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={nproc}"]
+    return [*torchrun, str(script), *options]
+
+
+def train(
+    mode: str,
+    patient: Patient,
+    *,
+    nproc: int = 2,
+    options: list[str] | None = None,
+    deadline: float = DEADLINE,
+    on_event: Callable[[Event], None] = lambda event: None,
+    on_tick: Callable[[], None] = lambda: None,
+) -> tuple[Proof, str]:
+    """Train the digits in one mode; return the proof, and all that was printed besides events.
+
+    `nproc` is the number of ranks of ``ddp``; `options` go to the script. The script that runs is the very text that
+    ``repro MODE --script`` prints.
+    """
+    training = Training(mode, on_event)
+    with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
+        script = Path(folder, f"{mode}.py")
+        script.write_text(training_script(mode), encoding="utf-8")
+        argv = command(mode, patient, script, nproc, options or [])
+        child = Child(mode, argv, deadline, training.hear, merge_errors=True)
+        run([child], lambda _: on_tick())
+    output = "\n".join(training.output)
+    return _proof(training, child, output), output
+
+
+def _proof(training: Training, child: Child, output: str) -> Proof:
+    result = training.result or {}
+    if child.timed_out:
+        status, reason = ProofStatus.TIMEOUT, child.end
+    elif result.get("passed") is True and child.end is None:
+        status, reason = ProofStatus.PASSED, None
+    else:
+        failures = [str(failure) for failure in result.get("failures", [])]
+        reason = "; ".join(failures) or child.end or "it ended without a result"
+        status = ProofStatus.FAILED
+    return Proof(
+        id=training.mode,
+        fixed=status,
+        seconds=child.seconds,
+        reason=reason,
+        error=None if status is ProofStatus.PASSED else last_words(output),
+        label=result.get("label"),
+        notes=training.notes,
+        metrics={words: result[name] for name, words in METRICS.items() if result.get(name) is not None},
+    )

@@ -1,0 +1,41 @@
+"""The script of a training mode, as one stand-alone file that can be pasted into a ticket."""
+
+import ast
+from pathlib import Path
+
+PATIENT = Path(__file__).parent / "patient"
+SHARED = "digits_training"
+
+
+def training_script(mode: str) -> str:
+    """The mode's script, with the text of `digits_training.py` in place of its import.
+
+    `mode` is the name of a script in `patient/`: "single", "dp" or "ddp". Anything else is a ValueError.
+    """
+    path = PATIENT / f"{mode}.py"
+    if not mode.isidentifier() or not path.is_file():
+        raise ValueError(f"no training mode {mode!r}")
+    text = path.read_text(encoding="utf-8")
+    imports = [
+        node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom) and node.module == SHARED
+    ]
+    if len(imports) != 1:
+        raise ValueError(f"no training mode {mode!r}")
+    lines = text.splitlines()
+    lines[imports[0].lineno - 1 : imports[0].end_lineno] = _shared_lines()
+    return "\n".join(lines) + "\n"
+
+
+def _shared_lines() -> list[str]:
+    """`digits_training.py` without what may only stand at the top of a file: docstring and `__future__`."""
+    text = (PATIENT / f"{SHARED}.py").read_text(encoding="utf-8")
+    module = ast.parse(text)
+    top = [
+        node
+        for node in module.body
+        if (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+        or (node is module.body[0] and ast.get_docstring(module) is not None)
+    ]
+    drop = {line for node in top for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    kept = [line for number, line in enumerate(text.splitlines(), 1) if number not in drop]
+    return "\n".join(kept).strip("\n").split("\n")

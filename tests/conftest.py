@@ -1,0 +1,172 @@
+"""What tests share: the real probes, environments made to order, a stand-in NVML, and what this machine has."""
+
+import functools
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from gpudoctor.collect import collect
+from gpudoctor.interpreter import Patient
+from gpudoctor.registry import Probe, Registry
+from gpudoctor.snapshot import Snapshot
+
+HERE = Path(__file__).parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the markers."""
+    config.addinivalue_line("markers", "gpu: needs one GPU that torch can use")
+    config.addinivalue_line("markers", "multigpu: needs two GPUs that torch can use")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip, with the reason, what this machine has too few GPUs for."""
+    needed = 2 if item.get_closest_marker("multigpu") else 1 if item.get_closest_marker("gpu") else 0
+    if needed and (found := usable_gpus()) < needed:
+        pytest.skip(f"needs {needed} GPU{'s' * (needed > 1)} that torch can use; this machine has {found}")
+
+
+@functools.cache
+def usable_gpus() -> int:
+    """Ask torch how many GPUs it can use, in a process of its own: tests never import torch here."""
+    count = "import torch; print(torch.cuda.device_count() if torch.cuda.is_available() else 0)"
+    if importlib.util.find_spec("torch") is None:
+        return 0
+    answer = subprocess.run([sys.executable, "-c", count], capture_output=True, text=True, timeout=120)
+    return int(answer.stdout) if answer.returncode == 0 else 0
+
+
+@pytest.fixture(scope="session")
+def torch_folder() -> Path:
+    """The folder of the installed torch, found without importing it; the test is skipped where there is none."""
+    return _installed("torch")
+
+
+@pytest.fixture(scope="session")
+def torchvision_folder() -> Path:
+    """The folder of the installed torchvision; the test is skipped where there is none."""
+    return _installed("torchvision")
+
+
+def _installed(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        pytest.skip(f"{package} is not installed beside gpudoctor")
+    return Path(spec.origin).parent
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    """Everything that is installed."""
+    return Registry()
+
+
+@pytest.fixture(scope="session")
+def here() -> Patient:
+    """The interpreter that runs the tests, as the patient."""
+    return Patient(sys.executable, "the tests' own")
+
+
+@pytest.fixture
+def ask(registry: Registry, here: Patient) -> Callable[..., Snapshot]:
+    """Run the real probes of some topics, each in a process of its own, and return what they learnt."""
+
+    def ask(*topics: str, patient: Patient = here, timeout: float | None = None) -> Snapshot:
+        return collect([p for p in registry.probes if not p.topics.keys().isdisjoint(topics)], patient, timeout)
+
+    return ask
+
+
+@pytest.fixture
+def script_probe(tmp_path: Path, registry: Registry) -> Callable[..., Probe]:
+    """Make a probe of a text: a script that the patient runs, which tells facts of the topics given."""
+
+    def make(code: str, name: str = "hostile", deadline: float = 10, topics: Iterable[str] = ("launch",)) -> Probe:
+        path = tmp_path / f"{name}.py"
+        path.write_text(code)
+        return Probe(name, {topic: registry.topics[topic] for topic in topics}, "", path, deadline)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def nvml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile the stand-in for NVIDIA's management library; return the folder it lies in."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler (cc)")
+    folder = tmp_path_factory.mktemp("nvml")
+    source, library = HERE / "nvml" / "nvml.c", folder / "libnvidia-ml.so.1"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True, timeout=60)
+    return folder
+
+
+@pytest.fixture
+def nvml(nvml_library: Path, tmp_path: Path) -> Callable[[str], dict[str, str]]:
+    """Return the variables under which a child's real pynvml sees the GPUs of a scenario; see nvml/nvml.c."""
+
+    def environment(scenario: str) -> dict[str, str]:
+        path = tmp_path / "scenario.txt"
+        path.write_text(scenario + "\n")
+        old = os.environ.get("LD_LIBRARY_PATH", "")
+        folders = [str(nvml_library), *(part for part in old.split(":") if part and part != str(nvml_library))]
+        return {"LD_LIBRARY_PATH": ":".join(folders), "NVML_SCENARIO": str(path)}
+
+    return environment
+
+
+@pytest.fixture
+def with_gpus(
+    nvml: Callable[[str], dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], None]:
+    """Let every child of this test see the GPUs of a scenario."""
+
+    def set_scenario(scenario: str) -> None:
+        for name, value in nvml(scenario).items():
+            monkeypatch.setenv(name, value)
+
+    return set_scenario
+
+
+@pytest.fixture
+def processes_of() -> Iterator[Callable[[str], list[psutil.Process]]]:
+    """Find the processes that carry a marker in their arguments; what is left of them is ended after the test."""
+    markers = []
+
+    def find(marker: str) -> list[psutil.Process]:
+        markers.append(marker)
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if marker in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    yield find
+    for marker in set(markers):
+        for process in find(marker):
+            process.kill()
+
+
+@pytest.fixture
+def wait_for() -> Callable[[Callable[[], bool], float], float]:
+    """Wait until something holds and return the seconds that took; fail when it does not hold in time."""
+
+    def wait(holds: Callable[[], bool], most: float) -> float:
+        begun = time.monotonic()
+        while not holds():
+            assert time.monotonic() - begun < most, f"not within {most} s"
+            time.sleep(0.02)
+        return time.monotonic() - begun
+
+    return wait

@@ -1,0 +1,122 @@
+"""An incomplete entry of the catalogue is impossible: every check has all of its parts."""
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.explain.symptoms import matches
+from gpudoctor.model import FAMILIES
+from gpudoctor.registry import Registry
+from gpudoctor.reproduce import HEADER
+
+ROOT = Path(__file__).parent.parent
+REGISTRY = Registry()
+IDS = sorted(REGISTRY.modules)
+SECTIONS = ["What happens", "Why", "How to tell", "See also"]
+NO_REPRODUCTION: dict[str, str] = {}
+"""Checks that no script can provoke, with the reason. This list only shrinks."""
+NEEDS = re.compile(
+    r"torch|torchvision|\d+ GPUs?|no NVIDIA driver|CPU build of torch|CUDA build of torch|root|Linux|unshare|mount"
+)
+
+
+def examples(id: str, name: str = "EXAMPLES") -> list[str]:
+    """The lines that a check's test file lists."""
+    path = ROOT / "tests/checks" / f"test_{id.replace('-', '_')}.py"
+    assert path.exists(), f"{id} has no test file {path}"
+    spec = importlib.util.spec_from_file_location(f"examples_{id.replace('-', '_')}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return list(getattr(module, name, []))
+
+
+def test_the_fourteen_failures_of_the_skeleton_are_known():
+    assert set(IDS) >= {
+        "torch-missing", "torch-import-broken", "torch-cpu-build", "torchvision-mismatch", "driver-not-loaded",
+        "nccl-not-built", "cuda-visible-devices", "port-in-use", "rendezvous-env-missing", "hostname-resolution",
+        "shm-too-small", "dp-not-on-device0", "device-mismatch", "state-dict-prefix",
+    }  # fmt: skip
+
+
+def test_every_module_of_the_check_packages_loads():
+    registry = Registry()
+    assert len(registry.checks()) == len(IDS)
+    assert registry.trouble == []
+
+
+@pytest.mark.parametrize("id", IDS)
+class TestEveryCheck:
+    def test_has_a_kebab_case_id_in_a_known_family(self, id):
+        check = REGISTRY.check(id)
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id)
+        assert check.family in FAMILIES
+
+    def test_has_a_page_with_all_sections_in_order(self, id):
+        check = REGISTRY.check(id)
+        assert re.findall(r"^## (.+)$", check.page, re.MULTILINE) == SECTIONS
+        for section in re.split(r"^## .+$", check.page, flags=re.MULTILINE)[1:]:
+            assert len(section.strip()) > 40
+        assert 10 < len(check.title) <= 80 and not check.title.endswith(".")
+
+    def test_has_fixes_and_mitigations_come_last(self, id):
+        kinds = [fix.kind.value for fix in REGISTRY.check(id).fixes]
+        assert kinds, "a failure without a fix"
+        mitigations = [kind == "mitigation" for kind in kinds]
+        assert mitigations == sorted(mitigations)
+
+    def test_is_seen_in_facts_or_in_logs(self, id):
+        check = REGISTRY.check(id)
+        assert check.environment_function is not None or check.symptoms
+
+    def test_every_symptom_has_an_example_line(self, id):
+        lines = examples(id)
+        for pattern in REGISTRY.check(id).symptoms:
+            assert any(re.search(pattern, line) for line in lines), f"no example matches {pattern!r}"
+
+    def test_every_example_matches_this_check_and_no_other(self, id):
+        for line in examples(id):
+            assert [m.check.id for m in matches(line, REGISTRY.checks())] == [id], line
+
+    def test_near_misses_do_not_match(self, id):
+        for line in examples(id, "NOT_THIS"):
+            assert id not in [m.check.id for m in matches(line, REGISTRY.checks())], line
+
+    def test_has_a_generated_page_in_the_documentation(self, id):
+        assert (ROOT / "docs/checks" / f"{id}.md").exists()
+
+    def test_has_a_reproduction_or_a_reason(self, id):
+        folder = REGISTRY.reproduction(id)
+        assert (folder is None) == (id in NO_REPRODUCTION)
+
+    def test_its_reproduction_is_two_plain_scripts_with_a_header(self, id):
+        folder = REGISTRY.reproduction(id)
+        if folder is None:
+            pytest.skip(NO_REPRODUCTION[id])
+        assert sorted(path.name for path in folder.glob("*.py")) == ["broken.py", "fixed.py"]
+        for path in folder.glob("*.py"):
+            text = path.read_text()
+            ast.parse(text, feature_version=(3, 8))
+            assert "gpudoctor" not in text, "a reproduction must stand alone"
+            headers = HEADER.findall(text)
+            assert [key for key, _ in headers].count("run") == 1
+            for key, value in headers:
+                assert path.name in value if key == "run" else NEEDS.fullmatch(value), (key, value)
+
+
+def test_pattern_of_every_symptom_is_linear_on_a_bomb():
+    """A line of 4,000 characters, the most that is searched, costs a pattern next to nothing."""
+    import time
+
+    bombs = ["a" * 4000, "(" * 4000, " " * 4000, "module." * 570, '"' * 4000, "Expected all tensors " * 190, "1" * 4000]
+    bombs += ['Missing key(s) in state_dict: "' + "a." * 1900, "The server socket has failed to listen on " * 90]
+    for check in REGISTRY.checks():
+        for pattern in check.symptoms:
+            compiled = re.compile(pattern)
+            for bomb in bombs:
+                begun = time.perf_counter()
+                compiled.search(bomb)
+                assert time.perf_counter() - begun < 0.25, (check.id, pattern, bomb[:30])
