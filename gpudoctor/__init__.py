@@ -1,6 +1,18 @@
 """Find out why PyTorch training on several GPUs is broken, prove it, and print a fix that was seen to work."""
 
-from gpudoctor.model import CannotTell, Check, Evidence, Finding, Fix, Kind, Location, Report, Role, Severity, Source
+from gpudoctor.model import (
+    CannotTell,
+    Check,
+    Evidence,
+    Finding,
+    Fix,
+    Kind,
+    Location,
+    Report,
+    Role,
+    Severity,
+    Source,
+)
 
 __all__ = [
     "CannotTell",

@@ -95,7 +95,10 @@ class Child:
             self.refused = f"cannot be run: {error.strerror or error}"
             return
         _started.add(self.process.pid)
-        for stream, take in ((self.process.stdout, self._take_output), (self.process.stderr, self._take_error)):
+        for stream, take in (
+            (self.process.stdout, self._take_output),
+            (self.process.stderr, self._take_error),
+        ):
             if stream is not None:
                 os.set_blocking(stream.fileno(), False)
                 self._pipes[stream.fileno()] = take
@@ -136,7 +139,9 @@ class Child:
                     stream.close()
 
 
-def run(children: Iterable[Child], on_tick: Callable[[list[Child]], None] | None = None, tick: float = 0.1) -> None:
+def run(
+    children: Iterable[Child], on_tick: Callable[[list[Child]], None] | None = None, tick: float = 0.1
+) -> None:
     """Run commands side by side until each has ended or passed its deadline.
 
     `on_tick` is called about every `tick` seconds with those that still run. Whatever ends this function, an
@@ -191,7 +196,9 @@ def _over(child: Child) -> bool:
 def end(children: list[Child]) -> None:
     """End commands with everything that they started, all at once, and close them."""
     processes = [child.process for child in children if child.process is not None]
-    descendants = [pid for process in processes if process.poll() is None for pid in _descendants(process.pid)]
+    descendants = [
+        pid for process in processes if process.poll() is None for pid in _descendants(process.pid)
+    ]
     for process in processes:
         _signal(os.killpg, process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
     patience = time.monotonic() + GRACE

@@ -50,16 +50,18 @@ def examine(check: Check, snapshot: Snapshot) -> tuple[Result, list[Finding]]:
             status, reason = CheckStatus.UNKNOWN, missing
         else:
             assert check.environment_function is not None
-            found = list(check.environment_function(**arguments))
-            if wrong := next((f for f in found if not isinstance(f, Finding)), None):
+            yielded: list[Any] = list(check.environment_function(**arguments))
+            if wrong := next((f for f in yielded if not isinstance(f, Finding)), None):
                 raise TypeError(f"it yields {wrong!r}, which is no Finding")
+            found = yielded
             status = CheckStatus.FOUND if found else CheckStatus.PASSED
     except CannotTell as error:
         status, reason = CheckStatus.UNKNOWN, str(error)
     except Exception as error:
         found = []
         place = traceback.extract_tb(error.__traceback__)[-1]
-        status, reason = CheckStatus.CRASHED, f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+        status = CheckStatus.CRASHED
+        reason = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
     seconds = round(time.monotonic() - begun, 6)
     return Result(id=check.id, status=status, reason=reason, seconds=seconds), found
 
@@ -86,16 +88,21 @@ def verdict(report: Report, snapshot: Snapshot) -> Verdict:
         status = Status.BROKEN if worst is Severity.ERROR else Status.SUSPECT
         words = "Most likely cause" if worst is Severity.ERROR else "Nothing is broken; worth a look"
         return Verdict(status=status, primary=first.id, sentence=f"{words}: {first.id}.")
-    failed = [proof.id for proof in report.proofs if not proof.held and proof.fixed is not ProofStatus.NOT_RUN]
+    failed = [
+        proof.id for proof in report.proofs if not proof.held and proof.fixed is not ProofStatus.NOT_RUN
+    ]
     if failed:
         sentence = f"No known cause was found, and what ran did not do what it must: {', '.join(failed)}."
         return Verdict(status=Status.BROKEN, sentence=sentence)
     crashed = [r.id for r in report.with_status(CheckStatus.CRASHED)]
     blind = [p for p in report.probes if p.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)]
     if blind or crashed:
-        causes = [f"{p.name} ({p.reason or p.status.value})" for p in blind] + [f"check {id} crashed" for id in crashed]
+        causes = [f"{p.name} ({p.reason or p.status.value})" for p in blind] + [
+            f"check {id} crashed" for id in crashed
+        ]
         return Verdict(
-            status=Status.UNKNOWN, sentence=f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}."
+            status=Status.UNKNOWN,
+            sentence=f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}.",
         )
     if report.proofs and not report.checks:
         return _proven(report.proofs)
@@ -110,7 +117,9 @@ def _proven(proofs: list[Proof]) -> Verdict:
     if len(held) > 3:
         words = [f"{len(held)} are proven"]
     sentence = "; ".join([*words, *([f"not run: {', '.join(idle)}"] if idle else [])])
-    return Verdict(status=Status.HEALTHY if held else Status.UNKNOWN, sentence=f"{sentence[0].upper()}{sentence[1:]}.")
+    return Verdict(
+        status=Status.HEALTHY if held else Status.UNKNOWN, sentence=f"{sentence[0].upper()}{sentence[1:]}."
+    )
 
 
 def _fitness(snapshot: Snapshot) -> str:
@@ -122,7 +131,9 @@ def _fitness(snapshot: Snapshot) -> str:
         count = torch.device_count or len(torch.devices)
         plural = "s" if count != 1 else ""
         backend = "NCCL" if torch.nccl_available else "gloo"
-        return f"Healthy: torch {torch.version} sees {count} GPU{plural}; distributed training over {backend}."
+        return (
+            f"Healthy: torch {torch.version} sees {count} GPU{plural}; distributed training over {backend}."
+        )
     if (pci and pci.gpus) or (gpus and gpus.devices):
         return f"Nothing wrong was found, yet torch {torch.version} cannot use the GPU of this machine."
     backend = "gloo" if torch.gloo_available else "no backend"
@@ -134,4 +145,6 @@ def wanted(check: Check) -> set[type]:
     if check.environment_function is None:
         return set()
     hints = get_type_hints(check.environment_function)
-    return {kind for name, hint in hints.items() if name != "return" for kind in get_args(hint) or (hint,)} - {NoneType}
+    return {
+        kind for name, hint in hints.items() if name != "return" for kind in get_args(hint) or (hint,)
+    } - {NoneType}

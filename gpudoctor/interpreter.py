@@ -43,7 +43,9 @@ def choose_patient(python: str | None = None) -> Patient:
     if active:
         _, executable, words = min(active, key=lambda entry: entry[0])
         return Patient(executable, words)
-    return Patient(sys.executable, "the interpreter that gpudoctor runs in; no environment is active", by_default=True)
+    return Patient(
+        sys.executable, "the interpreter that gpudoctor runs in; no environment is active", by_default=True
+    )
 
 
 def _named(python: str) -> str:
@@ -63,4 +65,6 @@ def _named(python: str) -> str:
 
 
 def _in_environment(prefix: Path) -> str | None:
-    return next((str(p) for name in ("python", "python3") if os.access(p := prefix / "bin" / name, os.X_OK)), None)
+    return next(
+        (str(p) for name in ("python", "python3") if os.access(p := prefix / "bin" / name, os.X_OK)), None
+    )

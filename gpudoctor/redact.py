@@ -57,7 +57,9 @@ class Redactor:
         self._public = set(private.public)
         self._names, self._folders = _known(private)
         self._spaced = [folder for folder in self._folders if re.search(r"[\s\"'<>|:;,()\[\]{}`\\]", folder)]
-        self._first = list(dict.fromkeys(key for host in private.hosts for key in self._names.add_host(host, True)))
+        self._first = list(
+            dict.fromkeys(key for host in private.hosts for key in self._names.add_host(host, True))
+        )
         self._gpus: dict[str, str] = {}
         self._marks: list[tuple[str, str]] = []
         self._mark_of: dict[tuple[str, str], int] = {}
@@ -130,7 +132,9 @@ class Redactor:
             hide_value = isinstance(named, str) and secret_key(named)
             redacted: dict[object, object] = {}
             for key, entry in value.items():
-                hidden = secret or (isinstance(key, str) and secret_key(key)) or (hide_value and key == "value")
+                hidden = (
+                    secret or (isinstance(key, str) and secret_key(key)) or (hide_value and key == "value")
+                )
                 redacted[self._key(key, redacted)] = self._tree(cast(Tree, entry), hidden)
             return redacted
         if isinstance(value, (list, tuple)):
@@ -251,7 +255,9 @@ class Redactor:
         windows = path[1:2] == ":"
         if (windows or path.startswith(("/home/", "/Users/"))) and (owner := home_owner(flat)):
             return path.replace(owner, self._mark("user", owner.lower()), 1)
-        if flat.startswith(("/home/\ufdd0", "/Users/\ufdd0")) or (windows and re.match(r".:[\\/]+Users[\\/]", path)):
+        if flat.startswith(("/home/\ufdd0", "/Users/\ufdd0")) or (
+            windows and re.match(r".:[\\/]+Users[\\/]", path)
+        ):
             return path
         folder, rest = split_path(path)
         return self._mark("path", folder) + rest if folder else path
@@ -265,7 +271,11 @@ class Redactor:
         return f"\ufdd0{at}\ufdd1"
 
     def _render(self, text: str) -> str:
-        return _MARK.sub(lambda match: self._alias(*self._marks[int(match[1])]), text) if "\ufdd0" in text else text
+        return (
+            _MARK.sub(lambda match: self._alias(*self._marks[int(match[1])]), text)
+            if "\ufdd0" in text
+            else text
+        )
 
     def _alias(self, kind: str, key: str) -> str:
         if not kind:

@@ -184,8 +184,16 @@ def stands_alone(text: str, start: int, end: int) -> bool:
 _NAME = r"[A-Za-z0-9][\w.-]{1,252}"
 _TOLD: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     # (kind, a string without which the pattern cannot match, the pattern)
-    ("host", " NCCL ", re.compile(rf"(?<![\w.-])({_NAME}):\d{{1,10}}:\d{{1,10}} \[-?\d{{1,4}}\] (?:\S{{1,64}} )?NCCL ")),
-    ("host", "host", re.compile(rf"(?:^|\])[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$", re.MULTILINE)),
+    (
+        "host",
+        " NCCL ",
+        re.compile(rf"(?<![\w.-])({_NAME}):\d{{1,10}}:\d{{1,10}} \[-?\d{{1,4}}\] (?:\S{{1,64}} )?NCCL "),
+    ),
+    (
+        "host",
+        "host",
+        re.compile(rf"(?:^|\])[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$", re.MULTILINE),
+    ),
     ("host", "]:", re.compile(rf"\b(?:to|on|from|at) \[({_NAME})\]:\d{{1,5}}\b")),
     ("host", " of (", re.compile(rf"addresses of \(({_NAME}), \d{{1,5}}\)")),
     ("host", "srun: error: ", re.compile(rf"srun: error: ({_NAME}): task")),
@@ -193,9 +201,18 @@ _TOLD: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("host", "ssh: ", re.compile(rf"ssh: (?:connect to host|Could not resolve hostname) ({_NAME})")),
     ("host", " kernel: ", re.compile(rf"\d\d:\d\d:\d\d\S{{0,16}} ({_NAME}) kernel: ")),
     ("host", "Linux ", re.compile(rf"\bLinux ({_NAME}) \d{{1,3}}\.\d{{1,3}}\.\d{{1,3}}\S{{0,64}} #")),
-    ("host", "ip-", re.compile(r"(?<![\w.-])(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[a-z][\w-]{1,62}){0,8})(?![\w-])")),
-    ("serial", "erial", re.compile(
-        r"\b[Ss]erial(?:[ _-]?(?:[Nn]umber|[Nn]o))?[\"']?[ \t]{0,32}[:=][ \t]{0,8}[\"']?([A-Za-z0-9-]{6,64})")),
+    (
+        "host",
+        "ip-",
+        re.compile(r"(?<![\w.-])(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[a-z][\w-]{1,62}){0,8})(?![\w-])"),
+    ),
+    (
+        "serial",
+        "erial",
+        re.compile(
+            r"\b[Ss]erial(?:[ _-]?(?:[Nn]umber|[Nn]o))?[\"']?[ \t]{0,32}[:=][ \t]{0,8}[\"']?([A-Za-z0-9-]{6,64})"
+        ),
+    ),
     ("user", "uid=", re.compile(r"\buid=\d{1,10}\(([^)\s]{1,64})\)")),
 )
 _SETTING = re.compile(

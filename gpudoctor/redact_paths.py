@@ -28,9 +28,13 @@ _PUBLIC_FOLDERS = frozenset(
     /workdir /workspace /workspaces /batch /epoch /iter /iteration /sample /second /step
     """.split()
 )
-_WINDOWS_TREES = frozenset(("windows", "program files", "program files (x86)", "programdata", "hostedtoolcache"))
+_WINDOWS_TREES = frozenset(
+    ("windows", "program files", "program files (x86)", "programdata", "hostedtoolcache")
+)
 _NOBODY = frozenset(("Shared", "Public", "Default", "All Users"))
-_PYTHON = re.compile(r"(?:lib|lib64)/(?:python\d|site-packages|dist-packages)|(?:site|dist)-packages(?:/|\Z)", re.I)
+_PYTHON = re.compile(
+    r"(?:lib|lib64)/(?:python\d|site-packages|dist-packages)|(?:site|dist)-packages(?:/|\Z)", re.I
+)
 _NAME = re.compile(r"[A-Za-z0-9_][\w.@+-]*\Z")
 
 # A path begins where no other path could go on. A quoted one may hold blanks; any other ends at a blank and at

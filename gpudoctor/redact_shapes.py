@@ -266,7 +266,13 @@ def emails(text: str) -> Iterator[Span]:
             continue
         last = right[0].rpartition(".")[2]
         after = text[right.end() : right.end() + 1]
-        if "." not in right[0] or not last.isalpha() or len(last) < 2 or last in _UNITS or after in ("(", "[", "_"):
+        if (
+            "." not in right[0]
+            or not last.isalpha()
+            or len(last) < 2
+            or last in _UNITS
+            or after in ("(", "[", "_")
+        ):
             continue
         if left == "git" and public_host(right[0]) or login(text, start, right.end()):
             continue

@@ -109,7 +109,9 @@ def public_host(name: str) -> bool:
 def file_name(name: str) -> bool:
     """Say whether the last part of a path is a file by its ending, and no folder."""
     stem, dot, ending = name.rpartition(".")
-    return bool(dot and stem) and (ending.casefold() in _FILE_ENDINGS or _SHARED_OBJECT.search(name) is not None)
+    return bool(dot and stem) and (
+        ending.casefold() in _FILE_ENDINGS or _SHARED_OBJECT.search(name) is not None
+    )
 
 
 def secret_key(key: str) -> bool:

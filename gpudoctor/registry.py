@@ -78,7 +78,9 @@ class Registry:
             module = importlib.import_module(name) if path is None else _load_file(name, path)
         except Exception as error:
             place = f"{error.filename}:{error.lineno}: " if isinstance(error, SyntaxError) else ""
-            raise ImportError(f"check {id} cannot be loaded: {place}{type(error).__name__}: {error}") from error
+            raise ImportError(
+                f"check {id} cannot be loaded: {place}{type(error).__name__}: {error}"
+            ) from error
         check = getattr(module, "check", None)
         if not isinstance(check, Check):
             raise ImportError(f"check {id} cannot be loaded: {path or name} defines no `check`")
@@ -118,7 +120,9 @@ class Registry:
                 try:
                     found.append(_probe(importlib.import_module(item.name)))
                 except Exception as error:
-                    self.trouble.append(f"probe {item.name} cannot be loaded: {type(error).__name__}: {error}")
+                    self.trouble.append(
+                        f"probe {item.name} cannot be loaded: {type(error).__name__}: {error}"
+                    )
         return found
 
     @cached_property
@@ -129,7 +133,9 @@ class Registry:
     def introduction(self, family: str) -> str:
         """Return the words with which a family's page begins: its package's docstring."""
         packages = {name.rpartition(".")[0] for name, path in self.modules.values() if path is None}
-        docs = [importlib.import_module(p).__doc__ for p in sorted(packages) if p.rpartition(".")[2] == family]
+        docs = [
+            importlib.import_module(p).__doc__ for p in sorted(packages) if p.rpartition(".")[2] == family
+        ]
         return (docs[0] or "").strip() if docs else ""
 
     def reproduction(self, id: str) -> Path | None:

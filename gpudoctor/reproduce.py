@@ -75,7 +75,12 @@ def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
 def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvision | None) -> bool:
     works = torch is not None and bool(torch.imported and torch.version)
     if gpus := GPUS.fullmatch(need):
-        return works and torch is not None and (torch.device_count or 0) >= int(gpus[1]) and bool(torch.cuda_available)
+        return (
+            works
+            and torch is not None
+            and (torch.device_count or 0) >= int(gpus[1])
+            and bool(torch.cuda_available)
+        )
     answers: dict[str, bool] = {
         "torch": works,
         "torchvision": works and vision is not None and vision.version is not None,
@@ -88,7 +93,9 @@ def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvis
     return answers.get(need, shutil.which(need) is not None)
 
 
-def run_script(script: Script, folder: Path, deadline: float, on_tick: Callable[[float], None] | None = None) -> Ran:
+def run_script(
+    script: Script, folder: Path, deadline: float, on_tick: Callable[[float], None] | None = None
+) -> Ran:
     """Run a script in `folder`, where a copy of it lies."""
     lines: list[bytes] = []
 

@@ -65,7 +65,13 @@ def command(mode: str, patient: Patient, script: Path, nproc: int, options: list
     """Return how a mode is launched: ddp by torchrun, the others by the interpreter."""
     if mode != "ddp":
         return [patient.executable, str(script), *options]
-    torchrun = [patient.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={nproc}"]
+    torchrun = [
+        patient.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        f"--nproc-per-node={nproc}",
+    ]
     return [*torchrun, str(script), *options]
 
 

@@ -41,7 +41,10 @@ check = Check(
     ],
     fixes=[
         Fix("Let torchrun choose a free port", "torchrun --standalone --nproc-per-node=gpu train.py"),
-        Fix("Or choose another port for this job", "torchrun --master-port=29501 --nproc-per-node=gpu train.py"),
+        Fix(
+            "Or choose another port for this job",
+            "torchrun --master-port=29501 --nproc-per-node=gpu train.py",
+        ),
     ],
 )
 
@@ -67,7 +70,9 @@ def environment(
         look = f"ps -o pid,user,lstart,args -p {owner.pid}"
         fixes.append(Fix("See whether that process is left over from an earlier run", look))
     if launch.master_port is None:
-        message = f"port {port}, torchrun's default, is held by {owner.owner}: a launch that names no port fails"
+        message = (
+            f"port {port}, torchrun's default, is held by {owner.owner}: a launch that names no port fails"
+        )
         yield check.found(message, severity=Severity.WARNING, fixes=fixes)
     else:
         message = f"MASTER_PORT {port} is held by {owner.owner}: rank 0 cannot open its store there"

@@ -29,7 +29,9 @@ class Commands(click.RichGroup):
         return command
 
 
-@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="gpudoctor %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -80,7 +82,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = 0
     except Exception as error:
         traceback.print_exc()
-        print(f"gpudoctor: a fault of gpudoctor itself, please report it: {_one_line(repr(error))}", file=sys.stderr)
+        print(
+            f"gpudoctor: a fault of gpudoctor itself, please report it: {_one_line(repr(error))}",
+            file=sys.stderr,
+        )
         code = COULD_NOT
     sys.exit(_close(code if isinstance(code, int) else 0))
 

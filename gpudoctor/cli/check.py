@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from gpudoctor.cli.output import Output, output_options, put
-from gpudoctor.interpreter import Unusable, choose_patient
+from gpudoctor.cli.patient import checks_option, find_patient, python_option
 from gpudoctor.registry import Registry, Unknown
 
 if TYPE_CHECKING:
@@ -17,14 +17,21 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.option("--python", metavar="EXE", help="The Python to examine; default: that of the active environment.")
+@python_option
 @click.option("--only", multiple=True, metavar="ID|FAMILY", help="These checks alone; may be repeated.")
 @click.option("--skip", multiple=True, metavar="ID|FAMILY", help="All but these; may be repeated.")
-@click.option("--from", "source", metavar="FILE", help="Examine a saved report, a ticket, or collect_env's text; - reads standard input.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    help="Examine a saved report, a ticket, or collect_env's text; - reads standard input.",
+)
 @click.option("--log", metavar="FILE", help="Look for the checks' symptoms in a training log too.")
-@click.option("--checks", "folders", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A folder of check files of your own.")
+@checks_option
 @click.option("--list", "listing", is_flag=True, help="List the checks.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds that a probe may take at most.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds that a probe may take at most."
+)
 @output_options
 def command(
     output: Output,
@@ -50,7 +57,9 @@ def command(
     registry = Registry(folders)
     if listing:
         return list_checks(registry, output)
-    report = examine(registry, output, python=python, only=only, skip=skip, source=source, log=log, timeout=timeout)
+    report = examine(
+        registry, output, python=python, only=only, skip=skip, source=source, log=log, timeout=timeout
+    )
     tell_trouble(registry)
     return output.deliver(report, seconds=time.monotonic() - begun)
 
@@ -72,7 +81,11 @@ def examine(
     except Unknown as error:
         raise click.UsageError(str(error)) from None
     text = read_text(log) if log is not None else None
-    snapshot = read(registry, source) if source is not None else look(registry, output, ids, bool(only), python, timeout)
+    snapshot = (
+        read(registry, source)
+        if source is not None
+        else look(registry, output, ids, bool(only), python, timeout)
+    )
     from gpudoctor.diagnose import diagnose, verdict
 
     checks = registry.checks(ids)
@@ -108,15 +121,17 @@ def read(registry: Registry, source: str) -> "Snapshot":
 
 
 def look(
-    registry: Registry, output: Output, ids: list[str], narrow: bool, python: str | None, timeout: float | None
+    registry: Registry,
+    output: Output,
+    ids: list[str],
+    narrow: bool,
+    python: str | None,
+    timeout: float | None,
 ) -> "Snapshot":
     """Ask the probes; only those that the checks of `ids` need, when `narrow`."""
     from gpudoctor.collect import collect
 
-    try:
-        patient = choose_patient(python)
-    except Unusable as error:
-        raise click.UsageError(str(error)) from None
+    patient = find_patient(python)
     probes = registry.probes
     if narrow:
         from gpudoctor.diagnose import wanted

@@ -106,14 +106,23 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def wrapped(
-        *, json: bool, file: str | None, quiet: bool, verbose: bool, fail_on: str, redact: bool, **options: Any
+        *,
+        json: bool,
+        file: str | None,
+        quiet: bool,
+        verbose: bool,
+        fail_on: str,
+        redact: bool,
+        **options: Any,
     ) -> Any:
         output = Output(json=json, file=file, quiet=quiet, verbose=verbose, fail_on=fail_on, redact=redact)
         output.prepare()
         return command(output, **options)
 
     for option in (
-        click.option("--redact/--no-redact", default=True, help="Replace what is private in what is piped or saved."),
+        click.option(
+            "--redact/--no-redact", default=True, help="Replace what is private in what is piped or saved."
+        ),
         click.option(
             "--fail-on",
             type=click.Choice(["error", "warning", "never"]),
@@ -123,7 +132,13 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("-v", "--verbose", is_flag=True, help="Every fact and every duration."),
         click.option("-q", "--quiet", is_flag=True, help="The verdict alone."),
-        click.option("-o", "--output", "file", metavar="FILE", help="Write to a file too; .json and .md choose the form."),
+        click.option(
+            "-o",
+            "--output",
+            "file",
+            metavar="FILE",
+            help="Write to a file too; .json and .md choose the form.",
+        ),
         click.option("--json", is_flag=True, help="One JSON document on standard output."),
     ):
         wrapped = option(wrapped)
@@ -134,7 +149,9 @@ def exit_code(report: Report, fail_on: str) -> int:
     """Pick the exit code: 1 for findings at or above `fail_on`, 3 when the work could not be done, else 0."""
     worst = report.worst()
     bound = {"error": [Severity.ERROR], "warning": [Severity.ERROR, Severity.WARNING], "never": []}[fail_on]
-    if worst in bound or (fail_on != "never" and not report.findings and report.verdict.status is Status.BROKEN):
+    if worst in bound or (
+        fail_on != "never" and not report.findings and report.verdict.status is Status.BROKEN
+    ):
         return FINDINGS
     crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
     asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]

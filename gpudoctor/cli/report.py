@@ -7,17 +7,25 @@ import rich_click as click
 
 from gpudoctor.cli.check import examine, tell_trouble
 from gpudoctor.cli.output import FORMATS, Output, output_options
+from gpudoctor.cli.patient import checks_option, find_patient, python_option
 from gpudoctor.cli.repro import MODES, prove_all, run_mode
-from gpudoctor.interpreter import Unusable, choose_patient
 from gpudoctor.registry import Registry, Unknown
 
 
 @click.command("report")
-@click.option("--repro", "modes", multiple=True, metavar="MODE|ID", help="Run this training mode or reproduction for the ticket; may be repeated.")
-@click.option("--python", metavar="EXE", help="The Python to examine; default: that of the active environment.")
+@click.option(
+    "--repro",
+    "modes",
+    multiple=True,
+    metavar="MODE|ID",
+    help="Run this training mode or reproduction for the ticket; may be repeated.",
+)
+@python_option
 @click.option("--log", metavar="FILE", help="Look for known failures in a training log too.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds that a probe may take at most.")
-@click.option("--checks", "folders", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A folder of check files of your own.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds that a probe may take at most."
+)
+@checks_option
 @output_options
 def command(
     output: Output,
@@ -50,10 +58,7 @@ def command(
     report = examine(registry, output, python=python, log=log, timeout=timeout)
     report.command = "report"
     if modes:
-        try:
-            patient = choose_patient(python)
-        except Unusable as error:
-            raise click.UsageError(str(error)) from None
+        patient = find_patient(python)
         for name in modes:
             if name in MODES:
                 report.proofs.append(run_mode(name, patient, registry, output))

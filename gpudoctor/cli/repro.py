@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from gpudoctor.cli.output import Output, output_options, put
-from gpudoctor.interpreter import Patient, Unusable, choose_patient
+from gpudoctor.cli.patient import checks_option, find_patient, python_option
+from gpudoctor.interpreter import Patient
 from gpudoctor.registry import Registry, Unknown
 from gpudoctor.snapshot import Snapshot
 
@@ -22,12 +23,23 @@ MODES = ("single", "dp", "ddp")
 
 @click.command("repro")
 @click.argument("what", metavar="MODE|ID|all")
-@click.option("--python", metavar="EXE", help="The Python to train with; default: that of the active environment.")
-@click.option("--nproc", type=click.IntRange(1, 1024), metavar="N", help="Ranks of ddp; default: one per GPU, without a GPU two.")
-@click.option("--data", type=click.Path(exists=True, file_okay=False), help="A folder with the real MNIST; default: digits drawn on the spot.")
+@python_option
+@click.option(
+    "--nproc",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Ranks of ddp; default: one per GPU, without a GPU two.",
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False),
+    help="A folder with the real MNIST; default: digits drawn on the spot.",
+)
 @click.option("--script", is_flag=True, help="Print the script that would run, for a ticket.")
-@click.option("--timeout", type=click.FloatRange(min=1), metavar="S", help="Seconds after which a script is ended.")
-@click.option("--checks", "folders", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A folder of check files of your own.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=1), metavar="S", help="Seconds after which a script is ended."
+)
+@checks_option
 @output_options
 def command(
     output: Output,
@@ -59,10 +71,7 @@ def command(
             raise click.UsageError(f"{what} has no reproduction")
     if script:
         return print_script(registry, what)
-    try:
-        patient = choose_patient(python)
-    except Unusable as error:
-        raise click.UsageError(str(error)) from None
+    patient = find_patient(python)
     if what in MODES:
         snapshot = Snapshot()
         proofs = [run_mode(what, patient, registry, output, nproc=nproc, data=data, timeout=timeout)]
@@ -160,7 +169,9 @@ def prove_all(
                 say(f"{number}/{len(ids)} {id}: {name}")
 
             check = registry.check(id)
-            proofs.append(prove(check, folder, patient, snapshot, deadline=timeout or DEADLINE, on_script=tell))
+            proofs.append(
+                prove(check, folder, patient, snapshot, deadline=timeout or DEADLINE, on_script=tell)
+            )
     return snapshot, proofs
 
 
@@ -173,7 +184,12 @@ def progress_bar(output: Output, mode: str) -> Iterator[Callable[[dict[str, Any]
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn()
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(mode, total=None, said="starting")
 

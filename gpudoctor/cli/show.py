@@ -6,12 +6,13 @@ from pathlib import Path
 import rich_click as click
 
 from gpudoctor.cli.output import make_console, put
+from gpudoctor.cli.patient import checks_option
 from gpudoctor.registry import Registry, Unknown
 
 
 @click.command("show")
 @click.argument("id")
-@click.option("--checks", "folders", multiple=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="A folder of check files of your own.")
+@checks_option
 def command(id: str, folders: tuple[Path, ...]) -> int:
     """Print the page of one check: what happens, why, how to tell, the fix.
 

@@ -28,7 +28,9 @@ def read_log(path: str) -> str:
     return data.decode(errors="replace")
 
 
-def add_symptoms(report: Report, text: str, name: str, checks: Iterable[Check], source: Source = Source.LOG) -> None:
+def add_symptoms(
+    report: Report, text: str, name: str, checks: Iterable[Check], source: Source = Source.LOG
+) -> None:
     """Add the failures that a text shows to a report's findings.
 
     The first one in the text is the cause and the later ones consequences; a failure that the facts show as well
@@ -40,7 +42,9 @@ def add_symptoms(report: Report, text: str, name: str, checks: Iterable[Check], 
         evidence = Evidence(match.line[:500], f"{name}:{match.number}", _rank(match.line))
         if match.check.id in seen:
             old = report.findings[seen[match.check.id]]
-            report.findings[seen[match.check.id]] = msgspec.structs.replace(old, evidence=[*old.evidence, evidence])
+            report.findings[seen[match.check.id]] = msgspec.structs.replace(
+                old, evidence=[*old.evidence, evidence]
+            )
         else:
             report.findings.append(_finding(match, evidence, cause, source))
         cause = cause or match.check.id

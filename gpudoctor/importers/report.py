@@ -32,7 +32,7 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Report:
 
     ``{"schema": "gpudoctor.report/1", "probes": [{"name": "torch", "status": "ok"}], "facts": {"torch": {}}, ...}``
     """
-    data = text.encode("utf-8", "surrogatepass")
+    data = text.encode()
     try:
         _check_schema(msgspec.json.decode(data, type=_Header).schema)
         saved = msgspec.json.decode(data, type=_Saved)

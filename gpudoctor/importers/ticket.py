@@ -9,7 +9,7 @@ from gpudoctor.importers.pasted import lines
 from gpudoctor.model import Report
 
 MARK = "gpudoctor.report/"
-_BEGIN = re.compile(r'\s*\{(?:\s*"schema"\s*:\s*"gpudoctor\.report/|\s*$)')
+_BEGIN = re.compile(r'\s*(?:\{\s*)?("schema"\s*:\s*"gpudoctor\.report/)')
 _END = re.compile(r"\s*(?:```|~~~|</details>)")
 
 
@@ -24,14 +24,14 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Report | None:
     >   "schema": "gpudoctor.report/1",
     ````
     """
-    damage = None
-    for block in reversed(_blocks(text)):
+    blocks = _blocks(text)
+    for block in reversed(blocks):
         try:
             return report.read(block, topics)
-        except report.Damaged as error:
-            damage = damage or error
-    if damage is not None:
-        raise report.Damaged(f"the report in this ticket: {damage}")
+        except report.Damaged:
+            continue
+    if blocks:
+        raise report.Damaged("the report in this ticket is cut off or damaged")
     return None
 
 
@@ -39,15 +39,17 @@ def _blocks(text: str) -> list[str]:
     """Return what stands between the beginning of each report and the end of its fence, on one line.
 
     A string in JSON never holds a line break, so joining the lines mends those that were wrapped.
+    A copy from a web page has no fences: then the last brace ends the report.
     """
     blocks: list[list[str]] = []
-    inside: list[str] | None = None
+    inside = False
     for line in lines(text):
-        if inside is not None and _END.match(line):
-            inside = None
-        elif _BEGIN.match(line) and (inside is None or MARK in line):
-            inside = []
-            blocks.append(inside)
-        if inside is not None:
-            inside.append(line)
-    return [block for block in map("".join, blocks) if MARK in block[:200]]
+        if begin := _BEGIN.match(line):
+            inside = True
+            blocks.append(["{", line[begin.start(1) :]])
+        elif inside and _END.match(line):
+            inside = False
+        elif inside:
+            blocks[-1].append(line)
+    joined = map("".join, blocks)
+    return [block[: block.rfind("}") + 1] for block in joined]

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gpudoctor.facts import Gpu, Gpus
@@ -11,6 +12,9 @@ COMPUTE_MODES = {0: "default", 2: "prohibited", 3: "exclusive_process"}
 # (13 FUNCTION_NOT_FOUND), is no error; neither are 2 INVALID_ARGUMENT (a link number) and 6 NOT_FOUND.
 NO_FAULT = {2, 3, 6, 13, 25}
 NVLINKS_MOST = 18  # NVML_NVLINK_MAX_LINKS
+
+Ask = Callable[[str, Callable[[], Any]], Any]
+"""Give the answer of an NVML call that is named for a reader, or ``None``."""
 
 
 def probe() -> Gpus:
@@ -75,18 +79,18 @@ def _gpu(nvml: Any, index: int) -> Gpu:
     )
 
 
-def _nvlinks(nvml: Any, handle: Any, ask: Callable[[str, Callable[[], Any]], Any]) -> int | None:
-    states = [ask("NVLink", lambda link=n: nvml.nvmlDeviceGetNvLinkState(handle, link)) for n in range(NVLINKS_MOST)]
+def _nvlinks(nvml: Any, handle: Any, ask: Ask) -> int | None:
+    states = [ask("NVLink", partial(nvml.nvmlDeviceGetNvLinkState, handle, n)) for n in range(NVLINKS_MOST)]
     known = [state for state in states if state is not None]
     return sum(1 for state in known if state) if known else None
 
 
-def _mig_uuids(nvml: Any, handle: Any, ask: Callable[[str, Callable[[], Any]], Any]) -> list[str]:
+def _mig_uuids(nvml: Any, handle: Any, ask: Ask) -> list[str]:
     uuids = []
-    for n in range(ask("MIG", lambda: nvml.nvmlDeviceGetMaxMigDeviceCount(handle)) or 0):
-        instance = ask("MIG", lambda n=n: nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, n))
+    for n in range(ask("MIG", partial(nvml.nvmlDeviceGetMaxMigDeviceCount, handle)) or 0):
+        instance = ask("MIG", partial(nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, n))
         if instance is not None:
-            uuids.append(_text(ask("MIG", lambda i=instance: nvml.nvmlDeviceGetUUID(i))))
+            uuids.append(_text(ask("MIG", partial(nvml.nvmlDeviceGetUUID, instance))))
     return uuids
 
 

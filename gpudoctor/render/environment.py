@@ -31,7 +31,11 @@ def environment_block(snapshot: Snapshot) -> str:
     ]
     launch = snapshot.get(Launch)
     if launch is not None and launch.variables:
-        lines += ["", "Environment Variables:", *(f"{name}={value}" for name, value in launch.variables.items())]
+        lines += [
+            "",
+            "Environment Variables:",
+            *(f"{name}={value}" for name, value in launch.variables.items()),
+        ]
     return "\n".join(lines)
 
 

@@ -20,7 +20,9 @@ def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, 
         warnings = sum(f.severity is Severity.WARNING for f in here)
         if errors or warnings:
             parts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
-            rows.append((family, "broken" if errors else "suspect", ", ".join([*parts, *([facts] if facts else [])])))
+            rows.append(
+                (family, "broken" if errors else "suspect", ", ".join([*parts, *([facts] if facts else [])]))
+            )
         elif family in LAYERS:
             rows.append((family, "ok", facts) if facts else (family, "unknown", _missing(family, snapshot)))
         elif here:
@@ -58,7 +60,11 @@ def describe_gpus(gpus: Gpus) -> str:
     )
     parts = [" + ".join(f"{count} x {name or 'GPU'}" for name, count in names.items())]
     links = {(gpu.pcie_generation_max, gpu.pcie_width) for gpu in gpus.devices}
-    parts += [f"PCIe {generation}.0 x{width}" for generation, width in links if generation and width and len(links) == 1]
+    parts += [
+        f"PCIe {generation}.0 x{width}"
+        for generation, width in links
+        if generation and width and len(links) == 1
+    ]
     linked = [gpu.nvlinks_active for gpu in gpus.devices if gpu.nvlinks_active]
     if linked and len(linked) == len(gpus.devices):
         parts.append(f"{min(linked)} NVLinks each")
@@ -97,7 +103,9 @@ def _nccl(snapshot: Snapshot) -> str | None:
     if torch is None or torch.nccl_available is None:
         return None
     nccl = f"NCCL {torch.nccl or 'built in'}" if torch.nccl_available else "no NCCL"
-    return nccl + (", gloo" if torch.gloo_available else ", no gloo") + (", MPI" if torch.mpi_available else "")
+    return (
+        nccl + (", gloo" if torch.gloo_available else ", no gloo") + (", MPI" if torch.mpi_available else "")
+    )
 
 
 def _network(snapshot: Snapshot) -> str | None:
@@ -106,10 +114,16 @@ def _network(snapshot: Snapshot) -> str | None:
         return None
     parts = []
     if interfaces is not None:
-        parts += [f"{i.name} {i.addresses[0]}" for i in interfaces.usable if not i.virtual][:3] or ["loopback alone"]
+        parts += [f"{i.name} {i.addresses[0]}" for i in interfaces.usable if not i.virtual][:3] or [
+            "loopback alone"
+        ]
     if names is not None:
         answer = names.own.error or ", ".join(names.own.addresses[:3])
-        parts.append(f"host name {names.own.name} resolves to {answer}" if names.own.addresses else f"host name: {answer}")
+        parts.append(
+            f"host name {names.own.name} resolves to {answer}"
+            if names.own.addresses
+            else f"host name: {answer}"
+        )
     return ", ".join(parts)
 
 
@@ -117,10 +131,16 @@ def _launch(snapshot: Snapshot) -> str | None:
     launch = snapshot.get(Launch)
     if launch is None:
         return None
-    names = [n for n in launch.variables if n.startswith(("RANK", "WORLD_", "LOCAL_", "MASTER_", "CUDA_VIS", "SLURM_NTASKS"))]
+    names = [
+        n
+        for n in launch.variables
+        if n.startswith(("RANK", "WORLD_", "LOCAL_", "MASTER_", "CUDA_VIS", "SLURM_NTASKS"))
+    ]
     others = len(launch.variables) - len(names)
     shown = [f"{name}={launch.variables[name]}" for name in names]
-    return ", ".join(shown + ([_count(others, "other variable")] if others else [])) or "no launch variables set"
+    return (
+        ", ".join(shown + ([_count(others, "other variable")] if others else [])) or "no launch variables set"
+    )
 
 
 LAYERS: dict[str, Callable[[Snapshot], str | None]] = {

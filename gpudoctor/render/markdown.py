@@ -54,7 +54,10 @@ def _plain(text: str) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    lines = [f"#### {finding.severity.value}: `{finding.id}`: {_plain(finding.title)}", _plain(finding.message)]
+    lines = [
+        f"#### {finding.severity.value}: `{finding.id}`: {_plain(finding.title)}",
+        _plain(finding.message),
+    ]
     if finding.evidence:
         quoted = (f"{e.where}: {e.text}" if e.where else e.text for e in finding.evidence)
         lines.append(_fence("\n".join(quoted)))
@@ -87,4 +90,8 @@ def _not_checked(report: Report) -> list[str]:
         if r.status in (CheckStatus.UNKNOWN, CheckStatus.CRASHED)
     ]
     blind = (ProbeStatus.FAILED, ProbeStatus.TIMEOUT, ProbeStatus.CRASHED)
-    return rows + [f"- probe `{p.name}`: {_plain(p.reason or p.status.value)}" for p in report.probes if p.status in blind]
+    return rows + [
+        f"- probe `{p.name}`: {_plain(p.reason or p.status.value)}"
+        for p in report.probes
+        if p.status in blind
+    ]

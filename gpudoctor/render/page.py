@@ -52,5 +52,5 @@ def difference(reproduction: Path) -> str:
     """Return the unified diff from ``broken.py`` to ``fixed.py``; that their names differ is no difference."""
     broken, fixed = ((reproduction / name).read_text(encoding="utf-8") for name in ("broken.py", "fixed.py"))
     fixed = RUN_LINE.sub(lambda line: line[0].replace("fixed.py", "broken.py"), fixed)
-    sides = [text.splitlines(keepends=True) for text in (broken, fixed)]
-    return "".join(difflib.unified_diff(*sides, "broken.py", "fixed.py", n=2))
+    before, after = broken.splitlines(keepends=True), fixed.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(before, after, "broken.py", "fixed.py", n=2))

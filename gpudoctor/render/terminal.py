@@ -138,7 +138,11 @@ def _not_checked(report: Report, console: Console) -> None:
             crashed = "crashed: " if result.status is CheckStatus.CRASHED else ""
             reasons[crashed + (result.reason or "")].append(result.id)
     for reason, ids in reasons.items():
-        _hang(console, Text("  not checked  ", STYLES["unknown"]).append(f"{', '.join(ids)} ({reason})", "default"), 15)
+        _hang(
+            console,
+            Text("  not checked  ", STYLES["unknown"]).append(f"{', '.join(ids)} ({reason})", "default"),
+            15,
+        )
     seen = " ".join(reasons)
     for probe in report.probes:
         failed = probe.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)
@@ -160,7 +164,9 @@ def _everything(report: Report, console: Console) -> None:
         console.print(Text(f"  {probe.seconds:7.3f} s  {probe.status.value:<8} {probe.name}"), soft_wrap=True)
     console.print(Text("\nchecks", "bold"))
     for result in report.checks:
-        console.print(Text(f"  {result.seconds:7.3f} s  {result.status.value:<8} {result.id}"), soft_wrap=True)
+        console.print(
+            Text(f"  {result.seconds:7.3f} s  {result.status.value:<8} {result.id}"), soft_wrap=True
+        )
     console.print()
 
 

@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_kubernetes_is_recognised_by_its_variable(ask: Ask, monkeypatch: pytest.
 
 def test_a_small_dev_shm_is_measured(tmp_path: Path) -> None:
     """Docker gives a container 64 MiB unless it is told otherwise."""
-    mount = f"mount -t tmpfs -o size=64m tmpfs /dev/shm && exec {os.sys.executable} -m gpudoctor.probes gpudoctor.probes.host"
+    mount = f"mount -t tmpfs -o size=64m tmpfs /dev/shm && exec {sys.executable} -m gpudoctor.probes gpudoctor.probes.host"
     answer = subprocess.run(
         ["unshare", "-m", "sh", "-c", mount], capture_output=True, text=True, timeout=30, cwd=tmp_path
     )

@@ -1,0 +1,89 @@
+"""What a pasted text says besides its fields: torch's warnings, and why ``import torch`` failed."""
+
+import re
+
+from gpudoctor.facts import Raised
+
+_WARNING = re.compile(r"(?:(?P<place>\S.{0,300}?):\d{1,6}: )?(?P<type>[A-Z]\w{0,40}Warning):(?P<text>.*)")
+_FROM_TORCH = re.compile(r"[\\/]torch[\\/]|^torch[\\/]")
+_ABOUT_CUDA = re.compile(r"CUDA initialization|cuda capability|NVIDIA driver|NVML", re.IGNORECASE)
+# The source line that Python prints below a warning.
+_SOURCE = re.compile(r"\s*(?:return torch\._C|warnings\.warn|warn\(|_warn)")
+_CAPABILITY = re.compile(r"(?P<name>\S[^:]{0,80}) with CUDA capability sm_(?P<capability>\d{2,3})[af]? is not compatible")
+_ARCHITECTURES = re.compile(r"supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]?[\s,]*)+)")
+_ERROR = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,60}(?:Error|Exception)): ?(?P<message>.*)")
+# Python's own line when `python -m torch.utils.collect_env` cannot import torch.
+_MODULE = re.compile(
+    r"Error while finding module specification for .torch[\w.]{0,40}. \((?P<type>\w{1,60}): (?P<message>.*)\)"
+)
+_TORCH_FILE = re.compile(r"File \"(?P<file>[^\"]{1,400}[\\/]torch[\\/]__init__\.py)\"")
+_IMPORT = re.compile(r"(?:import torch|from torch\b|from torch\._C import)")
+_MOST = 20
+
+
+def warnings(lines: list[str]) -> list[str]:
+    """Return torch's warnings as ``UserWarning: text``, each on one line.
+
+    ``.../torch/cuda/__init__.py:118: UserWarning: CUDA initialization: The NVIDIA driver on your system is too old``
+    """
+    found = []
+    for number, line in enumerate(lines):
+        match = _WARNING.match(line.strip()) if "Warning:" in line[:400] else None
+        if match is None:
+            continue
+        text = _message(match["text"], lines[number + 1 : number + 8])
+        if _FROM_TORCH.search(match["place"] or "") or _ABOUT_CUDA.search(text[:2000]):
+            found.append(f"{match['type']}: {text}"[:2000])
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def _message(first: str, following: list[str]) -> str:
+    """Join a message that begins below its ``UserWarning:``, as the one on a GPU's capability does."""
+    if first.strip():
+        return first.strip()
+    parts = []
+    for line in following:
+        if not line.strip() or _SOURCE.match(line):
+            break
+        parts.append(line.strip())
+    return " ".join(parts)
+
+
+def architectures(warnings: list[str]) -> list[str]:
+    """Return what ``The current PyTorch install supports CUDA capabilities sm_50 sm_60.`` lists."""
+    for text in warnings:
+        if match := _ARCHITECTURES.search(text):
+            return match[1].replace(",", " ").split()
+    return []
+
+
+def capabilities(warnings: list[str]) -> dict[str, str]:
+    """Return the compute capability by name of the GPUs that a warning calls not compatible."""
+    found = {}
+    for text in warnings:
+        for match in _CAPABILITY.finditer(text.partition("Warning: ")[2]):
+            digits = match["capability"]
+            found[match["name"]] = f"{digits[:-1]}.{digits[-1]}"
+    return found
+
+
+def import_error(lines: list[str]) -> tuple[Raised, str | None] | None:
+    """Return what ``import torch`` raised, and torch's file where the traceback names it.
+
+    ``File ".../torch/__init__.py", line 229, in <module>`` … ``ImportError: libcudnn.so.8: cannot open …``
+    """
+    begin: int | None = None
+    for number, line in enumerate(lines):
+        if "Error while finding" in line and (module := _MODULE.search(line)):
+            return Raised(type=module["type"], message=module["message"]), None
+        if line.lstrip().startswith("Traceback (most recent call last)"):
+            begin = number
+        elif begin is not None and (error := _ERROR.match(line.strip())):
+            text = "\n".join(lines[begin : number + 1])[-6000:]
+            file = None
+            for match in _TORCH_FILE.finditer(text):
+                file = match["file"]
+            if file or (_IMPORT.search(text) and "torch" in error["message"]):
+                return Raised(type=error["type"], message=error["message"][:2000], traceback=text), file
+            begin = None
+    return None

@@ -1,0 +1,250 @@
+"""The command line as a user meets it: real processes, real exit codes, standard output and error apart."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+FAST = ["--only", "launch", "--only", "port-in-use"]
+"""Checks that need no import of torch."""
+
+
+def gpudoctor(*arguments, env=None, cwd=None, timeout=120, **options):
+    environment = {**os.environ, **(env or {})}
+    return subprocess.run(
+        [sys.executable, "-m", "gpudoctor", *map(str, arguments)],
+        capture_output=True, text=True, env=environment, cwd=cwd, timeout=timeout, **options,
+    )  # fmt: skip
+
+
+def one_line(done, code=2):
+    """Assert that a command failed as it must: the exit code, one line on standard error, nothing on output."""
+    assert done.returncode == code, done
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("gpudoctor: ")
+    return done.stderr
+
+
+def test_json_is_one_document_and_nothing_else():
+    done = gpudoctor("check", "--json", *FAST)
+    report = json.loads(done.stdout)
+    assert report["schema"] == "gpudoctor.report/1"
+    assert report["command"] == "check"
+    assert set(report) == {
+        "schema", "version", "command", "created", "verdict", "findings", "checks", "probes", "facts", "proofs",
+    }  # fmt: skip
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", report["created"])
+
+
+def test_exit_code_is_the_same_with_and_without_json(tmp_path):
+    broken = {"MASTER_PORT": "not-a-number", "MASTER_ADDR": "127.0.0.1", "RANK": "0", "WORLD_SIZE": "2"}
+    assert [gpudoctor("check", *FAST, *extra, env=broken).returncode for extra in ([], ["--json"], ["-q"])] == [1, 1, 1]
+    assert gpudoctor("check", *FAST, "--fail-on", "never", env=broken).returncode == 0
+    assert [gpudoctor("check", *FAST, *extra).returncode for extra in ([], ["--json"])] == [0, 0]
+
+
+def test_a_port_that_is_no_number_is_a_finding_that_names_it():
+    env = {"MASTER_PORT": "29500x", "MASTER_ADDR": "127.0.0.1", "RANK": "0", "WORLD_SIZE": "2"}
+    report = json.loads(gpudoctor("check", "--json", *FAST, env=env).stdout)
+    (finding,) = [f for f in report["findings"] if f["id"] == "rendezvous-env-missing"]
+    assert finding["severity"] == "error"
+    assert "29500x" in finding["message"]
+
+
+def test_unknown_id_gets_the_nearest():
+    assert "did you mean 'port-in-use'" in one_line(gpudoctor("show", "port-in-us"))
+    assert "did you mean 'port-in-use'" in one_line(gpudoctor("repro", "port-inuse"))
+    assert "did you mean 'network'" in one_line(gpudoctor("check", "--only", "netwrk"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "--from", "no/such/file"],
+        ["check", "--python", "no/such/python"],
+        ["check", "--python", "/etc/hostname"],
+        ["check", "--log", "no/such/log", *FAST],
+        ["check", "-o", "/no/such/folder/report.json"],
+        ["check", "--timeout", "soon"],
+        ["check", "--checks", "/no/such/folder"],
+        ["report", "-o", "ticket.docx"],
+        ["report", "--repro", "nonsense"],
+        ["repro"],
+        ["nonsense"],
+    ],
+)
+def test_bad_use_is_one_line_and_exit_2(arguments, tmp_path):
+    one_line(gpudoctor(*arguments, cwd=tmp_path))
+
+
+def test_a_python_that_is_none_is_one_line(tmp_path):
+    assert "no Python interpreter answers" in one_line(gpudoctor("check", "--python", "/bin/true", *FAST))
+
+
+def test_a_check_file_with_a_syntax_error_is_one_line_and_the_rest_goes_on(tmp_path):
+    (tmp_path / "my_failure.py").write_text("def broken(:\n")
+    done = gpudoctor("check", *FAST, "--only", "local", "--checks", tmp_path, "--json")
+    assert done.returncode == 0
+    assert [line for line in done.stderr.splitlines() if "my-failure" in line and ":1:" in line]
+    assert "port-in-use" in [c["id"] for c in json.loads(done.stdout)["checks"]]
+
+
+def test_a_crashing_check_is_its_own_result_and_exit_3(tmp_path):
+    (tmp_path / "my_failure.py").write_text(
+        '"""Mine.\n"""\nfrom gpudoctor import Check, Severity\nfrom gpudoctor.facts import Launch\n'
+        "check = Check(severity=Severity.ERROR)\n@check.environment\ndef environment(launch: Launch):\n    return 1 / 0\n"
+    )
+    done = gpudoctor("check", *FAST, "--only", "my-failure", "--checks", tmp_path, "--json")
+    assert done.returncode == 3
+    (result,) = [c for c in json.loads(done.stdout)["checks"] if c["id"] == "my-failure"]
+    assert result["status"] == "crashed"
+    assert "ZeroDivisionError" in result["reason"]
+
+
+def test_help_has_examples_for_every_command():
+    for command in ("check", "repro", "report", "show"):
+        done = gpudoctor(command, "--help", env={"COLUMNS": "120"})
+        assert done.returncode == 0
+        assert f"gpudoctor {command}" in done.stdout.partition("Options")[0].partition("Usage:")[2]
+
+
+def test_help_alone_and_version():
+    assert "gpudoctor check" in gpudoctor().stdout
+    assert gpudoctor("--version").stdout.startswith("gpudoctor 0.")
+
+
+def test_the_list_names_every_check():
+    listed = json.loads(gpudoctor("check", "--list", "--json").stdout)
+    assert len(listed) >= 14
+    assert all(entry["id"] in gpudoctor("check", "--list").stdout for entry in listed[:3])
+
+
+def test_show_prints_a_page_with_the_fix():
+    page = gpudoctor("show", "state-dict-prefix").stdout
+    assert "## Fix" in page
+    assert "```diff" in page
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_for_every_shell(shell):
+    done = gpudoctor(env={"_GPUDOCTOR_COMPLETE": f"{shell}_source"})
+    assert "_GPUDOCTOR_COMPLETE" in done.stdout or "_gpudoctor" in done.stdout.lower()
+
+
+def test_completion_offers_the_commands():
+    done = gpudoctor(env={"_GPUDOCTOR_COMPLETE": "bash_complete", "COMP_WORDS": "gpudoctor re", "COMP_CWORD": "1"})
+    assert "repro" in done.stdout
+    assert "report" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["show", "all"], ["check", "--list"], ["--help"]])
+def test_a_closed_pipe_is_no_error(arguments):
+    command = " ".join([sys.executable, "-m", "gpudoctor", *arguments])
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} | head -1"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+def test_torch_is_never_imported_by_gpudoctor_itself():
+    for arguments in (["--help"], ["show", "port-in-use"], ["check", "--list"]):
+        code = (
+            "import sys, gpudoctor.cli as c\n"
+            "try:\n    c.main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+            "sys.exit('torch' in sys.modules)"
+        )
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+        assert done.returncode == 0, done
+
+
+def test_output_to_a_file_is_whole_and_readable_by_others(tmp_path):
+    target = tmp_path / "report.json"
+    done = gpudoctor("check", *FAST, "-o", target)
+    assert json.loads(target.read_text())["schema"] == "gpudoctor.report/1"
+    assert f"wrote {target}" in done.stderr
+    assert target.stat().st_mode & 0o044
+    assert [p.name for p in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_a_terminal_gets_colours_and_its_width_and_no_color_is_honoured():
+    def drawn(**env):
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gpudoctor", "check", *FAST],
+            stdout=slave, stderr=subprocess.DEVNULL, stdin=slave,
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **env},
+        )  # fmt: skip
+        os.close(slave)
+        chunks = []
+        try:
+            while chunk := os.read(master, 65536):
+                chunks.append(chunk)
+        except OSError:  # the other side has closed
+            pass
+        os.close(master)
+        assert process.wait(60) == 0
+        return b"".join(chunks).decode()
+
+    assert "\x1b[" in drawn()
+    plain = drawn(NO_COLOR="1")
+    assert "\x1b[3" not in plain
+    assert max(len(line) for line in plain.replace("\r", "").splitlines()) <= 80
+
+
+def test_piped_output_is_plain_ascii_and_unwrapped():
+    done = gpudoctor("check", *FAST)
+    assert "\x1b" not in done.stdout
+    assert done.stdout.isascii()
+
+
+def descendants(marker):
+    """The processes whose command line holds `marker`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if marker in path.read_bytes().decode(errors="replace"):
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", ["check", "repro"])
+def test_an_interrupt_ends_every_child_within_a_second(number, command, tmp_path):
+    """A patient whose torch never finishes importing, and a signal in the middle of it."""
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/__init__.py").write_text("import time\ntime.sleep(300)\n")
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    arguments = {"check": ["check"], "repro": ["repro", "single"]}[command]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gpudoctor", *arguments, "--python", sys.executable],
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "TMPDIR": str(temporary), "GPUDOCTOR_MARK": "1"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not children.read_text().split():
+        time.sleep(0.05)
+    time.sleep(2.0)
+    pids = children.read_text().split()
+    assert pids
+    begun = time.monotonic()
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=20)
+    assert time.monotonic() - begun < 1.5  # a second, and the machine may be busy
+    assert process.returncode == 128 + number
+    assert errors.strip() == "gpudoctor: interrupted"
+    assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
+    assert list(temporary.iterdir()) == []
