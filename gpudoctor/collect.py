@@ -56,7 +56,7 @@ class _Asked:
     def result(self, topic: str) -> ProbeResult:
         """Say what became of it, and note in facts that were cut short how that came."""
         end = self.child.end
-        if end is None and self.doing not in ("", "done"):
+        if end is None and not self.failed and self.doing not in ("", "done"):
             end = "ended before it was done"  # import torch called os._exit(0), for one
         during = f" during {self.doing}" if self.doing and end else ""
         last_words = self.child.stderr.decode(errors="replace").strip().splitlines()[-1:]

@@ -1,53 +1,33 @@
 """Replaces what is private in a report by stable aliases: the only door through which a report leaves.
 
 The same thing has the same alias all over a report (`host-1`, `ip-2`, `path-1/train.py`), so two ranks on one
-machine still look like two ranks on one machine. Loopback, unspecified and broadcast addresses, PCI addresses,
-versions and system folders stay. Redaction goes by what the machine tells (`Private`) and by shape; it cannot
+machine still look like two ranks on one machine. Loopback, unspecified and broadcast addresses, PCI
+addresses, versions and system folders stay. Redaction goes by what the machine tells (`Private`) and by shape; it cannot
 know that the name of a file, of a module or of a folder below the home folder is a secret.
 """
 
-import html
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import TypeVar, cast
 
+from gpudoctor import redact_secrets as secrets
 from gpudoctor import redact_shapes as shapes
-from gpudoctor.redact_names import Names, names_told, names_under, stands_alone
-from gpudoctor.redact_paths import home_owner, paths, split_path, windows_paths
+from gpudoctor.redact_aliases import Aliases
+from gpudoctor.redact_names import Private, known, names_told, names_under
+from gpudoctor.redact_paths import AFTER_FOLDER, home_owner, paths, split_path, windows_paths
+from gpudoctor.redact_scan import leftovers
 from gpudoctor.redact_shapes import Span
-from gpudoctor.redact_words import ALIAS, HIDDEN, generic, public_host, secret_key
+from gpudoctor.redact_words import HIDDEN, aliases, generic, public_host, secret_key
 
 __all__ = ["Private", "Redactor", "leftovers"]
 
 T = TypeVar("T")
 Tree = dict[object, object] | list[object] | tuple[object, ...] | str | float | bool | None
 
-# While a text is worked on, what has been replaced stands in it as a number between two code points that no text
-# may contain (Unicode keeps them for such use): later steps cannot mistake it for anything, and aliases are
-# numbered at the end, in the order of the text. A colour code ends in a third, for a path may follow it.
-_MARK = re.compile("\ufdd0(\\d+)[\ufdd1\ufdd2]")
 _RESERVED = re.compile("[\ufdd0-\ufdd2]")
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
-_NUMBERED = re.compile(r"([a-z-]+)-(\d+)\Z")
-_AFTER_FOLDER = re.compile(r"(?![\w+@-]|\.\w)")
+_PATH_ENDS = re.compile(r"[\s\"'<>|:;,()\[\]{}`\\]")
 _ROUNDS = 6
-
-
-@dataclass(frozen=True)
-class Private:
-    """What is known to be private on this machine, and what only looks so.
-
-    `public` holds versions with the form of an address and the names of fields that may equal a name: it
-    decides for whole keys of a dictionary and for whatever is found by its shape.
-    """
-
-    hosts: tuple[str, ...] = ()
-    users: tuple[str, ...] = ()
-    homes: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
-    public: tuple[str, ...] = ()
 
 
 class Redactor:
@@ -55,17 +35,13 @@ class Redactor:
 
     def __init__(self, private: Private) -> None:
         self._public = set(private.public)
-        self._names, self._folders = _known(private)
-        self._spaced = [folder for folder in self._folders if re.search(r"[\s\"'<>|:;,()\[\]{}`\\]", folder)]
-        self._first = list(
-            dict.fromkeys(key for host in private.hosts for key in self._names.add_host(host, True))
-        )
+        self._names, self._folders = known(private)
+        self._spaced = [folder for folder in self._folders if _PATH_ENDS.search(folder)]
+        hosts = [key for host in private.hosts for key in self._names.add_host(host, certain=True)]
+        self._aliases = Aliases(hosts, self._names.node_lists)
+        self._told: set[tuple[str, str]] = set()
+        self._redacted_paths: dict[str, str] = {}
         self._gpus: dict[str, str] = {}
-        self._marks: list[tuple[str, str]] = []
-        self._mark_of: dict[tuple[str, str], int] = {}
-        self._numbers: dict[str, dict[str, int]] = {}
-        self._taken: dict[str, set[int]] = {}
-        self._used: dict[str, set[str]] = {}
 
     def text(self, text: str) -> str:
         """Redact one text, be it a word or a log."""
@@ -84,8 +60,8 @@ class Redactor:
 
     @property
     def replaced(self) -> dict[str, int]:
-        """Count the distinct things replaced so far, by kind of alias; `hidden` and `home` have no numbers."""
-        return {kind: len(keys) for kind, keys in sorted(self._used.items())}
+        """Count the distinct things replaced so far by kind of alias; `hidden` and `home` have no numbers."""
+        return {kind: len(keys) for kind, keys in sorted(self._aliases.used.items())}
 
     # --- learning -------------------------------------------------------------------------------------------
 
@@ -98,9 +74,8 @@ class Redactor:
                 self._public.update(text[span.start : span.end] for span in shapes.ip4(text))
         if len(text) < 3:
             return
-        for match in ALIAS.finditer(text):
-            for number in re.findall(r"\d+", match[0]):
-                self._taken.setdefault(re.match("[a-z(-]*[a-z]", match[0])[0], set()).add(int(number))  # type: ignore[index]
+        for match in aliases(text):
+            self._aliases.reserve(match[0])
         for span in shapes.gpu_uuids(text):
             if len(span.key) >= 36:
                 self._gpus.setdefault(span.key[:8], span.key)
@@ -108,11 +83,14 @@ class Redactor:
         for start, end in (*windows_paths(text), *paths(text)):
             if owner := home_owner(text[start:end]):
                 self._tell("user", owner)
-        for span in (*shapes.secrets(text), *shapes.logins(text)):
+        for span in (*secrets.secrets(text), *secrets.logins(text)):
             if any(letter.isalpha() for letter in span.key):
                 self._tell("hidden", span.key)
 
     def _tell(self, kind: str, name: str) -> None:
+        if (kind, name) in self._told:
+            return
+        self._told.add((kind, name))
         if kind == "host":
             self._names.add_host(name)
         elif kind == "site":
@@ -154,7 +132,7 @@ class Redactor:
     def _hide(self, value: str) -> str:
         if not value or value == HIDDEN:
             return value
-        self._used.setdefault("hidden", set()).add(value)
+        self._aliases.count("hidden", value)
         return HIDDEN
 
     def _redact(self, text: str) -> str:
@@ -162,15 +140,15 @@ class Redactor:
             return text
         text = _RESERVED.sub("\ufffd", text)
         if text.strip().lower().partition(".")[0] in self._names.whole and " " not in text.strip():
-            return self._render(self._mark("host", self._names.host_key(text.strip())))
-        text = self._replace(text, shapes.pem_blocks(text))
-        # A replacement can free what stood next to it: once more over the lines that changed, until none does.
-        done = self._render(self._pass(text)).split("\n")
+            return self._aliases.render(self._aliases.mark("host", self._names.host_key(text.strip())))
+        text = self._replace(text, secrets.pem_blocks(text))
+        # A replacement can free what stood next to it: once more over the lines that changed, till none does.
+        done = self._aliases.render(self._pass(text)).split("\n")
         todo = [at for at, line in enumerate(text.split("\n")) if done[at] != line]
         for _ in range(_ROUNDS):
             if not todo:
                 break
-            lines = self._render(self._pass("\n".join(done[at] for at in todo))).split("\n")
+            lines = self._aliases.render(self._pass("\n".join(done[at] for at in todo))).split("\n")
             changed = [at for at, line in zip(todo, lines, strict=True) if done[at] != line]
             for at, line in zip(todo, lines, strict=True):
                 done[at] = line
@@ -178,10 +156,10 @@ class Redactor:
         return "\n".join(done)
 
     def _pass(self, text: str) -> str:
-        text = self._replace(text, (Span(*match.span(), "", match[0]) for match in ALIAS.finditer(text)))
+        text = self._replace(text, (Span(*match.span(), "", match[0]) for match in aliases(text)))
         if "\x1b" in text:
-            text = _COLOUR.sub(lambda match: self._mark("", match[0])[:-1] + "\ufdd2", text)
-        for find in (shapes.secrets, shapes.logins, shapes.tokens):
+            text = _COLOUR.sub(lambda match: self._aliases.mark("", match[0])[:-1] + "\ufdd2", text)
+        for find in (secrets.secrets, secrets.logins, secrets.tokens):
             text = self._replace(text, find(text))
         text = self._urls(text)
         for find in (shapes.emails, self._gpu_uuids):
@@ -205,7 +183,7 @@ class Redactor:
         for start, end, kind, key in spans:
             if kind and text[start:end] in self._public and kind not in ("host", "user", "nodes"):
                 continue
-            pieces += text[done:start], self._mark(kind, key)
+            pieces += text[done:start], self._aliases.mark(kind, key)
             done = end
         return "".join((*pieces, text[done:])) if pieces else text
 
@@ -216,116 +194,52 @@ class Redactor:
             host, rest = match["host"], match["rest"] or ""
             start = match.start("host")
             if match.start() + 3 < start:
-                self._used.setdefault("hidden", set()).add(text[match.start() + 3 : start])
+                self._aliases.count("hidden", text[match.start() + 3 : start])
             pieces.append(text[done : match.start() + 3])
             done = start
             if self._names.is_host(host):
                 folder, slash, last = rest.partition("?")[0].rpartition("/")
-                pieces += self._mark("host", self._names.host_key(host)), match["port"] or ""
-                pieces += (("/" + self._mark("path", folder)) if folder else ""), slash, last
+                pieces += self._aliases.mark("host", self._names.host_key(host)), match["port"] or ""
+                pieces += (("/" + self._aliases.mark("path", folder)) if folder else ""), slash, last
                 done = match.end()
             elif public_host(host):
-                pieces.append(self._mark("", host))
+                pieces.append(self._aliases.mark("", host))
                 done = match.end("host")
         return "".join((*pieces, text[done:])) if pieces else text
 
     def _paths(self, text: str) -> str:
         for folder in self._spaced:
             if folder in text:
-                parts = re.split(re.escape(folder) + _AFTER_FOLDER.pattern, text)
-                text = self._mark(*self._folders[folder]).join(parts)
+                parts = re.split(re.escape(folder) + AFTER_FOLDER.pattern, text)
+                text = self._aliases.mark(*self._folders[folder]).join(parts)
         for find in (windows_paths, paths):
             pieces: list[str] = []
             done = 0
             for start, end in find(text):
-                pieces += text[done:start], self._path(text[start:end])
+                path = text[start:end]
+                if path not in self._redacted_paths:
+                    self._redacted_paths[path] = self._path(path)
+                pieces += text[done:start], self._redacted_paths[path]
                 done = end
             text = "".join((*pieces, text[done:])) if pieces else text
         return text
 
     def _path(self, path: str) -> str:
         flat = re.sub(r"//+", "/", path)
-        end = len(flat)
-        while end > 0:
-            if mark := self._folders.get(flat[:end]):
-                return self._mark(*mark) + flat[end:]
-            end = flat.rfind("/", 0, end)
+        for folder, mark in self._folders.items():
+            if flat.startswith(folder) and flat[len(folder) : len(folder) + 1] in ("", "/", "\\"):
+                return self._aliases.mark(*mark) + flat[len(folder) :]
         if path in self._public:
             return path
         windows = path[1:2] == ":"
         if (windows or path.startswith(("/home/", "/Users/"))) and (owner := home_owner(flat)):
-            return path.replace(owner, self._mark("user", owner.lower()), 1)
+            return path.replace(owner, self._aliases.mark("user", owner.lower()), 1)
         if flat.startswith(("/home/\ufdd0", "/Users/\ufdd0")) or (
             windows and re.match(r".:[\\/]+Users[\\/]", path)
         ):
             return path
         folder, rest = split_path(path)
-        return self._mark("path", folder) + rest if folder else path
-
-    # --- aliases --------------------------------------------------------------------------------------------
-
-    def _mark(self, kind: str, key: str) -> str:
-        at = self._mark_of.setdefault((kind, key), len(self._marks))
-        if at == len(self._marks):
-            self._marks.append((kind, key))
-        return f"\ufdd0{at}\ufdd1"
-
-    def _render(self, text: str) -> str:
-        return (
-            _MARK.sub(lambda match: self._alias(*self._marks[int(match[1])]), text)
-            if "\ufdd0" in text
-            else text
-        )
-
-    def _alias(self, kind: str, key: str) -> str:
-        if not kind:
-            # a mark may have been kept whole inside another thing
-            return key
-        if kind == "nodes":
-            return _ranges([self._number("host", host) for host in self._names.node_lists[key]])
-        self._used.setdefault(kind, set()).add(key)
-        if kind in ("hidden", "home"):
-            return HIDDEN if kind == "hidden" else "~"
-        return f"{kind}-{self._number(kind, key)}"
-
-    def _number(self, kind: str, key: str) -> int:
-        numbers = self._numbers.setdefault(kind, {})
-        if kind == "host":
-            for host in self._first:
-                self._give(kind, numbers, host)
-            self._first.clear()
-        return self._give(kind, numbers, key)
-
-    def _give(self, kind: str, numbers: dict[str, int], key: str) -> int:
-        if key not in numbers:
-            number = max(numbers.values(), default=0) + 1
-            while number in self._taken.get(kind, ()):
-                number += 1
-            numbers[key] = number
-        return numbers[key]
-
-
-def _known(private: Private) -> tuple[Names, dict[str, tuple[str, str]]]:
-    """Sort what is known into names and folders; a folder of the system and the root are nobody's."""
-    names, folders = Names(), {}
-    for user in private.users:
-        names.add_user(user)
-    for kind, given in (("path", private.folders), ("home", private.homes)):
-        for folder in given:
-            folder = folder.rstrip("/\\")
-            if folder.count("/") + folder.count("\\") and (kind == "home" or split_path(folder)[0]):
-                folders[folder] = kind, folder
-    return names, folders
-
-
-def _ranges(numbers: list[int]) -> str:
-    pieces: list[list[int]] = []
-    for number in numbers:
-        if pieces and pieces[-1][-1] == number - 1:
-            pieces[-1][1:] = [number]
-        else:
-            pieces.append([number])
-    return "host-[" + ",".join("-".join(map(str, piece)) for piece in pieces) + "]"
+        return self._aliases.mark("path", folder) + rest if folder else path
 
 
 def _strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:
@@ -342,41 +256,3 @@ def _strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, (list, tuple)):
         for entry in value:
             yield from _strings(entry, key)
-
-
-def leftovers(text: str, private: Private) -> list[str]:
-    """Return what is private and still in a rendering: nothing, unless redaction was left out or has a fault.
-
-    Looks for the known names by plain search and for shapes by the finders, without the redactor's passes.
-    """
-    text = ALIAS.sub("\ufdd0\ufdd1", _RESERVED.sub("\ufffd", text))
-    names, folders = _known(private)
-    for host in private.hosts:
-        names.add_host(host, True)
-    found: list[str] = []
-    plain = re.sub(r"\\[nrt\"/]", "  ", text) if "\\" in text else text
-    searched = [body.lower() for body in dict.fromkeys((text, plain))]
-    for name in (*names.kinds, *folders):
-        for form in dict.fromkeys((name, json.dumps(name)[1:-1], html.escape(name))):
-            if any(_contains(body, form.lower()) for body in searched):
-                found.append(name)
-                break
-    finders: tuple[Callable[[str], Iterator[Span]], ...] = (
-        shapes.pem_blocks, shapes.secrets, shapes.logins, shapes.tokens, shapes.emails, shapes.gpu_uuids,
-        shapes.hardware_addresses, lambda text: shapes.ip4(text, set(private.public) - names.addresses), shapes.ip6,
-    )  # fmt: skip
-    for find in finders:
-        found += (text[span.start : span.end] for span in find(text))
-    for start, end in (*windows_paths(text), *paths(text)):
-        if owner := home_owner(text[start:end]):
-            found.append(owner)
-    return [thing for thing in dict.fromkeys(found) if thing not in private.public]
-
-
-def _contains(text: str, name: str) -> bool:
-    at = text.find(name)
-    while at >= 0:
-        if stands_alone(text, at, at + len(name)) and _AFTER_FOLDER.match(text, at + len(name)):
-            return True
-        at = text.find(name, at + 1)
-    return False

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
+from gpudoctor.redact_paths import split_path
 from gpudoctor.redact_shapes import AT, DOMAIN, Span, before, login, urls
 from gpudoctor.redact_words import ALIAS, file_name, generic, host_key, public_host, serial_key, user_key
 
-__all__ = ["Names", "names_told", "names_under", "node_list", "stands_alone"]
+__all__ = ["Names", "Private", "known", "names_told", "names_under", "node_list", "stands_alone"]
 
 # More names than that in one bracket expression are not taken apart.
 _MOST_NODES = 8192
+_LONGEST_LIST = 65536
 # Endings that say nothing about a site: clouds and Kubernetes give them to everyone.
 _COMMON_ZONES = frozenset(("ec2.internal", "compute.internal", "cluster.local", "svc.cluster.local"))
 
@@ -46,10 +48,27 @@ def _numbers(ranges: str) -> list[str] | None:
         last = last if dash else first
         if not (first.isdigit() and last.isdigit() and len(last) < 10 and len(first) < 10):
             return None
-        if int(last) - int(first) >= _MOST_NODES:
+        if int(last) - int(first) > _MOST_NODES:
             return None
         found += (str(number).zfill(len(first)) for number in range(int(first), int(last) + 1))
+        if len(found) > _MOST_NODES:
+            return None
     return found
+
+
+@dataclass(frozen=True)
+class Private:
+    """What is known to be private on this machine, and what only looks so.
+
+    `public` holds versions with the form of an address and the names of fields that may equal a name: it
+    decides for whole keys of a dictionary and for whatever is found by its shape.
+    """
+
+    hosts: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    homes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
 
 
 @dataclass
@@ -81,6 +100,8 @@ class Names:
         A generic name is learnt only where it is certain to be a host's.
         """
         text = re.sub(r"\A[a-z]{1,8}://|:\d{1,5}\Z", "", text.strip())
+        if len(text) > _LONGEST_LIST:
+            return []
         try:
             self.addresses.add(ipaddress.ip_address(text.strip("[]")).compressed)
             return []
@@ -124,7 +145,7 @@ class Names:
 
     def add(self, value: str, kind: str) -> None:
         """Learn a secret or a serial number to be replaced wherever it stands."""
-        if 6 <= len(value) <= 256 and not generic(value) and any(letter.isdigit() for letter in value):
+        if 6 <= len(value) <= 256 and any(letter.isdigit() for letter in value):
             self._add(value, kind)
 
     def _add(self, name: str, kind: str) -> None:
@@ -169,6 +190,19 @@ class Names:
                 break
 
 
+def known(private: Private) -> tuple[Names, dict[str, tuple[str, str]]]:
+    """Sort what is known into names and folders; a folder of the system and the root are nobody's."""
+    names, folders = Names(), {}
+    for user in private.users:
+        names.add_user(user)
+    for kind, given in (("path", private.folders), ("home", private.homes)):
+        for folder in given:
+            folder = folder.rstrip("/\\")
+            if folder.count("/") + folder.count("\\") and (kind == "home" or split_path(folder)[0]):
+                folders[folder] = kind, folder
+    return names, dict(sorted(folders.items(), key=lambda entry: -len(entry[0])))
+
+
 def stands_alone(text: str, start: int, end: int) -> bool:
     """Say whether a name is a word of its own; a short one must not be part of an identifier either."""
     joined = "_" if end - start < 5 and text[start:end].isalpha() else ""
@@ -182,39 +216,27 @@ def stands_alone(text: str, start: int, end: int) -> bool:
 # --- what text tells about names ---------------------------------------------------------------------------
 
 _NAME = r"[A-Za-z0-9][\w.-]{1,252}"
-_TOLD: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    # (kind, a string without which the pattern cannot match, the pattern)
-    (
-        "host",
-        " NCCL ",
-        re.compile(rf"(?<![\w.-])({_NAME}):\d{{1,10}}:\d{{1,10}} \[-?\d{{1,4}}\] (?:\S{{1,64}} )?NCCL "),
-    ),
-    (
-        "host",
-        "host",
-        re.compile(rf"(?:^|\])[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$", re.MULTILINE),
-    ),
-    ("host", "]:", re.compile(rf"\b(?:to|on|from|at) \[({_NAME})\]:\d{{1,5}}\b")),
-    ("host", " of (", re.compile(rf"addresses of \(({_NAME}), \d{{1,5}}\)")),
-    ("host", "srun: error: ", re.compile(rf"srun: error: ({_NAME}): task")),
-    ("host", " CANCELLED", re.compile(rf" ON ({_NAME}) CANCELLED")),
-    ("host", "ssh: ", re.compile(rf"ssh: (?:connect to host|Could not resolve hostname) ({_NAME})")),
-    ("host", " kernel: ", re.compile(rf"\d\d:\d\d:\d\d\S{{0,16}} ({_NAME}) kernel: ")),
-    ("host", "Linux ", re.compile(rf"\bLinux ({_NAME}) \d{{1,3}}\.\d{{1,3}}\.\d{{1,3}}\S{{0,64}} #")),
-    (
-        "host",
-        "ip-",
-        re.compile(r"(?<![\w.-])(ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[a-z][\w-]{1,62}){0,8})(?![\w-])"),
-    ),
+# Kind of name, a string without which the pattern cannot match, the pattern.
+_TOLD: tuple[tuple[str, str, str], ...] = (
+    ("host", "host", rf"(?:^|\])[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$"),
+    ("host", "]:", rf"\[(?:(?<=to \[)|(?<=on \[)|(?<=at \[)|(?<=from \[))({_NAME})\]:\d"),
+    ("host", " of (", rf"addresses of \(({_NAME}), \d{{1,5}}\)"),
+    ("host", "srun: error: ", rf"srun: error: ({_NAME}): task"),
+    ("host", " CANCELLED", rf" ON ({_NAME}) CANCELLED"),
+    ("host", "ssh: ", rf"ssh: (?:connect to host|Could not resolve hostname) ({_NAME})"),
+    ("host", " kernel: ", rf"\d\d:\d\d:\d\d\S{{0,16}} ({_NAME}) kernel: "),
+    ("host", "Linux ", rf"\bLinux ({_NAME}) \d{{1,3}}\.\d{{1,3}}\.\d{{1,3}}\S{{0,64}} #"),
+    ("host", "ip-", r"(?<![\w.-])(ip(?:-\d{1,3}){4}(?:\.[a-z][\w-]{1,62}){0,8})(?![\w-])"),
+    ("user", "uid=", r"\buid=\d{1,10}\(([^)\s]{1,64})\)"),
     (
         "serial",
         "erial",
-        re.compile(
-            r"\b[Ss]erial(?:[ _-]?(?:[Nn]umber|[Nn]o))?[\"']?[ \t]{0,32}[:=][ \t]{0,8}[\"']?([A-Za-z0-9-]{6,64})"
-        ),
+        r"\b[Ss]erial(?:[ _-]?(?i:number|no))?[\"']?[ \t]{0,32}[:=][ \t]{0,8}[\"']?([A-Za-z0-9-]{6,64})",
     ),
-    ("user", "uid=", re.compile(r"\buid=\d{1,10}\(([^)\s]{1,64})\)")),
 )
+_TOLD_PATTERNS = [(kind, sign, re.compile(pattern, re.MULTILINE)) for kind, sign, pattern in _TOLD]
+_NCCL = re.compile(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?:\S{1,64} )?NCCL ")
+_SETTING_WORDS = ("ADDR", "HOST", "NODE", "USER", "LOGNAME", "addr", "endpoint")
 _SETTING = re.compile(
     r"(?<![^\W_])(MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST|PBS_O_HOST"
     r"|--master[_-]addr|--rdzv[_-]endpoint|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
@@ -225,11 +247,13 @@ _PRIVATE_ZONE = re.compile(r"\.(?:internal|cluster\.local)(?![\w-]|\.\w)")
 
 def names_told(text: str, tell: Callable[[str, str], None]) -> None:
     """Report host and user names that a text gives away by its form: kind and name, in no order."""
-    for kind, sign, pattern in _TOLD:
+    for kind, sign, pattern in _TOLD_PATTERNS:
         if sign in text:
             for match in pattern.finditer(text):
                 tell(kind, match[1])
-    for match in _SETTING.finditer(text):
+    for match in _NCCL.finditer(text) if " NCCL " in text else ():
+        tell("host", before(text, match.start()).lstrip(".-"))
+    for match in _SETTING.finditer(text) if any(word in text for word in _SETTING_WORDS) else ():
         tell("user" if user_key(match[1]) else "host", match[2].rstrip(",)"))
     for match in _PRIVATE_ZONE.finditer(text):
         if name := before(text, match.start()).lstrip(".-"):
@@ -237,7 +261,7 @@ def names_told(text: str, tell: Callable[[str, str], None]) -> None:
     for match in urls(text):
         if not public_host(match["host"]):
             tell("site", match["host"])
-    for match in AT.finditer(text):
+    for match in AT.finditer(text) if "@" in text else ():
         right = DOMAIN.match(text, match.end())
         left = before(text, match.start(), most=33)
         if right and len(left) < 33 and left != "git" and login(text, match.start() - len(left), right.end()):

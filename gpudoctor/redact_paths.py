@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpudoctor.redact_words import file_name
 
-__all__ = ["home_owner", "paths", "split_path", "windows_paths"]
+__all__ = ["AFTER_FOLDER", "home_owner", "paths", "split_path", "windows_paths"]
 
 # Folders of the operating system: nothing in them is named by the user.
 _SYSTEM = frozenset("bin boot dev etc lib lib32 lib64 proc root run sbin sys usr".split())
@@ -14,18 +15,17 @@ _SYSTEM = frozenset("bin boot dev etc lib lib32 lib64 proc root run sbin sys usr
 _PUBLIC_TREES = frozenset(
     """
     /opt/amazon /opt/anaconda3 /opt/aws-ofi-nccl /opt/conda /opt/hostedtoolcache /opt/hpcx /opt/intel
-    /opt/mellanox /opt/miniconda3 /opt/miniforge3 /opt/nvidia /opt/python /opt/pytorch /opt/rocm /opt/slurm
-    /opt/venv /Library/Developer /Library/Frameworks /System /nix/store /snap
-    /var/cache /var/lib /var/log /var/run
-    /builder /croot /dvs/p4 /io /pytorch /__w /usr
+    /opt/mellanox /opt/miniconda3 /opt/miniforge3 /opt/nvidia /opt/python /opt/pytorch /opt/rocm
+    /opt/slurm /opt/venv /Library/Developer /Library/Frameworks /System /nix/store /snap /var/cache
+    /var/lib /var/log /var/run /builder /croot /dvs/p4 /io /pytorch /__w /usr
     """.split()
 )
 # Usual names of mounts: public by themselves and with one file in them, what lies deeper is private.
 _PUBLIC_FOLDERS = frozenset(
     """
     /app /code /data /dataset /datasets /efs /export /fsx /gpfs /home /lustre /mnt /mnt/c /mnt/data /media
-    /nfs /nvme /opt /output /raid /scratch /shared /srv /ssd /storage /tmp /Users /var /var/tmp /Volumes /work
-    /workdir /workspace /workspaces /batch /epoch /iter /iteration /sample /second /step
+    /nfs /nvme /opt /output /raid /scratch /shared /srv /ssd /storage /tmp /Users /var /var/tmp /Volumes
+    /work /workdir /workspace /workspaces /batch /epoch /iter /iteration /sample /second /step
     """.split()
 )
 _WINDOWS_TREES = frozenset(
@@ -35,14 +35,17 @@ _NOBODY = frozenset(("Shared", "Public", "Default", "All Users"))
 _PYTHON = re.compile(
     r"(?:lib|lib64)/(?:python\d|site-packages|dist-packages)|(?:site|dist)-packages(?:/|\Z)", re.I
 )
+# What may follow a folder's name where the name ends there.
+AFTER_FOLDER = re.compile(r"(?![\w+@-]|\.\w)")
 _NAME = re.compile(r"[A-Za-z0-9_][\w.@+-]*\Z")
 
-# A path begins where no other path could go on. A quoted one may hold blanks; any other ends at a blank and at
-# a colon, so that values like PATH fall apart by themselves. A compiler's -I and -L touch the path they name.
+# A path begins where no other path could go on. A quoted one may hold blanks; any other ends at a blank and
+# at a colon, so that values like PATH fall apart by themselves. A compiler's -I touches the path it names.
 _POSIX = re.compile(
-    r"""(?:(?<=")/(?=[^"'\n:,;]{1,1024}")|(?<=')/(?=[^"'\n:,;]{1,1024}'))(?P<quoted>[^/"'\n][^"'\n]*)"""
-    r"""|(?:(?<![\w~.\-/\\%$)}*+&#!?\ufdd1])|(?<=[\s"',]-[ILBFR])|(?<=^-[ILBFR])|(?<=[Ff]ile://))"""
-    r"""/(?P<bare>[^\s/"'<>|:;,()\[\]{}`\\*][^\s"'<>|:;,()\[\]{}`\\]*)"""
+    # the slash comes first, and what stands before it is looked at from there: that is searched fast
+    r"""/(?:(?:(?<="/)(?=[^"'\n:,;]{1,1024}")|(?<='/)(?=[^"'\n:,;]{1,1024}'))[^/"'\n][^"'\n]*"""
+    r"""|(?:(?<![\w~.\-/\\%$)}*+&#!?\ufdd1]/)|(?<=[\s"',]-[ILBFR]/)|(?<=^-[ILBFR]/)|(?<=[Ff]ile:///))"""
+    r"""(?P<bare>[^\s/"'<>|:;,()\[\]{}`\\*][^\s"'<>|:;,()\[\]{}`\\]{0,4096}))"""
 )
 _WINDOWS = re.compile(
     r"""(?<![\w\ufdd1])[A-Za-z]:[\\/]{1,2}(?:[^\\/:*?"<>|\r\n'\ufdd0]{1,128}[\\/]{1,2}){0,64}"""
@@ -77,6 +80,7 @@ def windows_paths(text: str) -> Iterator[tuple[int, int]]:
             yield match.start(), match.start() + len(found.rstrip(". "))
 
 
+@lru_cache(4096)
 def home_owner(path: str) -> str | None:
     """Name the user whose home folder a path lies in or is, where the path says so."""
     parts = re.split(r"[\\/]+", path, maxsplit=6)

@@ -1,4 +1,4 @@
-"""Private things that are known by their shape alone: addresses, secrets, e-mail addresses, GPU UUIDs.
+"""Private things that are known by their shape alone: addresses, e-mail addresses, UUIDs of GPUs, URLs.
 
 Every finder yields spans from left to right that do not overlap and takes time linear in the text.
 """
@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from gpudoctor.redact_words import public_host, secret_key
+from gpudoctor.redact_words import public_host
 
 __all__ = [
     "AT",
@@ -21,10 +21,6 @@ __all__ = [
     "ip4",
     "ip6",
     "login",
-    "logins",
-    "pem_blocks",
-    "secrets",
-    "tokens",
     "urls",
     "version_of",
 ]
@@ -48,116 +44,14 @@ def before(text: str, end: int, letters: str = _WORD, most: int = 253) -> str:
     return piece[len(piece.rstrip(letters)) :]
 
 
-# --- secrets -----------------------------------------------------------------------------------------------
-
-_PEM_BODY = re.compile(r"(?:(?:\s|\\n){1,4}[A-Za-z0-9+/=]{16,}){0,256}")
-
-_TOKENS = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"A(?:KIA|SIA)[0-9A-Z]{16}|AIza[\w-]{30,}|hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}"
-    r"|github_pat_\w{16,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}|npm_[A-Za-z0-9]{30,}|pypi-Ag[\w-]{16,}"
-    r"|dckr_pat_[\w-]{16,}|nvapi-[\w-]{20,}|ya29\.[\w-]{20,}|sk-(?=[A-Za-z_-]{0,64}\d)[\w-]{16,}"
-    r"|eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]{0,4096})?"
-    r")"
-    r"|(?<=wandb login )[0-9a-f]{40}(?![^\W_])"
-)
-
-_SECRET_START = re.compile(
-    r"(?i:passw|passphrase|secret|token|credential|api[_-]?key|_key|(?<=[?&])(?:X-Amz-|X-Goog-)?sig(?:nature)?(?==)|(?<![^\W_])authorization)"
-)
-_ASSIGNED = re.compile(
-    r"""(?P<rest>[\w-]{0,48})["']?(?P<sign>[ \t]{0,8}(?:=|:)[ \t]{0,8}|[ \t]{1,8}(?=[^\s=:-]))"""
-    r"""(?:(?i:bearer|basic|token)[ \t]{1,8})?(?P<value>"[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)"""
-)
-_LOGIN = re.compile(
-    r"(?:(?i:\bbearer[ \t]{1,8})(?=[\w.~+/-]{0,128}\d)|\blogin[ \t]{1,8}[^\s]{1,256}[ \t]{1,8}password[ \t]{1,8})"
-    r"([^\s\"',;]{8,1024})"
-)
-_NO_SECRET = frozenset(("none", "null", "true", "false", "n/a", "<unset>", "unset", "''", '""', "***", "..."))
-
-
-def pem_blocks(text: str) -> Iterator[Span]:
-    """Find private keys in PEM form, cut ones too."""
-    at = text.find("-----BEGIN ")
-    while at >= 0:
-        name_end = text.find("-----", at + 11, at + 60)
-        end = at + 11
-        if name_end >= 0 and "PRIVATE KEY" in text[at:name_end]:
-            closing = "-----END " + text[at + 11 : name_end] + "-----"
-            following = text.find("-----", name_end + 5)
-            if following >= 0 and text.startswith(closing, following):
-                end = following + len(closing)
-            else:
-                body = _PEM_BODY.match(text, name_end + 5)
-                end = body.end() if body else name_end + 5
-            yield Span(at, end, "token", text[at:end])
-        at = text.find("-----BEGIN ", end)
-
-
-def secrets(text: str) -> Iterator[Span]:
-    """Find the values of `password=...`, `token: ...`, `--api-key ...`, `Authorization: Bearer ...`."""
-    done = 0
-    for match in _SECRET_START.finditer(text):
-        if match.start() < done or not (value := _assigned(text, match)):
-            continue
-        done = value.end
-        yield value
-
-
-def _assigned(text: str, match: re.Match[str]) -> Span | None:
-    assigned = _ASSIGNED.match(text, match.end())
-    if assigned is None:
-        return None
-    name = before(text, match.start(), most=64) + match[0] + assigned["rest"]
-    sign = assigned["sign"]
-    # `password hunter2` is a sentence as often as a setting; `--password hunter2` is one for sure.
-    if sign.isspace() and not (name.startswith("--") or match[0] == "Authorization"):
-        return None
-    # "--" and "." belong to the word before a name as well: it is the last part that is the name
-    if not (secret_key(name.rpartition(".")[2]) or "sig" in match[0].lower()):
-        return None
-    start, end = assigned.span("value")
-    value = assigned["value"]
-    if value[0] in "\"'" and len(value) > 1:
-        start, end = start + 1, end - 1
-    else:
-        end -= len(value) - len(value.rstrip(")]}>.\"'`"))
-    value = text[start:end]
-    if not value or value.casefold() in _NO_SECRET or _replaced(value) or set(value) <= set("*.-=:<>"):
-        return None
-    # a figure after "token" counts tokens or seconds; after "password" it may be one
-    if value[0].isdigit() and len(value) < 8 and "pass" not in name.lower():
-        return None
-    return Span(start, end, "hidden", value)
-
-
-def _replaced(value: str) -> bool:
-    return value[0] == "\ufdd0" and value.find("\ufdd1") == len(value) - 1
-
-
-def logins(text: str) -> Iterator[Span]:
-    """Find what follows `Bearer`, and the password in a line of a netrc file."""
-    if "earer" in text or "BEARER" in text or "login" in text:
-        for match in _LOGIN.finditer(text):
-            if not _replaced(match[1]):
-                yield Span(*match.span(1), "hidden", match[1])
-
-
-def tokens(text: str) -> Iterator[Span]:
-    """Find tokens of well-known services by their prefixes."""
-    for match in _TOKENS.finditer(text):
-        yield Span(*match.span(), "token", match[0])
-
-
 # --- addresses ---------------------------------------------------------------------------------------------
 
 _IP4 = re.compile(r"\d(?<![^\W_]\d)(?<!\.\d)\d{0,2}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\d|\.\d)")
-_VERSION_BEFORE = re.compile(
-    r"(?:[=<>~!]=|\.so\.|[a-z\d]-cu\d\d[-=:\"', \t]*v?|\d\.\d+-|version[\"']?[ \t]{0,8}[:=]?[ \t]{0,8}[\"'(]?v?"
-    r"|(?:nvidia|lib)?[-_]?(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparselt|cutensor|nccl|npp"
-    r"|nvidia|nvjitlink|nvjpeg|nvshmem|nvtx|tensorrt)(?:[-_]\w{0,24}){0,3}[\"']?(?:[ \t]{2,32}|[:=-][ \t]{0,8})[\"']?v?"
-    r")\Z",
-    re.IGNORECASE,
+_COMPARED = ("==", ">=", "<=", "~=", "!=")
+_PACKAGE = re.compile(
+    r"(?:nvidia[-_])?(?:lib)?(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cutensor|nccl|npp|nvjitlink"
+    r"|nvjpeg|nvshmem|nvtx|tensorrt)(?:lt|mp)?(?:[-_](?:cu\d\d|cupti|dev|frontend|libraries|nvcc|nvrtc|runtime)){0,3}"
+    r"|[\w-]{0,48}[-_]cu\d\d"
 )
 _VERSION_AFTER = re.compile(r"[A-Za-z]|-py\d|-cp\d|-\d+\+|\+cu|\.dist-info|\.whl|\.tar|-manylinux")
 _IP6 = re.compile(r"[0-9A-Fa-f](?<![^\W_][0-9A-Fa-f])(?<![:.][0-9A-Fa-f])[0-9A-Fa-f]{0,3}:[0-9A-Fa-f:]{2,}")
@@ -173,9 +67,24 @@ _GPU = re.compile(
 
 
 def version_of(name: str) -> bool:
-    """Say whether a package of NVIDIA or a version is stored under this name: its value is then no address."""
-    return _VERSION_BEFORE.search(name[-64:] + "==") is not None and (
-        "version" in name.lower() or _VERSION_BEFORE.search(name[-64:] + ": ") is not None
+    """Say whether a version is stored under this name: it is then no address, for all its four parts."""
+    low = name.lower()
+    return low.endswith("version") or _PACKAGE.fullmatch(low) is not None
+
+
+def _follows_version_sign(text: str, start: int) -> bool:
+    lead = text[max(start - 72, 0) : start]
+    lead = lead[:-1] if lead.endswith(("v", "V")) else lead
+    word = lead.rstrip(" \t:=,\"'(")
+    if lead.endswith(_COMPARED) or word != lead and version_of(before(word, len(word))):
+        return True
+    # libcudnn.so.8.9.2.26, MLNX_OFED-5.8-1.1.2.1, nvidia_cufft_cu12-11.2.1.3
+    if not lead.endswith((".so.", "-", "_")):
+        return False
+    return (
+        lead.endswith(".so.")
+        or lead[-2:-1].isdigit()
+        and ("." in lead[-6:] or version_of(before(lead[:-1], 72)))
     )
 
 
@@ -186,9 +95,9 @@ def ip4(text: str, public: Collection[str] = ()) -> Iterator[Span]:
         parts = [int(part) for part in match[0].split(".")]
         if max(parts) > 255 or parts[0] in (127, 255) or not any(parts) or match[0] in public:
             continue
-        if _VERSION_AFTER.match(text, end) or _VERSION_BEFORE.search(text, max(start - 64, 0), start):
+        if _VERSION_AFTER.match(text, end) or _follows_version_sign(text, start):
             continue
-        # 127.0.0.1 in other clothes does not occur; 010.0.0.1 is the same machine as 10.0.0.1
+        # 010.0.0.1 is the same machine as 10.0.0.1
         yield Span(start, end, "ip", ".".join(map(str, parts)))
 
 
@@ -232,6 +141,8 @@ def hardware_addresses(text: str) -> Iterator[Span]:
 
 def gpu_uuids(text: str) -> Iterator[Span]:
     """Find UUIDs of GPUs and MIG slices; the first eight digits alone name the same GPU to CUDA."""
+    if "GPU-" not in text and "MIG-" not in text:
+        return
     for match in _GPU.finditer(text):
         # GPU-deadbeef may be a word; a digit makes it none
         if len(match["uuid"]) > 8 or not match["uuid"].isalpha():
@@ -258,7 +169,7 @@ def login(text: str, start: int, end: int) -> bool:
 def emails(text: str) -> Iterator[Span]:
     """Find e-mail addresses, but neither `q@k.transpose(...)`, `getty@tty1.service` nor `git@github.com:`."""
     done = 0
-    for match in AT.finditer(text):
+    for match in AT.finditer(text) if "@" in text else ():
         right = DOMAIN.match(text, match.end())
         left = before(text, match.start(), _WORD + "%+", 64).lstrip(".-")
         start = max(match.start() - len(left), done)

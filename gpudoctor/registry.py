@@ -63,7 +63,7 @@ class Registry:
                         found.setdefault(_id(module.name), (module.name, None))
         for folder in self.folders:
             for path in sorted(folder.glob("*.py")) + sorted(folder.glob("*/*.py")):
-                if not path.stem.startswith("_") and "reproductions" not in path.parts:
+                if not path.stem.startswith("_") and "reproductions" not in path.relative_to(folder).parts:
                     family_name = path.parent.name if path.parent != folder else "local"
                     found[_id(path.stem)] = (f"gpudoctor_local.{family_name}.{path.stem}", path)
         return dict(sorted(found.items(), key=lambda item: (_layer(item[1][0]), item[0])))

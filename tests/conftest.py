@@ -21,12 +21,6 @@ from gpudoctor.snapshot import Snapshot
 HERE = Path(__file__).parent
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Name the markers."""
-    config.addinivalue_line("markers", "gpu: needs one GPU that torch can use")
-    config.addinivalue_line("markers", "multigpu: needs two GPUs that torch can use")
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip, with the reason, what this machine has too few GPUs for."""
     needed = 2 if item.get_closest_marker("multigpu") else 1 if item.get_closest_marker("gpu") else 0
@@ -80,7 +74,9 @@ def ask(registry: Registry, here: Patient) -> Callable[..., Snapshot]:
     """Run the real probes of some topics, each in a process of its own, and return what they learnt."""
 
     def ask(*topics: str, patient: Patient = here, timeout: float | None = None) -> Snapshot:
-        return collect([p for p in registry.probes if not p.topics.keys().isdisjoint(topics)], patient, timeout)
+        return collect(
+            [p for p in registry.probes if not p.topics.keys().isdisjoint(topics)], patient, timeout
+        )
 
     return ask
 
@@ -89,7 +85,9 @@ def ask(registry: Registry, here: Patient) -> Callable[..., Snapshot]:
 def script_probe(tmp_path: Path, registry: Registry) -> Callable[..., Probe]:
     """Make a probe of a text: a script that the patient runs, which tells facts of the topics given."""
 
-    def make(code: str, name: str = "hostile", deadline: float = 10, topics: Iterable[str] = ("launch",)) -> Probe:
+    def make(
+        code: str, name: str = "hostile", deadline: float = 10, topics: Iterable[str] = ("launch",)
+    ) -> Probe:
         path = tmp_path / f"{name}.py"
         path.write_text(code)
         return Probe(name, {topic: registry.topics[topic] for topic in topics}, "", path, deadline)
@@ -117,7 +115,10 @@ def nvml(nvml_library: Path, tmp_path: Path) -> Callable[[str], dict[str, str]]:
         path = tmp_path / "scenario.txt"
         path.write_text(scenario + "\n")
         old = os.environ.get("LD_LIBRARY_PATH", "")
-        folders = [str(nvml_library), *(part for part in old.split(":") if part and part != str(nvml_library))]
+        folders = [
+            str(nvml_library),
+            *(part for part in old.split(":") if part and part != str(nvml_library)),
+        ]
         return {"LD_LIBRARY_PATH": ":".join(folders), "NVML_SCENARIO": str(path)}
 
     return environment

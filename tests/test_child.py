@@ -116,7 +116,9 @@ def test_a_child_that_hangs_is_ended_at_its_deadline() -> None:
 
 
 def test_a_child_that_ignores_sigterm_is_ended_too() -> None:
-    heard = Heard("import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", deadline=1)
+    heard = Heard(
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", deadline=1
+    )
     assert heard.run() < 1 + SLACK
     assert heard.child.timed_out
     assert heard.child.returncode == -signal.SIGKILL
@@ -142,17 +144,20 @@ def test_a_child_that_catches_sigterm_may_say_its_last_words() -> None:
 
 
 @pytest.fixture
-def tracer() -> Iterator[Callable[[int], None]]:
+def tracer() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
     """Attach to a process as a debugger would: until the debugger looks, the kernel cannot let it go."""
     code = (
         "import ctypes, sys, time; libc = ctypes.CDLL(None); libc.ptrace.argtypes = [ctypes.c_long] * 4\n"
         "print(libc.ptrace(0x4206, int(sys.argv[1]), 0, 0), flush=True); time.sleep(60)"  # PTRACE_SEIZE
     )
     started = []
+    held = []
 
-    def attach(pid: int) -> None:
-        process = subprocess.Popen([sys.executable, "-c", code, str(pid)], stdout=subprocess.PIPE, text=True)
+    def attach(target: "subprocess.Popen[bytes]") -> None:
+        command = [sys.executable, "-c", code, str(target.pid)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         started.append(process)
+        held.append(target)
         assert process.stdout is not None
         if process.stdout.readline().strip() != "0":
             pytest.skip("needs ptrace(2)")
@@ -161,10 +166,14 @@ def tracer() -> Iterator[Callable[[int], None]]:
     for process in started:
         process.kill()
         process.communicate()
+    for target in held:
+        target.wait(10)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs ptrace(2)")
-def test_a_child_that_cannot_be_killed_is_left_behind_and_said_so(tracer: Callable[[int], None]) -> None:
+def test_a_child_that_cannot_be_killed_is_left_behind_and_said_so(
+    tracer: Callable[["subprocess.Popen[bytes]"], None],
+) -> None:
     """A process inside a driver call that never returns stays, whatever signal it gets: waiting for it would hang."""
     heard = Heard("import time; time.sleep(60)", deadline=2)
     attached = False
@@ -173,7 +182,7 @@ def test_a_child_that_cannot_be_killed_is_left_behind_and_said_so(tracer: Callab
         nonlocal attached
         if not attached and running[0].process is not None:
             attached = True
-            tracer(running[0].process.pid)
+            tracer(running[0].process)
 
     begun = time.monotonic()
     run([heard.child], attach)
@@ -236,7 +245,7 @@ def test_a_flood_of_errors_ends_in_time_and_its_last_words_are_kept(merge_errors
     assert heard.child.timed_out or heard.child.flooded
     assert len(heard.child.stderr) <= STDERR_KEPT
     if not merge_errors:
-        assert heard.child.stderr.rstrip().endswith(b"complaint")
+        assert b"complaint" in heard.child.stderr[-20:]
 
 
 def test_a_flood_delays_no_other_child() -> None:
@@ -256,7 +265,9 @@ def test_a_child_that_closes_its_pipes_and_goes_on_is_held_to_its_deadline() -> 
 
 
 def test_a_child_that_closes_its_pipes_and_ends_is_noticed_at_once() -> None:
-    heard = Heard("import os, time; print('one', flush=True); os.close(1); os.close(2); time.sleep(0.3); os._exit(4)")
+    heard = Heard(
+        "import os, time; print('one', flush=True); os.close(1); os.close(2); time.sleep(0.3); os._exit(4)"
+    )
     assert heard.run() < 2
     assert (heard.lines, heard.child.end) == ([b"one"], "exit status 4")
 
@@ -275,24 +286,24 @@ while not os.path.exists(sys.argv[2]): time.sleep(0.01)
 
 
 def test_a_grandchild_that_keeps_the_pipe_open_is_not_waited_for(
-    marker: str, processes_of: Find, tmp_path: Path
+    marker: str, processes_of: Find, wait_for: WaitFor, tmp_path: Path
 ) -> None:
     heard = Heard(FORK.format(before="", after="os._exit(0)"), marker, str(tmp_path / "there"))
     assert heard.run() < 2
     assert (heard.lines, heard.child.end) == ([b"parent", b"grandchild"], None)
-    assert processes_of(marker) == []
+    wait_for(lambda: processes_of(marker) == [], 1)  # the kernel takes a moment after SIGKILL
 
 
 @pytest.mark.parametrize("before", ["", "os.setsid()"], ids=["same-group", "own-session"])
 def test_the_descendants_of_a_child_that_hangs_go_with_it(
-    marker: str, processes_of: Find, tmp_path: Path, before: str
+    marker: str, processes_of: Find, wait_for: WaitFor, tmp_path: Path, before: str
 ) -> None:
     ignore = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     code = FORK.format(before=f"{before}; {ignore}".lstrip("; "), after=f"{ignore}; time.sleep(60)")
     heard = Heard(code, marker, str(tmp_path / "there"), deadline=1)
     assert heard.run() < 1 + SLACK
     assert (tmp_path / "there").exists()
-    assert processes_of(marker) == []
+    wait_for(lambda: processes_of(marker) == [], 1)  # the kernel takes a moment after SIGKILL
 
 
 DAEMON = """
@@ -323,14 +334,14 @@ print(child.end)
     ("after", "end"), [("", "None"), ("time.sleep(60)", "no answer in 1 s")], ids=["ends", "hangs"]
 )
 def test_a_daemon_that_forks_twice_into_a_session_of_its_own_is_found(
-    marker: str, processes_of: Find, tmp_path: Path, after: str, end: str
+    marker: str, processes_of: Find, wait_for: WaitFor, tmp_path: Path, after: str, end: str
 ) -> None:
     there = tmp_path / "there"
     command = [sys.executable, "-c", HARNESS, DAEMON.format(after=after), marker, str(there)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=20)
     assert answer.stdout.strip() == end, answer.stderr
     assert there.exists(), "the daemon never ran: the test would say nothing"
-    assert processes_of(marker) == []
+    wait_for(lambda: processes_of(marker) == [], 1)  # the kernel takes a moment after SIGKILL
 
 
 INTERRUPTED = """
@@ -345,17 +356,20 @@ if os.fork() == 0: os.setsid()
 print("there", flush=True)
 time.sleep(60)
 '''
-run([Child("hanging", [sys.executable, "-c", code, sys.argv[1], str(n)], 60, lambda l: print(l, flush=True)) for n in (1, 2)])
+command = [sys.executable, "-c", code, sys.argv[1]]
+run(Child("hanging", command, 60, lambda line: print(line, flush=True)) for _ in range(2))
 """
 
 
 @pytest.mark.parametrize("interrupts", [1, 2])
 def test_an_interrupt_leaves_no_process_within_a_second(
-    marker: str, processes_of: Find, wait_for: WaitFor, interrupts: int
+    marker: str, processes_of: Find, interrupts: int
 ) -> None:
     """The second one is that of a user who cannot wait."""
     command = [sys.executable, "-c", INTERRUPTED, marker]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as harness:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as harness:
         assert harness.stdout is not None
         for _ in range(4):
             assert harness.stdout.readline()

@@ -1,6 +1,10 @@
 """The patient's interpreter."""
 
+import shlex
+
 from msgspec import Struct
+
+from gpudoctor.facts.distributions import Distributions
 
 
 class Python(Struct, frozen=True, kw_only=True):
@@ -24,3 +28,19 @@ class Python(Struct, frozen=True, kw_only=True):
     """Why this interpreter was taken for the patient; written by gpudoctor."""
     by_default: bool = False
     """Nobody chose it and no environment is active: it is the interpreter that gpudoctor itself runs in."""
+
+    def install_command(
+        self, requirements: str, distributions: Distributions | None, *, reinstall: bool = False
+    ) -> str:
+        """Return the command that installs `requirements` into this environment.
+
+        Where an environment holds no pip (uv makes them so) it is uv, which chooses the build of torch that fits the
+        driver. `distributions` are those of this interpreter; ``None``: not known.
+        """
+        if not self.executable:  # a pasted text does not say which interpreter it is
+            return f"pip install {'--force-reinstall ' if reinstall else ''}{requirements}"
+        executable = shlex.quote(self.executable)
+        if distributions is None or distributions.get("pip") is not None:
+            return f"{executable} -m pip install {'--force-reinstall ' if reinstall else ''}{requirements}"
+        options = f"{'--reinstall ' if reinstall else ''}{'--torch-backend=auto ' if 'torch' in requirements else ''}"
+        return f"uv pip install --python {executable} {options}{requirements}"

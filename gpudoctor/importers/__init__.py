@@ -1,7 +1,7 @@
 """Other people's text -> facts: a saved report, a ticket that holds one, collect_env's output.
 
-What a text is shows in its content, whatever its file is called. Whatever stands in it, reading gives facts or one
-clear line, in time linear in its size.
+What a text is shows in its content, whatever its file is called. Whatever stands in it, reading gives facts
+or one clear line, in time linear in its size.
 """
 
 import re
@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from gpudoctor.importers import collect_env, report, ticket
+from gpudoctor.importers.collect_env import read as read_collect_env
+from gpudoctor.importers.report import read as read_report
 from gpudoctor.importers.source import Unreadable, decode, name_of, read_bytes
+from gpudoctor.importers.ticket import read as read_ticket
 from gpudoctor.model import Report
 from gpudoctor.snapshot import Snapshot
 
@@ -33,7 +35,8 @@ class Imported:
 def read(path: str, topics: dict[str, type[Struct]]) -> Imported:
     """Read a file, or standard input for ``-``; raises `Unreadable`, whose text begins with the file's name.
 
-    `topics` are the types of the facts that are known here (`Registry.topics`); others in a report are left out.
+    `topics` are the types of the facts that are known here (`Registry.topics`); others in a report are left
+    out.
     """
     try:
         return _read(read_bytes(path), topics)
@@ -46,13 +49,12 @@ def _read(data: bytes, topics: dict[str, type[Struct]]) -> Imported:
     if not text.strip():
         raise Unreadable("empty")
     if _OBJECT.match(text):
-        saved = report.read(decode(data, "strict"), topics)
+        saved = read_report(decode(data, "strict"), topics)
         return Imported(Snapshot(saved.facts, saved.probes), saved, "gpudoctor report")
-    if ticket.MARK in text and (saved_in_ticket := ticket.read(text, topics)) is not None:
-        return Imported(
-            Snapshot(saved_in_ticket.facts, saved_in_ticket.probes), saved_in_ticket, "gpudoctor ticket"
-        )
-    snapshot = collect_env.read(text, topics)
+    held = read_ticket(text, topics)
+    if held is not None:
+        return Imported(Snapshot(held.facts, held.probes), held, "gpudoctor ticket")
+    snapshot = read_collect_env(text, topics)
     if snapshot is None:
         raise Unreadable("neither a gpudoctor report nor collect_env output")
     return Imported(snapshot, None, "collect_env output")

@@ -17,7 +17,7 @@ _CODES = {
     "driver/library version mismatch": 18,
     "unknown error": 999,
 }
-_REFUSALS = ("NVIDIA-SMI has failed because", "No devices were found", "Unable to determine the device handle")
+_REFUSALS = ("NVIDIA-SMI has failed", "No devices were found", "Unable to determine the device handle")
 _NVML = "Failed to initialize NVML: "
 
 
@@ -39,8 +39,7 @@ def read(lines: list[str]) -> Table:
     ``|   0  NVIDIA A100-SXM4-80GB          On  | 00000000:07:00.0 Off |                    0 |``
     """
     table = Table()
-    for line in lines:
-        line = line.strip()
+    for line in map(str.strip, lines):
         if table.error is None:
             _refusal(table, line)
         if "|" not in line:

@@ -1,4 +1,4 @@
-"""The lists of packages in collect_env's output: ``[pip3] torch==2.5.1``, ``[conda] pytorch 2.5.1 py3.12_cuda12.1``."""
+"""The lists of packages in collect_env's output: ``[pip3] torch==2.5.1``, ``[conda] pytorch 2.5.1``."""
 
 import re
 from dataclasses import dataclass, field
@@ -49,21 +49,19 @@ def read(lines: list[str]) -> Lists:
 def installed(lists: Lists, torch_version: str | None) -> Distributions:
     """Make one list of both: first that of the environment that runs, then what the other one says otherwise.
 
-    pip's list is that of the Python that ran collect_env, and names conda's packages too. Before 2021 collect_env
-    asked whatever ``pip3`` came first, which may be another Python's: where conda's torch is the version that was
-    imported and pip's is not, conda's list goes first. A package on which both agree comes once; an entry of the
-    other list has that list's name for its location.
+    pip's list is that of the Python that ran collect_env, and names conda's packages too. Before 2021
+    collect_env asked whatever ``pip3`` came first, which may be another Python's: where conda's torch is the
+    version that was imported and pip's is not, conda's list goes first. A package on which both agree comes
+    once; an entry of the other list has that list's name for its location.
     """
     first, second, other = lists.pip, lists.conda, "conda list"
     if torch_version and _is(lists.conda, torch_version) and not _is(lists.pip, torch_version):
         first, second, other = lists.conda, lists.pip, "pip list"
     known = {(_normal(d.name), release(d.version)) for d in first}
-    names = {name for name, _ in known}
     added = [
         Distribution(name=d.name, version=d.version, location=other if first else "")
         for d in second
         if (_normal(d.name), release(d.version)) not in known
-        and not (_normal(d.name) in names and _is_build_of_conda(d.name))
     ]
     return Distributions(installed=first + added)
 
@@ -78,11 +76,6 @@ def release(version: str) -> str:
 
 def _is(listed: list[Distribution], version: str) -> bool:
     return any(_normal(d.name) == "torch" and release(d.version) == release(version) for d in listed)
-
-
-def _is_build_of_conda(name: str) -> bool:
-    """Whether conda and pip give a package different versions although it is one: ``mkl 2020.2`` has no post part."""
-    return _normal(name).startswith("mkl")
 
 
 def _normal(name: str) -> str:

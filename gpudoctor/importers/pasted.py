@@ -16,7 +16,7 @@ _WIDTHS = range(60, 251)
 
 
 def lines(text: str) -> Iterator[str]:
-    """Yield a text's lines without quote marks, rank and time prefixes, colours, and without HTML's escapes.
+    """Yield a text's lines without quote marks, rank and time prefixes, colours and HTML's escapes.
 
     Indentation and blanks at the end stay: they may stand inside a string that was wrapped.
     """
@@ -37,16 +37,19 @@ def _unquoted(line: str) -> str:
 
 
 def without_tags(line: str) -> str:
-    """Remove the HTML tags that surround a line, and the marks of inline code and bold."""
-    if "<" in line:
-        line = _TAG.sub("", line)
-    return line.replace("**", "").strip().strip("`")
+    """Remove the HTML tags that surround a line, and the marks of inline code and bold.
+
+    A line without any keeps its indentation: where it was wrapped, that may be a blank at the cut.
+    """
+    if "<" not in line and "`" not in line and "**" not in line:
+        return line
+    return _TAG.sub("", line).replace("**", "").strip().strip("`")
 
 
 def unwrapped(pieces: list[str], begins: Callable[[str], bool]) -> list[str]:
     """Join lines that a terminal cut at its width.
 
-    A line as wide as the widest of all is joined with the next one unless that is empty or `begins` something new.
+    A line as wide as the widest is joined with the next one, unless that is empty or `begins` something new.
     """
     pieces = [piece.rstrip() for piece in pieces]
     width = max(map(len, pieces), default=0)

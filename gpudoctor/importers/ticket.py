@@ -10,6 +10,8 @@ from gpudoctor.model import Report
 
 MARK = "gpudoctor.report/"
 _BEGIN = re.compile(r'\s*(?:\{\s*)?("schema"\s*:\s*"gpudoctor\.report/)')
+# Nobody pastes more; each that is damaged costs as much as a whole one.
+_MOST = 100
 _END = re.compile(r"\s*(?:```|~~~|</details>)")
 
 
@@ -24,8 +26,8 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Report | None:
     >   "schema": "gpudoctor.report/1",
     ````
     """
-    blocks = _blocks(text)
-    for block in reversed(blocks):
+    blocks = _blocks(text) if MARK in text else []
+    for block in reversed(blocks[-_MOST:]):
         try:
             return report.read(block, topics)
         except report.Damaged:

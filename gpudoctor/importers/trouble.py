@@ -9,7 +9,13 @@ _FROM_TORCH = re.compile(r"[\\/]torch[\\/]|^torch[\\/]")
 _ABOUT_CUDA = re.compile(r"CUDA initialization|cuda capability|NVIDIA driver|NVML", re.IGNORECASE)
 # The source line that Python prints below a warning.
 _SOURCE = re.compile(r"\s*(?:return torch\._C|warnings\.warn|warn\(|_warn)")
-_CAPABILITY = re.compile(r"(?P<name>\S[^:]{0,80}) with CUDA capability sm_(?P<capability>\d{2,3})[af]? is not compatible")
+_CAPABILITY = re.compile(
+    r"(?P<name>\S[^:]{0,80}) with CUDA capability sm_(?P<capability>\d{2,3})[af]? is not compatible"
+)
+_FOUND = re.compile(
+    r"Found GPU\d{1,3} (?P<name>\S.{0,80}?) which is of (?:cuda|compute) capability "
+    r"(?:\(CC\) )?(?P<capability>\d{1,2}\.\d)"
+)
 _ARCHITECTURES = re.compile(r"supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]?[\s,]*)+)")
 _ERROR = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,60}(?:Error|Exception)): ?(?P<message>.*)")
 # Python's own line when `python -m torch.utils.collect_env` cannot import torch.
@@ -24,7 +30,7 @@ _MOST = 20
 def warnings(lines: list[str]) -> list[str]:
     """Return torch's warnings as ``UserWarning: text``, each on one line.
 
-    ``.../torch/cuda/__init__.py:118: UserWarning: CUDA initialization: The NVIDIA driver on your system is too old``
+    ``.../torch/cuda/__init__.py:118: UserWarning: CUDA initialization: The NVIDIA driver on your …``
     """
     found = []
     for number, line in enumerate(lines):
@@ -61,9 +67,10 @@ def capabilities(warnings: list[str]) -> dict[str, str]:
     """Return the compute capability by name of the GPUs that a warning calls not compatible."""
     found = {}
     for text in warnings:
-        for match in _CAPABILITY.finditer(text.partition("Warning: ")[2]):
-            digits = match["capability"]
-            found[match["name"]] = f"{digits[:-1]}.{digits[-1]}"
+        if match := _CAPABILITY.search(text.partition("Warning: ")[2]):
+            found[match["name"]] = f"{match['capability'][:-1]}.{match['capability'][-1]}"
+        elif match := _FOUND.search(text):
+            found[match["name"]] = match["capability"]
     return found
 
 

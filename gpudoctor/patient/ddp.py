@@ -108,7 +108,10 @@ def main(options: argparse.Namespace) -> int:
     losses = all_reduced(losses) / WORLD_SIZE
     correct = all_reduced(torch.tensor(count_correct(model, *test_set[RANK::WORLD_SIZE]))).item()
     equal = parameters_equal(model)
-    dist.destroy_process_group()  # not after an exception: it could wait for ranks that are gone
+    # Without the barrier, torch 1.13 with gloo may hang: its thread needs the interpreter's lock to let go of
+    # the last tensor. Not in a `finally`: after an exception both lines could wait for ranks that are gone.
+    dist.barrier()
+    dist.destroy_process_group()
     checks = {
         "accuracy": correct / len(test_set),
         "largest_relative_difference": difference,

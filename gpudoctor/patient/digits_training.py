@@ -1,6 +1,6 @@
 """What the training modes share: digits, network, training loop, events, verdict.
 
-`gpudoctor repro` puts it in place of a mode's `from digits_training import ...`, so that what runs is one file.
+`gpudoctor repro` puts it in place of a mode's `from digits_training import ...`: what runs is one file.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ STROKES: list[list[list[tuple[float, float]]]] = [
 ]
 
 
-def stroke_distances(side: int = 28) -> Tensor:
-    """10 x 1 x side x side: how far each pixel is from the nearest stroke of each digit."""
-    line = torch.linspace(-1, 1, side)
-    pixels = torch.stack([line.repeat(side), line.repeat_interleave(side)], dim=1)
+def stroke_distances() -> Tensor:
+    """10 x 1 x 28 x 28: how far each pixel is from the nearest stroke of each digit."""
+    line = torch.linspace(-1, 1, 28)
+    pixels = torch.stack([line.repeat(28), line.repeat_interleave(28)], dim=1)
     fields = []
     for strokes in STROKES:
         starts = torch.tensor([point for stroke in strokes for point in stroke[:-1]])
@@ -89,11 +89,11 @@ def stroke_distances(side: int = 28) -> Tensor:
         offset = pixels[:, None] - starts
         position = ((offset * along).sum(-1) / along.square().sum(-1)).clamp(0, 1)
         fields.append((offset - position[..., None] * along).norm(dim=-1).amin(dim=1))
-    return torch.stack(fields).view(-1, 1, side, side)
+    return torch.stack(fields).view(-1, 1, 28, 28)
 
 
 def draw_digits(count: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Bytes N x 28 x 28 and labels; every digit is slanted, turned, bent, and its pen has a width of its own."""
+    """Bytes N x 28 x 28 and labels; each digit is slanted, turned, bent, and has a pen width of its own."""
     generator = torch.Generator().manual_seed(seed)
 
     def uniform(low: float, high: float, *shape: int) -> Tensor:
@@ -137,17 +137,17 @@ def read_idx(path: str, dimensions: int) -> Tensor:
 
 
 def find_file(folder: str, name: str) -> str:
-    candidates = [os.path.join(folder, "MNIST", "raw", name), os.path.join(folder, name)]
-    for path in candidates + [path + ".gz" for path in candidates]:
-        if os.path.isfile(path):
-            return path
+    for path in (os.path.join(folder, "MNIST", "raw", name), os.path.join(folder, name)):
+        for candidate in (path, path + ".gz"):
+            if os.path.isfile(candidate):
+                return candidate
     raise DataError(f"{folder}: no {name}, neither there nor in MNIST/raw, nor with .gz")
 
 
 def read_digits(folder: str, limit: int, device: torch.device, say: Callable) -> list[TensorDataset]:
     """Training and test digits, through the torchvision of this environment if it works."""
+    # Reading the files here first finds out, in one plain sentence, what may be wrong with them.
     paths = {name: find_file(folder, name) for names in FILES.values() for name in names}
-    # Reading them here first finds out, in one plain sentence, what may be wrong with the files.
     pairs = [(read_idx(paths[images], 3), read_idx(paths[labels], 1)) for images, labels in FILES.values()]
     for images, labels in pairs:
         if images.shape != (len(labels), 28, 28) or int(labels.max()) > 9:
@@ -175,14 +175,13 @@ def digits_folder(data: str | None) -> Iterator[str]:
     if data:
         yield data
         return
-    # torchrun ends a rank with SIGTERM when another one has failed; an exception lets it remove the folder first.
+    # torchrun ends a rank with SIGTERM when another has failed; an exception lets it remove the folder first.
     previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="digits-") as folder:
-        raw = os.path.join(folder, "MNIST", "raw")
-        os.makedirs(raw)
+        os.makedirs(os.path.join(folder, "MNIST", "raw"))
         for seed, (train, names) in enumerate(FILES.items()):
             for name, values in zip(names, draw_digits(6000 if train else 1000, seed)):
-                write_idx(os.path.join(raw, name), values)
+                write_idx(os.path.join(folder, "MNIST", "raw", name), values)
         yield folder
     signal.signal(signal.SIGTERM, previous)
 
@@ -208,8 +207,8 @@ def compare_gradients(
 ) -> tuple[float, str]:
     """How far one backward pass of `parallel` is from the same pass on one device, and in which parameter.
 
-    `module` is the network inside `parallel`; `share` is this process's part of the batch `whole`. Dropout is off
-    (eval mode): replicas draw other random numbers than one device does, so with dropout any two runs differ.
+    `module` is the network inside `parallel`; `share` is this process's part of the batch `whole`. Dropout is
+    off (eval mode): replicas draw other random numbers than one device, so with it any two runs differ.
     """
     reference = copy.deepcopy(module)
     for network, (images, labels) in ((parallel, share), (reference, whole)):
@@ -258,10 +257,10 @@ def train(
     return torch.stack(losses), {"train_seconds": seconds, "images_per_second": done / seconds}
 
 
+@torch.no_grad()
 def count_correct(model: nn.Module, images: Tensor, labels: Tensor) -> int:
     model.eval()
-    with torch.no_grad():
-        return int((model(images).argmax(dim=1) == labels).sum())
+    return int((model(images).argmax(dim=1) == labels).sum())
 
 
 def conclude(say: Callable, losses: Tensor, **result: Any) -> int:
@@ -295,6 +294,7 @@ def run(main: Callable[[argparse.Namespace], int], description: str | None) -> N
     options = parser.parse_args()
     if min(options.epochs, options.batch_size, options.limit) < 1:
         parser.error("--epochs, --batch-size and --limit must be at least 1")
+    torch.set_num_threads(1)  # as under torchrun: for so small a network, threads wait more than they work
     try:
         sys.exit(main(options))
     except DataError as error:

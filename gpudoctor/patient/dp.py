@@ -1,4 +1,7 @@
-"""Train a digit classifier with nn.DataParallel, one process with a replica on every GPU. Run: python dp.py"""
+"""Train a digit classifier with nn.DataParallel, one process with a replica on every GPU.
+
+Run: python dp.py
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ except ImportError:  # torch 1
 
 
 class WrittenOut(nn.Module):
-    """The steps of nn.DataParallel.forward, on any device, for where nn.DataParallel itself makes no replicas."""
+    """The steps of nn.DataParallel.forward, on any device: for where nn.DataParallel makes no replicas."""
 
     def __init__(self, module: nn.Module, replicas: int = 2) -> None:
         super().__init__()

@@ -42,14 +42,13 @@ def distributions():
             path = getattr(distribution, "_path", None)
             if path is not None and not RELEVANT.search(os.path.basename(str(path))):
                 continue
-            fields = distribution.metadata
-            name = fields["Name"]
-            if not name or not RELEVANT.search(name):
+            try:
+                name, version = distribution.metadata["Name"], distribution.version
+                requires = [r for r in distribution.requires or [] if TORCH_REQUIREMENT.match(r)]
+            except Exception:  # a half-removed one, or one that is no text, must not hide the others
                 continue
-            requires = [r for r in distribution.requires or [] if TORCH_REQUIREMENT.match(r)]
-            found.append(
-                {"name": name, "version": distribution.version or "", "location": folder, "requires": requires}
-            )
+            if name and RELEVANT.search(name):
+                found.append({"name": name, "version": version or "", "location": folder, "requires": requires})
     return found
 
 

@@ -1,4 +1,7 @@
-"""Train a digit classifier on one device: what the parallel modes are measured against. Run: python single.py"""
+"""Train a digit classifier on one device.
+
+Run: python single.py
+"""
 
 from __future__ import annotations
 

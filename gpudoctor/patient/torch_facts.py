@@ -176,7 +176,9 @@ def describe_torchvision(torch):
             vision["operators_error"] = "the library loads and brings no operator torchvision::nms"
     except Exception as error:
         vision["operators_load"] = False
-        vision["operators_error"] = str(error).strip()[:2000]
+        # Torch 2.15 names the file alone; why it does not load, in the loader's words, is then the cause.
+        words = [str(e).strip() for e in (error, error.__cause__) if e is not None]
+        vision["operators_error"] = ": ".join(words)[:2000]
 
 
 facts["file"] = find("torch")

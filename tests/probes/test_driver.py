@@ -23,7 +23,9 @@ def write(path: Path, text: str = "") -> None:
 @pytest.mark.parametrize(
     ("line", "version"), [(CLOSED, "535.183.01"), (OPEN, "580.82.07"), (ARM, "570.124.06"), (OLD, "450.51")]
 )
-def test_the_version_is_read_from_the_line_of_either_kind_of_module(tmp_path: Path, line: str, version: str) -> None:
+def test_the_version_is_read_from_the_line_of_either_kind_of_module(
+    tmp_path: Path, line: str, version: str
+) -> None:
     write(tmp_path / "proc/driver/nvidia/version", f"{line}\nGCC version:  gcc version 12.3.0 (Ubuntu)\n")
     write(tmp_path / "sys/module/nvidia/version", f"{version}\n")
     driver = probe(tmp_path)

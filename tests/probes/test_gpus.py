@@ -82,7 +82,9 @@ def test_no_nvlink_active_is_zero_not_unknown(ask: Ask, with_gpus: Scenario) -> 
     assert gpus_of(ask("gpus")).devices[0].nvlinks_active == 0
 
 
-@pytest.mark.parametrize(("code", "words"), [(18, "version mismatch"), (9, "Driver Not Loaded"), (999, "Unknown Error")])
+@pytest.mark.parametrize(
+    ("code", "words"), [(18, "version mismatch"), (9, "Driver Not Loaded"), (999, "Unknown Error")]
+)
 def test_a_library_that_cannot_be_initialised_is_a_fact_in_nvmls_words(
     ask: Ask, with_gpus: Scenario, code: int, words: str
 ) -> None:
@@ -140,14 +142,18 @@ def test_a_machine_without_the_library_says_that_it_was_not_found(ask: Ask) -> N
     assert "Not Found" in (gpus.error or "")
 
 
-def test_a_file_that_is_no_library_counts_as_none(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_no_library_counts_as_none(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "libnvidia-ml.so.1").write_text("not an ELF file\n" * 100)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     assert gpus_of(ask("gpus")).error_code == 12
 
 
 @pytest.mark.parametrize("function", ["nvmlInit_v2", "nvmlDeviceGetTemperature"])
-def test_a_driver_that_hangs_costs_its_deadline_and_nothing_else(ask: Ask, with_gpus: Scenario, function: str) -> None:
+def test_a_driver_that_hangs_costs_its_deadline_and_nothing_else(
+    ask: Ask, with_gpus: Scenario, function: str
+) -> None:
     with_gpus(f"hang {function}\n{H100.format(n=1)}")
     begun = time.monotonic()
     snapshot = ask("gpus", "launch", timeout=3)

@@ -23,7 +23,11 @@ def host_of(snapshot: Snapshot) -> Host:
 
 def test_the_facts_agree_with_the_machine(ask: Ask) -> None:
     host = host_of(ask("host"))
-    assert (host.system, host.kernel, host.machine) == (platform.system(), platform.release(), platform.machine())
+    assert (host.system, host.kernel, host.machine) == (
+        platform.system(),
+        platform.release(),
+        platform.machine(),
+    )
     assert host.cpus == os.cpu_count()
     if os.path.exists("/proc/meminfo"):
         kib = int(Path("/proc/meminfo").read_text().split()[1])
@@ -56,7 +60,8 @@ def test_kubernetes_is_recognised_by_its_variable(ask: Ask, monkeypatch: pytest.
 
 def test_a_small_dev_shm_is_measured(tmp_path: Path) -> None:
     """Docker gives a container 64 MiB unless it is told otherwise."""
-    mount = f"mount -t tmpfs -o size=64m tmpfs /dev/shm && exec {sys.executable} -m gpudoctor.probes gpudoctor.probes.host"
+    probe = f"{sys.executable} -m gpudoctor.probes gpudoctor.probes.host"
+    mount = f"mount -t tmpfs -o size=64m tmpfs /dev/shm && exec {probe}"
     answer = subprocess.run(
         ["unshare", "-m", "sh", "-c", mount], capture_output=True, text=True, timeout=30, cwd=tmp_path
     )

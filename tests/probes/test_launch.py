@@ -65,8 +65,12 @@ def test_launch_variables_are_read_and_nothing_else(ask: Ask, monkeypatch: pytes
     assert "planted" not in variables.values()
 
 
-@pytest.mark.parametrize("name", ["NCCL_SOCKET_NTHREADS", "TORCHINDUCTOR_CACHE_DIR", "SLURM_NTASKS", "CUDA_HOME"])
-def test_a_name_that_only_resembles_a_secret_is_kept(ask: Ask, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["NCCL_SOCKET_NTHREADS", "TORCHINDUCTOR_CACHE_DIR", "SLURM_NTASKS", "CUDA_HOME"]
+)
+def test_a_name_that_only_resembles_a_secret_is_kept(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setenv(name, "7")
     assert launch_of(ask("launch")).variables[name] == "7"
 
@@ -84,7 +88,16 @@ def test_an_empty_environment_is_an_empty_answer(ask: Ask, monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     ("text", "port"),
-    [("29500", 29500), (" 29500 ", 29500), ("0", 0), ("65536", None), ("-1", None), ("abc", None), ("", None), ("٣", None)],
+    [
+        ("29500", 29500),
+        (" 29500 ", 29500),
+        ("0", 0),
+        ("65536", None),
+        ("-1", None),
+        ("abc", None),
+        ("", None),
+        ("٣", None),
+    ],
 )
 def test_a_master_port_is_a_port_or_nothing(text: str, port: int | None) -> None:
     assert Launch(variables={"MASTER_PORT": text}).master_port == port

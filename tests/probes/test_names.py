@@ -57,7 +57,12 @@ def test_master_addr_is_resolved(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
     master = names_of(ask("names")).master
     assert master is not None
-    assert (master.name, master.addresses, master.error, master.loopback) == ("127.0.0.1", ["127.0.0.1"], None, True)
+    assert (master.name, master.addresses, master.error, master.loopback) == (
+        "127.0.0.1",
+        ["127.0.0.1"],
+        None,
+        True,
+    )
 
 
 @pytest.mark.parametrize("name", ["a..b", "x" * 300, "two words"])

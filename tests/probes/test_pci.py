@@ -8,7 +8,9 @@ from gpudoctor.facts import PciDevice
 from gpudoctor.probes.pci import probe
 
 
-def add(bus: Path, address: str, vendor: str, device: str, device_class: str, driver: str | None = None) -> Path:
+def add(
+    bus: Path, address: str, vendor: str, device: str, device_class: str, driver: str | None = None
+) -> Path:
     folder = bus / "devices" / address
     folder.mkdir(parents=True)
     for name, value in (("vendor", vendor), ("device", device), ("class", device_class)):

@@ -78,14 +78,18 @@ def test_a_port_that_is_only_connected_or_bound_has_no_listener(ask: Ask) -> Non
         assert sockets.listener(None) is None
 
 
-def test_each_listener_comes_once_in_the_order_of_ports(ask: Ask, listen: Callable[[str], tuple[int, int]]) -> None:
+def test_each_listener_comes_once_in_the_order_of_ports(
+    ask: Ask, listen: Callable[[str], tuple[int, int]]
+) -> None:
     ports = {listen("127.0.0.1")[0], listen("127.0.0.1")[0]}
     listeners = sockets_of(ask("sockets")).listeners
     assert [s.port for s in listeners] == sorted(s.port for s in listeners)
     assert sorted(s.port for s in listeners if s.port in ports) == sorted(ports)
 
 
-def test_anothers_listener_that_may_not_be_seen_is_still_a_listener(listen: Callable[[str], tuple[int, int]]) -> None:
+def test_anothers_listener_that_may_not_be_seen_is_still_a_listener(
+    listen: Callable[[str], tuple[int, int]],
+) -> None:
     """An unprivileged gpudoctor sees the port and not the owner."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to ask as another user")
@@ -94,7 +98,9 @@ def test_anothers_listener_that_may_not_be_seen_is_still_a_listener(listen: Call
         "from gpudoctor.probes import __main__ as main, sockets; import gpudoctor.facts, psutil, os;"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534); main.main('gpudoctor.probes.sockets')"
     )
-    answer = subprocess.run([sys.executable, "-c", drop], capture_output=True, text=True, timeout=30, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", drop], capture_output=True, text=True, timeout=30, check=True
+    )
     told = next(line for line in answer.stdout.splitlines() if line.startswith("gpudoctor "))
     found = msgspec.convert(json.loads(told.removeprefix("gpudoctor "))["facts"], Sockets).listener(port)
     assert found is not None

@@ -1,0 +1,65 @@
+"""The checkpoint's keys bear a wrapper's prefix, module. or _orig_mod.
+
+## What happens
+
+`load_state_dict` reports every key twice: `Missing key(s) in state_dict: "conv1.weight"` and `Unexpected key(s) in
+state_dict: "module.conv1.weight"`, or the other way round. With `strict=False` it says nothing, loads nothing, and the
+model starts from random weights.
+
+## Why
+
+DataParallel and DistributedDataParallel keep the model in their attribute `module`, `torch.compile` in `_orig_mod`.
+`model.state_dict()` of the wrapper has that name in front of each key. A checkpoint that was saved from a wrapped model
+fits a wrapped one only, and the reverse.
+
+## How to tell
+
+`python -c 'import sys, torch; print(*list(torch.load(sys.argv[1], weights_only=True))[:5])' model.pt` prints the first
+keys. If they are those of the model but for the prefix, this is it; if they differ otherwise too, the checkpoint
+belongs to another model.
+
+## See also
+
+- [consume_prefix_in_state_dict_if_present](https://docs.pytorch.org/docs/stable/generated/torch.nn.modules.utils.html)
+- [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): DataParallel
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+PREFIX = r"(?P<prefix>module|_orig_mod)\."
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"(Missing|Unexpected) key\(s\) in state_dict: \"{PREFIX}",
+        rf"(unexpected_keys|missing_keys)=\[['\"]{PREFIX}",  # what load_state_dict(strict=False) returns
+        rf"unexpected key \"{PREFIX}\S* in state_dict",  # until 0.3
+        rf"missing keys in state_dict: \"\{{'{PREFIX}",
+        rf"KeyError: ['\"]{PREFIX}[\w.]+\.(weight|bias|running_mean|running_var)['\"]",
+        rf"were not used when initializing \w+: [\[{{]['\"]{PREFIX}",  # transformers
+    ],
+    fixes=[
+        Fix(
+            "Save the model, not its wrapper",
+            'torch.save(model.module.state_dict(), "model.pt")',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Load a checkpoint that has the prefix into a bare model",
+            'state = torch.load("model.pt", map_location="cpu", weights_only=True)\n'
+            'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")\n'
+            "model.load_state_dict(state)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "The same for any prefix and any version of torch",
+            'state = {key.removeprefix("module.").removeprefix("_orig_mod."): value for key, value in state.items()}',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Load a checkpoint without the prefix into a wrapped model",
+            "model.module.load_state_dict(state)",
+            Kind.EDIT,
+        ),
+    ],
+)

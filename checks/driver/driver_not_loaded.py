@@ -1,0 +1,172 @@
+"""No NVIDIA driver is loaded, or none can be reached from here.
+
+## What happens
+
+`nvidia-smi` has failed "because it couldn't communicate with the NVIDIA driver", torch says "Found no NVIDIA driver on
+your system", and NVML "Driver Not Loaded". `torch.cuda.is_available()` is False.
+
+## Why
+
+On a machine: no driver is installed; a kernel update came without its module (DKMS did not rebuild it, Secure Boot
+refuses an unsigned one); nouveau took the GPU; or the virtual machine was given no GPU. In a container: it was started
+without its GPUs, or the host has no NVIDIA Container Toolkit. The driver belongs to the host, never to the image.
+
+## How to tell
+
+`cat /proc/driver/nvidia/version` fails where no module is loaded; `lspci -k -d 10de:` shows the GPU and which driver
+holds it. `sudo dmesg | grep -iE 'nvrm|nvidia'` says why a module did not load. In a container `ls /dev/nvidia*` must
+list nodes.
+
+## See also
+
+- [NVIDIA driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/)
+- [NVIDIA Container Toolkit](https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/)
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
+
+NVML_DRIVER_NOT_LOADED = 9
+
+LOAD = Fix(
+    "Load the driver's module, and see why it was not", "sudo modprobe nvidia && nvidia-smi", Kind.ADMIN
+)
+INSTALL = Fix(
+    "Or install the driver (on Ubuntu; elsewhere the distribution's package), then restart",
+    "sudo ubuntu-drivers install --gpgpu",
+    Kind.ADMIN,
+)
+CONTAINER = Fix("In a container: start it with its GPUs", "docker run --gpus all IMAGE", Kind.ADMIN)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Found no NVIDIA driver on your system",
+        r"couldn't communicate with the NVIDIA driver",
+        r"(NVML|nvml)\S{0,40}:? .{0,40}[Dd]river [Nn]ot [Ll]oaded",
+        r"NVMLError_DriverNotLoaded",
+        r"The NVIDIA Driver was not detected",  # banner of NVIDIA's containers
+        r"(ImportError|OSError): libcuda\.so\.1: cannot open shared object file",
+        r"nvidia-container-cli: initialization error",
+        r"could not select device driver .{0,20} with capabilities: \[\[gpu\]\]",
+        r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
+    ],
+    fixes=[LOAD, INSTALL, CONTAINER],
+)
+
+
+@check.environment
+def environment(
+    pci: Pci | None,
+    driver: Driver | None,
+    gpus: Gpus | None,
+    torch: Torch | None,
+    host: Host | None,
+    launch: Launch | None,
+) -> Iterator[Finding]:
+    """NVIDIA hardware is here, and no driver for it."""
+    if (gpus and (gpus.devices or gpus.driver_version)) or (torch and torch.cuda_available):
+        return
+    if pci is None:
+        yield from _without_bus(driver, gpus, torch, host, launch)
+        return
+    cards = [
+        device for device in pci.gpus if device.driver != "vfio-pci"
+    ]  # those belong to a virtual machine
+    if not cards:
+        return
+    if driver is None:
+        raise CannotTell("whether the NVIDIA driver is loaded is not known")
+    if not driver.loaded and not any(card.driver == "nvidia" for card in cards):
+        yield _unloaded(cards, gpus, host)
+    elif host and host.container and not driver.nodes and not driver.dxg:
+        wanted = not (launch and launch.variables.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none"))
+        message = (
+            f"driver {driver.version or driver.module_version or 'nvidia'} is loaded on the host, and this container "
+            f"({host.container}) has no /dev/nvidia* node: it was started without its GPUs"
+        )
+        alarm = wanted and not (torch and torch.imported and torch.cuda is None)
+        yield check.found(
+            message, severity=None if alarm else Severity.WARNING, fixes=[_start(host.container)]
+        )
+
+
+def _unloaded(cards: list[PciDevice], gpus: Gpus | None, host: Host | None) -> Finding:
+    """Describe GPUs on the bus that no NVIDIA module drives."""
+    count = f"{len(cards)} NVIDIA GPU{'s' if len(cards) > 1 else ''} on the PCI bus"
+    evidence = [
+        Evidence(f"kernel driver: {card.driver or 'none'}", f"/sys/bus/pci/devices/{card.address}")
+        for card in cards
+    ]
+    if gpus and gpus.error:
+        evidence.append(Evidence(gpus.error, "NVML"))
+    message = f"{count}, and no NVIDIA driver is loaded (no /proc/driver/nvidia/version): CUDA sees no GPU"
+    fixes = [LOAD, INSTALL]
+    if any(card.driver == "nouveau" for card in cards):
+        message = f"{count}, held by nouveau, which cannot run CUDA: NVIDIA's driver is not loaded"
+        words = "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf && sudo update-initramfs -u"
+        fixes.append(Fix("Keep nouveau off the GPU, then restart", words, Kind.ADMIN))
+    if host and host.container:
+        fixes = [
+            Fix(
+                "Load the driver on the host; a container uses the host's", "sudo modprobe nvidia", Kind.ADMIN
+            )
+        ]
+    return check.found(message, evidence=evidence, fixes=fixes)
+
+
+def _without_bus(
+    driver: Driver | None, gpus: Gpus | None, torch: Torch | None, host: Host | None, launch: Launch | None
+) -> Iterator[Finding]:
+    """Judge by what a pasted text says: it does not show the hardware."""
+    if (driver and driver.loaded) or (host and host.system == "Darwin"):
+        return
+    if gpus and gpus.error_code == NVML_DRIVER_NOT_LOADED:
+        yield check.found(f"NVML says: {gpus.error or 'Driver Not Loaded'}", fixes=[LOAD, INSTALL, CONTAINER])
+        return
+    unusable = torch and torch.cuda and torch.cuda_available is False
+    if not (unusable and torch and driver and gpus) or any(
+        "too old" in warning for warning in torch.warnings
+    ):
+        raise CannotTell("the PCI bus was not read, so whether this machine has an NVIDIA GPU is not known")
+    message = (
+        f"torch is built for CUDA {torch.cuda} and finds no GPU, and neither a GPU nor a driver could be read"
+    )
+    hint = _expected(gpus, torch, launch)
+    words = (
+        f", where one is expected: {hint}"
+        if hint
+        else ": if this machine has an NVIDIA GPU, no driver is loaded"
+    )
+    severity = Severity.WARNING if hint else Severity.NOTE
+    yield check.found(message + words, severity=severity, fixes=[CONTAINER, LOAD, INSTALL])
+
+
+def _expected(gpus: Gpus, torch: Torch, launch: Launch | None) -> str | None:
+    """Say what shows that an NVIDIA GPU is meant to be here; a wheel for CUDA alone shows nothing."""
+    variables = launch.variables if launch else {}
+    for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
+        if variables.get(name, "") not in ("", "-1", "void", "none", "NoDevFiles"):
+            return f"{name}={variables[name]}"
+    if "CUDA toolkit" in (gpus.error or ""):
+        return gpus.error
+    path = variables.get("LD_LIBRARY_PATH", "")
+    if "cuda" in path or "nvidia" in path:
+        return f"LD_LIBRARY_PATH={path}"
+    return next((warning for warning in torch.warnings if "Found no NVIDIA driver" in warning), None)
+
+
+def _start(container: str | None) -> Fix:
+    if container == "kubernetes":
+        limit = "resources: {limits: {nvidia.com/gpu: 1}}"
+        return Fix("Ask for GPUs in the pod's specification", limit, Kind.ADMIN)
+    command = (
+        "podman run --device nvidia.com/gpu=all IMAGE"
+        if container == "podman"
+        else "docker run --gpus all IMAGE"
+    )
+    if container in ("apptainer", "singularity"):
+        command = f"{container} exec --nv IMAGE python train.py"
+    return Fix("Start the container with its GPUs", command, Kind.COMMAND)

@@ -1,0 +1,157 @@
+"""CUDA_VISIBLE_DEVICES hides GPUs that the launch needs.
+
+## What happens
+
+torch finds no GPU ("No CUDA GPUs are available") or fewer than the launch asks for: `cuda:3` raises "invalid device
+ordinal". Nothing says that the variable did it.
+
+## Why
+
+CUDA reads the list from the left and stops at the first entry that names no GPU, without a word: `0,1,7` on four GPUs
+is `0,1`. An empty list or `-1` hides all of them, an index named twice too. What remains is counted again from 0: with
+`CUDA_VISIBLE_DEVICES=4,5` the devices are `cuda:0` and `cuda:1`. Of several MIG instances CUDA uses one. The value
+often comes from a scheduler, another job's script or a container. Set in Python after the first CUDA call, it has no
+effect.
+
+## How to tell
+
+`nvidia-smi -L` lists all GPUs whatever the variable says; `python -c 'import torch; print(torch.cuda.device_count())'`
+counts what it leaves. The number of processes per node must not exceed that count.
+
+## See also
+
+- [CUDA environment variables](https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html)
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): LOCAL_RANK, `--nproc-per-node`
+"""
+
+import re
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpu, Gpus, Launch, Torch
+
+# nvmlReturn_t of a machine without a driver or without its library: there is no GPU that could be hidden.
+NO_DRIVER = (9, 12)
+NAME = "CUDA_VISIBLE_DEVICES"
+# What hides every GPU on purpose; NoDevFiles is Slurm's word for a job without GPUs.
+NOTHING = ("", "-1", "none", "void", "NoDevFiles")
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"No CUDA GPUs are available",
+        r"(?i)cuda (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",
+        r"Cuda failure (\d+ )?'invalid device ordinal'",
+        r"device < num_gpus INTERNAL ASSERT FAILED",
+        r"AssertionError: Invalid device id",
+        r"(?i)cuda (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",
+        r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning
+    ],
+    fixes=[
+        Fix("Make every GPU visible", f"unset {NAME}"),
+        Fix(
+            "Or start as many processes as there are visible GPUs",
+            "torchrun --standalone --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "In Python, set the variable before torch is imported",
+            f'import os\n\nos.environ["{NAME}"] = "0,1"\n\nimport torch',
+            Kind.EDIT,
+        ),
+    ],
+)
+
+
+@check.environment
+def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Iterator[Finding]:
+    """The variable hides GPUs, or a rank asks for one that is not visible."""
+    value = launch.variables.get(NAME)
+    if torch and torch.hip:
+        return  # AMD's variables are others
+    if gpus is None or (gpus.error and gpus.error_code not in NO_DRIVER):
+        if value is None:
+            return
+        raise CannotTell(f"{NAME} is set, and how many GPUs this machine has is not known")
+    if not gpus.devices:
+        if value is not None and value not in NOTHING:
+            message = (
+                f"{NAME}={value}, and this machine has no NVIDIA GPU that a driver shows: it has no effect"
+            )
+            yield check.found(message, severity=Severity.NOTE, fixes=[Fix("Remove it", f"unset {NAME}")])
+        return
+    visible, finding = len(gpus.devices), None
+    if value is not None:
+        visible, finding = _judge(value.strip(), gpus.devices)
+    if finding is not None:
+        yield finding
+    else:
+        yield from _beyond(launch, visible, value)
+
+
+def _judge(value: str, devices: list[Gpu]) -> tuple[int, Finding | None]:
+    """Count what CUDA makes of a list, and say what is wrong with it (torch/cuda/__init__.py parses it alike)."""
+    here = f"{len(devices)} GPU{'s' if len(devices) > 1 else ''}"
+    fixes = [Fix("Make every GPU visible", f"unset {NAME}")]
+    names = ",".join(str(device.index) for device in devices)
+    fixes.append(Fix(f"Or name GPUs that are here, such as all {here}", f"export {NAME}={names}"))
+    if value in NOTHING:
+        message = f"{NAME}={value or '(empty)'} hides all {here} of this machine"
+        return 0, check.found(message, severity=Severity.WARNING, fixes=fixes)
+    chosen: list[str] = []
+    entries = [entry.strip() for entry in value.split(",")]
+    for entry in entries:
+        device = _find(entry, entries[0], devices)
+        if device in chosen:
+            message = (
+                f"{NAME}={value} names {entry} twice: CUDA then shows none of the {here} of this machine"
+            )
+            return 0, check.found(message, fixes=fixes)
+        if device is None:
+            message = (
+                f"{NAME}={value} names {entry or 'nothing'}, and this machine has GPUs {names}: CUDA stops there, so "
+                f"{len(chosen)} of the {len(entries)} that are named are visible"
+            )
+            ended = re.match(r"-\d", entry) and chosen  # -1 after some is a way to end the list
+            return len(chosen), check.found(
+                message, severity=Severity.WARNING if ended else None, fixes=fixes
+            )
+        chosen.append(device)
+    return (1 if entries[0].startswith("MIG-") else len(chosen)), None
+
+
+def _find(entry: str, first: str, devices: list[Gpu]) -> str | None:
+    """Return what an entry names, or ``None``. A list of UUIDs holds UUIDs alone, an index is read as strtoul does."""
+    if first.upper().startswith(("GPU-", "MIG-")):
+        kind = first[:4]
+        known = [
+            uuid for d in devices for uuid in ((d.mig_uuids or [""]) if kind.upper() == "MIG-" else [d.uuid])
+        ]
+        if not all(known):
+            raise CannotTell(f"{NAME} names a UUID, and the UUIDs of this machine are not known")
+        if entry.startswith("MIG-GPU-"):  # until driver 470: the GPU's UUID with two numbers
+            known, entry = [f"MIG-{d.uuid}" for d in devices], entry.partition("/")[0]
+        matching = [uuid for uuid in known if uuid == entry] or [
+            uuid for uuid in known if uuid.startswith(entry)
+        ]
+        return matching[0] if len(matching) == 1 and entry.startswith(kind) else None
+    number = re.match(r"\+?\d+", entry)
+    return str(int(number[0])) if number and int(number[0]) < len(devices) else None
+
+
+def _beyond(launch: Launch, visible: int, value: str | None) -> Iterator[Finding]:
+    """The rank of this process on its node is beyond the devices that it sees."""
+    local = launch.number("LOCAL_RANK")
+    if local is None or local < visible:
+        return
+    message = f"LOCAL_RANK is {local}, and {visible} GPU{'s are' if visible != 1 else ' is'} visible"
+    if value is not None and visible == 1:  # a launcher that gives each rank a GPU of its own
+        message += f" ({NAME}={value}): cuda:{local} does not exist here; if each rank was given one GPU, it is cuda:0"
+        edit = Fix("Take the one GPU that is visible", "torch.cuda.set_device(0)", Kind.EDIT)
+        yield check.found(message, severity=Severity.WARNING, fixes=[edit])
+        return
+    message += f"{f' ({NAME}={value})' if value else ''}: cuda:{local} raises 'invalid device ordinal'"
+    command = f"torchrun --standalone --nproc-per-node={visible} train.py"
+    fixes = [Fix("Start as many processes as there are visible GPUs", command)]
+    if value is not None:
+        fixes.append(Fix("Or make every GPU visible", f"unset {NAME}"))
+    yield check.found(message, fixes=fixes)

@@ -1,0 +1,99 @@
+"""RANK, WORLD_SIZE, MASTER_ADDR or MASTER_PORT is not set.
+
+## What happens
+
+`init_process_group()` without an init_method reads four variables, and raises "environment variable RANK expected, but
+not set" when one is missing or empty. A script that reads them itself ends in `KeyError: 'LOCAL_RANK'`.
+
+## Why
+
+The script was started by plain `python` instead of a launcher; in an IDE or a notebook; by `srun` or `mpirun`, which
+set names of their own (SLURM_PROCID, OMPI_COMM_WORLD_RANK); or by a launcher whose variables are lost on the way, as
+in `sudo` and in `docker run` without `-e`. `mp.spawn` sets none of them: the script must.
+
+## How to tell
+
+`env | grep -E '^(RANK|WORLD_SIZE|LOCAL_RANK|MASTER_)'` in the place where the script starts shows what is there.
+
+## See also
+
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): the variables it sets
+- [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html): what `env://` reads
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Launch
+
+# What init_process_group(init_method="env://") reads (torch/distributed/rendezvous.py: _env_rendezvous_handler).
+REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+TORCHRUN = Fix("Start the script with torchrun", "torchrun --standalone --nproc-per-node=gpu train.py")
+SLURM = "export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"environment variable (?P<variable>[A-Z_]+) expected, but not set",
+        r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)['\"]",
+        r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
+    ],
+    fixes=[
+        TORCHRUN,
+        Fix(
+            "One process alone: set them by hand",
+            "RANK=0 WORLD_SIZE=1 MASTER_ADDR=localhost MASTER_PORT=29500 python train.py",
+        ),
+        Fix("Under srun: map Slurm's names, in the script that each task runs", SLURM),
+    ],
+)
+
+
+@check.environment
+def environment(launch: Launch) -> Iterator[Finding]:
+    """Some of the four are set and others are not, or a value is none."""
+    variables = launch.variables
+    given = [name for name in REQUIRED if variables.get(name)]
+    missing = [name for name in REQUIRED if not variables.get(name)]
+    if not given:
+        return  # no launch
+    shown = ", ".join(f"{name}={variables[name]}" for name in given)
+    for name in given:
+        wrong = _wrong(launch, name)
+        if wrong:
+            message = f"{name}={variables[name]} is {wrong}: init_process_group cannot read it"
+            yield check.found(message, fixes=[_set(name), TORCHRUN])
+    if not missing:
+        return
+    empty = [name for name in missing if name in variables]
+    lacking = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
+    lacking += f" ({', '.join(empty)} empty)" if empty else ""
+    if set(given) <= {"MASTER_ADDR", "MASTER_PORT"} and not empty:
+        message = f"{shown}, and {lacking}: right for mp.spawn or where srun starts the ranks, too little for env://"
+        yield check.found(message, severity=Severity.NOTE, fixes=[TORCHRUN])
+    elif "SLURM_PROCID" in variables and "RANK" in missing:
+        message = f"{shown}, and {lacking}: srun sets SLURM_PROCID, which the script must map to RANK itself"
+        yield check.found(
+            message, severity=Severity.WARNING, fixes=[Fix("Map Slurm's names", SLURM), TORCHRUN]
+        )
+    else:
+        message = f"{lacking}, while {shown}: init_process_group raises 'environment variable {missing[0]} expected'"
+        yield check.found(message, fixes=[TORCHRUN, *(_set(name) for name in missing)])
+
+
+def _wrong(launch: Launch, name: str) -> str | None:
+    """Say what is wrong with a value that is set."""
+    if name == "MASTER_ADDR":
+        return None
+    if launch.number(name) is None:
+        return "not a whole number"
+    if name == "MASTER_PORT" and launch.master_port is None:
+        return "no TCP port (0 to 65535)"
+    return None
+
+
+def _set(name: str) -> Fix:
+    """Return the command that sets one of the four, for a process alone on its machine."""
+    value = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}[name]
+    kind = {"RANK": "this process's number, from 0", "WORLD_SIZE": "the number of all processes"}.get(name)
+    return Fix(f"Or set {name}{f' to {kind}' if kind else ''}", f"export {name}={value}", Kind.COMMAND)

@@ -1,0 +1,109 @@
+"""Shared memory (/dev/shm) is too small for the launch.
+
+## What happens
+
+A DataLoader worker dies of a "Bus error", or raises "unable to allocate shared memory(shm)" or "unable to write to
+file … No space left on device". NCCL says "Error while creating shared memory segment", or "unhandled system error".
+
+## Why
+
+DataLoader workers hand their batches over in `/dev/shm`: workers x prefetch_factor x the size of a batch, for every
+rank of the machine. NCCL puts a segment of 9.6 MB there for each connection between two GPUs that cannot reach each
+other directly. Docker and Kubernetes give a container 64 MiB of it; a machine has half of its memory.
+
+## How to tell
+
+`df -h /dev/shm` shows size and use while the job runs. A file system that is large and full holds what dead jobs left
+behind (`ls -l /dev/shm`). The same words with "Too many open files" are another failure.
+
+## See also
+
+- [NCCL: troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html): shared memory
+- [Docker image of PyTorch](https://github.com/pytorch/pytorch#docker-image): `--ipc=host` or `--shm-size`
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpus, Host, Launch
+
+MIB = 1 << 20
+DOCKER_DEFAULT = 64 * MIB
+# NCCL's user guide asks for docker run --shm-size=1g; a batch of 64 float images of 224 x 224 is 37 MiB.
+ENOUGH = 1024 * MIB
+# nccl#290, nccl#525: "(size 9637888)". A ring needs at least one each way in each of two channels per rank.
+NCCL_SEGMENT = 9_637_888
+SEGMENTS_PER_RANK = 4
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"insufficient shared memory \(shm\)",
+        r"dataloader's workers are out of shared memory",
+        r"DataLoader worker .{0,40}killed by signal: Bus error",
+        r"unable to allocate shared memory ?\(shm\) for file <(?P<file>[^>]*)>",
+        r"unable to (write to|resize) file </torch_\w+>",
+        r"unable to open shared memory object <[^>]*> in read-write mode(?!.{0,4}(Too many|No such))",
+        r"Error while (creating|attaching to|opening) shared memory segment (?P<segment>\S+) \(size (?P<size>\d+)\)",
+        r"NCCL WARN .{0,20}(posix_fallocate|ftruncate|shm_open).{0,20}No space left on device",
+        r"No space left on device: '/dev/shm",
+        r"\bBus error\b.{0,4}\(core dumped\)",
+    ],
+    fixes=[
+        Fix("In docker or podman: ask for more", "docker run --shm-size=8g IMAGE"),
+        Fix("Or share the host's", "docker run --ipc=host IMAGE"),
+        Fix(
+            "In Kubernetes: mount memory at /dev/shm, in the pod's specification",
+            "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}]\n"
+            "volumeMounts: [{name: shm, mountPath: /dev/shm}]",
+            Kind.ADMIN,
+        ),
+        Fix("On a machine", "sudo mount -o remount,size=8G /dev/shm", Kind.ADMIN),
+        Fix(
+            "Load data in the training process: no shared memory, and no loading beside the training",
+            "DataLoader(..., num_workers=0)",
+            Kind.MITIGATION,
+        ),
+    ],
+)
+
+
+@check.environment
+def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterator[Finding]:
+    """The file system at /dev/shm is what a container gets by default, or too full for this launch."""
+    if host.system not in ("", "Linux"):
+        return
+    if host.shm_bytes is None:
+        raise CannotTell("the size of /dev/shm is not known, or nothing is mounted there")
+    count = len(gpus.devices) if gpus else 0
+    ranks = max(count, (launch.number("LOCAL_WORLD_SIZE") if launch else None) or 0)
+    size, free = host.shm_bytes, host.shm_free_bytes
+    text = f"/dev/shm is {_mib(size)}" + (
+        f", {_mib(free)} of it free" if free is not None and free != size else ""
+    )
+    need = ranks * SEGMENTS_PER_RANK * NCCL_SEGMENT
+    if count > 1 and free is not None and free < need:
+        message = f"{text}: NCCL may need {_mib(need)} for {ranks} ranks, and DataLoader workers use it too"
+        yield check.found(message, fixes=_fixes(host.container))
+    elif size <= DOCKER_DEFAULT:
+        message = f"{text}, a container's default: DataLoader workers pass batches through it and may die of SIGBUS"
+        yield check.found(message, severity=Severity.WARNING, fixes=_fixes(host.container))
+    elif size < ENOUGH and ranks > 1:
+        message = f"{text}: the DataLoader workers of {ranks} ranks share it, and NCCL's guide asks for 1 GiB"
+        yield check.found(message, severity=Severity.WARNING, fixes=_fixes(host.container))
+
+
+def _mib(size: int) -> str:
+    return f"{size / MIB / 1024:.1f} GiB" if size >= 1024 * MIB else f"{size / MIB:.0f} MiB"
+
+
+def _fixes(container: str | None) -> list[Fix]:
+    """Return the fixes for this kind of container; where none was recognised, those of a machine come first."""
+    docker, ipc, kubernetes, machine, mitigation = check.fixes
+    if container == "kubernetes":
+        return [kubernetes, mitigation]
+    if container in ("docker", "podman"):
+        return [Fix(fix.summary, fix.command.replace("docker", container)) for fix in (docker, ipc)] + [
+            mitigation
+        ]
+    return [machine, mitigation] if container is None else [machine, docker, ipc, mitigation]

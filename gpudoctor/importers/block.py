@@ -1,0 +1,199 @@
+"""Find collect_env's fields in a pasted text: ``key: value`` lines among prose, logs and other blocks."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gpudoctor.importers.packages import ENTRY
+from gpudoctor.importers.pasted import lines, unwrapped, without_tags
+
+SPECIFIC = frozenset(
+    {
+        "pytorch version",
+        "is debug build",
+        "cuda used to build pytorch",
+        "rocm used to build pytorch",
+        "rocm sdk used to build pytorch",
+        "hip used to build pytorch",
+        "python platform",
+        "is cuda available",
+        "cuda runtime version",
+        "cuda_module_loading set to",
+        "gpu models and configuration",
+        "nvidia driver version",
+        "cudnn version",
+        "is xpu available",
+        "hip runtime version",
+        "miopen runtime version",
+        "is xnnpack available",
+        "caching allocator config",
+    }
+)
+"""Keys that collect_env has and prose seldom."""
+KEYS = SPECIFIC | {
+    "os",
+    "gcc version",
+    "clang version",
+    "cmake version",
+    "libc version",
+    "container",
+    "python version",
+    "nccl version",
+    "cpu",
+    "architecture",
+    "cpu(s)",
+    "model name",
+    "name",
+    "versions of relevant libraries",
+    "rocm version",
+    "neuron sdk version",
+    "vllm version",
+    "vllm build flags",
+    "gpu topology",
+    "legend",
+    "environment variables",
+}
+ANCHORS = frozenset({"is debug build", "cuda used to build pytorch", "is cuda available"})
+"""Keys that a block holds once and prose never."""
+NOTHING = frozenset({"could not collect", "no cuda", "n/a", "none", "not available", "unknown"})
+"""Values that say that there is none, in lower case."""
+_TITLES = ("collecting environment information", "system info")
+# Characters. collect_env prints 10,000; what lies further away from its first words is no part of it.
+_BEFORE, _AFTER = 200_000, 4_000_000
+_WORDS = (
+    "PyTorch version",
+    "Is CUDA available",
+    "CUDA used to",
+    "GPU models and",
+    "Nvidia driver",
+    "[pip",
+    "[conda]",
+)
+_BEGINS = re.compile(
+    r"GPU \d{1,4}:|MIG |\[(?:pip|conda|uv)|[A-Z][\w() ]{0,40}: {2,}|[A-Z][A-Z0-9_]{1,79}=|Traceback |[=`]{3,}"
+    r"|\S{0,300}:\d{1,6}: \w+Warning"
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The lines of one output, and what stands before it."""
+
+    lines: list[str]
+    """Without indentation, quote marks and tags."""
+    values: dict[str, str] = field(default_factory=dict)
+    """By key, in lower case."""
+    places: dict[str, int] = field(default_factory=dict)
+    """The line of each key."""
+
+    def said(self, key: str) -> str | None:
+        """Return a value; ``None`` where its line is missing or says that there is none."""
+        value = self.values.get(key, "")
+        return None if not value or value.lower() in NOTHING else value
+
+    def denied(self, key: str) -> bool:
+        """Whether the line is there and says that there is none."""
+        return self.values.get(key, "").lower() in NOTHING
+
+    def truth(self, key: str) -> bool | None:
+        """Return ``True`` or ``Yes``, ``False`` or ``No``; ``None`` for anything else."""
+        return {"true": True, "yes": True, "false": False, "no": False}.get(self.values.get(key, "").lower())
+
+    def after(self, key: str) -> Iterator[str]:
+        """Yield the lines below a key, up to the next key."""
+        if key not in self.places:
+            return
+        begin = self.places[key] + 1
+        end = min((place for place in self.places.values() if place >= begin), default=len(self.lines))
+        yield from self.lines[begin:end]
+
+
+def find(text: str) -> Block | None:
+    """Find collect_env's output; ``None`` where a text has none.
+
+    Of several outputs it is the one with the most fields, of equals the first: the reporter's comes before
+    the answers'. A key that comes twice counts where it is nearest to the fields that only collect_env has.
+    """
+    all_rows = rows(text)
+    found = [(number, *field) for number, row in enumerate(all_rows) if (field := _field(row)) is not None]
+    best: Block | None = None
+    for begin, end, fields in _regions(all_rows, found):
+        values, places = _nearest(fields, begin)
+        if best is None or len(values) > len(best.values):
+            best = Block(all_rows[begin:end], values, places)
+    if best is None:
+        return None
+    entries = sum(1 for row in best.lines if row.startswith("[") and ENTRY.match(row))
+    if not (SPECIFIC & best.values.keys() or entries) or len(best.values) + entries < 2:
+        return None
+    return best
+
+
+def rows(text: str) -> list[str]:
+    """Return the lines around the first words that collect_env prints, as it printed them, not indented."""
+    return [row.strip() for row in unwrapped([without_tags(line) for line in lines(_window(text))], _begins)]
+
+
+def _window(text: str) -> str:
+    if len(text) <= _AFTER:
+        return text
+    first = min((place for word in _WORDS if (place := text.find(word)) >= 0), default=0)
+    return text[max(0, first - _BEFORE) : first + _AFTER]
+
+
+def _field(row: str) -> tuple[str, str] | None:
+    """Split ``- PyTorch version   : 2.5.1``; ``None`` for a line without one of the keys."""
+    head, colon, value = row[:80].replace("\N{FULLWIDTH COLON}", ":").partition(":")
+    if not colon:
+        return None
+    key = " ".join(head.lstrip("-*\u2022 ").split()).lower()
+    return (key, (value + row[80:]).strip()) if key in KEYS else None
+
+
+def _begins(line: str) -> bool:
+    line = line.strip()
+    return _field(line) is not None or _BEGINS.match(line) is not None
+
+
+def _regions(
+    rows: list[str], found: list[tuple[int, str, str]]
+) -> Iterator[tuple[int, int, list[tuple[int, str, str]]]]:
+    """Yield the parts of a text that hold one output each: a new one begins where an anchor comes again."""
+    starts, seen, last = [0], set[str](), 0
+    for number, key, _ in found:
+        if key in ANCHORS:
+            if key in seen:
+                starts.append(_start(rows, last + 1, number))
+                seen.clear()
+            seen.add(key)
+            last = number
+    position = 0
+    for begin, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+        fields = []
+        while position < len(found) and found[position][0] < end:
+            fields.append(found[position])
+            position += 1
+        yield begin, end, fields
+
+
+def _start(rows: list[str], low: int, high: int) -> int:
+    """Return where the output begins whose first anchor stands at `high`, after the line `low`."""
+    version = high
+    for number in range(low, high):
+        if rows[number].lower().startswith(_TITLES):
+            return number
+        if (field := _field(rows[number])) and field[0] == "pytorch version":
+            version = number
+    return version
+
+
+def _nearest(fields: list[tuple[int, str, str]], begin: int) -> tuple[dict[str, str], dict[str, int]]:
+    """Choose among lines of the same key: collect_env's own follow soon after its first anchor."""
+    anchor = next((number for number, key, _ in fields if key in ANCHORS), None)
+    chosen: dict[str, tuple[int, int, str]] = {}
+    for number, key, value in fields:
+        away = 0 if anchor is None else number - anchor if number >= anchor else 4 * (anchor - number)
+        if key not in chosen or away < chosen[key][0]:
+            chosen[key] = (away, number, value)
+    values = {key: value for key, (_, _, value) in chosen.items()}
+    return values, {key: number - begin for key, (_, number, _) in chosen.items()}

@@ -1,0 +1,196 @@
+"""The output of ``python -m torch.utils.collect_env`` and of vllm's collect_env, 2018 to 2026.
+
+The environment block of a gpudoctor ticket has the same form.
+"""
+
+import re
+
+from msgspec import Struct
+
+from gpudoctor.facts import Distributions, Host, Launch, Python, Torch, Torchvision
+from gpudoctor.importers import block as blocks
+from gpudoctor.importers import nvidia_smi, packages, trouble
+from gpudoctor.importers.block import Block
+from gpudoctor.importers.collect_env_gpus import read_driver, read_gpus
+from gpudoctor.importers.collect_env_torch import read_torch, torch_version
+from gpudoctor.importers.source import Unreadable
+from gpudoctor.model import ProbeResult, ProbeStatus
+from gpudoctor.probes.launch import ALLOWED, SECRET
+from gpudoctor.snapshot import Snapshot
+
+NOT_THERE = "not in collect_env output"
+_PYTHON = re.compile(r"\d{1,2}\.\d{1,3}[\w.+]{0,20}")
+_VARIABLE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]{1,79})=(?P<value>.*)")
+# "CUDA_VISIBLE_DEVICES=0 python train.py" is a command in the prose around the block.
+_COMMAND = re.compile(
+    r"\s(?:\w+=|\.?/|(?:python|torchrun|accelerate|deepspeed|vllm|bash|sh|mpirun|srun|nohup|uv)\b)"
+)
+_ALLOCATOR = re.compile(r"'(?P<name>\w{1,80})': '(?P<value>[^']{0,500})'")
+_MACHINES = r"(?P<machine>x86_64|amd64|AMD64|aarch64|arm64|ARM64|ppc64le|s390x|riscv64|armv7l|i[3-6]86)"
+# "Ubuntu 22.04.5 LTS (x86_64)"
+_OS = re.compile(rf"(?P<os>.{{0,200}}?) ?\({_MACHINES}\)$")
+# "Linux-5.15.0-1022-aws-x86_64-with-glibc2.29": the release may itself end in the machine's name.
+_LINUX = re.compile(rf"Linux-(?P<kernel>\S{{1,160}}?)-{_MACHINES}(?:-(?!x86_64-with)|$)")
+_DARWIN = re.compile(r"Darwin-(?P<kernel>[\d.]{1,20})-")
+_WINDOWS_MACHINE = re.compile(r"\((AMD64|ARM64)\)")
+
+
+def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
+    """Read what the text says, and no more: a topic that it does not hold is *skipped*, with the reason.
+
+    ``PyTorch version: 2.5.1+cu124`` … ``Is CUDA available: False`` … ``Nvidia driver version: 535.183.01``
+
+    Returns ``None`` where the text is no output of collect_env.
+    """
+    block = blocks.find(text)
+    if block is None:
+        return _not_run(text, topics)
+    lists = packages.read(block.lines)
+    version = torch_version(block)
+    listed = packages.installed(lists, version)
+    table = nvidia_smi.read(block.lines)
+    launch = _launch(block)
+    gpus = read_gpus(block, table)
+    snapshot = _snapshot(
+        {
+            "python": _python(block),
+            "distributions": listed if listed.installed else None,
+            "torch": read_torch(block, lists, gpus, launch),
+            "torchvision": _torchvision(listed, version),
+            "gpus": gpus,
+            "driver": read_driver(block, table, gpus),
+            "host": _host(block),
+            "launch": launch,
+        },
+        topics,
+    )
+    if not snapshot.facts:
+        raise Unreadable("collect_env output without any value in it")
+    return snapshot
+
+
+def _not_run(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
+    """Read the traceback of a collect_env that printed nothing, for want of a torch to import."""
+    error = trouble.import_error(blocks.rows(text)) if "collect_env" in text else None
+    if error is None:
+        return None
+    return _snapshot({"torch": Torch(imported=False, error=error[0], file=error[1])}, topics)
+
+
+def _snapshot(found: dict[str, Struct | str | None], topics: dict[str, type[Struct]]) -> Snapshot:
+    """Keep the facts of the topics that are known here; a text in place of facts says why there are none."""
+    facts: dict[str, Struct] = {}
+    probes = []
+    for topic, kind in topics.items():
+        value = found.get(topic)
+        if isinstance(value, kind):
+            facts[topic] = value
+            probes.append(ProbeResult(name=topic, status=ProbeStatus.OK))
+        else:
+            reason = value if isinstance(value, str) else NOT_THERE
+            probes.append(ProbeResult(name=topic, status=ProbeStatus.SKIPPED, reason=reason))
+    return Snapshot(facts, probes)
+
+
+def _python(block: Block) -> Python | None:
+    """Read ``3.8.10 (default, Jun 22 2022)  [GCC 9.4.0] (64-bit runtime)``, or ``3.7`` as before 2021."""
+    build = block.said("python version") or ""
+    match = _PYTHON.match(build)
+    if match is None:
+        return None
+    return Python(
+        executable="",  # which file it is, and in what environment, the text does not say
+        version=match[0],
+        build=build,
+        platform=block.said("python platform") or "",
+        chosen="it ran collect_env",
+    )
+
+
+def _torchvision(listed: Distributions, version: str | None) -> Torchvision | None:
+    vision, torch = listed.get("torchvision"), listed.get("torch")
+    if vision is None:
+        return None
+    return Torchvision(version=vision.version, torch_version=version or (torch.version if torch else None))
+
+
+def _launch(block: Block) -> Launch | None:
+    """Read vllm's environment section (``NCCL_DEBUG=INFO``) and torch's ``Caching allocator config: {...}``.
+
+    The names are those that gpudoctor itself would read.
+    """
+    first = min(block.places.values(), default=0)
+    allocator = block.said("caching allocator config") or ""
+    variables = {match["name"]: match["value"] for match in _ALLOCATOR.finditer(allocator)}
+    for line in block.lines[first:]:
+        match = _VARIABLE.match(line)
+        if match is not None and not _COMMAND.search(match["value"]):
+            variables[match["name"]] = match["value"]
+    if not variables and "environment variables" not in block.values:
+        return None
+    allowed = sorted(name for name in variables if ALLOWED.fullmatch(name) and not SECRET.search(name))
+    return Launch(variables={name: variables[name] for name in allowed})
+
+
+def _host(block: Block) -> Host | None:
+    os, platform = block.said("os") or "", block.said("python platform") or ""
+    cpus, model = _cpus(block), _cpu_model(block)
+    if not (os or platform or cpus or model):
+        return None
+    named = _OS.match(os)
+    running = _LINUX.match(platform) or _DARWIN.match(platform)
+    container = block.values.get("container", "").lower()
+    return Host(
+        system=_system(os, platform),
+        os=named["os"] if named else os,
+        kernel=running["kernel"] if running else "",
+        machine=_machine(block, os, platform),
+        libc=block.said("libc version") or "",
+        container=container if container.isalpha() and container != "wsl" else None,
+        wsl="microsoft" in platform.lower() or container == "wsl",
+        cpu_model=model,
+        cpus=cpus,
+    )
+
+
+def _system(os: str, platform: str) -> str:
+    text = f"{os} {platform}".lower()
+    if "windows" in text:
+        return "Windows"
+    if any(word in text for word in ("macos", "mac os", "darwin")):
+        return "Darwin"
+    return "Linux" if os or platform.startswith("Linux") else ""
+
+
+def _machine(block: Block, os: str, platform: str) -> str:
+    """Take it from ``Ubuntu 22.04 (x86_64)``, lscpu's ``Architecture:``, the platform, or Windows' Python."""
+    if named := _OS.match(os):
+        return named["machine"]
+    if found := re.fullmatch(_MACHINES, block.values.get("architecture", "")):
+        return found["machine"]
+    if running := _LINUX.match(platform):
+        return running["machine"]
+    windows = _WINDOWS_MACHINE.search(block.values.get("python version", ""))
+    return windows[1] if windows else ""
+
+
+def _cpus(block: Block) -> int | None:
+    """Read lscpu's ``CPU(s):``; a Chinese lscpu writes ``CPU:``."""
+    for key in ("cpu(s)", "cpu"):
+        value = block.values.get(key, "")
+        if value.isascii() and value.isdecimal() and len(value) <= 6:
+            return int(value)
+    return None
+
+
+def _cpu_model(block: Block) -> str:
+    """Read lscpu's ``Model name:``, Windows' ``Name:`` or ``Name=``, or the line that macOS gives."""
+    if (model := block.said("model name")) and model != "-":
+        return model
+    below = [line for line in block.after("cpu") if line]
+    for line in below:
+        if line.startswith("Name="):
+            return line.removeprefix("Name=")
+    if below and below[0].startswith(("Apple ", "Intel(R)")):
+        return below[0]
+    return block.said("name") or ""

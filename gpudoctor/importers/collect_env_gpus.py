@@ -1,0 +1,96 @@
+"""The GPUs and the driver of collect_env's output, which it has from ``nvidia-smi``."""
+
+import re
+from collections.abc import Iterator
+
+from gpudoctor.facts import Driver, Gpu, Gpus
+from gpudoctor.importers.block import Block
+from gpudoctor.importers.nvidia_smi import Table
+
+LINE = "gpu models and configuration"
+_VERSION = re.compile(r"\d{2,4}\.\d{1,4}(?:\.\d{1,4})?(?!\S)")
+_NEXT_GPU = re.compile(r" (?=GPU \d{1,4}:)")
+_GPU = re.compile(r"GPU (?P<index>\d{1,4}):(?P<name>.*)")
+_MIG = re.compile(r"MIG \S{1,40} Device \d{1,3}:")
+_UUID = re.compile(r" ?\(UUID: (?P<uuid>[\w-]{1,80})\)")
+
+
+def hip_build(block: Block) -> str | None:
+    """Return the HIP version of a torch for AMD GPUs: ``ROCM used to build PyTorch: 6.3.42131-fa1d09cbd``."""
+    for key in ("hip used to build pytorch", "rocm used to build pytorch"):
+        value = block.said(key) or ""
+        if value[:1].isdecimal():
+            return value
+    return None
+
+
+def read_gpus(block: Block, table: Table) -> Gpus | str | None:
+    """Read ``GPU 0: Tesla T4`` lines; a text says why there are no facts.
+
+    ``Could not collect`` means that nvidia-smi is missing or failed. Where CUDA works all the same (a
+    container without the tool), nothing is known of the GPUs; where it does not, that is the error.
+    """
+    if hip_build(block):
+        return "torch is built for AMD GPUs, and collect_env asked nvidia-smi for none"
+    devices = _listed(block) or table.devices
+    version = _driver_version(block, table)
+    works = block.truth("is cuda available") is True
+    if devices:
+        return Gpus(driver_version=version, cuda_version=table.cuda_version, devices=devices)
+    if table.error and not works:
+        return Gpus(error=table.error, error_code=table.error_code, driver_version=version)
+    if not block.denied(LINE):
+        return None
+    if works:
+        return "nvidia-smi gave nothing where collect_env ran, although CUDA works"
+    return Gpus(error="nvidia-smi gave nothing", driver_version=version)
+
+
+def read_driver(block: Block, table: Table, gpus: Gpus | str | None) -> Driver | str | None:
+    """Read ``Nvidia driver version: 535.183.01``.
+
+    Where the text says that there is none, a version of ``None`` means no driver, unless CUDA works or GPUs
+    are listed: then there is a driver, and only its version is not known.
+    """
+    version = _driver_version(block, table)
+    if version:
+        wsl = "microsoft" in block.values.get("python platform", "").lower()
+        return Driver(version=version, dxg=wsl)
+    if not block.denied("nvidia driver version"):
+        return None
+    if hip_build(block):
+        return "torch is built for AMD GPUs"
+    if block.truth("is cuda available") or (isinstance(gpus, Gpus) and gpus.devices):
+        return "a driver works, and collect_env could not read its version"
+    return Driver(version=None)
+
+
+def _driver_version(block: Block, table: Table) -> str | None:
+    key = "nvidia driver version"
+    match = _VERSION.match(block.said(key) or next((line for line in block.after(key) if line), ""))
+    return match[0] if match else table.driver_version
+
+
+def _listed(block: Block) -> list[Gpu]:
+    """Read what ``nvidia-smi -L`` gave, MIG instances below their GPU; collect_env removes the UUIDs."""
+    devices: dict[int, Gpu] = {}
+    last: int | None = None
+    for text in _gpu_lines(block):
+        if match := _GPU.match(text):
+            uuid = _UUID.search(match["name"])
+            name = (match["name"][: uuid.start()] if uuid else match["name"]).strip()
+            last = int(match["index"])
+            devices.setdefault(last, Gpu(index=last, name=name, uuid=uuid["uuid"] if uuid else ""))
+        elif last is not None and _MIG.match(text):
+            uuid, gpu = _UUID.search(text), devices[last]
+            uuids = [*gpu.mig_uuids, uuid["uuid"]] if uuid else gpu.mig_uuids
+            devices[last] = Gpu(index=last, name=gpu.name, uuid=gpu.uuid, mig=True, mig_uuids=uuids[:64])
+    return [devices[index] for index in sorted(devices)]
+
+
+def _gpu_lines(block: Block) -> Iterator[str]:
+    """Yield the GPU line's value and the lines below it; every line where that line was cut off."""
+    below = block.after(LINE) if LINE in block.values else block.lines
+    for line in (block.values.get(LINE, ""), *below):
+        if "GPU " in line or line.startswith("MIG "):
+            yield from _NEXT_GPU.split(" ".join(line.split()))

@@ -1,0 +1,111 @@
+"""Time gpudoctor beside what it is measured against, in the same run. Run: python tests/benchmarks/speed.py
+
+Rounds go around all commands, so that a slow moment of the machine meets each of them; a ratio is the median of the
+rounds' ratios. Prints a Markdown table, which the README quotes.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+GPUDOCTOR = [sys.executable, "-m", "gpudoctor"]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+
+
+def seconds(command: list[str]) -> float:
+    """Run a command to its end and return how long that took."""
+    begun = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr.decode()[-2000:]}")
+    return time.perf_counter() - begun
+
+
+def memory(command: list[str]) -> float:
+    """Run a command and return the most memory that it itself held, without its children, in MB."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    most = [0]
+
+    def watch() -> None:
+        while process.poll() is None:
+            try:
+                status = Path(f"/proc/{process.pid}/status").read_text()
+            except OSError:
+                return
+            held = [int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")]
+            most[0] = max([*most, *held])
+            time.sleep(0.01)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    process.wait()
+    watcher.join()
+    return most[0] * 1024 / 1e6
+
+
+def rounds(commands: dict[str, list[str]], count: int) -> dict[str, list[float]]:
+    """Time every command once a round; a round before the first warms the disk's cache."""
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for number in range(count + 1):
+        for name, command in commands.items():
+            taken = seconds(command)
+            if number:
+                times[name].append(taken)
+    return times
+
+
+def row(what: str, times: list[float], against: str = "", others: list[float] | None = None) -> str:
+    """Write one row of the table."""
+    median = f"{statistics.median(times):.2f} s"
+    if others is None:
+        return f"| {what} | {median} | | |"
+    ratio = statistics.median(a / b for a, b in zip(times, others, strict=True))
+    return f"| {what} | {median} | {against}: {statistics.median(others):.2f} s | {ratio:.2f} x |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--training-rounds", type=int, default=3)
+    options = parser.parse_args()
+    os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+    quick = rounds(
+        {
+            "help": [*GPUDOCTOR, "--help"],
+            "show": [*GPUDOCTOR, "show", "port-in-use"],
+            "check": [*GPUDOCTOR, "check", "--python", sys.executable],
+            "import": [sys.executable, "-c", "import torch"],
+            "collect_env": [sys.executable, "-m", "torch.utils.collect_env"],
+        },
+        options.rounds,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "ddp.py")
+        script.write_text(subprocess.run([*GPUDOCTOR, "repro", "ddp", "--script"], capture_output=True, text=True).stdout)
+        training = rounds(
+            {
+                "repro": [*GPUDOCTOR, "repro", "ddp", "--nproc", "2", "--python", sys.executable],
+                "torchrun": [*TORCHRUN, str(script)],
+            },
+            options.training_rounds,
+        )
+    held = memory([*GPUDOCTOR, "check", "--python", sys.executable])
+    print("| what | median | against | ratio |\n| --- | --- | --- | --- |")
+    print(row("`gpudoctor --help`", quick["help"]))
+    print(row("`gpudoctor show port-in-use`", quick["show"]))
+    print(row("`gpudoctor check`", quick["check"], '`python -c "import torch"`', quick["import"]))
+    print(row("`gpudoctor check`", quick["check"], "`python -m torch.utils.collect_env`", quick["collect_env"]))
+    print(row("`gpudoctor repro ddp`", training["repro"], "the same script by torchrun", training["torchrun"]))
+    print(f"\nMost memory of `gpudoctor check`'s own process: {held:.0f} MB.")
+    print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}, {options.rounds} rounds.")
+
+
+if __name__ == "__main__":
+    main()

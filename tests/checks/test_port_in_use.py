@@ -1,0 +1,79 @@
+"""port-in-use: another process listens on the rendezvous port."""
+
+from gpudoctor.diagnose import examine
+from gpudoctor.facts import Interface, Interfaces, Launch, Listener, Names, Resolution, Sockets
+from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("port-in-use")
+EXAMPLES = [
+    "[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use).",
+    "[E socket.cpp:860] [c10d] The server socket has failed to listen on any local network address. port: 29500, useIpv6: false",
+    "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 29500, "
+    "useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
+    "RuntimeError: Address already in use",
+    "OSError: [Errno 98] Address already in use",
+]
+NOT_THIS = [
+    "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
+    "W0101 The server socket is listening on [::]:29500.",
+]
+BUSY = Sockets(listeners=[Listener(port=29500, pid=4711, command="python")])
+OWN = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "RANK": "0", "WORLD_SIZE": "2"}
+
+
+def run(**facts):
+    return examine(CHECK, Snapshot(facts))
+
+
+def test_a_listener_on_the_port_of_this_launch_is_an_error_with_a_free_port():
+    result, [finding] = run(launch=Launch(variables=OWN), sockets=BUSY)
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("MASTER_PORT 29500 is held by python (pid 4711)")
+    assert any(fix.command == "export MASTER_PORT=29501" for fix in finding.fixes)
+    assert any("-p 4711" in fix.command for fix in finding.fixes)
+
+
+def test_the_free_port_that_is_offered_is_free():
+    sockets = Sockets(listeners=[Listener(port=p) for p in (29500, 29501, 29502)])
+    _, [finding] = run(launch=Launch(variables=OWN), sockets=sockets)
+    assert "export MASTER_PORT=29503" in [fix.command for fix in finding.fixes]
+
+
+def test_torchruns_default_port_is_a_warning_without_a_launch():
+    _, [finding] = run(launch=Launch(), sockets=BUSY)
+    assert finding.severity is Severity.WARNING
+    assert "torchrun's default" in finding.message
+
+
+def test_an_owner_that_cannot_be_seen_is_said_to_be_so():
+    _, [finding] = run(launch=Launch(variables=OWN), sockets=Sockets(listeners=[Listener(port=29500)]))
+    assert "may not see" in finding.message
+    assert not any("ps -o" in fix.command for fix in finding.fixes)
+
+
+def test_passes():
+    elsewhere = Names(
+        own=Resolution(name="node-2", addresses=["10.0.0.5"]),
+        master=Resolution(name="node-1", addresses=["10.0.0.4"]),
+    )
+    eth0 = Interfaces(all=[Interface(name="eth0", up=True, addresses=["10.0.0.5"])])
+    no_rank = {k: v for k, v in OWN.items() if k != "RANK"}
+    own_store = Sockets(listeners=[Listener(port=29500, pid=1, own=True)])
+    for facts in (
+        {"launch": Launch(variables=OWN), "sockets": Sockets()},
+        {"launch": Launch(variables={**OWN, "RANK": "1"}), "sockets": BUSY},
+        {"launch": Launch(variables={**OWN, "MASTER_PORT": "0"}), "sockets": BUSY},
+        {"launch": Launch(variables={**OWN, "MASTER_PORT": "many"}), "sockets": BUSY},
+        {"launch": Launch(variables=OWN), "sockets": own_store},
+        {"launch": Launch(variables=no_rank), "sockets": BUSY, "names": elsewhere, "interfaces": eth0},
+    ):
+        assert run(**facts)[0].status is CheckStatus.PASSED, facts
+
+
+def test_unknown_without_the_sockets():
+    result, _ = run(launch=Launch(variables=OWN))
+    assert result.status is CheckStatus.UNKNOWN
+    assert result.reason == "sockets: not in this report"

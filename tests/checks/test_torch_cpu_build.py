@@ -1,0 +1,131 @@
+"""torch-cpu-build: a torch without CUDA beside NVIDIA hardware."""
+
+import pytest
+
+from gpudoctor.diagnose import examine
+from gpudoctor.facts import (
+    Distribution,
+    Distributions,
+    Driver,
+    Gpu,
+    Gpus,
+    Host,
+    Pci,
+    PciDevice,
+    Python,
+    Raised,
+    Torch,
+)
+from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("torch-cpu-build")
+EXAMPLES = [
+    "AssertionError: Torch not compiled with CUDA enabled",
+    "RuntimeError: PyTorch was compiled without CUDA support",
+    "RuntimeError: Cannot initialize CUDA without ATen_cuda library. PyTorch splits its backend into two shared libraries",
+    "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'",
+]
+NOT_THIS = [
+    "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
+    "RuntimeError: Found no NVIDIA driver on your system.",
+    "AttributeError: module 'torch._C' has no attribute '_distributed_c10d'",
+]
+CPU = Torch(imported=True, version="2.13.0+cpu", cuda=None)
+CARD = PciDevice(address="0000:3b:00.0", device_class="0x0302", driver="nvidia")
+TWO = Gpus(devices=[Gpu(index=i, name="NVIDIA H100 80GB HBM3") for i in range(2)], cuda_version="13.0")
+NO_NVML = Gpus(error="NVML Shared Library Not Found", error_code=12)
+LINUX = Host(system="Linux", machine="x86_64")
+PYTHON = Python(executable="/env/bin/python", version="3.11.7", environment="virtual environment")
+PIP = Distributions(installed=[Distribution(name="pip", version="24.0")])
+
+
+def run(**facts):
+    return examine(CHECK, Snapshot({"torch": CPU, "host": LINUX, "python": PYTHON, "distributions": PIP, **facts}))
+
+
+def test_found_beside_gpus_that_nvml_names():
+    _, [finding] = run(gpus=TWO, pci=Pci(nvidia=[CARD, CARD]))
+    assert finding.severity is Severity.ERROR
+    assert "torch 2.13.0+cpu is a CPU build" in finding.message
+    assert "2 x NVIDIA H100 80GB HBM3" in finding.message
+    assert finding.fixes[0].command == "/env/bin/python -m pip install --force-reinstall torch torchvision"
+
+
+def test_found_beside_hardware_without_a_driver():
+    _, [finding] = run(gpus=Gpus(error="Driver Not Loaded", error_code=9), pci=Pci(nvidia=[CARD]), driver=Driver())
+    assert "1 x NVIDIA GPU" in finding.message
+    assert finding.severity is Severity.ERROR
+
+
+def test_found_in_a_pasted_text_that_lists_a_gpu():
+    gpus = Gpus(devices=[Gpu(index=0, name="NVIDIA GeForce MX330")], driver_version="545.23.08")
+    python = Python(executable="", version="3.11.8")
+    _, [finding] = run(gpus=gpus, driver=Driver(version="545.23.08"), python=python)
+    assert finding.fixes[0].command == "pip install --force-reinstall torch torchvision"
+
+
+def test_a_driver_older_than_the_newest_wheel_lets_uv_choose():
+    gpus = Gpus(devices=TWO.devices, cuda_version="12.2")
+    _, [finding] = run(gpus=gpus)
+    assert "12.2" in finding.fixes[0].summary
+    assert finding.fixes[0].command == (
+        "uv pip install --python /env/bin/python --reinstall --torch-backend=auto torch torchvision"
+    )
+    assert not any("pip install --force" in fix.command for fix in finding.fixes)
+
+
+def test_each_environment_gets_its_own_tool():
+    _, [uv] = run(gpus=TWO, distributions=Distributions())
+    assert [f.command for f in uv.fixes] == [
+        "uv pip install --python /env/bin/python --reinstall --torch-backend=auto torch torchvision"
+    ]
+    conda = Python(executable="/opt/conda/bin/python", version="3.11.7", environment="conda environment")
+    _, [conda] = run(gpus=TWO, python=conda)
+    assert conda.fixes[-1].command == "conda install -c conda-forge pytorch-gpu torchvision"
+    _, [windows] = run(gpus=TWO, host=Host(system="Windows", machine="AMD64"))
+    assert all(fix.command.startswith("uv") for fix in windows.fixes)
+
+
+def test_a_container_without_its_gpus_may_be_meant_for_the_cpu():
+    host = Host(system="Linux", container="docker")
+    _, [finding] = run(pci=Pci(nvidia=[CARD]), gpus=NO_NVML, driver=Driver(version="580.82.07"), host=host)
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"pci": Pci(), "gpus": NO_NVML},  # a CPU machine
+        {"pci": Pci()},
+        {"gpus": Gpus()},
+        {"torch": Torch(imported=True, version="2.13.0", cuda="13.0"), "gpus": TWO},
+        {"torch": Torch(imported=True, version="2.13.0", hip="6.4"), "gpus": TWO},
+        {"torch": Torch(imported=True, version="2.5.0", xla=True), "gpus": Gpus(error="nvidia-smi gave nothing")},
+        {"torch": Torch(imported=True, version="2.9.0+xpu"), "gpus": TWO},
+        {"host": Host(system="Darwin", machine="arm64")},
+        {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0300", driver="vfio-pci")])},
+        {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.1", device_class="0x0403")])},  # its audio function
+    ],
+)
+def test_passes(facts):
+    assert run(**facts)[0].status is CheckStatus.PASSED
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"gpus": NO_NVML},
+        {"pci": Pci(), "gpus": NO_NVML, "driver": Driver(dxg=True)},  # WSL has its GPUs on no PCI bus
+        {"torch": Torch(imported=False, error=Raised(type="ImportError", message="x")), "gpus": TWO},
+        {"torch": Torch(imported=True), "gpus": TWO},
+    ],
+)
+def test_unknown(facts):
+    assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+def test_unknown_without_torch():
+    assert examine(CHECK, Snapshot({"gpus": TWO}))[0].reason == "torch: not in this report"

@@ -1,0 +1,129 @@
+"""torch-import-broken: torch is installed and cannot be imported."""
+
+import pytest
+
+from gpudoctor.diagnose import examine
+from gpudoctor.facts import Distribution, Distributions, Launch, Python, Raised, Torch
+from gpudoctor.model import CheckStatus, Kind
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("torch-import-broken")
+EXAMPLES = [
+    "ImportError: libtorch_cpu.so: cannot open shared object file: No such file or directory",
+    "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory",
+    "OSError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
+    "ImportError: /env/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: file too short",
+    "ImportError: libgomp.so.1: cannot open shared object file: No such file or directory",
+    "ImportError: /env/lib/python3.8/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
+    "ImportError: /env/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister",
+    "ImportError: /env/lib/python3.10/site-packages/torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12: undefined symbol: "
+    "__nvJitLinkAddData_12_1, version libnvJitLink.so.12",
+    "ImportError: /env/lib/libcusparse.so.12: symbol __nvJitLinkComplete_12_4, version libnvJitLink.so.12 not defined in file "
+    "libnvJitLink.so.12 with link time reference",
+    "ImportError: /env/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
+    "ImportError: /env/mmcv/_ext.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZNK2at6Tensor5sizesEv",
+    "ValueError: libcublas.so.*[0-9] not found in the system path ['/home/me', '/usr/lib/python3.10']",
+    "ImportError: /lib64/libc.so.6: version `GLIBC_2.28' not found (required by /env/torch/lib/libtorch_cpu.so)",
+    "ImportError: /env/torch/lib/../../torch.libs/libtorch_cpu.so: cannot allocate memory in static TLS block",
+    "ImportError: Failed to load PyTorch C extensions:",
+    r'OSError: [WinError 126] The specified module could not be found. Error loading "C:\env\torch\lib\shm.dll" or one of its',
+    "ImportError: dlopen(/env/torch/_C.cpython-39-darwin.so, 0x0002): Library not loaded: @rpath/libomp.dylib",
+]
+NOT_THIS = [
+    "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
+    "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file",
+    "OSError: /env/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
+    "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+    "ImportError: cannot import name 'Tensor' from 'torch' (unknown location)",
+]
+PYTHON = Python(executable="/env/bin/python", version="3.11.7")
+FILE = "/env/lib/python3.11/site-packages/torch/__init__.py"
+TRACEBACK = (
+    "Traceback (most recent call last):\n"
+    f'  File "{FILE}", line 505, in <module>\n'
+    "    from torch._C import *  # noqa: F403\n"
+    "    ^^^^^^^^^^^^^^^^^^^^^^\n"
+    "ImportError: {}\n"
+)
+
+
+def raised(message, type="ImportError"):
+    error = Raised(type=type, message=message, traceback=TRACEBACK.format(message))
+    return Torch(imported=False, file=FILE, stage="import torch", error=error)
+
+
+def run(**facts):
+    return examine(CHECK, Snapshot({"python": PYTHON, **facts}))
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("libtorch_cpu.so: cannot open shared object file: No such file or directory", "the installation is incomplete"),
+        ("libcudnn.so.9: cannot open shared object file: No such file", "comes with the wheel nvidia-cudnn-cu12"),
+        ("libcudart.so.12: cannot open shared object file: No such file", "comes with the wheel nvidia-cuda-runtime-cu12"),
+        ("libcusparseLt.so.0: cannot open shared object file: No such file", "comes with the wheel nvidia-cusparselt-cu12"),
+        ("libnvJitLink.so.12: cannot open shared object file: No such file", "comes with the wheel nvidia-nvjitlink-cu12"),
+        ("libgomp.so.1: cannot open shared object file: No such file or directory", "belongs to the operating system"),
+        ("/env/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommResume", "a NCCL of another version"),
+        ("/env/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12", "nvJitLink of another"),
+        ("/env/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", "linked with an older MKL"),
+        ("/env/torch/lib/libtorch_cpu.so: undefined symbol: _ZN5tbb5frob", "libraries of different versions are mixed"),
+    ],
+)
+def test_found_with_what_the_message_means(message, words):
+    distributions = Distributions(installed=[Distribution(name="nvidia-nccl-cu12", version="2.27.5")])
+    _, [finding] = run(torch=raised(message), distributions=distributions)
+    assert finding.message.startswith(f"import torch raises ImportError: {message}")
+    assert words in finding.message
+    assert finding.evidence[-1].text == f"ImportError: {message}"
+    assert "torch" in finding.fixes[-1].command
+
+
+def test_an_mkl_is_installed_for_its_symbol():
+    pip = Distributions(installed=[Distribution(name="pip", version="24.0")])
+    _, [finding] = run(torch=raised("libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"), distributions=pip)
+    assert finding.fixes[0].command == "/env/bin/python -m pip install 'mkl<2024.1'"
+
+
+def test_a_library_of_the_system_needs_an_administrator():
+    _, [finding] = run(torch=raised("libopenblas.so.0: cannot open shared object file: No such file or directory"))
+    assert finding.fixes[0].kind is Kind.ADMIN
+
+
+def test_the_linkers_variables_are_suspected_first():
+    launch = Launch(variables={"LD_LIBRARY_PATH": "/usr/local/cuda-11.8/lib64", "LD_PRELOAD": ""})
+    _, [finding] = run(torch=raised("libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1"), launch=launch)
+    assert finding.fixes[0].command == "env -u LD_LIBRARY_PATH /env/bin/python -c 'import torch'"
+    assert "LD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64" in [e.text for e in finding.evidence]
+
+
+@pytest.mark.parametrize("end", ["killed by SIGSEGV", "no answer in 90 s"])
+def test_a_process_that_died_or_hung(end):
+    _, [finding] = run(torch=Torch(file=FILE, interrupted=end, stage="import torch"))
+    assert finding.message == f"import torch did not finish: {end}"
+
+
+def test_another_exception_is_quoted_by_its_last_line():
+    torch = raised("Numpy is broken:\nDO NOT PANIC", type="RuntimeError")
+    _, [finding] = run(torch=torch)
+    assert finding.message == "import torch raises RuntimeError: DO NOT PANIC"
+
+
+@pytest.mark.parametrize(
+    "torch",
+    [
+        Torch(imported=True, version="2.15.0", file=FILE),
+        Torch(imported=True, version="2.15.0", file=FILE, interrupted="killed by SIGSEGV", stage="torch.cuda.init()"),
+        Torch(imported=False, error=Raised(type="ModuleNotFoundError", message="No module named 'torch'")),
+        Torch(imported=False),
+    ],
+)
+def test_passes(torch):
+    assert run(torch=torch)[0].status is CheckStatus.PASSED
+
+
+def test_unknown():
+    assert run()[0].reason == "torch: not in this report"
+    assert run(torch=Torch(file=FILE))[0].status is CheckStatus.UNKNOWN
