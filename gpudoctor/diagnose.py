@@ -57,7 +57,7 @@ def examine(check: Check, snapshot: Snapshot) -> tuple[Result, list[Finding]]:
             status = CheckStatus.FOUND if found else CheckStatus.PASSED
     except CannotTell as error:
         status, reason = CheckStatus.UNKNOWN, str(error)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         found = []
         place = traceback.extract_tb(error.__traceback__)[-1]
         status = CheckStatus.CRASHED

@@ -2,8 +2,8 @@
 
 The same thing has the same alias all over a report (`host-1`, `ip-2`, `path-1/train.py`), so two ranks on one
 machine still look like two ranks on one machine. Loopback, unspecified and broadcast addresses, PCI
-addresses, versions and system folders stay. Redaction goes by what the machine tells (`Private`) and by shape; it cannot
-know that the name of a file, of a module or of a folder below the home folder is a secret.
+addresses, versions and system folders stay. Redaction goes by what the machine tells (`Private`) and by
+shape; it cannot know that the name of a file, of a module or of a folder below the home folder is a secret.
 """
 
 import re
@@ -24,9 +24,11 @@ __all__ = ["Private", "Redactor", "leftovers"]
 T = TypeVar("T")
 Tree = dict[object, object] | list[object] | tuple[object, ...] | str | float | bool | None
 
-_RESERVED = re.compile("[\ufdd0-\ufdd2]")
+_RESERVED = re.compile("[\ufdd0-\ufdd3]")
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _PATH_ENDS = re.compile(r"[\s\"'<>|:;,()\[\]{}`\\]")
+_HOME = re.compile(r"/(?:home|Users)/+(?=[^/])|[A-Za-z]:[\\/]+(?i:users)[\\/]+")
+_BY_SHAPE = frozenset(("email", "gpu-uuid", "ip", "mac", "token"))
 _ROUNDS = 6
 
 
@@ -45,8 +47,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Redact one text, be it a word or a log."""
-        self._learn(text)
-        return self._redact(text)
+        return self.tree(text)
 
     def tree(self, value: T) -> T:
         """Redact all strings in nested dictionaries, lists and tuples, the keys included.
@@ -54,9 +55,14 @@ class Redactor:
         Everything is read before anything is replaced, so a name that the last entry gives away is gone from
         the first. What is stored under a name such as `api_key` is hidden whatever it looks like.
         """
-        for key, text in _strings(value):
-            self._learn(text, key)
-        return cast(T, self._tree(cast(Tree, value), False))
+        for _ in range(_ROUNDS):
+            told = len(self._told)
+            for key, text in _strings(value):
+                self._learn(text, key)
+            if _ and told == len(self._told):
+                break
+            value = cast(T, self._tree(cast(Tree, value), False))
+        return value
 
     @property
     def replaced(self) -> dict[str, int]:
@@ -110,10 +116,8 @@ class Redactor:
             hide_value = isinstance(named, str) and secret_key(named)
             redacted: dict[object, object] = {}
             for key, entry in value.items():
-                hidden = (
-                    secret or (isinstance(key, str) and secret_key(key)) or (hide_value and key == "value")
-                )
-                redacted[self._key(key, redacted)] = self._tree(cast(Tree, entry), hidden)
+                hide = (isinstance(key, str) and secret_key(key)) or (hide_value and key == "value")
+                redacted[self._key(key, redacted)] = self._tree(cast(Tree, entry), secret or hide)
             return redacted
         if isinstance(value, (list, tuple)):
             return type(value)([self._tree(cast(Tree, entry), secret) for entry in value])
@@ -139,26 +143,29 @@ class Redactor:
         if not text or (text in self._public and text.lower() not in self._names.kinds):
             return text
         text = _RESERVED.sub("\ufffd", text)
-        if text.strip().lower().partition(".")[0] in self._names.whole and " " not in text.strip():
-            return self._aliases.render(self._aliases.mark("host", self._names.host_key(text.strip())))
+        if text.strip().lower() in self._names.whole:
+            mark = self._aliases.mark("host", text.strip().lower())
+            return self._aliases.render(text.replace(text.strip(), mark))
         text = self._replace(text, secrets.pem_blocks(text))
         # A replacement can free what stood next to it: once more over the lines that changed, till none does.
-        done = self._aliases.render(self._pass(text)).split("\n")
-        todo = [at for at, line in enumerate(text.split("\n")) if done[at] != line]
+        lines = text.split("\n")
+        todo = list(range(len(lines)))
         for _ in range(_ROUNDS):
+            passed = self._aliases.render(self._pass("\n".join(lines[at] for at in todo))).split("\n")
+            changed = [(at, line) for at, line in zip(todo, passed, strict=True) if lines[at] != line]
+            for at, line in changed:
+                lines[at] = line
+            todo = [at for at, _ in changed]
             if not todo:
                 break
-            lines = self._aliases.render(self._pass("\n".join(done[at] for at in todo))).split("\n")
-            changed = [at for at, line in zip(todo, lines, strict=True) if done[at] != line]
-            for at, line in zip(todo, lines, strict=True):
-                done[at] = line
-            todo = changed
-        return "\n".join(done)
+        return "\n".join(lines)
 
     def _pass(self, text: str) -> str:
         text = self._replace(text, (Span(*match.span(), "", match[0]) for match in aliases(text)))
         if "\x1b" in text:
-            text = _COLOUR.sub(lambda match: self._aliases.mark("", match[0])[:-1] + "\ufdd2", text)
+            text = _COLOUR.sub(
+                lambda match: "\ufdd2" + self._aliases.mark("", match[0])[1:-1] + "\ufdd3", text
+            )
         for find in (secrets.secrets, secrets.logins, secrets.tokens):
             text = self._replace(text, find(text))
         text = self._urls(text)
@@ -181,7 +188,7 @@ class Redactor:
         pieces: list[str] = []
         done = 0
         for start, end, kind, key in spans:
-            if kind and text[start:end] in self._public and kind not in ("host", "user", "nodes"):
+            if kind in _BY_SHAPE and text[start:end] in self._public:
                 continue
             pieces += text[done:start], self._aliases.mark(kind, key)
             done = end
@@ -208,10 +215,7 @@ class Redactor:
         return "".join((*pieces, text[done:])) if pieces else text
 
     def _paths(self, text: str) -> str:
-        for folder in self._spaced:
-            if folder in text:
-                parts = re.split(re.escape(folder) + AFTER_FOLDER.pattern, text)
-                text = self._aliases.mark(*self._folders[folder]).join(parts)
+        text = self._known_folders(text, self._spaced)
         for find in (windows_paths, paths):
             pieces: list[str] = []
             done = 0
@@ -222,6 +226,13 @@ class Redactor:
                 pieces += text[done:start], self._redacted_paths[path]
                 done = end
             text = "".join((*pieces, text[done:])) if pieces else text
+        return self._known_folders(text, self._folders)
+
+    def _known_folders(self, text: str, folders: Iterable[str]) -> str:
+        for folder in folders:
+            if folder in text:
+                parts = re.split(re.escape(folder) + AFTER_FOLDER.pattern, text)
+                text = self._aliases.mark(*self._folders[folder]).join(parts)
         return text
 
     def _path(self, path: str) -> str:
@@ -231,13 +242,11 @@ class Redactor:
                 return self._aliases.mark(*mark) + flat[len(folder) :]
         if path in self._public:
             return path
-        windows = path[1:2] == ":"
-        if (windows or path.startswith(("/home/", "/Users/"))) and (owner := home_owner(flat)):
-            return path.replace(owner, self._aliases.mark("user", owner.lower()), 1)
-        if flat.startswith(("/home/\ufdd0", "/Users/\ufdd0")) or (
-            windows and re.match(r".:[\\/]+Users[\\/]", path)
-        ):
-            return path
+        if home := _HOME.match(path):
+            owner = home_owner(path)
+            if owner is None:
+                return path
+            return home[0] + self._aliases.mark("user", owner.lower()) + path[home.end() + len(owner) :]
         folder, rest = split_path(path)
         return self._aliases.mark("path", folder) + rest if folder else path
 

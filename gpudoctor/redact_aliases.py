@@ -9,8 +9,10 @@ __all__ = ["Aliases"]
 
 # While a text is worked on, what has been replaced stands in it as a number between two code points that no
 # text may contain (Unicode keeps them for such use): later steps cannot mistake it for anything, and aliases
-# are numbered at the end, in the order of the text. A colour code ends in a third, for a path may follow it.
-_MARK = re.compile("\ufdd0(\\d+)[\ufdd1\ufdd2]")
+# are numbered at the end, in the order of the text. A colour code has two others, for an address may
+# end at it and a path begin.
+_MARK = re.compile("[\ufdd0\ufdd2](\\d+)[\ufdd1\ufdd3]")
+_GOES_ON = re.compile(r"[A-Za-z0-9]|-\d|-[0-9a-f]{4}")
 _ALIAS_KIND = re.compile(r"[a-z-]*[a-z]")
 
 
@@ -31,7 +33,7 @@ class Aliases:
         self._taken: dict[str, set[int]] = {}
 
     def mark(self, kind: str, key: str) -> str:
-        """Return what stands for a thing until `render`; without a kind it is the key itself, out of reach."""
+        """Return what stands for a thing until `render`; without a kind that is the key itself, unchanged."""
         at = self._mark_of.setdefault((kind, key), len(self._marks))
         if at == len(self._marks):
             self._marks.append((kind, key))
@@ -48,9 +50,17 @@ class Aliases:
 
     def render(self, text: str) -> str:
         """Put aliases in the place of marks."""
-        if "\ufdd0" not in text:
-            return text
-        return _MARK.sub(lambda match: self._alias(*self._marks[int(match[1])]), text)
+        return _MARK.sub(self._shown, text)
+
+    def _shown(self, match: re.Match[str]) -> str:
+        kind, key = self._marks[int(match[1])]
+        alias = self._alias(kind, key)
+        if not kind or not alias[-1].isdigit():
+            return alias
+        # an alias that touches other letters would not be known as one again
+        text, start, end = match.string, *match.span()
+        left = " " if start and text[start - 1].isascii() and text[start - 1].isalnum() else ""
+        return left + alias + (" " if _GOES_ON.match(text, end) else "")
 
     def _alias(self, kind: str, key: str) -> str:
         if not kind:

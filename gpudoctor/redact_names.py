@@ -21,7 +21,7 @@ _COMMON_ZONES = frozenset(("ec2.internal", "compute.internal", "cluster.local", 
 _BRACKET = re.compile(r"\[([0-9,-]{1,4096})\]")
 _HOST = re.compile(r"[A-Za-z0-9_](?:[\w.-]{0,251}[A-Za-z0-9_])?\Z", re.ASCII)
 _DOTTED = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){1,8}(?![\w-])")
-_WORDS = re.compile(r"[^\W_]+")
+_WORDS = re.compile(r"[A-Za-z0-9]+|[^\x00-\x7f]+")
 
 
 def node_list(text: str) -> list[str] | None:
@@ -80,7 +80,8 @@ class Names:
     node_lists: dict[str, tuple[str, ...]] = field(default_factory=dict)  # list as written -> keys of hosts
     domains: set[str] = field(default_factory=set)
     addresses: set[str] = field(default_factory=set)
-    _by_word: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    # by their first words: how long the names are and where in them the word stands
+    _by_word: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     _pattern: re.Pattern[str] | None = None
 
     def host_key(self, name: str) -> str:
@@ -154,9 +155,10 @@ class Names:
         if low in self.kinds or word is None or "\ufdd0" in low or ALIAS.fullmatch(low):
             return
         self.kinds[low] = kind
-        places = self._by_word.setdefault(word[0], [])
-        places.append((low, word.start()))
-        places.sort(key=lambda place: -len(place[0]))
+        shapes = self._by_word.setdefault(word[0], [])
+        if (len(low), word.start()) not in shapes:
+            shapes.append((len(low), word.start()))
+            shapes.sort(reverse=True)
         self._pattern = None
 
     def find(self, text: str) -> Iterator[Span]:
@@ -167,15 +169,19 @@ class Names:
             # Few words are fastest found by a pattern of their own, many by looking up each word of the text.
             few = len(self._by_word) <= 24
             words = "|".join(map(re.escape, self._by_word))
-            self._pattern = re.compile(rf"(?:{words})(?![^\W_])", re.IGNORECASE) if few else _WORDS
+            self._pattern = re.compile(rf"(?:{words})(?-i:(?![A-Za-z0-9]))", re.IGNORECASE) if few else _WORDS
         done = 0
         for match in self._pattern.finditer(text):
-            at = match.start()
-            if at < done or (at and text[at - 1].isalnum()):
-                continue
-            for name, offset in self._by_word.get(match[0].lower(), ()):
-                start, end = at - offset, at - offset + len(name)
-                if start < done or text[start:end].lower() != name or not stands_alone(text, start, end):
+            for length, offset in self._by_word.get(match[0].lower(), ()):
+                start = match.start() - offset
+                end = start + length
+                name = text[max(start, 0) : end].lower()
+                if (
+                    start < done
+                    or end > len(text)
+                    or name not in self.kinds
+                    or not stands_alone(text, start, end)
+                ):
                     continue
                 kind, key = self.kinds[name], name
                 if kind == "host":
@@ -191,26 +197,36 @@ class Names:
 
 
 def known(private: Private) -> tuple[Names, dict[str, tuple[str, str]]]:
-    """Sort what is known into names and folders; a folder of the system and the root are nobody's."""
+    """Sort users and folders into names and folders with their aliases, the longest folder first.
+
+    Folders of the system, `/root` and usual mounts are nobody's. Hosts are left to the caller.
+    """
     names, folders = Names(), {}
     for user in private.users:
         names.add_user(user)
     for kind, given in (("path", private.folders), ("home", private.homes)):
-        for folder in given:
-            folder = folder.rstrip("/\\")
-            if folder.count("/") + folder.count("\\") and (kind == "home" or split_path(folder)[0]):
+        for folder in (entry.rstrip("/\\") for entry in given):
+            if ("/" in folder or "\\" in folder) and split_path(folder)[0]:
                 folders[folder] = kind, folder
     return names, dict(sorted(folders.items(), key=lambda entry: -len(entry[0])))
 
 
 def stands_alone(text: str, start: int, end: int) -> bool:
-    """Say whether a name is a word of its own; a short one must not be part of an identifier either."""
+    """Say whether a name is a word of its own; a short one must not be part of an identifier either.
+
+    Only ASCII letters join: a name may well touch the Chinese or Japanese words around it.
+    """
     joined = "_" if end - start < 5 and text[start:end].isalpha() else ""
-    left, right = text[start - 1 : start] if start else "", text[end : end + 1]
     return not (
-        (text[start].isalnum() and (left.isalnum() or left == joined != ""))
-        or (text[end - 1].isalnum() and (right.isalnum() or right == joined != ""))
+        _join(text[start - 1 : start], text[start], joined)
+        or _join(text[end : end + 1], text[end - 1], joined)
     )
+
+
+def _join(outer: str, inner: str, joined: str) -> bool:
+    if not (inner.isascii() and inner.isalnum()):
+        return False
+    return outer.isascii() and outer.isalnum() or outer == joined != ""
 
 
 # --- what text tells about names ---------------------------------------------------------------------------
@@ -238,8 +254,8 @@ _TOLD_PATTERNS = [(kind, sign, re.compile(pattern, re.MULTILINE)) for kind, sign
 _NCCL = re.compile(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?:\S{1,64} )?NCCL ")
 _SETTING_WORDS = ("ADDR", "HOST", "NODE", "USER", "LOGNAME", "addr", "endpoint")
 _SETTING = re.compile(
-    r"(?<![^\W_])(MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST|PBS_O_HOST"
-    r"|--master[_-]addr|--rdzv[_-]endpoint|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
+    r"(?<![A-Za-z0-9])(MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST"
+    r"|PBS_O_HOST|--master[_-]addr|--rdzv[_-]endpoint|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
     r"""(?:=|["'][ \t]{0,8}:[ \t]{0,8}|(?:(?<=addr)|(?<=point))[ \t]{1,8})["']?([^\s"';]{1,1024})"""
 )
 _PRIVATE_ZONE = re.compile(r"\.(?:internal|cluster\.local)(?![\w-]|\.\w)")

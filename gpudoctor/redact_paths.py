@@ -39,16 +39,18 @@ _PYTHON = re.compile(
 AFTER_FOLDER = re.compile(r"(?![\w+@-]|\.\w)")
 _NAME = re.compile(r"[A-Za-z0-9_][\w.@+-]*\Z")
 
+_WINDOWS_NAME = re.compile(r"[\w.@+][\w .@+-]*\Z")
+
 # A path begins where no other path could go on. A quoted one may hold blanks; any other ends at a blank and
 # at a colon, so that values like PATH fall apart by themselves. A compiler's -I touches the path it names.
 _POSIX = re.compile(
     # the slash comes first, and what stands before it is looked at from there: that is searched fast
     r"""/(?:(?:(?<="/)(?=[^"'\n:,;]{1,1024}")|(?<='/)(?=[^"'\n:,;]{1,1024}'))[^/"'\n][^"'\n]*"""
-    r"""|(?:(?<![\w~.\-/\\%$)}*+&#!?\ufdd1]/)|(?<=[\s"',]-[ILBFR]/)|(?<=^-[ILBFR]/)|(?<=[Ff]ile:///))"""
-    r"""(?P<bare>[^\s/"'<>|:;,()\[\]{}`\\*][^\s"'<>|:;,()\[\]{}`\\]{0,4096}))"""
+    r"""|(?:(?<![A-Za-z0-9_~.\-/\\%$)}*+&#!?\ufdd1]/)|(?<=[\s"',]-[ILBFR]/)|(?<=^-[ILBFR]/)|(?<=[Ff]ile:///))"""
+    r"""(?P<bare>[^\s/"'<>|:;,()\[\]{}`\\*，。；：、（）「」【】][^\s"'<>|:;,()\[\]{}`\\，。；：、（）「」【】]{0,4096}))"""
 )
 _WINDOWS = re.compile(
-    r"""(?<![\w\ufdd1])[A-Za-z]:[\\/]{1,2}(?:[^\\/:*?"<>|\r\n'\ufdd0]{1,128}[\\/]{1,2}){0,64}"""
+    r"""(?<![A-Za-z0-9_\ufdd1])[A-Za-z]:[\\/]{1,2}(?:[^\\/:*?"<>|\r\n'\ufdd0]{1,128}[\\/]{1,2}){0,64}"""
     r"""[^\s\\/:*?"<>|\r\n',;()\[\]]{0,255}"""
 )
 
@@ -87,7 +89,11 @@ def home_owner(path: str) -> str | None:
     for at, part in enumerate(parts[:4]):
         if part in ("home", "Users") or (at == 1 and part.casefold() == "users" and ":" in parts[0]):
             name = parts[at + 1] if at + 1 < len(parts) else ""
-            if name in _NOBODY or "\ufdd0" in name or not (_NAME.match(name) or (":" in parts[0] and name)):
+            if (
+                name in _NOBODY
+                or "\ufdd0" in name
+                or not (_WINDOWS_NAME if ":" in parts[0] else _NAME).match(name)
+            ):
                 return None
             return name
     return None

@@ -5,13 +5,26 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from gpudoctor import redact_secrets, redact_shapes
+from gpudoctor import redact_secrets as secrets
+from gpudoctor import redact_shapes as shapes
 from gpudoctor.redact_names import Private, known, stands_alone
 from gpudoctor.redact_paths import AFTER_FOLDER, home_owner, paths, windows_paths
 from gpudoctor.redact_shapes import Span
 from gpudoctor.redact_words import ALIAS
 
 __all__ = ["leftovers"]
+
+_WORDS = re.compile(r"[A-Za-z0-9]+|[^\x00-\x7f]+")
+_FINDERS: tuple[Callable[[str], Iterator[Span]], ...] = (
+    secrets.pem_blocks,
+    secrets.secrets,
+    secrets.logins,
+    secrets.tokens,
+    shapes.emails,
+    shapes.gpu_uuids,
+    shapes.hardware_addresses,
+    shapes.ip6,
+)
 
 
 def leftovers(text: str, private: Private) -> list[str]:
@@ -22,35 +35,37 @@ def leftovers(text: str, private: Private) -> list[str]:
     text = ALIAS.sub("\ufdd0\ufdd1", text.replace("\ufdd0", "\ufffd"))
     names, folders = known(private)
     for host in private.hosts:
-        names.add_host(host, True)
+        names.add_host(host, certain=True)
+    bodies = [text, re.sub(r"\\[nrt\"/]", "  ", text)] if "\\" in text else [text]
+    small = [body.lower() for body in bodies]
+    words = set(_WORDS.findall(small[-1]))
     found: list[str] = []
-    plain = re.sub(r"\\[nrt\"/]", "  ", text) if "\\" in text else text
-    searched = [body.lower() for body in dict.fromkeys((text, plain))]
-    words = set(re.findall(r"[^\W_]+", text.lower()))
-    for name in (*names.kinds, *folders):
+    for name in names.kinds:
         # thousands of nodes are not searched one by one: the first word tells that most are not there
-        if (word := re.search(r"[^\W_]+", name.lower())) and word[0] not in words:
-            continue
-        for form in dict.fromkeys((name, json.dumps(name)[1:-1], html.escape(name))):
-            if any(_contains(body, form.lower()) for body in searched):
-                found.append(name)
-                break
-    finders: tuple[Callable[[str], Iterator[Span]], ...] = (
-        redact_secrets.pem_blocks, redact_secrets.secrets, redact_secrets.logins, redact_secrets.tokens, redact_shapes.emails, redact_shapes.gpu_uuids,
-        redact_shapes.hardware_addresses, redact_shapes.ip6, lambda text: redact_shapes.ip4(text, set(private.public) - names.addresses),
-    )  # fmt: skip
-    for find in finders:
+        if (word := _WORDS.search(name)) and word[0] in words and _contains(small, name, stands_alone):
+            found.append(name)
+    found += (folder for folder in folders if _contains(bodies, folder, _ends_folder))
+    public = set(private.public)
+    for find in _FINDERS:
         found += (text[span.start : span.end] for span in find(text))
+    found += (text[span.start : span.end] for span in shapes.ip4(text, public - names.addresses))
+    found += (match[0] for match in shapes.urls(text) if match.start() + 3 < match.start("host"))
     for start, end in (*windows_paths(text), *paths(text)):
         if owner := home_owner(text[start:end]):
             found.append(owner)
-    return [thing for thing in dict.fromkeys(found) if thing not in private.public]
+    return [thing for thing in dict.fromkeys(found) if thing not in public]
 
 
-def _contains(text: str, name: str) -> bool:
-    at = text.find(name)
-    while at >= 0:
-        if stands_alone(text, at, at + len(name)) and AFTER_FOLDER.match(text, at + len(name)):
-            return True
-        at = text.find(name, at + 1)
+def _contains(texts: list[str], name: str, fits: Callable[[str, int, int], object]) -> bool:
+    for form in dict.fromkeys((name, json.dumps(name)[1:-1], html.escape(name))):
+        for text in texts:
+            at = text.find(form)
+            while at >= 0:
+                if fits(text, at, at + len(form)):
+                    return True
+                at = text.find(form, at + 1)
     return False
+
+
+def _ends_folder(text: str, _: int, end: int) -> bool:
+    return AFTER_FOLDER.match(text, end) is not None

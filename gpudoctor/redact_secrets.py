@@ -32,19 +32,21 @@ _TOKEN_SHAPES = (
     ("ya29.", r"[\w-]{20,}"),
     ("sk-", r"(?=[A-Za-z_-]{0,64}\d)[\w-]{16,}"),
     ("eyJ", r"[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]{0,4096})?"),
-    ("wandb login ", r"(?<= )[0-9a-f]{40}(?![^\W_])"),
+    ("wandb login ", r"(?<= )[0-9a-f]{40}(?![A-Za-z0-9])"),
 )
 _SECRET_WORDS = (
-    "passw", "passphrase", "secret", "token", "credential", "apikey", "api_key", "api-key", "_key", "authorization",
-    "?sig", "&sig", "x-amz-sig", "x-goog-sig",
+    "passw", "passphrase", "secret", "token", "credential", "apikey", "api_key", "api-key", "_key",
+    "authorization", "?sig", "&sig", "x-amz-sig", "x-goog-sig",
 )  # fmt: skip
+# The quotes may be those of a JSON text inside another one, each with its backslash.
 _ASSIGNED = re.compile(
-    r"""(?P<rest>[\w-]{0,48})["']?(?P<sign>[ \t]{0,8}(?:=|:)[ \t]{0,8}|[ \t]{1,8}(?=[^\s=:-]))"""
-    r"""(?:(?i:bearer|basic|token)[ \t]{1,8})?(?P<value>"[^"\n]*"|'[^'\n]*'|[^\s,;&"']+)"""
+    r"""(?P<rest>[\w-]{0,48})(?:\\{0,3}["'])?(?P<sign>[ \t]{0,8}(?:=|:)[ \t]{0,8}|[ \t]{1,8}(?=[^\s=:-]))"""
+    r"""(?:(?i:bearer|basic|token)[ \t]{1,8})?(?:\\{0,3}"(?P<double>(?:[^"\\\n]|\\+[^"\\\n])*)"""
+    r"""|\\{0,3}'(?P<single>(?:[^'\\\n]|\\+[^'\\\n])*)|(?P<bare>[^\s,;&"']+))"""
 )
 _LOGIN = re.compile(
-    r"(?:(?i:\bbearer[ \t]{1,8})(?=[\w.~+/-]{0,128}\d)|\blogin[ \t]{1,8}[^\s]{1,256}[ \t]{1,8}password[ \t]{1,8})"
-    r"([^\s\"',;]{8,1024})"
+    r"(?:(?i:\bbearer[ \t]{1,8})(?=[\w.~+/-]{0,128}\d)"
+    r"|\blogin[ \t]{1,8}[^\s]{1,256}[ \t]{1,8}password[ \t]{1,8})([^\s\"',;]{8,1024})"
 )
 _NO_SECRET = frozenset(("none", "null", "true", "false", "n/a", "<unset>", "unset", "''", '""', "***", "..."))
 
@@ -103,12 +105,9 @@ def _assigned(text: str, at: int, word: str) -> Span | None:
             return None
     elif not secret_key(name.rpartition(".")[2]):
         return None
-    start, end = assigned.span("value")
-    value = assigned["value"]
-    if value[0] in "\"'" and len(value) > 1:
-        start, end = start + 1, end - 1
-    else:
-        end -= len(value) - len(value.rstrip(")]}>.\"'`"))
+    start, end = assigned.span(assigned.lastgroup or 0)
+    if assigned["bare"]:
+        end = start + len(assigned["bare"].rstrip(")]}>.`\\"))
     value = text[start:end]
     if not value or value.casefold() in _NO_SECRET or _replaced(value) or set(value) <= set("*.-=:<>"):
         return None

@@ -46,23 +46,26 @@ def before(text: str, end: int, letters: str = _WORD, most: int = 253) -> str:
 
 # --- addresses ---------------------------------------------------------------------------------------------
 
-_IP4 = re.compile(r"\d(?<![^\W_]\d)(?<!\.\d)\d{0,2}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\d|\.\d)")
+_IP4 = re.compile(r"\d(?<![A-Za-z0-9]\d)(?<!\.\d)\d{0,2}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\d|\.\d)")
 _COMPARED = ("==", ">=", "<=", "~=", "!=")
 _PACKAGE = re.compile(
-    r"(?:nvidia[-_])?(?:lib)?(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cutensor|nccl|npp|nvjitlink"
-    r"|nvjpeg|nvshmem|nvtx|tensorrt)(?:lt|mp)?(?:[-_](?:cu\d\d|cupti|dev|frontend|libraries|nvcc|nvrtc|runtime)){0,3}"
+    r"(?:nvidia[-_])?(?:lib)?(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cutensor|nccl|npp"
+    r"|nvjitlink|nvjpeg|nvshmem|nvtx|tensorrt)(?:lt|mp)?"
+    r"(?:[-_](?:cu\d\d|cupti|dev|frontend|libraries|nvcc|nvrtc|runtime)){0,3}"
     r"|[\w-]{0,48}[-_]cu\d\d"
 )
 _VERSION_AFTER = re.compile(r"[A-Za-z]|-py\d|-cp\d|-\d+\+|\+cu|\.dist-info|\.whl|\.tar|-manylinux")
-_IP6 = re.compile(r"[0-9A-Fa-f](?<![^\W_][0-9A-Fa-f])(?<![:.][0-9A-Fa-f])[0-9A-Fa-f]{0,3}:[0-9A-Fa-f:]{2,}")
+_IP6 = re.compile(
+    r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])(?<![:.][0-9A-Fa-f])[0-9A-Fa-f]{0,3}:[0-9A-Fa-f:]{2,}"
+)
 _ROUTED = re.compile(r"[23][0-9a-f]{3}|f[c-f][0-9a-f]{2}", re.IGNORECASE)
 _MAC = re.compile(
-    r"[0-9A-Fa-f](?<![^\W_][0-9A-Fa-f])(?<![:-][0-9A-Fa-f])[0-9A-Fa-f](?:(?::[0-9A-Fa-f]{2}){5,19}"
-    r"|(?:-[0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{4}){3})(?![^\W_]|[:-][0-9A-Fa-f])"
+    r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])(?<![:-][0-9A-Fa-f])[0-9A-Fa-f](?:(?::[0-9A-Fa-f]{2}){5,19}"
+    r"|(?:-[0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{4}){3})(?![A-Za-z0-9]|[:-][0-9A-Fa-f])"
 )
 _GPU = re.compile(
-    r"(?<![^\W_])(?:MIG-GPU|GPU|MIG)-(?P<uuid>[0-9A-Fa-f]{8}"
-    r"(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:/\d{1,3}/\d{1,3})?)?)(?![^\W_])"
+    r"(?<![A-Za-z0-9])(?:MIG-GPU|GPU|MIG)-(?P<uuid>[0-9A-Fa-f]{8}"
+    r"(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:/\d{1,3}/\d{1,3})?)?)(?![A-Za-z0-9])"
 )
 
 
@@ -104,7 +107,7 @@ def ip4(text: str, public: Collection[str] = ()) -> Iterator[Span]:
 def ip6(text: str) -> Iterator[Span]:
     """Find IPv6 addresses: with a first group as routers know it, or written out in eight groups.
 
-    `x[::2]`, `1::2`, `std::move`, `12:30:45` and PCI addresses are none. The zone (`%eth0`) is not part of one.
+    `x[::2]`, `1::2`, `std::move`, `12:30:45` and PCI addresses are none. A zone (`%eth0`) is no part of one.
     """
     for match in _IP6.finditer(text):
         start, end = match.span()
@@ -128,7 +131,7 @@ def ip6(text: str) -> Iterator[Span]:
 
 
 def hardware_addresses(text: str) -> Iterator[Span]:
-    """Find MAC addresses and the longer ones of InfiniBand (8 or 20 octets, or four groups of four digits)."""
+    """Find MAC addresses and the longer ones of InfiniBand (8 or 20 octets, or four groups of four)."""
     for match in _MAC.finditer(text):
         key = match[0].lower().replace("-", ":")
         if len(key.split(":")) not in (4, 6, 8, 20) or set(key) <= set("0:") or set(key) <= set("f:"):
@@ -154,7 +157,7 @@ def gpu_uuids(text: str) -> Iterator[Span]:
 AT = re.compile(r"(?<=[A-Za-z0-9_.%+-])@(?=[A-Za-z0-9])")
 DOMAIN = re.compile(r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}")
 _URL = re.compile(
-    r"""://(?:[^\s/?#"'<>]{0,256}@)?(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,252})"""
+    r"""://(?:[^\s/?#"'<>]{0,256}@)?(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:]{2,45})"""
     r"""(?P<port>:\d{1,5})?(?P<rest>/[^\s"'<>`)\]}\\]*)?"""
 )
 _UNITS = ("service", "socket", "slice", "mount", "timer", "target")

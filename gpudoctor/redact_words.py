@@ -21,8 +21,8 @@ HIDDEN = "(hidden)"
 # What a redaction leaves behind. It must be recognised, for a redacted text is redacted again when a saved
 # report is examined and saved once more.
 ALIAS = re.compile(
-    r"(?<![^\W_])(?:gpu-uuid|host|user|ip|mac|path|token|email|serial)-\d{1,6}(?![^\W_]|-\d|-[0-9a-f]{4})"
-    r"|(?<![^\W_])host-\[\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?){0,4096}\]"
+    r"(?<![A-Za-z0-9])(?:gpu-uuid|host|user|ip|mac|path|token|email|serial)-\d{1,6}(?![A-Za-z0-9]|-\d|-[0-9a-f]{4})"
+    r"|(?<![A-Za-z0-9])host-\[\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?){0,4096}\]"
     r"|\(hidden\)"
 )
 _ALIAS_STARTS = ("host-", "uuid-", "user-", "ip-", "mac-", "path-", "token-", "email-", "serial-", "(hidden)")

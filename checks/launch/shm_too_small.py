@@ -86,7 +86,9 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
         message = f"{text}: NCCL may need {_mib(need)} for {ranks} ranks, and DataLoader workers use it too"
         yield check.found(message, fixes=_fixes(host.container))
     elif size <= DOCKER_DEFAULT:
-        message = f"{text}, a container's default: DataLoader workers pass batches through it and may die of SIGBUS"
+        message = (
+            f"{text}, a container's default: DataLoader workers pass batches through it and may die of SIGBUS"
+        )
         yield check.found(message, severity=Severity.WARNING, fixes=_fixes(host.container))
     elif size < ENOUGH and ranks > 1:
         message = f"{text}: the DataLoader workers of {ranks} ranks share it, and NCCL's guide asks for 1 GiB"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpudoctor.importers.packages import ENTRY
-from gpudoctor.importers.pasted import lines, unwrapped, without_tags
+from gpudoctor.importers.pasted import lines, unwrapped, without_marks, without_tags
 
 SPECIFIC = frozenset(
     {
@@ -70,7 +70,7 @@ _WORDS = (
     "[conda]",
 )
 _BEGINS = re.compile(
-    r"GPU \d{1,4}:|MIG |\[(?:pip|conda|uv)|[A-Z][\w() ]{0,40}: {2,}|[A-Z][A-Z0-9_]{1,79}=|Traceback |[=`]{3,}"
+    r"[|+]|GPU \d{1,4}:|MIG |\[(?:pip|conda|uv)|[A-Z][\w() ]{0,40}: {2,}|[A-Z][A-Z0-9_]{1,79}=|Traceback |[=`]{3,}"
     r"|\S{0,300}:\d{1,6}: \w+Warning"
 )
 
@@ -131,7 +131,8 @@ def find(text: str) -> Block | None:
 
 def rows(text: str) -> list[str]:
     """Return the lines around the first words that collect_env prints, as it printed them, not indented."""
-    return [row.strip() for row in unwrapped([without_tags(line) for line in lines(_window(text))], _begins)]
+    pieces = [without_marks(line) for line in lines(without_tags(_window(text)))]
+    return [row.strip() for row in unwrapped(pieces, _begins)]
 
 
 def _window(text: str) -> str:

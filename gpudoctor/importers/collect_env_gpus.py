@@ -28,7 +28,8 @@ def read_gpus(block: Block, table: Table) -> Gpus | str | None:
     """Read ``GPU 0: Tesla T4`` lines; a text says why there are no facts.
 
     ``Could not collect`` means that nvidia-smi is missing or failed. Where CUDA works all the same (a
-    container without the tool), nothing is known of the GPUs; where it does not, that is the error.
+    container without the tool), nothing is known of the GPUs; where it does not, that is the error. A CUDA
+    toolkit beside it (``CUDA runtime version``) is a sign that GPUs were meant to be there.
     """
     if hip_build(block):
         return "torch is built for AMD GPUs, and collect_env asked nvidia-smi for none"
@@ -43,7 +44,9 @@ def read_gpus(block: Block, table: Table) -> Gpus | str | None:
         return None
     if works:
         return "nvidia-smi gave nothing where collect_env ran, although CUDA works"
-    return Gpus(error="nvidia-smi gave nothing", driver_version=version)
+    toolkit = block.said("cuda runtime version")
+    hint = f", and CUDA toolkit {toolkit[:40]} is installed" if toolkit else ""
+    return Gpus(error=f"nvidia-smi gave nothing{hint}", driver_version=version)
 
 
 def read_driver(block: Block, table: Table, gpus: Gpus | str | None) -> Driver | str | None:

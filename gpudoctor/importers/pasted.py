@@ -36,14 +36,17 @@ def _unquoted(line: str) -> str:
     return (line[match.end() :] if match else line).lstrip("\xa0")
 
 
-def without_tags(line: str) -> str:
-    """Remove the HTML tags that surround a line, and the marks of inline code and bold.
+def without_tags(text: str) -> str:
+    """End a line at each HTML tag that surrounds or breaks lines."""
+    return _TAG.sub("\n", text) if "<" in text else text
 
-    A line without any keeps its indentation: where it was wrapped, that may be a blank at the cut.
+
+def without_marks(line: str) -> str:
+    """Remove the marks of inline code and bold; a line without any keeps its indentation.
+
+    Where it was wrapped, that may be a blank at the cut.
     """
-    if "<" not in line and "`" not in line and "**" not in line:
-        return line
-    return _TAG.sub("", line).replace("**", "").strip().strip("`")
+    return line.replace("**", "").strip().strip("`") if "`" in line or "**" in line else line
 
 
 def unwrapped(pieces: list[str], begins: Callable[[str], bool]) -> list[str]:

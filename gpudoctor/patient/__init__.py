@@ -2,6 +2,6 @@
 
 They are read as text and run by path; nothing imports them. A script that learns facts prints marked lines,
 ``gpudoctor {"topic": "torch", "facts": {...}}``; a later line of the same topic replaces an earlier one, so that what
-was learnt before a crash survives it, and ``gpudoctor {"doing": "import torch"}`` names what is about to be tried; a script that says so says ``done`` last,
-and one that ends before is taken for one that was ended by what it tried.
+was learnt before a crash survives it, and ``gpudoctor {"doing": "import torch"}`` names what is about to be tried. A
+script that says so says ``done`` last: one that ends before was ended by what it tried.
 """

@@ -40,6 +40,9 @@ except KeyError as error:
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = torch.device("cuda", LOCAL_RANK) if ON_GPU else torch.device("cpu")
+# The tensors of collectives must outlive the process group. If gloo's thread is the last to let go of one, it
+# needs the interpreter's lock, which may be held by who waits for this thread to end (seen with torch 1.13).
+ALIVE: list[Tensor] = []
 
 
 def say(event: str, **fields: Any) -> None:
@@ -50,6 +53,7 @@ def say(event: str, **fields: Any) -> None:
 def all_reduced(values: Tensor, operation: Any = dist.ReduceOp.SUM) -> Tensor:
     values = values.to(DEVICE)
     dist.all_reduce(values, operation)
+    ALIVE.append(values)
     return values
 
 
@@ -71,6 +75,7 @@ def parameters_equal(model: nn.Module) -> bool:
     mine = nn.utils.parameters_to_vector(model.parameters()).detach()
     first = mine.clone()
     dist.broadcast(first, src=0)
+    ALIVE.append(first)
     return all_reduced(torch.tensor(int(torch.equal(mine, first))), dist.ReduceOp.MIN).item() == 1
 
 
@@ -108,10 +113,7 @@ def main(options: argparse.Namespace) -> int:
     losses = all_reduced(losses) / WORLD_SIZE
     correct = all_reduced(torch.tensor(count_correct(model, *test_set[RANK::WORLD_SIZE]))).item()
     equal = parameters_equal(model)
-    # Without the barrier, torch 1.13 with gloo may hang: its thread needs the interpreter's lock to let go of
-    # the last tensor. Not in a `finally`: after an exception both lines could wait for ranks that are gone.
-    dist.barrier()
-    dist.destroy_process_group()
+    dist.destroy_process_group()  # not in a `finally`: after an exception it could wait for dead ranks
     checks = {
         "accuracy": correct / len(test_set),
         "largest_relative_difference": difference,

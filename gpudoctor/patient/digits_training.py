@@ -116,11 +116,9 @@ def draw_digits(count: int, seed: int) -> tuple[Tensor, Tensor]:
 
 def write_idx(path: str, values: Tensor) -> None:
     """MNIST's file format: big-endian 0x0800 + number of dimensions, the dimensions, the bytes."""
-    body = bytearray(values.numel())
-    torch.frombuffer(body, dtype=torch.uint8).copy_(values.flatten())
     with open(path, "wb") as file:
         file.write(struct.pack(f">{1 + values.dim()}i", 2048 + values.dim(), *values.shape))
-        file.write(body)
+        file.write(bytes(values.flatten().tolist()))
 
 
 def read_idx(path: str, dimensions: int) -> Tensor:
@@ -160,7 +158,7 @@ def read_digits(folder: str, limit: int, device: torch.device, say: Callable) ->
         sets = [MNIST(folder, train=train, download=False) for train in FILES]
         # Its tensors are used whole: item by item, the time would go into Pillow instead of the training.
         pairs, source = [(part.data, part.targets) for part in sets], "torchvision.datasets.MNIST"
-    except Exception as error:  # noqa: BLE001 - a broken installation raises anything; training can do without
+    except Exception as error:  # a broken installation raises anything; training can do without
         source = f"read directly: {type(error).__name__}: {' '.join(str(error).split())[:500]}"
     pairs[0] = (pairs[0][0][:limit], pairs[0][1][:limit])
     say("data", source=source, train=len(pairs[0][1]), test=len(pairs[1][1]))
@@ -212,8 +210,7 @@ def compare_gradients(
     """
     reference = copy.deepcopy(module)
     for network, (images, labels) in ((parallel, share), (reference, whole)):
-        network.eval()
-        F.nll_loss(network(images), labels).backward()
+        F.nll_loss(network.eval()(images), labels).backward()
     differences = []
     for (name, ours), theirs in zip(module.named_parameters(), reference.parameters()):
         right = torch.zeros_like(theirs) if theirs.grad is None else theirs.grad

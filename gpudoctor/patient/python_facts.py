@@ -48,7 +48,9 @@ def distributions():
             except Exception:  # a half-removed one, or one that is no text, must not hide the others
                 continue
             if name and RELEVANT.search(name):
-                found.append({"name": name, "version": version or "", "location": folder, "requires": requires})
+                found.append(
+                    {"name": name, "version": version or "", "location": folder, "requires": requires}
+                )
     return found
 
 

@@ -42,7 +42,9 @@ PIP = Distributions(installed=[Distribution(name="pip", version="24.0")])
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot({"torch": CPU, "host": LINUX, "python": PYTHON, "distributions": PIP, **facts}))
+    return examine(
+        CHECK, Snapshot({"torch": CPU, "host": LINUX, "python": PYTHON, "distributions": PIP, **facts})
+    )
 
 
 def test_found_beside_gpus_that_nvml_names():
@@ -54,7 +56,9 @@ def test_found_beside_gpus_that_nvml_names():
 
 
 def test_found_beside_hardware_without_a_driver():
-    _, [finding] = run(gpus=Gpus(error="Driver Not Loaded", error_code=9), pci=Pci(nvidia=[CARD]), driver=Driver())
+    _, [finding] = run(
+        gpus=Gpus(error="Driver Not Loaded", error_code=9), pci=Pci(nvidia=[CARD]), driver=Driver()
+    )
     assert "1 x NVIDIA GPU" in finding.message
     assert finding.severity is Severity.ERROR
 
@@ -102,7 +106,10 @@ def test_a_container_without_its_gpus_may_be_meant_for_the_cpu():
         {"gpus": Gpus()},
         {"torch": Torch(imported=True, version="2.13.0", cuda="13.0"), "gpus": TWO},
         {"torch": Torch(imported=True, version="2.13.0", hip="6.4"), "gpus": TWO},
-        {"torch": Torch(imported=True, version="2.5.0", xla=True), "gpus": Gpus(error="nvidia-smi gave nothing")},
+        {
+            "torch": Torch(imported=True, version="2.5.0", xla=True),
+            "gpus": Gpus(error="nvidia-smi gave nothing"),
+        },
         {"torch": Torch(imported=True, version="2.9.0+xpu"), "gpus": TWO},
         {"host": Host(system="Darwin", machine="arm64")},
         {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0300", driver="vfio-pci")])},

@@ -60,16 +60,40 @@ def run(**facts):
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        ("libtorch_cpu.so: cannot open shared object file: No such file or directory", "the installation is incomplete"),
-        ("libcudnn.so.9: cannot open shared object file: No such file", "comes with the wheel nvidia-cudnn-cu12"),
-        ("libcudart.so.12: cannot open shared object file: No such file", "comes with the wheel nvidia-cuda-runtime-cu12"),
-        ("libcusparseLt.so.0: cannot open shared object file: No such file", "comes with the wheel nvidia-cusparselt-cu12"),
-        ("libnvJitLink.so.12: cannot open shared object file: No such file", "comes with the wheel nvidia-nvjitlink-cu12"),
-        ("libgomp.so.1: cannot open shared object file: No such file or directory", "belongs to the operating system"),
+        (
+            "libtorch_cpu.so: cannot open shared object file: No such file or directory",
+            "the installation is incomplete",
+        ),
+        (
+            "libcudnn.so.9: cannot open shared object file: No such file",
+            "comes with the wheel nvidia-cudnn-cu12",
+        ),
+        (
+            "libcudart.so.12: cannot open shared object file: No such file",
+            "comes with the wheel nvidia-cuda-runtime-cu12",
+        ),
+        (
+            "libcusparseLt.so.0: cannot open shared object file: No such file",
+            "comes with the wheel nvidia-cusparselt-cu12",
+        ),
+        (
+            "libnvJitLink.so.12: cannot open shared object file: No such file",
+            "comes with the wheel nvidia-nvjitlink-cu12",
+        ),
+        (
+            "libgomp.so.1: cannot open shared object file: No such file or directory",
+            "belongs to the operating system",
+        ),
         ("/env/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommResume", "a NCCL of another version"),
-        ("/env/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12", "nvJitLink of another"),
+        (
+            "/env/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12",
+            "nvJitLink of another",
+        ),
         ("/env/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", "linked with an older MKL"),
-        ("/env/torch/lib/libtorch_cpu.so: undefined symbol: _ZN5tbb5frob", "libraries of different versions are mixed"),
+        (
+            "/env/torch/lib/libtorch_cpu.so: undefined symbol: _ZN5tbb5frob",
+            "libraries of different versions are mixed",
+        ),
     ],
 )
 def test_found_with_what_the_message_means(message, words):
@@ -88,13 +112,17 @@ def test_an_mkl_is_installed_for_its_symbol():
 
 
 def test_a_library_of_the_system_needs_an_administrator():
-    _, [finding] = run(torch=raised("libopenblas.so.0: cannot open shared object file: No such file or directory"))
+    _, [finding] = run(
+        torch=raised("libopenblas.so.0: cannot open shared object file: No such file or directory")
+    )
     assert finding.fixes[0].kind is Kind.ADMIN
 
 
 def test_the_linkers_variables_are_suspected_first():
     launch = Launch(variables={"LD_LIBRARY_PATH": "/usr/local/cuda-11.8/lib64", "LD_PRELOAD": ""})
-    _, [finding] = run(torch=raised("libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1"), launch=launch)
+    _, [finding] = run(
+        torch=raised("libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1"), launch=launch
+    )
     assert finding.fixes[0].command == "env -u LD_LIBRARY_PATH /env/bin/python -c 'import torch'"
     assert "LD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64" in [e.text for e in finding.evidence]
 
@@ -115,7 +143,13 @@ def test_another_exception_is_quoted_by_its_last_line():
     "torch",
     [
         Torch(imported=True, version="2.15.0", file=FILE),
-        Torch(imported=True, version="2.15.0", file=FILE, interrupted="killed by SIGSEGV", stage="torch.cuda.init()"),
+        Torch(
+            imported=True,
+            version="2.15.0",
+            file=FILE,
+            interrupted="killed by SIGSEGV",
+            stage="torch.cuda.init()",
+        ),
         Torch(imported=False, error=Raised(type="ModuleNotFoundError", message="No module named 'torch'")),
         Torch(imported=False),
     ],

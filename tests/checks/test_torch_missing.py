@@ -40,7 +40,9 @@ def run(**facts):
 def test_found_and_the_command_is_made_for_this_interpreter():
     _, [finding] = run(torch=MISSING, python=PYTHON, distributions=PIP)
     assert finding.severity is Severity.ERROR
-    assert finding.message.startswith("/home/me/.venv/bin/python (3.11.7, active virtual environment) has no torch")
+    assert finding.message.startswith(
+        "/home/me/.venv/bin/python (3.11.7, active virtual environment) has no torch"
+    )
     assert finding.fixes[0].command == "/home/me/.venv/bin/python -m pip install torch torchvision"
     assert finding.evidence[0].text == "ModuleNotFoundError: No module named 'torch'"
 
@@ -51,7 +53,9 @@ def test_an_environment_of_uv_has_no_pip():
 
 
 def test_an_interpreter_that_nobody_chose_is_questioned_first():
-    python = Python(executable="/opt/tool/bin/python", version="3.12.1", chosen="gpudoctor's own", by_default=True)
+    python = Python(
+        executable="/opt/tool/bin/python", version="3.12.1", chosen="gpudoctor's own", by_default=True
+    )
     _, [finding] = run(torch=MISSING, python=python, distributions=PIP)
     assert finding.fixes[0].command == "gpudoctor check --python /path/to/the/python/you/train/with"
 
@@ -73,8 +77,15 @@ def test_a_pasted_text_that_says_no_torch():
     [
         Torch(imported=True, version="2.15.0", file="/env/torch/__init__.py"),
         Torch(imported=True, version="2.5.1"),
-        Torch(imported=False, file="/env/torch/__init__.py", error=Raised(type="ImportError", message="libcudnn.so.9")),
-        Torch(imported=False, error=Raised(type="ModuleNotFoundError", message="No module named 'typing_extensions'")),
+        Torch(
+            imported=False,
+            file="/env/torch/__init__.py",
+            error=Raised(type="ImportError", message="libcudnn.so.9"),
+        ),
+        Torch(
+            imported=False,
+            error=Raised(type="ModuleNotFoundError", message="No module named 'typing_extensions'"),
+        ),
         Torch(imported=True, file="/home/me/torch.py"),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_report_gives_back_its_facts_and_probes(facts, probes, read_text):
 
 
 @settings(settings.get_profile("importers"), max_examples=60)
-@given(facts=SNAPSHOTS)
+@given(facts=SNAPSHOTS.filter(lambda facts: "\\u0000" not in encode(Report(facts=facts))))
 def test_a_ticket_gives_back_the_facts(facts, read_text):
     imported = read_text(ticket(Report(facts=facts)))
     assert imported.kind == "gpudoctor ticket"

@@ -1,0 +1,149 @@
+"""cuda-visible-devices: the variable hides GPUs, or a rank asks for more than it leaves."""
+
+import pytest
+
+from gpudoctor.diagnose import examine
+from gpudoctor.facts import Gpu, Gpus, Launch, Torch
+from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("cuda-visible-devices")
+EXAMPLES = [
+    "RuntimeError: No CUDA GPUs are available",
+    "RuntimeError: CUDA error: invalid device ordinal",
+    "RuntimeError: cuda runtime error (10) : invalid device ordinal at torch/csrc/cuda/Module.cpp:32",
+    "RuntimeError: cuda runtime error (101) : invalid device ordinal at /pytorch/torch/csrc/cuda/Module.cpp:37",
+    "torch.AcceleratorError: CUDA error: invalid device ordinal",
+    "node1:9319:9379 [1] init.cc:1230 NCCL WARN Cuda failure 'invalid device ordinal'",
+    "node1:9319:9379 [1] init.cc:1230 NCCL WARN Cuda failure 101 'invalid device ordinal'",
+    'RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at "../aten/src/ATen/cuda/CUDAContext.cpp":50',
+    "AssertionError: Invalid device id",
+    "RuntimeError: cuda runtime error (38) : no CUDA-capable device is detected at /pytorch/aten/src/THC/THCGeneral.cpp:51",
+    "RuntimeError: CUDA error: no CUDA-capable device is detected",
+    "But your machine only has: [0, 1]",
+]
+NOT_THIS = [
+    "RuntimeError: CUDA error: out of memory",
+    "RuntimeError: Found no NVIDIA driver on your system.",
+    "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node=2 train.py",
+    "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable",
+]
+UUIDS = [f"GPU-{letter * 8}-0000-4000-8000-00000000000{i}" for i, letter in enumerate("abcd")]
+FOUR = Gpus(devices=[Gpu(index=i, name="A100", uuid=uuid) for i, uuid in enumerate(UUIDS)])
+MIG = "MIG-06a16211-6455-5548-9f34-9a810ac2fc5c"
+SLICED = Gpus(devices=[Gpu(index=0, name="H200", uuid=UUIDS[0], mig=True, mig_uuids=[MIG, "MIG-1111"])])
+
+
+def run(value=None, gpus=FOUR, torch=None, **variables):
+    if value is not None:
+        variables["CUDA_VISIBLE_DEVICES"] = value
+    facts = {"launch": Launch(variables=variables), "gpus": gpus, "torch": torch}
+    return examine(CHECK, Snapshot({name: fact for name, fact in facts.items() if fact is not None}))
+
+
+@pytest.mark.parametrize("value", ["", "-1", "NoDevFiles", "none"])
+def test_hiding_every_gpu_may_be_meant(value):
+    _, [finding] = run(value)
+    assert finding.severity is Severity.WARNING
+    assert "hides all 4 GPUs" in finding.message
+    assert finding.fixes[0].command == "unset CUDA_VISIBLE_DEVICES"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (
+            "0,1,7",
+            "names 7, and this machine has GPUs 0,1,2,3: CUDA stops there, so 2 of the 3 that are named are visible",
+        ),
+        ("7", "so 0 of the 1"),
+        ("7,0,1", "so 0 of the 3"),
+        ("0,one", "names one"),
+        ("0,,1", "names nothing"),
+        ("all", "names all"),
+        ("99", "names 99"),
+        ("0,0", "names 0 twice: CUDA then shows none"),
+        ("1, 01", "twice"),
+        ("GPU-eeeeeeee", "names GPU-eeeeeeee"),
+        (f"{UUIDS[0]},{UUIDS[0]}", "twice"),
+        (f"{UUIDS[0]},1", "names 1"),
+        (f"{UUIDS[0]},GPU-ffff", "so 1 of the 2"),
+        ("GPU-", "names GPU-"),  # ambiguous
+    ],
+)
+def test_errors(value, words):
+    _, [finding] = run(value)
+    assert finding.severity is Severity.ERROR
+    assert words in finding.message
+    assert "export CUDA_VISIBLE_DEVICES=0,1,2,3" in [fix.command for fix in finding.fixes]
+
+
+def test_a_list_that_minus_one_ends_is_a_warning():
+    _, [finding] = run("0,2,-1,1")
+    assert finding.severity is Severity.WARNING
+    assert "2 of the 4" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("value", "gpus"),
+    [
+        (None, FOUR),
+        ("0,1,2,3", FOUR),
+        ("3,1", FOUR),
+        (" 0 , 2", FOUR),
+        ("+1", FOUR),
+        ("1gpu2,2ampere", FOUR),  # as strtoul reads it
+        (",".join(UUIDS[:2]), FOUR),
+        ("GPU-bbbb", FOUR),
+        (MIG, SLICED),
+        (f"MIG-{UUIDS[0]}/1/0", SLICED),  # until driver 470
+        (
+            "gpu-uuid-1",
+            Gpus(devices=[Gpu(index=i, uuid=f"gpu-uuid-{i + 1}") for i in range(12)]),
+        ),  # a redacted report
+        ("", Gpus()),
+        ("-1", Gpus(error="Driver Not Loaded", error_code=9)),
+    ],
+)
+def test_passes(value, gpus):
+    result, findings = run(value, gpus)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+def test_a_local_rank_beyond_the_visible_gpus():
+    _, [finding] = run("0,1", LOCAL_RANK="2")
+    assert finding.severity is Severity.ERROR
+    assert "LOCAL_RANK is 2, and 2 GPUs are visible (CUDA_VISIBLE_DEVICES=0,1)" in finding.message
+    _, [finding] = run(None, LOCAL_RANK="4")
+    assert "torchrun --standalone --nproc-per-node=4 train.py" in [fix.command for fix in finding.fixes]
+    assert run("2,3", LOCAL_RANK="1")[0].status is CheckStatus.PASSED
+
+
+def test_one_gpu_for_each_rank_is_a_launchers_way():
+    _, [finding] = run("3", LOCAL_RANK="3")
+    assert finding.severity is Severity.WARNING
+    assert "it is cuda:0" in finding.message
+
+
+def test_several_mig_instances_count_as_one():
+    _, [finding] = run(f"{MIG},MIG-1111", SLICED, LOCAL_RANK="1")
+    assert "1 GPU is visible" in finding.message
+
+
+def test_a_machine_without_gpus_gets_a_note():
+    for gpus in (Gpus(), Gpus(error="NVML Shared Library Not Found", error_code=12)):
+        _, [finding] = run("0,1", gpus)
+        assert finding.severity is Severity.NOTE
+
+
+def test_amds_gpus_have_other_variables():
+    assert run("7", torch=Torch(imported=True, hip="6.4"))[0].status is CheckStatus.PASSED
+
+
+def test_unknown():
+    assert examine(CHECK, Snapshot({"gpus": FOUR}))[0].reason == "launch: not in this report"
+    assert run("0", None)[0].status is CheckStatus.UNKNOWN
+    assert run("0", Gpus(error="Unknown Error", error_code=999))[0].status is CheckStatus.UNKNOWN
+    assert run(MIG, Gpus(devices=[Gpu(index=0, name="H200", mig=True)]))[0].status is CheckStatus.UNKNOWN
+    assert run("GPU-aaaa", Gpus(devices=[Gpu(index=0)]))[0].status is CheckStatus.UNKNOWN

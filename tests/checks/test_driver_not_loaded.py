@@ -1,0 +1,181 @@
+"""driver-not-loaded: NVIDIA hardware without a driver, or a container without its GPUs."""
+
+import pytest
+
+from gpudoctor.diagnose import examine
+from gpudoctor.facts import DeviceNode, Driver, Gpu, Gpus, Host, Launch, Pci, PciDevice, Torch
+from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("driver-not-loaded")
+EXAMPLES = [
+    "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from",
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is",
+    "Failed to initialize NVML: Driver Not Loaded",
+    "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.",
+    "pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded",
+    "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.",
+    "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
+    "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",
+    "modprobe: ERROR: could not insert 'nvidia': No such device",
+]
+NOT_THIS = [
+    "RuntimeError: The NVIDIA driver on your system is too old (found version 11060).",
+    "Failed to initialize NVML: Driver/library version mismatch",
+    "RuntimeError: No CUDA GPUs are available",
+]
+CARD = PciDevice(address="0000:3b:00.0", device="0x2330", device_class="0x0302")
+HELD = PciDevice(address="0000:3b:00.0", device="0x2330", device_class="0x0302", driver="nvidia")
+NO_NVML = Gpus(error="NVML Shared Library Not Found", error_code=12)
+NO_DRIVER = Gpus(error="Driver Not Loaded", error_code=9)
+CUDA = Torch(imported=True, version="2.15.0+cu132", cuda="13.2", cuda_available=False)
+LINUX = Host(system="Linux")
+DOCKER = Host(system="Linux", container="docker")
+PASTED = {"gpus": Gpus(error="nvidia-smi gave nothing"), "driver": Driver(), "host": LINUX}
+
+
+def run(**facts):
+    return examine(CHECK, Snapshot(facts))
+
+
+def test_gpus_on_the_bus_and_no_module():
+    _, [finding] = run(pci=Pci(nvidia=[CARD, CARD]), driver=Driver(), gpus=NO_DRIVER, torch=CUDA, host=LINUX)
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("2 NVIDIA GPUs on the PCI bus, and no NVIDIA driver is loaded")
+    assert "Driver Not Loaded" in [e.text for e in finding.evidence]
+    assert "modprobe nvidia" in finding.fixes[0].command
+
+
+def test_nouveau_is_named():
+    card = PciDevice(address="0000:01:00.0", device_class="0x0300", driver="nouveau")
+    _, [finding] = run(pci=Pci(nvidia=[card]), driver=Driver(), gpus=NO_NVML)
+    assert "held by nouveau" in finding.message
+    assert any("blacklist nouveau" in fix.command for fix in finding.fixes)
+
+
+def test_a_container_on_a_host_without_a_driver():
+    _, [finding] = run(pci=Pci(nvidia=[CARD]), driver=Driver(), gpus=NO_NVML, host=DOCKER)
+    assert "on the host" in finding.fixes[0].summary
+
+
+@pytest.mark.parametrize(
+    ("container", "command"),
+    [
+        ("docker", "docker run --gpus all IMAGE"),
+        ("podman", "podman run --device nvidia.com/gpu=all IMAGE"),
+        ("kubernetes", "resources: {limits: {nvidia.com/gpu: 1}}"),
+        ("apptainer", "apptainer exec --nv IMAGE python train.py"),
+    ],
+)
+def test_a_container_that_was_started_without_its_gpus(container, command):
+    host = Host(system="Linux", container=container)
+    _, [finding] = run(
+        pci=Pci(nvidia=[HELD]), driver=Driver(version="580.82.07"), gpus=NO_NVML, torch=CUDA, host=host
+    )
+    assert finding.severity is Severity.ERROR
+    assert "driver 580.82.07 is loaded on the host" in finding.message
+    assert finding.fixes[0].command == command
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"torch": Torch(imported=True, version="2.13.0+cpu")},
+        {"torch": CUDA, "launch": Launch(variables={"NVIDIA_VISIBLE_DEVICES": "void"})},
+    ],
+)
+def test_a_container_that_may_be_meant_for_the_cpu_gets_a_warning(facts):
+    _, [finding] = run(
+        pci=Pci(nvidia=[HELD]), driver=Driver(version="580.82.07"), gpus=NO_NVML, host=DOCKER, **facts
+    )
+    assert finding.severity is Severity.WARNING
+
+
+def test_nvml_says_so_itself():
+    _, [finding] = run(gpus=NO_DRIVER, host=Host(system="Linux"))
+    assert finding.severity is Severity.ERROR
+    assert "Driver Not Loaded" in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"launch": Launch(variables={"NVIDIA_VISIBLE_DEVICES": "all"})},
+        {"launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "0,1"})},
+        {"launch": Launch(variables={"LD_LIBRARY_PATH": "/usr/local/cuda-12.4/lib64"})},
+        {"gpus": Gpus(error="nvidia-smi gave nothing, and the CUDA toolkit 12.4.131 is installed")},
+    ],
+)
+def test_a_pasted_text_in_which_a_gpu_is_expected(facts):
+    _, [finding] = run(**{**PASTED, "torch": CUDA, **facts})
+    assert finding.severity is Severity.WARNING
+
+
+def test_a_pasted_text_with_nothing_but_a_wheel_for_cuda_gets_a_note():
+    _, [finding] = run(**PASTED, torch=CUDA)
+    assert finding.severity is Severity.NOTE
+    assert "if this machine has an NVIDIA GPU" in finding.message
+
+
+NODES = [DeviceNode(path="/dev/nvidiactl", readable=True, writable=True)]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {
+            "pci": Pci(),
+            "driver": Driver(),
+            "gpus": NO_NVML,
+            "torch": CUDA,
+            "host": LINUX,
+        },  # a CPU machine in CI
+        {"pci": Pci(), "driver": Driver(), "gpus": NO_DRIVER, "torch": CUDA, "host": DOCKER},
+        {"pci": Pci(), "driver": Driver(dxg=True), "gpus": NO_NVML, "torch": CUDA},
+        {
+            "pci": Pci(nvidia=[HELD]),
+            "driver": Driver(version="580.82.07", nodes=NODES),
+            "gpus": NO_NVML,
+            "host": DOCKER,
+        },
+        {"pci": Pci(nvidia=[HELD]), "driver": Driver(version="580.82.07"), "gpus": NO_NVML, "host": LINUX},
+        {"pci": Pci(nvidia=[CARD]), "driver": Driver(), "gpus": Gpus(devices=[Gpu(index=0)])},
+        {
+            "pci": Pci(nvidia=[PciDevice(address="1", device_class="0x0300", driver="vfio-pci")]),
+            "driver": Driver(),
+        },
+        {"pci": Pci(nvidia=[PciDevice(address="1", device_class="0x0403")]), "driver": Driver()},
+        {
+            "torch": Torch(imported=True, version="2.5.1", cuda="12.4", cuda_available=True),
+            "driver": Driver(),
+        },
+        {"gpus": Gpus(driver_version="550.54"), "driver": Driver(version="550.54"), "torch": CUDA},
+        {"gpus": NO_NVML, "host": Host(system="Darwin")},
+    ],
+)
+def test_passes(facts):
+    result, findings = run(**facts)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"pci": Pci(nvidia=[CARD])},
+        {
+            **PASTED,
+            "torch": Torch(imported=True, version="2.5.0", cuda=None, cuda_available=False),
+        },  # TPU, cpuonly
+        {**PASTED, "torch": Torch(imported=True, version="2.5.0", cuda="12.4")},
+        {
+            **PASTED,
+            "torch": Torch(imported=True, cuda="12.4", cuda_available=False, warnings=["driver is too old"]),
+        },
+        {"torch": CUDA},
+    ],
+)
+def test_unknown(facts):
+    assert run(**facts)[0].status is CheckStatus.UNKNOWN

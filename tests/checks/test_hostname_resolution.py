@@ -1,0 +1,125 @@
+"""hostname-resolution: a name that ranks depend on leads nowhere, or to the rank itself."""
+
+import pytest
+
+from gpudoctor.diagnose import examine
+from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
+from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("hostname-resolution")
+EXAMPLES = [
+    "[W1120 09:42:53.98 socket.cpp:764] [c10d] The IPv6 network addresses of (trainer-7.invalid, 42787) cannot be retrieved "
+    "(gai error: -2 - Name or service not known).",
+    "[W socket.cpp:601] [c10d] The IPv4 network addresses of (node-1, 29500) cannot be retrieved (gai error: -3 - Temporary "
+    "failure in name resolution).",
+    "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be retrieved (gai error: 11001 - No such "
+    "host is known.).",
+    "ValueError: host not found: Name or service not known",
+    "[W ProcessGroupGloo.cpp:721] Warning: Unable to resolve hostname to a (local) address. Using the loopback address as",
+    "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error",
+    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:769] connect [127.0.1.1]:60471: Connection refused",
+    "timed out connecting: SO_ERROR: Connection refused, remote=[127.0.1.1]:14215",
+    "node1:93:937 [0] misc/socket.cc:329 NCCL WARN Net : error encountered when getting address info : Name or service not known",
+    "ssh: Could not resolve hostname worker-2: Name or service not known",
+]
+NOT_THIS = [
+    "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be retrieved (gai error: -9 - Address "
+    "family for hostname not supported).",
+    "[W socket.cpp:697] [c10d] The hostname of the client socket cannot be retrieved. err=-3",
+    "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
+    "RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.4]:33212",
+]
+ETH0 = Interface(name="eth0", up=True, addresses=["fe80::1", "10.0.0.5"])
+INTERFACES = Interfaces(
+    all=[
+        Interface(name="lo", up=True, addresses=["127.0.0.1"], loopback=True),
+        Interface(name="docker0", up=True, addresses=["172.17.0.1"], virtual=True),
+        ETH0,
+    ]
+)
+GOOD = Resolution(name="node-2", addresses=["10.0.0.5"])
+LOOPBACK = Resolution(name="node-2", addresses=["127.0.1.1"])
+UNKNOWN = Resolution(name="node-2", error="Name or service not known")
+TWO_NODES = Launch(variables={"WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"})
+ONE_NODE = Launch(variables={"WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8"})
+
+
+def run(own=GOOD, master=None, launch=None, interfaces=INTERFACES):
+    facts = {"names": Names(own=own, master=master), "launch": launch, "interfaces": interfaces}
+    return examine(CHECK, Snapshot({name: fact for name, fact in facts.items() if fact is not None}))
+
+
+def test_a_loopback_name_is_a_note_on_a_lone_machine():
+    for launch in (None, Launch(), ONE_NODE):
+        _, [finding] = run(own=LOOPBACK, launch=launch)
+        assert finding.severity is Severity.NOTE
+        assert "node-2 resolves to 127.0.1.1 alone, fine on one machine" in finding.message
+
+
+def test_a_loopback_name_is_an_error_where_a_launch_spans_nodes():
+    _, [finding] = run(own=LOOPBACK, launch=TWO_NODES)
+    assert finding.severity is Severity.ERROR
+    assert 'echo "10.0.0.5 node-2" | sudo tee -a /etc/hosts' in [fix.command for fix in finding.fixes]
+    assert "export GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME=eth0" in [fix.command for fix in finding.fixes]
+
+
+def test_it_is_an_error_where_rank_0_is_on_another_machine():
+    master = Resolution(name="node-1", addresses=["10.0.0.4"])
+    _, [finding] = run(own=LOOPBACK, master=master, launch=Launch(variables={"MASTER_ADDR": "node-1"}))
+    assert finding.severity is Severity.ERROR
+    here = Resolution(name="10.0.0.5", addresses=["10.0.0.5"])
+    assert run(own=LOOPBACK, master=here)[1][0].severity is Severity.NOTE
+
+
+def test_gloo_that_is_told_its_interface_does_not_need_the_name():
+    launch = Launch(variables={**TWO_NODES.variables, "GLOO_SOCKET_IFNAME": "eth0"})
+    assert run(own=LOOPBACK, launch=launch)[1][0].severity is Severity.WARNING
+
+
+def test_a_name_that_does_not_resolve():
+    _, [finding] = run(own=UNKNOWN)
+    assert finding.severity is Severity.WARNING
+    assert "does not resolve (Name or service not known)" in finding.message
+    _, [finding] = run(own=UNKNOWN, launch=TWO_NODES)
+    assert finding.severity is Severity.ERROR
+
+
+def test_a_master_that_does_not_resolve_is_an_error():
+    master = Resolution(name="node-1", error="Name or service not known")
+    _, [finding] = run(master=master)
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("MASTER_ADDR node-1 does not resolve: Name or service not known")
+    assert finding.fixes[0].command == "export MASTER_ADDR=localhost"
+
+
+def test_a_loopback_master_is_an_error_where_a_launch_spans_nodes():
+    master = Resolution(name="localhost", addresses=["127.0.0.1"])
+    _, [finding] = run(master=master, launch=TWO_NODES)
+    assert "every node looks for rank 0 on itself" in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"launch": TWO_NODES},
+        {"master": Resolution(name="localhost", addresses=["127.0.0.1", "::1"]), "launch": ONE_NODE},
+        {"master": Resolution(name="node-1", addresses=["10.0.0.4"]), "launch": TWO_NODES},
+        {"own": Resolution(name="host-1", addresses=["ip-1"])},  # a redacted report
+        {"own": Resolution(name="node-2", addresses=["127.0.1.1", "10.0.0.5"]), "launch": TWO_NODES},
+    ],
+)
+def test_passes(facts):
+    result, findings = run(**facts)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+def test_without_interfaces_the_fix_has_placeholders():
+    _, [finding] = run(own=LOOPBACK, launch=TWO_NODES, interfaces=None)
+    assert any("ADDRESS node-2" in fix.command for fix in finding.fixes)
+
+
+def test_unknown():
+    assert examine(CHECK, Snapshot())[0].reason == "names: not in this report"

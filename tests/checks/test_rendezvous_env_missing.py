@@ -1,0 +1,95 @@
+"""rendezvous-env-missing: part of what env:// reads is not set."""
+
+import pytest
+
+from gpudoctor.diagnose import examine
+from gpudoctor.facts import Launch
+from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("rendezvous-env-missing")
+EXAMPLES = [
+    "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set",
+    "KeyError: 'LOCAL_RANK'",
+    "KeyError: 'MASTER_ADDR'",
+    "ValueError: Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing",
+    "ValueError: Error initializing torch.distributed using tcp:// rendezvous: port number missing",
+]
+NOT_THIS = [
+    "KeyError: 'SLURM_PROCID'",
+    "ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
+    "KeyError: 'RANKING'",
+]
+ALL = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "node-1", "MASTER_PORT": "29500"}
+
+
+def run(variables):
+    return examine(CHECK, Snapshot({"launch": Launch(variables=variables)}))
+
+
+def without(*names, **more):
+    return {name: value for name, value in {**ALL, **more}.items() if name not in names}
+
+
+def test_part_of_a_launch_is_an_error_that_names_what_is_missing():
+    _, [finding] = run(without("MASTER_PORT"))
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(
+        "MASTER_PORT is not set, while RANK=0, WORLD_SIZE=2, MASTER_ADDR=node-1"
+    )
+    _, [finding] = run({"RANK": "0"})
+    assert "WORLD_SIZE and MASTER_ADDR and MASTER_PORT are not set" in finding.message
+
+
+def test_an_empty_value_is_none():
+    _, [finding] = run({**ALL, "RANK": ""})
+    assert finding.severity is Severity.ERROR
+    assert "RANK is not set (RANK empty)" in finding.message
+
+
+def test_an_address_and_a_port_alone_are_right_for_spawn():
+    _, [finding] = run(without("RANK", "WORLD_SIZE"))
+    assert finding.severity is Severity.NOTE
+
+
+def test_srun_leaves_the_mapping_to_the_script():
+    _, [finding] = run(without("RANK", SLURM_PROCID="3", SLURM_NTASKS="8"))
+    assert finding.severity is Severity.WARNING
+    assert "RANK=$SLURM_PROCID" in finding.fixes[0].command
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("MASTER_PORT", "port", "not a whole number"),
+        ("MASTER_PORT", "70000", "no TCP port"),
+        ("MASTER_PORT", "-1", "no TCP port"),
+        ("RANK", "node-1", "not a whole number"),
+        ("WORLD_SIZE", "2.0", "not a whole number"),
+    ],
+)
+def test_values_that_cannot_be_read(name, value, words):
+    _, [finding] = run({**ALL, name: value})
+    assert finding.severity is Severity.ERROR
+    assert f"{name}={value} is" in finding.message
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        ALL,
+        {},
+        {**ALL, "MASTER_PORT": "0"},
+        {"SLURM_PROCID": "0"},
+        {"LOCAL_RANK": "0"},
+        {"RANK": "", "WORLD_SIZE": ""},
+    ],
+)
+def test_passes(variables):
+    assert run(variables)[0].status is CheckStatus.PASSED
+
+
+def test_unknown():
+    assert examine(CHECK, Snapshot())[0].reason == "launch: not in this report"

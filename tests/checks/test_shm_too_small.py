@@ -1,0 +1,113 @@
+"""shm-too-small: /dev/shm is a container's default, or full."""
+
+import pytest
+
+from gpudoctor.diagnose import examine
+from gpudoctor.facts import Gpu, Gpus, Host, Launch
+from gpudoctor.model import CheckStatus, Kind, Severity
+from gpudoctor.registry import Registry
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("shm-too-small")
+EXAMPLES = [
+    "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
+    "RuntimeError: DataLoader worker (pid 46794) is killed by signal: Bus error. It is possible that dataloader's workers are "
+    "out of shared memory. Please try to raise your shared memory limit.",
+    "RuntimeError: DataLoader worker (pid 13) is killed by signal: Bus error.",
+    "RuntimeError: unable to allocate shared memory(shm) for file </torch_11758_4062842025_0>: No space left on device (28)",
+    "RuntimeError: unable to write to file </torch_1234_567890_12>: No space left on device (28)",
+    "RuntimeError: unable to resize file </torch_29919_1396182366> to the right size",
+    "RuntimeError: unable to open shared memory object </torch_30997_2076642173> in read-write mode",
+    "node1:93:937 [0] include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-18-0-2-3 (size 9637888)",
+    "node1:93:937 [0] misc/shmutils.cc:72 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-PXpqTq "
+    "(size 9637888), error: No space left on device (28)",
+    "node1:93:937 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
+    "OSError: [Errno 28] No space left on device: '/dev/shm/psm_2fb3a2c1'",
+    "Bus error (core dumped)",
+]
+NOT_THIS = [
+    "RuntimeError: unable to open shared memory object </torch_30997_2076642173> in read-write mode: Too many open files (24)",
+    "OSError: [Errno 28] No space left on device: '/scratch/checkpoint.pt'",
+    "RuntimeError: DataLoader worker (pid 13) is killed by signal: Killed.",
+    "RuntimeError: DataLoader worker (pid 13) is killed by signal: Segmentation fault.",
+    "RuntimeError: CUDA error: out of memory",
+]
+MIB = 1 << 20
+
+
+def host(size, free=None, container="docker"):
+    return Host(
+        system="Linux",
+        shm_bytes=size * MIB,
+        shm_free_bytes=None if free is None else free * MIB,
+        container=container,
+    )
+
+
+def gpus(count):
+    return Gpus(devices=[Gpu(index=index) for index in range(count)])
+
+
+def run(**facts):
+    return examine(CHECK, Snapshot(facts))
+
+
+def test_a_containers_default_is_a_warning():
+    _, [finding] = run(host=host(64, 64), gpus=gpus(1))
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("/dev/shm is 64 MiB, a container's default")
+    assert finding.fixes[0].command == "docker run --shm-size=8g IMAGE"
+    assert finding.fixes[-1].kind is Kind.MITIGATION
+
+
+def test_an_error_where_nccl_of_several_gpus_does_not_fit():
+    _, [finding] = run(host=host(64, 64), gpus=gpus(2))
+    assert finding.severity is Severity.ERROR
+    assert "NCCL may need 74 MiB for 2 ranks" in finding.message
+
+
+def test_a_large_file_system_that_is_full():
+    _, [finding] = run(host=host(8192, 12, container=None), gpus=gpus(4))
+    assert finding.severity is Severity.ERROR
+    assert "/dev/shm is 8.0 GiB, 12 MiB of it free" in finding.message
+    assert finding.fixes[0].command == "sudo mount -o remount,size=8G /dev/shm"
+
+
+def test_less_than_nccls_guide_asks_for_is_a_warning_for_several_ranks():
+    launch = Launch(variables={"LOCAL_WORLD_SIZE": "4"})
+    _, [finding] = run(host=host(512, 512), launch=launch)
+    assert finding.severity is Severity.WARNING
+    assert "4 ranks" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("container", "command"),
+    [
+        ("podman", "podman run --shm-size=8g IMAGE"),
+        ("kubernetes", "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}]"),
+        ("lxc", "sudo mount -o remount,size=8G /dev/shm"),
+    ],
+)
+def test_the_fix_fits_the_container(container, command):
+    _, [finding] = run(host=host(64, container=container))
+    assert finding.fixes[0].command.startswith(command)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"host": host(1024, 1024), "gpus": gpus(8)},
+        {"host": host(512, 512), "gpus": gpus(1)},  # a small machine
+        {"host": host(24 * 1024, 0, container=None)},
+        {"host": Host(system="Darwin")},
+        {"host": Host(system="Windows")},
+    ],
+)
+def test_passes(facts):
+    result, findings = run(**facts)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+def test_unknown():
+    assert run()[0].reason == "host: not in this report"
+    assert run(host=Host(system="Linux"))[0].status is CheckStatus.UNKNOWN

@@ -1,0 +1,37 @@
+"""state-dict-prefix: seen in logs; no fact of the environment shows it."""
+
+from gpudoctor.explain.symptoms import matches
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("state-dict-prefix")
+EXAMPLES = [
+    '\tUnexpected key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ',
+    '\tMissing key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ',
+    '        Unexpected key(s) in state_dict: "_orig_mod.conv1.weight", "_orig_mod.bn1.weight". ',
+    "_IncompatibleKeys(missing_keys=['conv1.weight'], unexpected_keys=['module.conv1.weight'])",
+    "KeyError: 'unexpected key \"module.base_model.conv1.weight\" in state_dict'",
+    "KeyError: 'missing keys in state_dict: \"{'module.conv1.weight', 'module.fc.bias'}\"'",
+    "KeyError: 'module.conv1.weight'",
+    "Some weights of the model checkpoint at ./out were not used when initializing BertModel: ['module.embeddings.weight']",
+]
+NOT_THIS = [
+    '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',
+    '\tUnexpected key(s) in state_dict: "embeddings.position_ids". ',
+    '\tUnexpected key(s) in state_dict: "backbone.module.conv1.weight". ',
+    "\tsize mismatch for module.fc.weight: copying a param with shape torch.Size([1000, 512]) from checkpoint",
+    "KeyError: 'module'",
+    "KeyError: 'model.conv1.weight'",
+]
+
+
+def test_the_prefix_is_quoted():
+    assert [matches(line, [CHECK])[0].groups["prefix"] for line in EXAMPLES[:3]] == [
+        "module",
+        "module",
+        "_orig_mod",
+    ]
+
+
+def test_no_fact_of_the_environment_shows_it():
+    assert CHECK.environment_function is None
+    assert all(fix.command for fix in CHECK.fixes)
