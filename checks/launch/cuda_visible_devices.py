@@ -68,24 +68,37 @@ def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Itera
     value = launch.variables.get(NAME)
     if torch and torch.hip:
         return  # AMD's variables are others
-    if gpus is None or (gpus.error and gpus.error_code not in NO_DRIVER):
-        if value is None:
-            return
+    if gpus and gpus.devices:
+        visible, finding = len(gpus.devices), None
+        if value is not None:
+            visible, finding = _judge(value.strip(), gpus.devices)
+        yield from [finding] if finding else _beyond(launch, visible, value)
+    elif torch and torch.cuda_available and torch.device_count:  # NVML is missing or fails, and CUDA works
+        named = len(value.split(",")) if value and not value.startswith("MIG-") else 0
+        if named > torch.device_count:
+            message = f"{NAME}={value} names {named} GPUs, and torch sees {torch.device_count}"
+            yield check.found(message, fixes=[Fix("Make every GPU visible", f"unset {NAME}")])
+        else:
+            yield from _beyond(launch, torch.device_count, value)
+    elif gpus and (gpus.error is None or gpus.error_code in NO_DRIVER):
+        yield from _without_gpus(launch, value)
+    elif value is not None:
         raise CannotTell(f"{NAME} is set, and how many GPUs this machine has is not known")
-    if not gpus.devices:
-        if value is not None and value not in NOTHING:
-            message = (
-                f"{NAME}={value}, and this machine has no NVIDIA GPU that a driver shows: it has no effect"
-            )
-            yield check.found(message, severity=Severity.NOTE, fixes=[Fix("Remove it", f"unset {NAME}")])
-        return
-    visible, finding = len(gpus.devices), None
-    if value is not None:
-        visible, finding = _judge(value.strip(), gpus.devices)
-    if finding is not None:
-        yield finding
-    else:
-        yield from _beyond(launch, visible, value)
+
+
+def _without_gpus(launch: Launch, value: str | None) -> Iterator[Finding]:
+    """Note what has no effect, and what keeps GPUs out of a container."""
+    kept_out = launch.variables.get("NVIDIA_VISIBLE_DEVICES")
+    if kept_out in ("void", "none"):
+        message = f"NVIDIA_VISIBLE_DEVICES={kept_out}: this container was started without GPUs"
+        yield check.found(
+            message,
+            severity=Severity.NOTE,
+            fixes=[Fix("If it shall have them", "docker run --gpus all IMAGE")],
+        )
+    elif value is not None and value not in NOTHING:
+        message = f"{NAME}={value}, and this machine has no NVIDIA GPU that a driver shows: it has no effect"
+        yield check.found(message, severity=Severity.NOTE, fixes=[Fix("Remove it", f"unset {NAME}")])
 
 
 def _judge(value: str, devices: list[Gpu]) -> tuple[int, Finding | None]:

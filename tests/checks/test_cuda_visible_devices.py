@@ -13,13 +13,22 @@ EXAMPLES = [
     "RuntimeError: No CUDA GPUs are available",
     "RuntimeError: CUDA error: invalid device ordinal",
     "RuntimeError: cuda runtime error (10) : invalid device ordinal at torch/csrc/cuda/Module.cpp:32",
-    "RuntimeError: cuda runtime error (101) : invalid device ordinal at /pytorch/torch/csrc/cuda/Module.cpp:37",
+    (
+        "RuntimeError: cuda runtime error (101) : invalid device ordinal at "
+        "/pytorch/torch/csrc/cuda/Module.cpp:37"
+    ),
     "torch.AcceleratorError: CUDA error: invalid device ordinal",
     "node1:9319:9379 [1] init.cc:1230 NCCL WARN Cuda failure 'invalid device ordinal'",
     "node1:9319:9379 [1] init.cc:1230 NCCL WARN Cuda failure 101 'invalid device ordinal'",
-    'RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at "../aten/src/ATen/cuda/CUDAContext.cpp":50',
+    (
+        "RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at "
+        '"../aten/src/ATen/cuda/CUDAContext.cpp":50'
+    ),
     "AssertionError: Invalid device id",
-    "RuntimeError: cuda runtime error (38) : no CUDA-capable device is detected at /pytorch/aten/src/THC/THCGeneral.cpp:51",
+    (
+        "RuntimeError: cuda runtime error (38) : no CUDA-capable device is detected at "
+        "/pytorch/aten/src/THC/THCGeneral.cpp:51"
+    ),
     "RuntimeError: CUDA error: no CUDA-capable device is detected",
     "But your machine only has: [0, 1]",
 ]
@@ -135,6 +144,24 @@ def test_a_machine_without_gpus_gets_a_note():
     for gpus in (Gpus(), Gpus(error="NVML Shared Library Not Found", error_code=12)):
         _, [finding] = run("0,1", gpus)
         assert finding.severity is Severity.NOTE
+
+
+def test_a_container_that_was_started_without_gpus_gets_a_note():
+    _, [finding] = run(None, Gpus(), NVIDIA_VISIBLE_DEVICES="void")
+    assert finding.severity is Severity.NOTE
+    assert "NVIDIA_VISIBLE_DEVICES=void" in finding.message
+
+
+def test_torch_counts_where_nvml_is_missing():
+    torch = Torch(imported=True, cuda="12.4", cuda_available=True, device_count=2)
+    no_nvml = Gpus(error="NVML Shared Library Not Found", error_code=12)
+    for gpus in (None, no_nvml):
+        _, [finding] = run("0,1,2", gpus, torch)
+        assert "names 3 GPUs, and torch sees 2" in finding.message
+        _, [finding] = run("0,1", gpus, torch, LOCAL_RANK="2")
+        assert "LOCAL_RANK is 2" in finding.message
+        assert run("0,1", gpus, torch)[0].status is CheckStatus.PASSED
+        assert run(None, gpus, torch)[0].status is CheckStatus.PASSED
 
 
 def test_amds_gpus_have_other_variables():

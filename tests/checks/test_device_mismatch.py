@@ -5,39 +5,90 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("device-mismatch")
 EXAMPLES = [
-    "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! (when checking",
-    "RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, different from other tensors on cuda:0",
-    "RuntimeError: Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
-    "RuntimeError: Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same or input should be",
+    (
+        "RuntimeError: Expected all tensors to be on the same device, but found at least two "
+        "devices, cuda:0 and cpu! (when checking"
+    ),
+    (
+        "RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, "
+        "different from other tensors on cuda:0"
+    ),
+    (
+        "RuntimeError: Input type (torch.cuda.FloatTensor) and weight type "
+        "(torch.FloatTensor) should be the same"
+    ),
+    (
+        "RuntimeError: Input type (torch.FloatTensor) and weight type "
+        "(torch.cuda.FloatTensor) should be the same or input should be"
+    ),
     "RuntimeError: Input type (CUDAFloatType) and weight type (CPUFloatType) should be the same",
     "RuntimeError: Expected object of backend CPU but got backend CUDA for argument #4 'mat1'",
-    "RuntimeError: Expected object of device type cuda but got device type cpu for argument #1 'self' in call to _th_mm",
+    (
+        "RuntimeError: Expected object of device type cuda but got device type cpu for "
+        "argument #1 'self' in call to _th_mm"
+    ),
     "RuntimeError: expected device cuda:1 but got device cuda:0",
     "RuntimeError: expected device cuda:0 and dtype Float but got device cpu and dtype Float",
-    "RuntimeError: Expected object of type torch.cuda.FloatTensor but found type torch.FloatTensor for argument #2 'other'",
+    (
+        "RuntimeError: Expected object of type torch.cuda.FloatTensor but found type "
+        "torch.FloatTensor for argument #2 'other'"
+    ),
     "RuntimeError: expected type torch.FloatTensor but got torch.cuda.FloatTensor",
-    "RuntimeError: arguments are located on different GPUs at /pytorch/aten/src/THC/generic/THCTensorMathBlas.cu:255",
-    "RuntimeError: Assertion `THCTensor_(checkGPU)(state, 4, r_, t, m1, m2)' failed. tensors are on different GPUs",
-    "RuntimeError: Tensor for argument #3 'mat2' is on CPU, but expected it to be on GPU (while checking arguments for addmm)",
-    "RuntimeError: Tensor for 'out' is on CPU, Tensor for argument #1 'self' is on CPU, but expected them to be on GPU",
-    "RuntimeError: Input and hidden tensors are not at the same device, found input tensor at cuda:1 and hidden tensor at cuda:0",
+    (
+        "RuntimeError: arguments are located on different GPUs at "
+        "/pytorch/aten/src/THC/generic/THCTensorMathBlas.cu:255"
+    ),
+    (
+        "RuntimeError: Assertion `THCTensor_(checkGPU)(state, 4, r_, t, m1, m2)' failed. "
+        "tensors are on different GPUs"
+    ),
+    (
+        "RuntimeError: Tensor for argument #3 'mat2' is on CPU, but expected it to be on GPU "
+        "(while checking arguments for addmm)"
+    ),
+    (
+        "RuntimeError: Tensor for 'out' is on CPU, Tensor for argument #1 'self' is on CPU, "
+        "but expected them to be on GPU"
+    ),
+    (
+        "RuntimeError: Input and hidden tensors are not at the same device, found input "
+        "tensor at cuda:1 and hidden tensor at cuda:0"
+    ),
     "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)",
     "RuntimeError: Tensor on device cpu is not on the expected device meta!",
     "RuntimeError: torch.cat(): all input tensors must be on the same device. Received cuda:0 and cpu",
-    "RuntimeError: Expected query, key, and value to have the same device type, but got query.device: cpu key.device: cuda:0",
+    (
+        "RuntimeError: Expected query, key, and value to have the same device type, but got "
+        "query.device: cpu key.device: cuda:0"
+    ),
     "RuntimeError: Input, output and indices must be on the current device",
     "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'",
     "RuntimeError: Placeholder storage has not been allocated on MPS device!",
 ]
 NOT_THIS = [
-    "RuntimeError: Input type (torch.cuda.HalfTensor) and weight type (torch.cuda.FloatTensor) should be the same",
+    (
+        "RuntimeError: Input type (torch.cuda.HalfTensor) and weight type "
+        "(torch.cuda.FloatTensor) should be the same"
+    ),
     "RuntimeError: Input type (double) and bias type (float) should be the same",
     "RuntimeError: expected scalar type Half but found Float",
-    "RuntimeError: Expected object of type torch.FloatTensor but found type torch.LongTensor for argument #2 'target'",
-    "RuntimeError: Expected object of type torch.cuda.FloatTensor but found type torch.cuda.LongTensor for argument #2",
+    (
+        "RuntimeError: Expected object of type torch.FloatTensor but found type "
+        "torch.LongTensor for argument #2 'target'"
+    ),
+    (
+        "RuntimeError: Expected object of type torch.cuda.FloatTensor but found type "
+        "torch.cuda.LongTensor for argument #2"
+    ),
     "RuntimeError: mat1 and mat2 must have the same dtype, but got Float and Half",
-    "ValueError: DistributedDataParallel's input module must be on the same type of devices, but input module parameters locate",
-    "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them on",
+    (
+        "ValueError: DistributedDataParallel's input module must be on the same type of "
+        "devices, but input module parameters locate"
+    ),
+    (
+        "RuntimeError: module must have its parameters and buffers on device cuda:0 "
+        "(device_ids[0]) but found one of them on"
+    ),
     "RuntimeError: Attempting to deserialize object on CUDA device 1 but torch.cuda.device_count() is 1.",
 ]
 

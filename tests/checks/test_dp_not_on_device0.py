@@ -7,16 +7,23 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("dp-not-on-device0")
 EXAMPLES = [
-    "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them on "
-    "device: cpu",
-    "RuntimeError: module must have its parameters and buffers on device cuda:1 (device_ids[0]) but found one of them on "
-    "device: cuda:0",
+    (
+        "RuntimeError: module must have its parameters and buffers on device cuda:0 "
+        "(device_ids[0]) but found one of them on device: cpu"
+    ),
+    (
+        "RuntimeError: module must have its parameters and buffers on device cuda:1 "
+        "(device_ids[0]) but found one of them on device: cuda:0"
+    ),
     "RuntimeError: all tensors must be on devices[0]",
     "RuntimeError: All tensors must be on devices[0]: 0",
     "AssertionError: Broadcast function not implemented for CPU tensors",
 ]
 NOT_THIS = [
-    "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+    (
+        "RuntimeError: Expected all tensors to be on the same device, but found at least two "
+        "devices, cuda:0 and cpu!"
+    ),
     "AssertionError: Gather function not implemented for CPU tensors",
     '    "module must have its parameters and buffers "',
 ]

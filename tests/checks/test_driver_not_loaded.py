@@ -10,8 +10,14 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("driver-not-loaded")
 EXAMPLES = [
-    "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from",
-    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is",
+    (
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an "
+        "NVIDIA GPU and installed a driver from"
+    ),
+    (
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make "
+        "sure that the latest NVIDIA driver is"
+    ),
     "Failed to initialize NVML: Driver Not Loaded",
     "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.",
     "pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded",

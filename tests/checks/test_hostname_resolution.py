@@ -10,23 +10,44 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("hostname-resolution")
 EXAMPLES = [
-    "[W1120 09:42:53.98 socket.cpp:764] [c10d] The IPv6 network addresses of (trainer-7.invalid, 42787) cannot be retrieved "
-    "(gai error: -2 - Name or service not known).",
-    "[W socket.cpp:601] [c10d] The IPv4 network addresses of (node-1, 29500) cannot be retrieved (gai error: -3 - Temporary "
-    "failure in name resolution).",
-    "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be retrieved (gai error: 11001 - No such "
-    "host is known.).",
+    (
+        "[W1120 09:42:53.98 socket.cpp:764] [c10d] The IPv6 network addresses of "
+        "(trainer-7.invalid, 42787) cannot be retrieved (gai error: -2 - Name or service not "
+        "known)."
+    ),
+    (
+        "[W socket.cpp:601] [c10d] The IPv4 network addresses of (node-1, 29500) cannot be "
+        "retrieved (gai error: -3 - Temporary failure in name resolution)."
+    ),
+    (
+        "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be "
+        "retrieved (gai error: 11001 - No such host is known.)."
+    ),
     "ValueError: host not found: Name or service not known",
-    "[W ProcessGroupGloo.cpp:721] Warning: Unable to resolve hostname to a (local) address. Using the loopback address as",
-    "RuntimeError: Gloo connectFullMesh failed with [../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error",
-    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:769] connect [127.0.1.1]:60471: Connection refused",
+    (
+        "[W ProcessGroupGloo.cpp:721] Warning: Unable to resolve hostname to a (local) "
+        "address. Using the loopback address as"
+    ),
+    (
+        "RuntimeError: Gloo connectFullMesh failed with "
+        "[../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error"
+    ),
+    (
+        "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:769] connect "
+        "[127.0.1.1]:60471: Connection refused"
+    ),
     "timed out connecting: SO_ERROR: Connection refused, remote=[127.0.1.1]:14215",
-    "node1:93:937 [0] misc/socket.cc:329 NCCL WARN Net : error encountered when getting address info : Name or service not known",
+    (
+        "node1:93:937 [0] misc/socket.cc:329 NCCL WARN Net : error encountered when getting "
+        "address info : Name or service not known"
+    ),
     "ssh: Could not resolve hostname worker-2: Name or service not known",
 ]
 NOT_THIS = [
-    "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be retrieved (gai error: -9 - Address "
-    "family for hostname not supported).",
+    (
+        "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be "
+        "retrieved (gai error: -9 - Address family for hostname not supported)."
+    ),
     "[W socket.cpp:697] [c10d] The hostname of the client socket cannot be retrieved. err=-3",
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.4]:33212",

@@ -15,7 +15,10 @@ EXAMPLES = [
     "UserWarning: Attempted to get default timeout for nccl backend, but NCCL support is not compiled",
     "ImportError: cannot import name 'ProcessGroupNCCL' from 'torch._C._distributed_c10d'",
     "AttributeError: module 'torch.distributed' has no attribute 'ProcessGroupNCCL'",
-    "RuntimeError: the distributed NCCL backend is not available; try to recompile the THD package with CUDA and NCCL 2+",
+    (
+        "RuntimeError: the distributed NCCL backend is not available; try to recompile the "
+        "THD package with CUDA and NCCL 2+"
+    ),
 ]
 NOT_THIS = [
     "RuntimeError: Distributed package doesn't have MPI built in",

@@ -8,10 +8,19 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("port-in-use")
 EXAMPLES = [
-    "[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use).",
-    "[E socket.cpp:860] [c10d] The server socket has failed to listen on any local network address. port: 29500, useIpv6: false",
-    "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. port: 29500, "
-    "useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
+    (
+        "[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:29500 (errno: "
+        "98 - Address already in use)."
+    ),
+    (
+        "[E socket.cpp:860] [c10d] The server socket has failed to listen on any local "
+        "network address. port: 29500, useIpv6: false"
+    ),
+    (
+        "torch.distributed.DistNetworkError: The server socket has failed to listen on any "
+        "local network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, "
+        "message: address already in use"
+    ),
     "RuntimeError: Address already in use",
     "OSError: [Errno 98] Address already in use",
 ]

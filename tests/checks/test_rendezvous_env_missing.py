@@ -10,7 +10,10 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("rendezvous-env-missing")
 EXAMPLES = [
-    "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set",
+    (
+        "ValueError: Error initializing torch.distributed using env:// rendezvous: "
+        "environment variable RANK expected, but not set"
+    ),
     "KeyError: 'LOCAL_RANK'",
     "KeyError: 'MASTER_ADDR'",
     "ValueError: Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing",
@@ -18,7 +21,10 @@ EXAMPLES = [
 ]
 NOT_THIS = [
     "KeyError: 'SLURM_PROCID'",
-    "ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
+    (
+        "ValueError: Default process group has not been initialized, please make sure to call "
+        "init_process_group."
+    ),
     "KeyError: 'RANKING'",
 ]
 ALL = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "node-1", "MASTER_PORT": "29500"}

@@ -10,23 +10,40 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("shm-too-small")
 EXAMPLES = [
-    "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).",
-    "RuntimeError: DataLoader worker (pid 46794) is killed by signal: Bus error. It is possible that dataloader's workers are "
-    "out of shared memory. Please try to raise your shared memory limit.",
+    (
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by "
+        "insufficient shared memory (shm)."
+    ),
+    (
+        "RuntimeError: DataLoader worker (pid 46794) is killed by signal: Bus error. It is "
+        "possible that dataloader's workers are out of shared memory. Please try to raise "
+        "your shared memory limit."
+    ),
     "RuntimeError: DataLoader worker (pid 13) is killed by signal: Bus error.",
-    "RuntimeError: unable to allocate shared memory(shm) for file </torch_11758_4062842025_0>: No space left on device (28)",
+    (
+        "RuntimeError: unable to allocate shared memory(shm) for file "
+        "</torch_11758_4062842025_0>: No space left on device (28)"
+    ),
     "RuntimeError: unable to write to file </torch_1234_567890_12>: No space left on device (28)",
     "RuntimeError: unable to resize file </torch_29919_1396182366> to the right size",
     "RuntimeError: unable to open shared memory object </torch_30997_2076642173> in read-write mode",
-    "node1:93:937 [0] include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-18-0-2-3 (size 9637888)",
-    "node1:93:937 [0] misc/shmutils.cc:72 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-PXpqTq "
-    "(size 9637888), error: No space left on device (28)",
+    (
+        "node1:93:937 [0] include/shm.h:48 NCCL WARN Error while creating shared memory "
+        "segment nccl-shm-recv-18-0-2-3 (size 9637888)"
+    ),
+    (
+        "node1:93:937 [0] misc/shmutils.cc:72 NCCL WARN Error while creating shared memory "
+        "segment /dev/shm/nccl-PXpqTq (size 9637888), error: No space left on device (28)"
+    ),
     "node1:93:937 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
     "OSError: [Errno 28] No space left on device: '/dev/shm/psm_2fb3a2c1'",
     "Bus error (core dumped)",
 ]
 NOT_THIS = [
-    "RuntimeError: unable to open shared memory object </torch_30997_2076642173> in read-write mode: Too many open files (24)",
+    (
+        "RuntimeError: unable to open shared memory object </torch_30997_2076642173> in "
+        "read-write mode: Too many open files (24)"
+    ),
     "OSError: [Errno 28] No space left on device: '/scratch/checkpoint.pt'",
     "RuntimeError: DataLoader worker (pid 13) is killed by signal: Killed.",
     "RuntimeError: DataLoader worker (pid 13) is killed by signal: Segmentation fault.",

@@ -12,13 +12,19 @@ EXAMPLES = [
     "KeyError: 'unexpected key \"module.base_model.conv1.weight\" in state_dict'",
     "KeyError: 'missing keys in state_dict: \"{'module.conv1.weight', 'module.fc.bias'}\"'",
     "KeyError: 'module.conv1.weight'",
-    "Some weights of the model checkpoint at ./out were not used when initializing BertModel: ['module.embeddings.weight']",
+    (
+        "Some weights of the model checkpoint at ./out were not used when initializing "
+        "BertModel: ['module.embeddings.weight']"
+    ),
 ]
 NOT_THIS = [
     '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',
     '\tUnexpected key(s) in state_dict: "embeddings.position_ids". ',
     '\tUnexpected key(s) in state_dict: "backbone.module.conv1.weight". ',
-    "\tsize mismatch for module.fc.weight: copying a param with shape torch.Size([1000, 512]) from checkpoint",
+    (
+        "\tsize mismatch for module.fc.weight: copying a param with shape torch.Size([1000, "
+        "512]) from checkpoint"
+    ),
     "KeyError: 'module'",
     "KeyError: 'model.conv1.weight'",
 ]

@@ -24,7 +24,10 @@ CHECK = Registry().check("torch-cpu-build")
 EXAMPLES = [
     "AssertionError: Torch not compiled with CUDA enabled",
     "RuntimeError: PyTorch was compiled without CUDA support",
-    "RuntimeError: Cannot initialize CUDA without ATen_cuda library. PyTorch splits its backend into two shared libraries",
+    (
+        "RuntimeError: Cannot initialize CUDA without ATen_cuda library. PyTorch splits its "
+        "backend into two shared libraries"
+    ),
     "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'",
 ]
 NOT_THIS = [

@@ -15,24 +15,53 @@ EXAMPLES = [
     "OSError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
     "ImportError: /env/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: file too short",
     "ImportError: libgomp.so.1: cannot open shared object file: No such file or directory",
-    "ImportError: /env/lib/python3.8/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
-    "ImportError: /env/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister",
-    "ImportError: /env/lib/python3.10/site-packages/torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12: undefined symbol: "
-    "__nvJitLinkAddData_12_1, version libnvJitLink.so.12",
-    "ImportError: /env/lib/libcusparse.so.12: symbol __nvJitLinkComplete_12_4, version libnvJitLink.so.12 not defined in file "
-    "libnvJitLink.so.12 with link time reference",
-    "ImportError: /env/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi",
+    (
+        "ImportError: /env/lib/python3.8/site-packages/torch/lib/libtorch_cpu.so: undefined "
+        "symbol: iJIT_NotifyEvent"
+    ),
+    (
+        "ImportError: /env/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so: undefined "
+        "symbol: ncclCommRegister"
+    ),
+    (
+        "ImportError: "
+        "/env/lib/python3.10/site-packages/torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12: "
+        "undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12"
+    ),
+    (
+        "ImportError: /env/lib/libcusparse.so.12: symbol __nvJitLinkComplete_12_4, version "
+        "libnvJitLink.so.12 not defined in file libnvJitLink.so.12 with link time reference"
+    ),
+    (
+        "ImportError: /env/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined "
+        "symbol: _ZN3c104cuda9SetDeviceEi"
+    ),
     "ImportError: /env/mmcv/_ext.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZNK2at6Tensor5sizesEv",
     "ValueError: libcublas.so.*[0-9] not found in the system path ['/home/me', '/usr/lib/python3.10']",
-    "ImportError: /lib64/libc.so.6: version `GLIBC_2.28' not found (required by /env/torch/lib/libtorch_cpu.so)",
-    "ImportError: /env/torch/lib/../../torch.libs/libtorch_cpu.so: cannot allocate memory in static TLS block",
+    (
+        "ImportError: /lib64/libc.so.6: version `GLIBC_2.28' not found (required by "
+        "/env/torch/lib/libtorch_cpu.so)"
+    ),
+    (
+        "ImportError: /env/torch/lib/../../torch.libs/libtorch_cpu.so: cannot allocate memory "
+        "in static TLS block"
+    ),
     "ImportError: Failed to load PyTorch C extensions:",
-    r'OSError: [WinError 126] The specified module could not be found. Error loading "C:\env\torch\lib\shm.dll" or one of its',
-    "ImportError: dlopen(/env/torch/_C.cpython-39-darwin.so, 0x0002): Library not loaded: @rpath/libomp.dylib",
+    (
+        "OSError: [WinError 126] The specified module could not be found. Error loading "
+        '"C:\\env\\torch\\lib\\shm.dll" or one of its'
+    ),
+    (
+        "ImportError: dlopen(/env/torch/_C.cpython-39-darwin.so, 0x0002): Library not loaded: "
+        "@rpath/libomp.dylib"
+    ),
 ]
 NOT_THIS = [
     "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
-    "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file",
+    (
+        "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: "
+        "cannot open shared object file"
+    ),
     "OSError: /env/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
     "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
     "ImportError: cannot import name 'Tensor' from 'torch' (unknown location)",

@@ -12,14 +12,19 @@ CHECK = Registry().check("torch-missing")
 EXAMPLES = [
     "ModuleNotFoundError: No module named 'torch'",
     'ModuleNotFoundError: No module named "torch"',
-    "/usr/bin/python3: Error while finding module specification for 'torch.distributed.launch' "
-    "(ModuleNotFoundError: No module named 'torch')",
+    (
+        "/usr/bin/python3: Error while finding module specification for "
+        "'torch.distributed.launch' (ModuleNotFoundError: No module named 'torch')"
+    ),
     "ImportError: No module named torch.distributed",
     "ImportError: No module named torch",
     "bash: torchrun: command not found",
     "bash: line 1: torchrun: command not found",
     'exec: "torchrun": executable file not found in $PATH',
-    "AutoModel requires the PyTorch library but it was not found in your environment. Check out the instructions on the",
+    (
+        "AutoModel requires the PyTorch library but it was not found in your environment. "
+        "Check out the instructions on the"
+    ),
 ]
 NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch._six'",

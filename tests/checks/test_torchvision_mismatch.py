@@ -12,16 +12,40 @@ CHECK = Registry().check("torchvision-mismatch")
 EXAMPLES = [
     "RuntimeError: operator torchvision::nms does not exist",
     "RuntimeError: No such operator torchvision::nms",
-    "NotImplementedError: Could not run 'torchvision::nms' with arguments from the 'CUDA' backend. This could be because",
-    "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are incompatible,",
-    "RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA versions. PyTorch has CUDA",
-    "RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA major versions. PyTorch has",
+    (
+        "NotImplementedError: Could not run 'torchvision::nms' with arguments from the 'CUDA' "
+        "backend. This could be because"
+    ),
+    (
+        "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and "
+        "torchvision versions are incompatible,"
+    ),
+    (
+        "RuntimeError: Detected that PyTorch and torchvision were compiled with different "
+        "CUDA versions. PyTorch has CUDA"
+    ),
+    (
+        "RuntimeError: Detected that PyTorch and torchvision were compiled with different "
+        "CUDA major versions. PyTorch has"
+    ),
     "OSError: /env/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
-    "ImportError: /env/torchvision/_C.cpython-37m-x86_64-linux-gnu.so: undefined symbol: _ZN3c1011CPUTensorIdEv",
-    "UserWarning: Failed to load '_C_stable' extension: OSError: /env/torchvision/_C_stable.so: cannot open shared object file",
-    "AttributeError: partially initialized module 'torchvision' has no attribute 'extension' (most likely due to a circular",
+    (
+        "ImportError: /env/torchvision/_C.cpython-37m-x86_64-linux-gnu.so: undefined symbol: "
+        "_ZN3c1011CPUTensorIdEv"
+    ),
+    (
+        "UserWarning: Failed to load '_C_stable' extension: OSError: "
+        "/env/torchvision/_C_stable.so: cannot open shared object file"
+    ),
+    (
+        "AttributeError: partially initialized module 'torchvision' has no attribute "
+        "'extension' (most likely due to a circular"
+    ),
     "torchvision 0.15.2 requires torch==2.0.1, but you have torch 2.1.0 which is incompatible.",
-    "ERROR: torchvision 0.5.0 has requirement torch==1.4.0, but you'll have torch 1.7.0 which is incompatible.",
+    (
+        "ERROR: torchvision 0.5.0 has requirement torch==1.4.0, but you'll have torch 1.7.0 "
+        "which is incompatible."
+    ),
 ]
 NOT_THIS = [
     "RuntimeError: operator torchaudio::lfilter does not exist",
@@ -115,10 +139,14 @@ def test_a_build_from_source_of_another_release_is_a_warning():
 @pytest.mark.parametrize(
     ("vision", "torch"),
     [
-        ("0.2.2.post3", "1.0.1.post2"), ("0.3.0", "1.1.0"), ("0.4.0", "1.2.0"), ("0.4.2", "1.3.1"), ("0.5.0", "1.4.0"),
-        ("0.6.1", "1.5.1"), ("0.7.0", "1.6.0"), ("0.8.2", "1.7.1"), ("0.9.1+cu111", "1.8.1+cu111"), ("0.10.0", "1.9.0"),
-        ("0.11.1", "1.10.0"), ("0.12.0", "1.11.0"), ("0.13.1", "1.12.1+cu116"), ("0.14.1", "1.13.1"), ("0.15.2", "2.0.1"),
-        ("0.15.2", "2.0.1+cu117"), ("0.20.1", "2.5.1"), ("0.28.0", "2.13.0+cpu"), ("0.29.2", "2.14.0"), ("0.29.2", "2.15.0"),
+        ("0.2.2.post3", "1.0.1.post2"), ("0.3.0", "1.1.0"),
+        ("0.4.0", "1.2.0"), ("0.4.2", "1.3.1"), ("0.5.0", "1.4.0"),
+        ("0.6.1", "1.5.1"), ("0.7.0", "1.6.0"),
+        ("0.8.2", "1.7.1"), ("0.9.1+cu111", "1.8.1+cu111"), ("0.10.0", "1.9.0"),
+        ("0.11.1", "1.10.0"), ("0.12.0", "1.11.0"),
+        ("0.13.1", "1.12.1+cu116"), ("0.14.1", "1.13.1"), ("0.15.2", "2.0.1"),
+        ("0.15.2", "2.0.1+cu117"), ("0.20.1", "2.5.1"),
+        ("0.28.0", "2.13.0+cpu"), ("0.29.2", "2.14.0"), ("0.29.2", "2.15.0"),
         ("0.22.0", "2.7.0+cu128"),
         ("0.20.1+cpu", "2.5.1+cu124"),  # the release is right; whether the operators load is another question
         ("0.20.0a0+afc54f7", "2.6.0a0+df5bbc09d1.nv24.11"),  # NVIDIA's container
