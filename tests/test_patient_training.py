@@ -45,7 +45,7 @@ def run(text: str, folder: Path, *options: str, ranks: int = 0, path: Path | Non
         capture_output=True,
         text=True,
         env=environment,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     events = [json.loads(line) for line in done.stdout.splitlines()]

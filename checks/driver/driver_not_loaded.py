@@ -72,9 +72,7 @@ def environment(
     if pci is None:
         yield from _without_bus(driver, gpus, torch, host, launch)
         return
-    cards = [
-        device for device in pci.gpus if device.driver != "vfio-pci"
-    ]  # those belong to a virtual machine
+    cards = [device for device in pci.gpus if device.driver != "vfio-pci"]  # a virtual machine's
     if not cards:
         return
     if driver is None:
@@ -110,9 +108,7 @@ def _unloaded(cards: list[PciDevice], gpus: Gpus | None, host: Host | None) -> F
         fixes.append(Fix("Keep nouveau off the GPU, then restart", words, Kind.ADMIN))
     if host and host.container:
         fixes = [
-            Fix(
-                "Load the driver on the host; a container uses the host's", "sudo modprobe nvidia", Kind.ADMIN
-            )
+            Fix("Load the driver on the host, which a container uses", "sudo modprobe nvidia", Kind.ADMIN)
         ]
     return check.found(message, evidence=evidence, fixes=fixes)
 
@@ -126,9 +122,13 @@ def _without_bus(
     if gpus and gpus.error_code == NVML_DRIVER_NOT_LOADED:
         yield check.found(f"NVML says: {gpus.error or 'Driver Not Loaded'}", fixes=[LOAD, INSTALL, CONTAINER])
         return
-    unusable = torch and torch.cuda and torch.cuda_available is False
-    if not (unusable and torch and driver and gpus) or any(
-        "too old" in warning for warning in torch.warnings
+    unusable = torch is not None and torch.cuda is not None and torch.cuda_available is False
+    if (
+        torch is None
+        or gpus is None
+        or driver is None
+        or not unusable
+        or "too old" in " ".join(torch.warnings)
     ):
         raise CannotTell("the PCI bus was not read, so whether this machine has an NVIDIA GPU is not known")
     message = (
@@ -136,9 +136,7 @@ def _without_bus(
     )
     hint = _expected(gpus, torch, launch)
     words = (
-        f", where one is expected: {hint}"
-        if hint
-        else ": if this machine has an NVIDIA GPU, no driver is loaded"
+        f", where one is expected: {hint}" if hint else "; if this machine has a GPU, its driver is missing"
     )
     severity = Severity.WARNING if hint else Severity.NOTE
     yield check.found(message + words, severity=severity, fixes=[CONTAINER, LOAD, INSTALL])
@@ -162,11 +160,9 @@ def _start(container: str | None) -> Fix:
     if container == "kubernetes":
         limit = "resources: {limits: {nvidia.com/gpu: 1}}"
         return Fix("Ask for GPUs in the pod's specification", limit, Kind.ADMIN)
-    command = (
-        "podman run --device nvidia.com/gpu=all IMAGE"
-        if container == "podman"
-        else "docker run --gpus all IMAGE"
-    )
-    if container in ("apptainer", "singularity"):
+    command = "docker run --gpus all IMAGE"
+    if container == "podman":
+        command = "podman run --device nvidia.com/gpu=all IMAGE"
+    elif container in ("apptainer", "singularity"):
         command = f"{container} exec --nv IMAGE python train.py"
     return Fix("Start the container with its GPUs", command, Kind.COMMAND)

@@ -162,8 +162,9 @@ def read_digits(folder: str, limit: int, device: torch.device, say: Callable) ->
         source = f"read directly: {type(error).__name__}: {' '.join(str(error).split())[:500]}"
     pairs[0] = (pairs[0][0][:limit], pairs[0][1][:limit])
     say("data", source=source, train=len(pairs[0][1]), test=len(pairs[1][1]))
-    mean, deviation = 33.3, 78.6  # of MNIST's bytes
-    pairs = [((images.unsqueeze(1) - mean) / deviation, labels.long()) for images, labels in pairs]
+    pairs = [
+        ((images.unsqueeze(1) - 33.3) / 78.6, labels.long()) for images, labels in pairs
+    ]  # mean, deviation
     return [TensorDataset(images.to(device), labels.to(device)) for images, labels in pairs]
 
 

@@ -1,0 +1,122 @@
+"""torch is a CPU build, and this machine has an NVIDIA GPU.
+
+## What happens
+
+`torch.cuda.is_available()` is False, `.cuda()` and `.to("cuda")` raise "Torch not compiled with CUDA enabled", and a
+process group with the nccl backend cannot be made. A script that falls back to the CPU trains many times slower and
+says nothing.
+
+## Why
+
+A wheel without CUDA was installed: from the CPU index (`+cpu` in the version), by conda's `cpuonly` or `pytorch-cpu`,
+by a lock file that was made on a laptop, or as a dependency of another package, on Windows and on some ARM machines
+from the ordinary index. A torch that is installed already is kept by later installs: "Requirement already satisfied".
+
+## How to tell
+
+`python -c 'import torch; print(torch.__version__, torch.version.cuda)'` prints None for a CPU build, while
+`nvidia-smi` lists a GPU. (None is right on a machine without an NVIDIA GPU, on a TPU machine and on a Mac.)
+
+## See also
+
+- [Start locally](https://docs.pytorch.org/get-started/locally/): the install command for each CUDA version
+- [uv and PyTorch](https://docs.astral.sh/uv/guides/integration/pytorch/): `--torch-backend`
+"""
+
+import shlex
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity
+from gpudoctor.facts import Distributions, Driver, Gpus, Host, Pci, Python, Torch
+
+# CUDA of the wheel that pip installs when it is told nothing else (torch 2.15 asks for nvidia-nccl-cu13).
+ORDINARY_WHEEL = 13
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Torch not compiled with CUDA enabled",
+        r"PyTorch was compiled without CUDA support",
+        r"Cannot initialize CUDA without ATen_cuda library",
+        r"torch\._C'? has no attribute '_cuda_\w+'",
+    ],
+    fixes=[
+        Fix(
+            "Install the CUDA build, on Linux x86_64",
+            "python -m pip install --force-reinstall torch torchvision",
+        ),
+        Fix(
+            "Or let uv choose the build that fits the driver, on any platform",
+            "uv pip install --reinstall --torch-backend=auto torch torchvision",
+        ),
+        Fix("Or, in a conda environment", "conda install -c conda-forge pytorch-gpu torchvision"),
+    ],
+)
+
+
+@check.environment
+def environment(
+    torch: Torch,
+    pci: Pci | None,
+    gpus: Gpus | None,
+    driver: Driver | None,
+    host: Host | None,
+    python: Python | None,
+    distributions: Distributions | None,
+) -> Iterator[Finding]:
+    """A torch without CUDA stands beside NVIDIA hardware."""
+    if not torch.imported or torch.version is None:
+        raise CannotTell("torch was not imported, so what it was built for is not known")
+    if torch.cuda or torch.hip or torch.xla or "+xpu" in torch.version or (host and host.system == "Darwin"):
+        return
+    hardware = _hardware(pci, gpus)
+    if hardware is None:
+        unseen = gpus is None or gpus.error is not None
+        if unseen and (pci is None or (driver is not None and driver.dxg)):  # WSL has its GPUs on no PCI bus
+            raise CannotTell("neither the PCI bus nor NVML says whether this machine has an NVIDIA GPU")
+        return
+    message = (
+        f"torch {torch.version} is a CPU build (torch.version.cuda is None), and this machine has {hardware}: every "
+        ".cuda() and every nccl process group will fail"
+    )
+    yield check.found(
+        message, severity=_severity(gpus, driver, host), fixes=_fixes(gpus, host, python, distributions)
+    )
+
+
+def _hardware(pci: Pci | None, gpus: Gpus | None) -> str | None:
+    """Say which NVIDIA GPUs are here; those that are passed on to a virtual machine are not."""
+    names = [gpu.name or "NVIDIA GPU" for gpu in gpus.devices] if gpus else []
+    if not names and pci:
+        names = ["NVIDIA GPU"] * sum(device.driver != "vfio-pci" for device in pci.gpus)
+    if not names:
+        return None
+    kinds = ", ".join(dict.fromkeys(names))
+    return f"{len(names)} x {kinds}"
+
+
+def _severity(gpus: Gpus | None, driver: Driver | None, host: Host | None) -> Severity:
+    """A container to which no GPU was given may be meant for the CPU."""
+    kept_out = host is not None and host.container and driver is not None and not driver.nodes
+    return Severity.WARNING if kept_out and not (gpus and gpus.devices) else Severity.ERROR
+
+
+def _fixes(
+    gpus: Gpus | None, host: Host | None, python: Python | None, distributions: Distributions | None
+) -> list[Fix]:
+    patient = python or Python(executable="", version="")
+    command = patient.install_command("torch torchvision", distributions, reinstall=True)
+    at = f"--python {shlex.quote(patient.executable)} " if patient.executable else ""
+    by_uv = f"uv pip install {at}--reinstall --torch-backend=auto torch torchvision"
+    newest = (gpus.cuda_version if gpus else None) or ""
+    fixes = [Fix("Let uv install the CUDA build that fits the driver", by_uv)]
+    if newest.partition(".")[0].isdigit() and int(newest.partition(".")[0]) < ORDINARY_WHEEL:
+        words = f"The driver supports CUDA {newest} at most, pip's newest wheel needs {ORDINARY_WHEEL}: let uv choose"
+        fixes = [Fix(words, by_uv)]
+    elif command.startswith("uv"):
+        fixes = [Fix("Install the CUDA build that fits the driver", command)]
+    elif host is None or (host.system in ("", "Linux") and host.machine in ("", "x86_64")):
+        fixes.insert(0, Fix("Install the CUDA build, the ordinary wheel on Linux", command))
+    if patient.environment == "conda environment":
+        fixes.append(Fix("Or from conda-forge", "conda install -c conda-forge pytorch-gpu torchvision"))
+    return fixes

@@ -1,0 +1,159 @@
+"""Importing torch fails: a library or a symbol is missing.
+
+## What happens
+
+torch is installed, and `import torch` raises ImportError or OSError, kills the process or never returns. The last line
+names a shared library that cannot be opened, or a symbol that the library which was loaded does not have.
+
+## Why
+
+- *cannot open shared object file*: an installation was cut short, the `nvidia-…` wheels are missing (`--no-deps`,
+  a mixed pip and conda), or the library belongs to the system (`libgomp`, `libopenblas`).
+- *undefined symbol*: another version of a library came first. `ncclComm…`: an older NCCL; `__nvJitLink…`: an older
+  CUDA on LD_LIBRARY_PATH; `iJIT_NotifyEvent`: MKL 2024.1 or later under a conda build of torch. `c10`, `at` or
+  `torch` in a mangled symbol: an extension (flash-attn, mmcv, torch-scatter …) compiled for another torch.
+- *segmentation fault, no answer*: two copies of one library in a process, or a file system that does not answer.
+
+## How to tell
+
+`env -u LD_LIBRARY_PATH -u LD_PRELOAD python -c 'import torch'`: if that works, these variables are at fault. Else
+`ldd` on the file that the message names shows which library is found, and where.
+
+## See also
+
+- [pytorch#123097](https://github.com/pytorch/pytorch/issues/123097): iJIT_NotifyEvent and MKL 2024.1
+- [pytorch#138460](https://github.com/pytorch/pytorch/issues/138460): nvJitLink and LD_LIBRARY_PATH
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Distributions, Launch, Python, Torch
+
+LIBRARIES = (
+    r"lib(?:torch|c10|shm|caffe2|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|cufile|nvrtc|nvJitLink"
+    r"|nvToolsExt|nvshmem|nccl|gomp|iomp5|mkl|openblas|mpi)[\w.+-]*"
+)
+# Those of torchvision's own libraries are the failure torchvision-mismatch.
+UNDEFINED = r"^(?!.*torchvision[/\\](?:_C|image)).*undefined symbol: "
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"(ImportError|OSError): (\S*/)?(?P<library>{LIBRARIES}): (cannot open|file too short|invalid ELF)",
+        rf"{UNDEFINED}(?P<symbol>iJIT_\w+|nccl\w+|__nvJitLink\w+|cu(blas|dnn|sparse|solver|pti)\w+)",
+        # c10::, at:: and torch:: as the compiler spells them: an extension that was compiled for another torch
+        rf"{UNDEFINED}(?P<symbol>_Z\w{{0,4}}(3c10|2at|5torch|6caffe2)\w*)",
+        r"symbol (?P<symbol>\w+),? version (?P<library>\S+) not defined in file \S+ with link time reference",
+        r"ValueError: (?P<library>lib(cu|nv|nccl)\w*)\.so\S* not found in the system path",  # torch's search for wheels
+        r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(libtorch|libc10|torch/)",
+        r"libtorch\S*: (cannot allocate memory in static TLS block|failed to map segment from shared object)",
+        r"ImportError: Failed to load PyTorch C extensions",
+        r"OSError: \[WinError \d+\].* Error loading \S*torch\S*\.dll\W",
+        r"ImportError: dlopen\(\S*torch/\S*, \w+\): (Library not loaded|Symbol not found)",  # macOS
+    ],
+    fixes=[
+        Fix(
+            "See whether variables of the linker are at fault",
+            "env -u LD_LIBRARY_PATH python -c 'import torch'",
+        ),
+        Fix(
+            "Install torch again, with the libraries it was built for",
+            "python -m pip install --force-reinstall torch",
+        ),
+        Fix("For iJIT_NotifyEvent: an MKL that still has it", "python -m pip install 'mkl<2024.1'"),
+        Fix("For a symbol of c10, at or torch: build that extension again, for this torch"),
+    ],
+)
+
+MISSING = re.compile(
+    r"(?P<library>lib(?P<stem>[A-Za-z0-9]+)[\w.+-]*): (cannot open shared object|file too short|invalid ELF)"
+)
+SYMBOL = re.compile(r"undefined symbol: (?P<symbol>\w+)|symbol (?P<versioned>\w+),? version \S+ not defined")
+# NVIDIA's wheels bear the names of the libraries they bring, but for these (RECORD files of the wheels for CUDA 12).
+WHEELS = {
+    "cublasLt": "cublas",
+    "cudart": "cuda-runtime",
+    "cupti": "cuda-cupti",
+    "nvrtc": "cuda-nvrtc",
+    "nvToolsExt": "nvtx",
+}
+
+
+@check.environment
+def environment(
+    torch: Torch, python: Python | None, distributions: Distributions | None, launch: Launch | None
+) -> Iterator[Finding]:
+    """`import torch` raised something, died, or did not come back."""
+    if torch.imported or _missing(torch):
+        return
+    if torch.imported is None and not (torch.interrupted and torch.stage == "import torch"):
+        raise CannotTell("whether torch can be imported is not known")
+    patient = python or Python(executable="", version="")
+    if torch.error is None:
+        message = f"import torch did not finish: {torch.interrupted}"
+        fixes: list[Fix] = []
+        evidence: list[Evidence] = []
+    else:
+        last = (torch.error.message.strip().splitlines() or [""])[-1]
+        message = f"import torch raises {torch.error.type}: {last}"
+        evidence = [Evidence(line.strip()) for line in torch.error.traceback.strip().splitlines()[-3:]]
+        why, fixes = _reason(torch.error.message, patient, distributions)
+        message = f"{message}: {why}" if why else message
+    variables = launch.variables if launch else {}
+    linker = [name for name in ("LD_LIBRARY_PATH", "LD_PRELOAD") if variables.get(name)]
+    if linker:
+        evidence += [Evidence(f"{name}={variables[name]}", "environment") for name in linker]
+        without = (
+            f"env {' '.join(f'-u {name}' for name in linker)} {shlex.quote(patient.executable or 'python')}"
+        )
+        fixes.insert(0, Fix(f"See whether {' or '.join(linker)} is at fault", f"{without} -c 'import torch'"))
+    again = patient.install_command("torch", distributions, reinstall=True)
+    fixes.append(Fix("Install torch again, with the libraries it was built for", again))
+    yield check.found(message, evidence=evidence, fixes=fixes)
+
+
+def _missing(torch: Torch) -> bool:
+    """Whether there is no torch at all, which is the failure torch-missing."""
+    words = torch.error.message.replace('"', "'") if torch.error else "No module named 'torch'"
+    return (
+        torch.imported is False
+        and torch.file is None
+        and words in ("No module named 'torch'", "No module named torch")
+    )
+
+
+def _reason(text: str, patient: Python, distributions: Distributions | None) -> tuple[str, list[Fix]]:
+    """Say what an error message means, and what repairs just that."""
+    symbol = SYMBOL.search(text)
+    name = (symbol["symbol"] or symbol["versioned"]) if symbol else ""
+    if name.startswith("iJIT"):
+        command = patient.install_command("'mkl<2024.1'", distributions)
+        return "torch was linked with an older MKL", [
+            Fix("Install an MKL that still has the symbol", command)
+        ]
+    if name.startswith(("nccl", "__nvJitLink")):
+        library = "NCCL" if name.startswith("nccl") else "nvJitLink"
+        return f"a {library} of another version than torch was built for is loaded first", []
+    if symbol:
+        return "libraries of different versions are mixed", []
+    missing = MISSING.search(text)
+    if missing is None:
+        return "", []
+    library = missing["library"]
+    if missing["stem"].startswith(("cu", "nv", "nccl")):
+        wheel = _wheel(missing["stem"], distributions)
+        return f"{library} comes with the wheel {wheel}, which is missing or damaged", []
+    if missing["stem"].startswith(("torch", "c10", "shm")):
+        return f"{library} is torch's own, so the installation is incomplete", []
+    system = Fix(f"Install the package of the operating system that brings {library}", kind=Kind.ADMIN)
+    return f"{library} belongs to the operating system, not to torch", [system]
+
+
+def _wheel(stem: str, distributions: Distributions | None) -> str:
+    """Name NVIDIA's wheel that brings a library, with the CUDA version of the other wheels that are installed."""
+    names = [d.name for d in distributions.installed if d.name.startswith("nvidia-")] if distributions else []
+    tag = next((m[0] for name in names if (m := re.search(r"-cu\d+$", name))), "")
+    return f"nvidia-{WHEELS.get(stem, stem.lower())}{tag}"

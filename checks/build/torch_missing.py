@@ -1,0 +1,85 @@
+"""torch is not installed in the Python that runs.
+
+## What happens
+
+`import torch` ends in `ModuleNotFoundError: No module named 'torch'`, or the shell does not find `torchrun`.
+
+## Why
+
+Usually torch is installed, in another environment: the script runs under the system's Python, under another conda or
+virtual environment, or under a notebook kernel of its own. `sudo`, cron, Slurm and ssh start a shell without the
+environment that is active in yours. While pip or uv builds a package (flash-attn, apex …) it works in an empty
+environment of its own; there the same words mean that it must be told to use yours (`--no-build-isolation`).
+
+A folder named `torch` without an `__init__.py` on the import path is taken for a package and is empty: `import torch`
+then works, and `torch.__version__` does not exist.
+
+## How to tell
+
+`python -c 'import sys, torch; print(sys.executable, torch.__file__)'`, typed where the training starts, names the
+interpreter and the torch it finds. `gpudoctor check --python /path/to/python` examines another interpreter.
+
+## See also
+
+- [Start locally](https://docs.pytorch.org/get-started/locally/): the install command for each platform
+- [venv](https://docs.python.org/3/library/venv.html): which interpreter an environment runs
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity
+from gpudoctor.facts import Distributions, Python, Torch
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"No module named (?P<quote>['\"])torch(?P=quote)",
+        r"ImportError: No module named torch(\.distributed)?\s*$",  # Python 2 and pypy
+        r"\btorchrun(\"|'|`)?: (command not found|not found|executable file not found)",
+        r"requires the PyTorch library but it was not found in your environment",  # transformers
+    ],
+    fixes=[
+        Fix("Run the training with the Python that has torch", "source /path/to/environment/bin/activate"),
+        Fix("Or install torch into the Python that runs", "python -m pip install torch torchvision"),
+    ],
+)
+
+
+@check.environment
+def environment(
+    torch: Torch, python: Python | None, distributions: Distributions | None
+) -> Iterator[Finding]:
+    """There is no torch to import, or only an empty folder of its name."""
+    if torch.imported is None and torch.error is None and torch.version is None:
+        raise CannotTell("whether torch can be imported is not known")
+    patient = python or Python(executable="", version="")
+    name = patient.executable or "the Python that was examined"
+    about = ", ".join(text for text in (patient.version, patient.chosen) if text)
+    fixes = [Fix(f"Install torch for {name}", patient.install_command("torch torchvision", distributions))]
+    if patient.by_default:
+        look = "gpudoctor check --python /path/to/the/python/you/train/with"
+        fixes.insert(
+            0, Fix("Examine the Python that you train with; this one was taken for want of another", look)
+        )
+    if _empty_folder(torch):
+        message = f"torch is an empty folder here, {torch.file}: no __init__.py lies in it, so nothing can be imported"
+        rename = Fix("Rename or remove the folder that hides torch", f"mv {torch.file} {torch.file}-renamed")
+        yield check.found(message, fixes=[rename, *fixes])
+    elif torch.imported is False and torch.file is None and _says_missing(torch):
+        evidence = [f"{torch.error.type}: {torch.error.message}"] if torch.error else []
+        message = f"{name}{f' ({about})' if about else ''} has no torch: nothing that imports torch can run"
+        yield check.found(message, evidence=evidence, fixes=fixes)
+
+
+def _says_missing(torch: Torch) -> bool:
+    """Whether the import failed for want of torch itself, not of something that torch needs."""
+    return torch.error is None or torch.error.message.replace('"', "'") in (
+        "No module named 'torch'",
+        "No module named torch",
+    )
+
+
+def _empty_folder(torch: Torch) -> bool:
+    """Whether `import torch` gave a namespace package: a folder instead of a file, and no version."""
+    return bool(torch.imported and torch.version is None and torch.file and not PurePath(torch.file).suffix)

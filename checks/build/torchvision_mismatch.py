@@ -1,0 +1,151 @@
+"""torchvision was built for another version of torch.
+
+## What happens
+
+`import torchvision`, or the first use of `nms`, `roi_align` or an image reader, raises "operator torchvision::nms does
+not exist", "Couldn't load custom C++ ops" or "Could not run 'torchvision::nms' with arguments from the 'CUDA' backend".
+
+## Why
+
+torchvision's compiled operators fit one release of torch: 0.N+15 belongs to 2.N (0.21 to 2.6), 0.N+1 to 1.N (0.14 to
+1.13). From 0.29 on they use torch's stable interface and run with torch 2.14 and later. One of the two was installed
+or upgraded alone, came from another source (pip beside conda), or is a CPU build beside a CUDA build.
+
+## How to tell
+
+`python -m pip check` names pins that are not met. `python -c 'import torch, torchvision; torch.ops.torchvision.nms'`
+fails where the operators do not load; with TORCHVISION_WARN_WHEN_EXTENSION_LOADING_FAILS=1 set it says why.
+
+## See also
+
+- [torchvision's table of versions](https://github.com/pytorch/vision#installation)
+- [Previous versions](https://docs.pytorch.org/get-started/previous-versions/): install commands for each pair
+"""
+
+from collections.abc import Iterator
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import InvalidVersion, Version
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity
+from gpudoctor.facts import Distributions, Python, Torch, Torchvision
+
+# From this release on, torchvision asks for its torch or a later one (Requires-Dist: torch>=2.14.0).
+STABLE_INTERFACE = 29
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"operator torchvision::(?P<operator>\w+) does not exist",
+        r"No such operator torchvision::(?P<operator>\w+)",
+        r"Could not run 'torchvision::(?P<operator>\w+)' with arguments from the '\w+' backend",
+        r"Couldn't load custom C\+\+ ops",
+        r"PyTorch and torchvision were compiled with different CUDA (major )?versions",
+        r"torchvision[/\\]_C\w*\.[\w.-]{2,60}: undefined symbol: (?P<symbol>\w+)",
+        r"Failed to load '_C\w*' extension",
+        r"partially initialized module 'torchvision' has no attribute 'extension'",
+        # pip, since 2016
+        r"torchvision (?P<torchvision>\S+) (requires|has requirement) torch[=<>~!]=?(?P<needed>[\w.+]+), but you",
+    ],
+    fixes=[
+        Fix(
+            "Install a pair that was made for each other", "python -m pip install --upgrade torch torchvision"
+        ),
+        Fix(
+            "Or keep torch, here 2.6, and take its torchvision",
+            "python -m pip install torch==2.6.0 'torchvision==0.21.*'",
+        ),
+    ],
+)
+
+
+@check.environment
+def environment(
+    torchvision: Torchvision, torch: Torch | None, python: Python | None, distributions: Distributions | None
+) -> Iterator[Finding]:
+    """Its operators do not load, its pins are not met, or the two releases do not belong together."""
+    known = {
+        name: d.version
+        for name in ("torch", "torchvision")
+        if distributions and (d := distributions.get(name))
+    }
+    vision = torchvision.version or known.get("torchvision")
+    base = torchvision.torch_version or (torch.version if torch else None) or known.get("torch")
+    if vision is None and torchvision.library is None and torchvision.operators_load is None:
+        return  # not installed
+    pair = f"torchvision {vision or 'of unknown version'} beside torch {base or 'of unknown version'}"
+    fixes = _fixes(base, python, distributions)
+    wanted = _unmet(torchvision, base)
+    if torchvision.interrupted and torchvision.operators_load is None and torchvision.library:
+        message = f"{pair}: loading its operators did not finish ({torchvision.interrupted})"
+        yield check.found(message, evidence=[torchvision.library], fixes=fixes)
+    elif torchvision.operators_load is False:
+        words = f", and it asks for {wanted}" if wanted else ""
+        message = f"{pair}: its operators do not load{words}, so nms, roi_align and the image readers fail"
+        yield check.found(message, evidence=(torchvision.operators_error or "").splitlines()[:3], fixes=fixes)
+    elif wanted:
+        proven = torchvision.operators_load is True
+        message = f"{pair}, and it asks for {wanted}" + (
+            ": its operators load, yet nobody tested this pair" if proven else ""
+        )
+        yield check.found(message, severity=Severity.WARNING if proven else None, fixes=fixes)
+    elif torchvision.operators_load is None:
+        yield from _by_release(vision, base, pair, fixes)
+
+
+def _unmet(torchvision: Torchvision, base: str | None) -> str | None:
+    """Return torchvision's own pin on torch that this torch does not meet."""
+    version = _version(base)
+    if version is None or version.is_prerelease:
+        return None
+    for text in torchvision.requires_torch:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if not requirement.specifier.contains(version, prereleases=True):
+            return text
+    return None
+
+
+def _by_release(vision: str | None, base: str | None, pair: str, fixes: list[Fix]) -> Iterator[Finding]:
+    """Compare the releases alone; a torch between releases (nightly, NVIDIA's containers) fits what it came with."""
+    torch, mine = _version(base), _version(vision)
+    if torch is None or mine is None:
+        raise CannotTell("the version of torch or of torchvision is not known")
+    expected = _partner(torch)
+    if expected is None or torch.is_prerelease or mine.is_devrelease or mine.release[:2] == (0, expected):
+        return
+    if STABLE_INTERFACE <= mine.minor <= expected:
+        return
+    # 0.5.0a0+85b8fbf: distributions and source builds bear such versions; one that was built here fits this torch.
+    severity = Severity.WARNING if mine.is_prerelease else Severity.ERROR
+    message = f"{pair}: that torch belongs with torchvision 0.{expected}, so compiled operators such as nms do not load"
+    yield check.found(message, severity=severity, fixes=fixes)
+
+
+def _partner(torch: Version) -> int | None:
+    """Return the minor release of torchvision that was made for a release of torch."""
+    if torch.major == 2:
+        return torch.minor + 15
+    if torch.major == 1:
+        return torch.minor + (1 if torch.minor >= 3 else 2)
+    return None
+
+
+def _version(text: str | None) -> Version | None:
+    try:
+        return Version(text) if text else None
+    except InvalidVersion:
+        return None
+
+
+def _fixes(base: str | None, python: Python | None, distributions: Distributions | None) -> list[Fix]:
+    patient, torch = python or Python(executable="", version=""), _version(base)
+    expected = None if torch is None or torch.is_prerelease else _partner(torch)
+    if torch is None or expected is None:
+        command = patient.install_command("torch torchvision", distributions, reinstall=True)
+        return [Fix("Install a pair that was made for each other", command)]
+    requirements = f"torch=={torch.public} 'torchvision==0.{expected}.*'"
+    command = patient.install_command(requirements, distributions, reinstall=True)
+    return [Fix(f"Install torch {torch.public} with the torchvision that was made for it", command)]
