@@ -15,7 +15,10 @@ from gpudoctor.snapshot import Snapshot
 MARK = b"gpudoctor {"
 # The working folder comes first on the path of `python -c`. The patient must have it there, since a training script
 # beside a torch.py has it there too; gpudoctor's own probes must not.
-OWN = "import sys; sys.path[:] = [p for p in sys.path if p]; from gpudoctor.probes.__main__ import main; main(sys.argv[1])"
+OWN = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; "
+    "from gpudoctor.probes.__main__ import main; main(sys.argv[1])"
+)
 PATIENT = "import sys; exec(compile(open(sys.argv[1], encoding='utf-8').read(), sys.argv[1], 'exec'))"
 
 Progress = Callable[[dict[str, str]], None]

@@ -137,7 +137,7 @@ def _fitness(snapshot: Snapshot) -> str:
     if (pci and pci.gpus) or (gpus and gpus.devices):
         return f"Nothing wrong was found, yet torch {torch.version} cannot use the GPU of this machine."
     backend = "gloo" if torch.gloo_available else "no backend"
-    return f"Healthy for CPU training: torch {torch.version} on the CPU, distributed over {backend}; no NVIDIA GPU here."
+    return f"Healthy for CPU training: torch {torch.version}, distributed over {backend}; no NVIDIA GPU here."
 
 
 def wanted(check: Check) -> set[type]:

@@ -17,7 +17,7 @@ from gpudoctor.redact_names import Private, known, names_told, names_under
 from gpudoctor.redact_paths import AFTER_FOLDER, home_owner, paths, split_path, windows_paths
 from gpudoctor.redact_scan import leftovers
 from gpudoctor.redact_shapes import Span
-from gpudoctor.redact_words import HIDDEN, aliases, generic, public_host, secret_key
+from gpudoctor.redact_words import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
 
 __all__ = ["Private", "Redactor", "leftovers"]
 
@@ -25,7 +25,6 @@ T = TypeVar("T")
 Tree = dict[object, object] | list[object] | tuple[object, ...] | str | float | bool | None
 
 _RESERVED = re.compile("[\ufdd0-\ufdd3]")
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _PATH_ENDS = re.compile(r"[\s\"'<>|:;,()\[\]{}`\\]")
 _HOME = re.compile(r"/(?:home|Users)/+(?=[^/])|[A-Za-z]:[\\/]+(?i:users)[\\/]+")
 _BY_SHAPE = frozenset(("email", "gpu-uuid", "ip", "mac", "token"))
@@ -41,6 +40,7 @@ class Redactor:
         self._spaced = [folder for folder in self._folders if _PATH_ENDS.search(folder)]
         hosts = [key for host in private.hosts for key in self._names.add_host(host, certain=True)]
         self._aliases = Aliases(hosts, self._names.node_lists)
+        self._read: set[tuple[str, str]] = set()
         self._told: set[tuple[str, str]] = set()
         self._redacted_paths: dict[str, str] = {}
         self._gpus: dict[str, str] = {}
@@ -55,11 +55,14 @@ class Redactor:
         Everything is read before anything is replaced, so a name that the last entry gives away is gone from
         the first. What is stored under a name such as `api_key` is hidden whatever it looks like.
         """
-        for _ in range(_ROUNDS):
+        for again in range(_ROUNDS):
             told = len(self._told)
-            for key, text in _strings(value):
-                self._learn(text, key)
-            if _ and told == len(self._told):
+            for entry in _strings(value):
+                if entry not in self._read:
+                    self._read.add(entry)
+                    self._learn(*entry)
+            # what has been replaced can show what stood beside it in a new light; that is rare
+            if again and told == len(self._told):
                 break
             value = cast(T, self._tree(cast(Tree, value), False))
         return value
@@ -71,7 +74,7 @@ class Redactor:
 
     # --- learning -------------------------------------------------------------------------------------------
 
-    def _learn(self, text: str, key: str = "") -> None:
+    def _learn(self, key: str, text: str) -> None:
         if key:
             names_under(key, text, self._tell)
             if secret_key(key) and any(letter.isalpha() for letter in text):
@@ -163,7 +166,7 @@ class Redactor:
     def _pass(self, text: str) -> str:
         text = self._replace(text, (Span(*match.span(), "", match[0]) for match in aliases(text)))
         if "\x1b" in text:
-            text = _COLOUR.sub(
+            text = COLOUR.sub(
                 lambda match: "\ufdd2" + self._aliases.mark("", match[0])[1:-1] + "\ufdd3", text
             )
         for find in (secrets.secrets, secrets.logins, secrets.tokens):

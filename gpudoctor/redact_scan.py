@@ -10,7 +10,7 @@ from gpudoctor import redact_shapes as shapes
 from gpudoctor.redact_names import Private, known, stands_alone
 from gpudoctor.redact_paths import AFTER_FOLDER, home_owner, paths, windows_paths
 from gpudoctor.redact_shapes import Span
-from gpudoctor.redact_words import ALIAS
+from gpudoctor.redact_words import ALIAS, COLOUR
 
 __all__ = ["leftovers"]
 
@@ -32,7 +32,7 @@ def leftovers(text: str, private: Private) -> list[str]:
 
     Looks for the known names by plain search and for shapes by the finders, without the redactor's passes.
     """
-    text = ALIAS.sub("\ufdd0\ufdd1", text.replace("\ufdd0", "\ufffd"))
+    text = ALIAS.sub("\ufdd0\ufdd1", COLOUR.sub("\ufdd3", text.replace("\ufdd0", "\ufffd")))
     names, folders = known(private)
     for host in private.hosts:
         names.add_host(host, certain=True)

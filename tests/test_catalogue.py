@@ -28,7 +28,8 @@ def examples(id: str, name: str = "EXAMPLES") -> list[str]:
     path = ROOT / "tests/checks" / f"test_{id.replace('-', '_')}.py"
     assert path.exists(), f"{id} has no test file {path}"
     spec = importlib.util.spec_from_file_location(f"examples_{id.replace('-', '_')}", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return list(getattr(module, name, []))
@@ -60,7 +61,8 @@ class TestEveryCheck:
         assert re.findall(r"^## (.+)$", check.page, re.MULTILINE) == SECTIONS
         for section in re.split(r"^## .+$", check.page, flags=re.MULTILINE)[1:]:
             assert len(section.strip()) > 40
-        assert 10 < len(check.title) <= 80 and not check.title.endswith(".")
+        assert 10 < len(check.title) <= 80
+        assert not check.title.endswith(".")
 
     def test_has_fixes_and_mitigations_come_last(self, id):
         kinds = [fix.kind.value for fix in REGISTRY.check(id).fixes]

@@ -100,7 +100,8 @@ def test_a_check_file_with_a_syntax_error_is_one_line_and_the_rest_goes_on(tmp_p
 def test_a_crashing_check_is_its_own_result_and_exit_3(tmp_path):
     (tmp_path / "my_failure.py").write_text(
         '"""Mine.\n"""\nfrom gpudoctor import Check, Severity\nfrom gpudoctor.facts import Launch\n'
-        "check = Check(severity=Severity.ERROR)\n@check.environment\ndef environment(launch: Launch):\n    return 1 / 0\n"
+        "check = Check(severity=Severity.ERROR)\n@check.environment\n"
+        "def environment(launch: Launch):\n    return 1 / 0\n"
     )
     done = gpudoctor("check", *FAST, "--only", "my-failure", "--checks", tmp_path, "--json")
     assert done.returncode == 3

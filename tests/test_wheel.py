@@ -1,6 +1,7 @@
 """The wheel holds what the tree holds, and works in an environment of its own without torch."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+DEPENDENCIES = "rich rich_click click psutil pynvml packaging msgspec markdown_it mdurl pygments".split()
 ROOT = Path(__file__).parent.parent
 
 
@@ -32,7 +34,7 @@ def test_the_wheel_is_the_tree(wheel):
         for path in (ROOT / folder).rglob("*")
         if path.suffix in (".py", ".typed", ".json") and "__pycache__" not in path.parts
     }
-    assert packed == {name.replace("checks/", "gpudoctor_checks/", 1) if name.startswith("checks/") else name for name in tree}
+    assert packed == {re.sub("^checks/", "gpudoctor_checks/", name) for name in tree}
 
 
 def test_the_installed_wheel_works_without_torch_and_finds_its_checks(wheel, tmp_path):
@@ -43,7 +45,7 @@ def test_the_installed_wheel_works_without_torch_and_finds_its_checks(wheel, tmp
     zipfile.ZipFile(wheel).extractall(site)
     dependencies = tmp_path / "dependencies"
     dependencies.mkdir()
-    for name in ("rich", "rich_click", "click", "psutil", "pynvml", "packaging", "msgspec", "markdown_it", "mdurl", "pygments"):
+    for name in DEPENDENCIES:
         for source in _of(name):
             (dependencies / source.name).symlink_to(source)
     (site / "dependencies.pth").write_text(str(dependencies) + "\n")
@@ -52,9 +54,8 @@ def test_the_installed_wheel_works_without_torch_and_finds_its_checks(wheel, tmp
     clean = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH")}
 
     def gpudoctor(*arguments):
-        return subprocess.run(
-            [python, "-m", "gpudoctor", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=120, env=clean
-        )
+        command = [python, "-m", "gpudoctor", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, env=clean)
 
     listed = gpudoctor("check", "--list")
     assert "port-in-use" in listed.stdout, listed

@@ -32,11 +32,12 @@ TORCHRUN_DEFAULT = 29500
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        # c10d's TCPStore, 1.10 until today; the port stands in brackets since 2.1
-        r"The server socket has failed to (listen on|bind to) (any local network address|\[?[^\]\s]*\]?)(:(?P<port>\d+))?",
-        r"\(errno: 98 - Address already in use\)",
+        # c10d's TCPStore since 1.10; the port stands in the line since 2.1
+        r"server socket has failed to listen on any local network address(\. port: (?P<port>\d+))?",
+        r"server socket has failed to bind to \S{1,64}:(?P<port>\d+)",
+        r"\(errno: (98|48|10048) - Address already in use\)",
         r"EADDRINUSE",
-        # Python's own socket, gloo and the first versions of c10d
+        # Python's own socket, gloo, and c10d before 1.10
         r"(OSError|RuntimeError|error): .{0,40}Address already in use",
     ],
     fixes=[

@@ -18,10 +18,12 @@ COMMANDS = ["check", "repro", "report", "show"]
 class Commands(click.RichGroup):
     """The commands, each in the module of its name; a command's module is not imported for the others."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Name the commands in the order in which a user meets them."""
         return COMMANDS
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import the module of one command."""
         if name not in COMMANDS:
             return None
         module = __import__(f"gpudoctor.cli.{name}", fromlist=["command"])

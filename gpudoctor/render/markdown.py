@@ -9,6 +9,8 @@ from gpudoctor.snapshot import Snapshot
 
 MOST = 65_000
 """Characters. GitHub refuses an issue body of more than 65,536."""
+SUMMARY = "The whole report: save this ticket and run <code>gpudoctor check --from ticket.md</code>"
+PRIVACY = "Host names, users, addresses and paths are replaced by aliases."
 
 
 def ticket(report: Report) -> str:
@@ -30,13 +32,11 @@ def _ticket(report: Report, json: str) -> str:
     parts += [
         "### Environment",
         _fence(environment_block(Snapshot(report.facts, report.probes))),
-        "<details>\n<summary>The whole report: save this ticket and run "
-        "<code>gpudoctor check --from ticket.md</code></summary>",
+        f"<details>\n<summary>{SUMMARY}</summary>",
         # Escaped, so that nothing in a string can end the fence or the details block.
         "```json\n" + json.replace("`", "\\u0060").replace("<", "\\u003c") + "```",
         "</details>",
-        f"<sub>gpudoctor {report.version}, {report.created}. Host names, users, addresses and paths are replaced by "
-        "aliases.</sub>",
+        f"<sub>gpudoctor {report.version}, {report.created}. {PRIVACY}</sub>",
     ]
     return "\n\n".join(parts) + "\n"
 

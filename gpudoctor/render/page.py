@@ -27,9 +27,7 @@ def page(check: Check, reproduction: Path | None) -> str:
 
 def fix_section(check: Check, reproduction: Path | None) -> str:
     """Write the section that says what to do."""
-    parts = ["## Fix"]
-    for fix in check.fixes:
-        parts.append(_fix(fix))
+    parts = ["## Fix", *map(_fix, check.fixes)]
     if reproduction is not None:
         parts.append(
             f"Prove it: `gpudoctor repro {check.id}` runs a script that fails with this error and the same script "

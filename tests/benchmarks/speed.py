@@ -88,7 +88,8 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "ddp.py")
-        script.write_text(subprocess.run([*GPUDOCTOR, "repro", "ddp", "--script"], capture_output=True, text=True).stdout)
+        printed = subprocess.run([*GPUDOCTOR, "repro", "ddp", "--script"], capture_output=True, text=True, check=True)
+        script.write_text(printed.stdout)
         training = rounds(
             {
                 "repro": [*GPUDOCTOR, "repro", "ddp", "--nproc", "2", "--python", sys.executable],
