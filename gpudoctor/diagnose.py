@@ -111,15 +111,12 @@ def verdict(report: Report, snapshot: Snapshot) -> Verdict:
 
 def _proven(proofs: list[Proof]) -> Verdict:
     """Say what a run of reproductions and training modes, without any check, comes to."""
-    held = [proof for proof in proofs if proof.held]
+    trained = [proof.id for proof in proofs if proof.held and proof.broken is None]
+    proven = [proof.id for proof in proofs if proof.held and proof.broken is not None]
     idle = [f"{proof.id} ({proof.reason})" for proof in proofs if not proof.held]
-    words = [f"{proof.id} {'trains' if proof.broken is None else 'is proven'}" for proof in held]
-    if len(held) > 3:
-        words = [f"{len(held)} are proven"]
-    sentence = "; ".join([*words, *([f"not run: {', '.join(idle)}"] if idle else [])])
-    return Verdict(
-        status=Status.HEALTHY if held else Status.UNKNOWN, sentence=f"{sentence[0].upper()}{sentence[1:]}."
-    )
+    groups = (("It trains", trained), ("Proven", proven), ("Not run", idle))
+    sentence = " ".join(f"{words}: {', '.join(names)}." for words, names in groups if names)
+    return Verdict(status=Status.HEALTHY if trained or proven else Status.UNKNOWN, sentence=sentence)
 
 
 def _fitness(snapshot: Snapshot) -> str:

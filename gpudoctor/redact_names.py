@@ -226,7 +226,7 @@ def stands_alone(text: str, start: int, end: int) -> bool:
 def _join(outer: str, inner: str, joined: str) -> bool:
     if not (inner.isascii() and inner.isalnum()):
         return False
-    return outer.isascii() and outer.isalnum() or outer == joined != ""
+    return (outer.isascii() and outer.isalnum()) or outer == joined != ""
 
 
 # --- what text tells about names ---------------------------------------------------------------------------

@@ -79,15 +79,15 @@ def _follows_version_sign(text: str, start: int) -> bool:
     lead = text[max(start - 72, 0) : start]
     lead = lead[:-1] if lead.endswith(("v", "V")) else lead
     word = lead.rstrip(" \t:=,\"'(")
-    if lead.endswith(_COMPARED) or word != lead and version_of(before(word, len(word))):
+    if lead.endswith(_COMPARED) or (word != lead and version_of(before(word, len(word)))):
         return True
     # libcudnn.so.8.9.2.26, MLNX_OFED-5.8-1.1.2.1, nvidia_cufft_cu12-11.2.1.3
     if not lead.endswith((".so.", "-", "_")):
         return False
     return (
         lead.endswith(".so.")
-        or lead[-2:-1].isdigit()
-        and ("." in lead[-6:] or version_of(before(lead[:-1], 72)))
+        or (lead[-2:-1].isdigit()
+        and ("." in lead[-6:] or version_of(before(lead[:-1], 72))))
     )
 
 
@@ -188,7 +188,7 @@ def emails(text: str) -> Iterator[Span]:
             or after in ("(", "[", "_")
         ):
             continue
-        if left == "git" and public_host(right[0]) or login(text, start, right.end()):
+        if (left == "git" and public_host(right[0])) or login(text, start, right.end()):
             continue
         done = right.end()
         yield Span(start, done, "email", text[start:done].lower())

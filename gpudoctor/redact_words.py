@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 __all__ = [
     "ALIAS",
+    "COLOUR",
     "HIDDEN",
     "aliases",
     "file_name",
@@ -25,6 +26,7 @@ ALIAS = re.compile(
     r"|(?<![A-Za-z0-9])host-\[\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?){0,4096}\]"
     r"|\(hidden\)"
 )
+COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _ALIAS_STARTS = ("host-", "uuid-", "user-", "ip-", "mac-", "path-", "token-", "email-", "serial-", "(hidden)")
 # Names of users and hosts that say nothing about anyone, or that are words of the trade: replacing them
 # wherever they stand would ruin the report. They are replaced in paths, and (hosts) as a whole value.

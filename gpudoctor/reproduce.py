@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpudoctor.child import Child, run
-from gpudoctor.explain.symptoms import Match, matches
+from gpudoctor.explain.symptoms import Match, matches, plain
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
 from gpudoctor.model import Check, Proof, ProofStatus
@@ -104,7 +104,8 @@ def run_script(
         if len(lines) > 2 * LINES_KEPT:
             del lines[:LINES_KEPT]
 
-    child = Child(script.path.name, script.command, deadline, hear, folder=str(folder), merge_errors=True)
+    environment = {**os.environ, "TMPDIR": str(folder)}  # what a script leaves behind goes with the folder
+    child = Child(script.path.name, script.command, deadline, hear, environment, str(folder), merge_errors=True)
     run([child], (lambda _: on_tick(0.0)) if on_tick else None)
     output = b"\n".join(lines[-LINES_KEPT:]).decode(errors="replace")
     return Ran(output, child.returncode, child.timed_out, child.end, child.seconds)
@@ -152,7 +153,7 @@ def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
         fixed=last,
         seconds=round(broken.seconds + fixed.seconds, 3),
         reason=_trouble(first, broken, last, fixed),
-        error=last_words(broken.output),
+        error=_around(broken.output, symptom) if symptom else last_words(broken.output),
         symptom=symptom.line if symptom else None,
         difference=diff,
     )
@@ -167,6 +168,12 @@ def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> 
     if last is not ProofStatus.PASSED:
         return f"fixed.py: {fixed.end}; its last words:\n{last_words(fixed.output)}"
     return None
+
+
+def _around(output: str, symptom: Match) -> str:
+    """Return the line that shows the failure, with what leads to it."""
+    lines = plain(output).split("\n")[max(0, symptom.number - 8) : symptom.number]
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def last_words(output: str, lines: int = 12) -> str:

@@ -1,5 +1,6 @@
 """Run a training mode under the patient, live, and keep the proof."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -95,7 +96,9 @@ def train(
         script = Path(folder, f"{mode}.py")
         script.write_text(training_script(mode), encoding="utf-8")
         argv = command(mode, patient, script, nproc, options or [])
-        child = Child(mode, argv, deadline, training.hear, merge_errors=True)
+        # torchrun leaves folders of its own behind, and a rank that is killed its digits: they go with this one.
+        environment = {**os.environ, "TMPDIR": folder}
+        child = Child(mode, argv, deadline, training.hear, environment, merge_errors=True)
         run([child], lambda _: on_tick())
     output = "\n".join(training.output)
     return _proof(training, child, output), output

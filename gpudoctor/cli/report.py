@@ -58,12 +58,12 @@ def command(
     report = examine(registry, output, python=python, log=log, timeout=timeout)
     report.command = "report"
     if modes:
-        patient = find_patient(python)
+        patient, facts = find_patient(python), Snapshot(report.facts, report.probes)
         for name in modes:
             if name in MODES:
-                report.proofs.append(run_mode(name, patient, registry, output))
+                report.proofs.append(run_mode(name, patient, facts, output))
             else:
                 report.proofs += prove_all(registry, [name], patient, output, None)[1]
-        report.verdict = verdict(report, Snapshot(report.facts, report.probes))
+        report.verdict = verdict(report, facts)
     tell_trouble(registry)
     return output.deliver(report, seconds=time.monotonic() - begun, default="markdown")

@@ -73,8 +73,8 @@ def command(
         return print_script(registry, what)
     patient = find_patient(python)
     if what in MODES:
-        snapshot = Snapshot()
-        proofs = [run_mode(what, patient, registry, output, nproc=nproc, data=data, timeout=timeout)]
+        snapshot = ground(registry, patient)
+        proofs = [run_mode(what, patient, snapshot, output, nproc=nproc, data=data, timeout=timeout)]
     else:
         ids = [id for id in registry.modules if registry.reproduction(id)] if what == "all" else [what]
         snapshot, proofs = prove_all(registry, ids, patient, output, timeout)
@@ -115,7 +115,7 @@ def print_script(registry: Registry, what: str) -> int:
 def run_mode(
     mode: str,
     patient: Patient,
-    registry: Registry,
+    snapshot: Snapshot,
     output: Output,
     *,
     nproc: int | None = None,
@@ -125,22 +125,26 @@ def run_mode(
     """Train in one mode, with a progress bar on a terminal."""
     from gpudoctor.train import DEADLINE, train
 
-    if mode == "ddp" and nproc is None:
-        nproc = default_ranks(registry, patient)
+    ranks = nproc or default_ranks(snapshot)
     options = ["--data", str(Path(data).resolve())] if data else []
     with progress_bar(output, mode) as on_event:
         proof, _ = train(
-            mode, patient, nproc=nproc or 1, options=options, deadline=timeout or DEADLINE, on_event=on_event
+            mode, patient, nproc=ranks, options=options, deadline=timeout or DEADLINE, on_event=on_event
         )
     return proof
 
 
-def default_ranks(registry: Registry, patient: Patient) -> int:
-    """Return the number of GPUs that a rank can have for itself, or 2 without any."""
+def ground(registry: Registry, patient: Patient) -> Snapshot:
+    """Learn on what a training mode will run: the quick probes alone, none that imports torch."""
     from gpudoctor.collect import collect
+
+    return collect([p for p in registry.probes if p.name in ("python", "gpus", "launch", "host")], patient)
+
+
+def default_ranks(snapshot: Snapshot) -> int:
+    """Return the number of GPUs that a rank can have for itself, or 2 without any."""
     from gpudoctor.facts import Gpus, Launch
 
-    snapshot = collect([p for p in registry.probes if p.name in ("gpus", "launch")], patient)
     gpus, launch = snapshot.get(Gpus), snapshot.get(Launch)
     if gpus is None or not gpus.devices:
         return 2

@@ -9,6 +9,8 @@ from gpudoctor.model import Check
 
 # ECMA-48 control sequences: colours, and what progress bars send.
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+FRAME = re.compile(r'File "[^"]+", line \d+')
+"""The line of a traceback before a quoted line of source: ``raise RuntimeError("...")`` quotes an error, and is none."""
 LINE_MOST = 4000
 """Characters of a line that are searched: an error message fits, a dump of binary data is cut."""
 
@@ -30,11 +32,12 @@ def plain(text: str) -> str:
 
 
 def matches(text: str, checks: Iterable[Check]) -> list[Match]:
-    """Return the first line of each check's symptoms, in the order of the text."""
+    """Return the first line that shows each check's failure, in the order of the text."""
     lines = plain(text).split("\n")
+    said = [(n, line) for n, line in enumerate(lines, 1) if n == 1 or not FRAME.search(lines[n - 2][:LINE_MOST])]
     found = []
     for check in checks:
-        for number, line in enumerate(lines, 1):
+        for number, line in said:
             match = next((m for p in check.symptoms if (m := _compiled(p).search(line[:LINE_MOST]))), None)
             if match is not None:
                 groups = {name: value for name, value in match.groupdict().items() if value is not None}

@@ -162,9 +162,8 @@ def read_digits(folder: str, limit: int, device: torch.device, say: Callable) ->
         source = f"read directly: {type(error).__name__}: {' '.join(str(error).split())[:500]}"
     pairs[0] = (pairs[0][0][:limit], pairs[0][1][:limit])
     say("data", source=source, train=len(pairs[0][1]), test=len(pairs[1][1]))
-    pairs = [
-        ((images.unsqueeze(1) - 33.3) / 78.6, labels.long()) for images, labels in pairs
-    ]  # mean, deviation
+    # Scaled by the mean and the deviation of MNIST's bytes.
+    pairs = [((images.unsqueeze(1) - 33.3) / 78.6, labels.long()) for images, labels in pairs]
     return [TensorDataset(images.to(device), labels.to(device)) for images, labels in pairs]
 
 
@@ -215,8 +214,7 @@ def compare_gradients(
     differences = []
     for (name, ours), theirs in zip(module.named_parameters(), reference.parameters()):
         right = torch.zeros_like(theirs) if theirs.grad is None else theirs.grad
-        difference = right if ours.grad is None else ours.grad - right
-        ratio = difference.abs().max() / right.abs().max()
+        ratio = (right if ours.grad is None else ours.grad - right).abs().max() / right.abs().max()
         differences.append((ratio.nan_to_num(nan=math.inf).item(), name))
     parallel.zero_grad(set_to_none=True)
     return max(differences)

@@ -107,7 +107,7 @@ def render_proof(proof: Proof, console: Console) -> None:
         line.append(f"   {proof.label}")
     _hang(console, line, INDENT)
     if proof.error:
-        _block(console, "broken.py ends with" if proof.broken else "it ends with")
+        _block(console, "broken.py says" if proof.broken else "its last words:")
         _block(console, "\n".join("| " + row for row in proof.error.splitlines()), "dim")
     if proof.symptom:
         _block(console, f"the check's own symptom matched: {proof.symptom}")
