@@ -27,7 +27,7 @@ Tree = dict[object, object] | list[object] | tuple[object, ...] | str | float | 
 _RESERVED = re.compile("[\ufdd0-\ufdd3]")
 _PATH_ENDS = re.compile(r"[\s\"'<>|:;,()\[\]{}`\\]")
 _HOME = re.compile(r"/(?:home|Users)/+(?=[^/])|[A-Za-z]:[\\/]+(?i:users)[\\/]+")
-_BY_SHAPE = frozenset(("email", "gpu-uuid", "ip", "mac", "token"))
+_BY_SHAPE = frozenset(("email", "gpu-uuid", "mac", "token"))
 _ROUNDS = 6
 
 

@@ -127,9 +127,12 @@ class Names:
             self.whole.add(first)
         if dot:
             self._add(name, "host")
-            if "." in domain and domain not in _COMMON_ZONES and not public_host(domain):
-                self.domains.add(domain)
-                self._add(domain, "host")
+            while "." in domain and domain not in _COMMON_ZONES and not public_host(domain):
+                # co.uk and edu.cn belong to no one
+                if max(map(len, domain.split("."))) > 3:
+                    self.domains.add(domain)
+                    self._add(domain, "host")
+                domain = domain.partition(".")[2]
         return [self.host_key(name)]
 
     def add_site(self, name: str) -> None:
@@ -234,7 +237,7 @@ def _join(outer: str, inner: str, joined: str) -> bool:
 _NAME = r"[A-Za-z0-9][\w.-]{1,252}"
 # Kind of name, a string without which the pattern cannot match, the pattern.
 _TOLD: tuple[tuple[str, str, str], ...] = (
-    ("host", "host", rf"(?:^|\])[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$"),
+    ("host", "host", rf"(?:^|\]:?)[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$"),
     ("host", "]:", rf"\[(?:(?<=to \[)|(?<=on \[)|(?<=at \[)|(?<=from \[))({_NAME})\]:\d"),
     ("host", " of (", rf"addresses of \(({_NAME}), \d{{1,5}}\)"),
     ("host", "srun: error: ", rf"srun: error: ({_NAME}): task"),

@@ -17,7 +17,7 @@ _PUBLIC_TREES = frozenset(
     /opt/amazon /opt/anaconda3 /opt/aws-ofi-nccl /opt/conda /opt/hostedtoolcache /opt/hpcx /opt/intel
     /opt/mellanox /opt/miniconda3 /opt/miniforge3 /opt/nvidia /opt/python /opt/pytorch /opt/rocm
     /opt/slurm /opt/venv /Library/Developer /Library/Frameworks /System /nix/store /snap /var/cache
-    /var/lib /var/log /var/run /builder /croot /dvs/p4 /io /pytorch /__w /usr
+    /var/lib /var/log /var/run /builder /croot /dvs/p4 /io /path /pytorch /__w /usr
     """.split()
 )
 # Usual names of mounts: public by themselves and with one file in them, what lies deeper is private.
@@ -35,6 +35,7 @@ _NOBODY = frozenset(("Shared", "Public", "Default", "All Users"))
 _PYTHON = re.compile(
     r"(?:lib|lib64)/(?:python\d|site-packages|dist-packages)|(?:site|dist)-packages(?:/|\Z)", re.I
 )
+_SHARED_MEMORY = re.compile(r"(?:torch_|nccl-|psm_|sem\.)")
 # What may follow a folder's name where the name ends there.
 AFTER_FOLDER = re.compile(r"(?![\w+@-]|\.\w)")
 _NAME = re.compile(r"[A-Za-z0-9_][\w.@+-]*\Z")
@@ -124,6 +125,6 @@ def split_path(path: str) -> tuple[str, str]:
         if folder in _PUBLIC_FOLDERS or len(parts) == 2:
             return "", path
         return folder, "/" + parts[-1]
-    if len(parts) == 2 and (len(parts[1]) < 4 or not parts[1][0].isalpha()):
+    if len(parts) == 2 and (len(parts[1]) < 4 or not parts[1][0].isalpha() or _SHARED_MEMORY.match(parts[1])):
         return "", path
     return flat, ""

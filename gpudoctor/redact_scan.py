@@ -39,16 +39,14 @@ def leftovers(text: str, private: Private) -> list[str]:
     bodies = [text, re.sub(r"\\[nrt\"/]", "  ", text)] if "\\" in text else [text]
     small = [body.lower() for body in bodies]
     words = set(_WORDS.findall(small[-1]))
-    found: list[str] = []
-    for name in names.kinds:
-        # thousands of nodes are not searched one by one: the first word tells that most are not there
-        if (word := _WORDS.search(name)) and word[0] in words and _contains(small, name, stands_alone):
-            found.append(name)
+    # thousands of nodes are not searched one by one: the first word tells that most are not there
+    likely = [name for name in names.kinds if (word := _WORDS.search(name)) and word[0] in words]
+    found = [name for name in likely if _contains(small, name, stands_alone)]
     found += (folder for folder in folders if _contains(bodies, folder, _ends_folder))
-    public = set(private.public)
+    public = set(private.public) - names.addresses
     for find in _FINDERS:
         found += (text[span.start : span.end] for span in find(text))
-    found += (text[span.start : span.end] for span in shapes.ip4(text, public - names.addresses))
+    found += (text[span.start : span.end] for span in shapes.ip4(text, public))
     found += (match[0] for match in shapes.urls(text) if match.start() + 3 < match.start("host"))
     for start, end in (*windows_paths(text), *paths(text)):
         if owner := home_owner(text[start:end]):

@@ -109,7 +109,7 @@ def _assigned(text: str, at: int, word: str) -> Span | None:
     if assigned["bare"]:
         end = start + len(assigned["bare"].rstrip(")]}>.`\\"))
     value = text[start:end]
-    if not value or value.casefold() in _NO_SECRET or _replaced(value) or set(value) <= set("*.-=:<>"):
+    if not value or value.casefold() in _NO_SECRET or _replaced(value) or not any(map(str.isalnum, value)):
         return None
     # a figure after "token" counts tokens or seconds; after "password" it may be one
     if value[0].isdigit() and len(value) < 8 and "pass" not in name.lower():

@@ -56,12 +56,12 @@ _PACKAGE = re.compile(
 )
 _VERSION_AFTER = re.compile(r"[A-Za-z]|-py\d|-cp\d|-\d+\+|\+cu|\.dist-info|\.whl|\.tar|-manylinux")
 _IP6 = re.compile(
-    r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])(?<![:.][0-9A-Fa-f])[0-9A-Fa-f]{0,3}:[0-9A-Fa-f:]{2,}"
+    r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])(?<!\.[0-9A-Fa-f])[0-9A-Fa-f]{0,3}:[0-9A-Fa-f:]{2,}"
 )
 _ROUTED = re.compile(r"[23][0-9a-f]{3}|f[c-f][0-9a-f]{2}", re.IGNORECASE)
 _MAC = re.compile(
-    r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])(?<![:-][0-9A-Fa-f])[0-9A-Fa-f](?:(?::[0-9A-Fa-f]{2}){5,19}"
-    r"|(?:-[0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{4}){3})(?![A-Za-z0-9]|[:-][0-9A-Fa-f])"
+    r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])[0-9A-Fa-f](?:(?::[0-9A-Fa-f]{2}){5,19}"
+    r"|(?:-[0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{4}){3})(?![A-Za-z0-9]|[:-][0-9A-Fa-f]{2}(?![A-Za-z0-9]))"
 )
 _GPU = re.compile(
     r"(?<![A-Za-z0-9])(?:MIG-GPU|GPU|MIG)-(?P<uuid>[0-9A-Fa-f]{8}"
@@ -82,13 +82,9 @@ def _follows_version_sign(text: str, start: int) -> bool:
     if lead.endswith(_COMPARED) or (word != lead and version_of(before(word, len(word)))):
         return True
     # libcudnn.so.8.9.2.26, MLNX_OFED-5.8-1.1.2.1, nvidia_cufft_cu12-11.2.1.3
-    if not lead.endswith((".so.", "-", "_")):
-        return False
-    return (
-        lead.endswith(".so.")
-        or (lead[-2:-1].isdigit()
-        and ("." in lead[-6:] or version_of(before(lead[:-1], 72))))
-    )
+    if lead.endswith(("-", "_")) and lead[-2:-1].isdigit():
+        return "." in lead[-6:] or version_of(before(lead[:-1], 72))
+    return lead.endswith(".so.")
 
 
 def ip4(text: str, public: Collection[str] = ()) -> Iterator[Span]:

@@ -33,40 +33,42 @@ _ALIAS_STARTS = ("host-", "uuid-", "user-", "ip-", "mac-", "path-", "token-", "e
 _GENERIC = frozenset(
     """
     account adm admin administrator alpine amd anaconda ansible app apps auto azureuser backend backup
-    base bash batch bench bin bios bool boot broadcast bucket buffer build cache centos check checkpoint
-    child client cloud cluster code coder codespace command compile compute conda config console container
-    controller core cpu cuda cudnn current daemon data dataset date dcgm ddp debian debug default
-    deepspeed demo deploy desktop dev develop developer device devices dist distributed docker down driver
-    ec2-user email engine env epoch error eth0 eval event example fabric false fatal fedora file files
-    finding fix float folder fsdp function gateway gdm git github gitlab gitlab-runner gloo gpu gpus group
-    guest half hardware head header hidden home host hostname hosts http https image info infiniband init
-    input install int intel internal ip jax jenkins job jovyan jupyter kernel key keys kubernetes lab
-    label laptop launch layer length lib library lightning line linux list load local localdomain
-    localhost localhost.localdomain log login logs loss mac machine main mambauser manager mask master
-    math max mean megatron memory message metal micro min mini mlx model models module mount mpi mpirun
-    name nccl net network next nobody node nodes none note null numa numpy nvidia nvlink nvml nvsmi
-    offline ok online opc open operator opt option ops output owner package packages page parallel param
-    parent password path pci peer pip port postgres process proc processes program project prod proxy
-    public py pypi python python3 pytorch query queue rank ray rdma reader ready receive report
-    reproduction request research result rocky root rocm router run runner sample save scratch script
-    secret self send sep serial server service session setup severity shared shell single size sl slurm
-    socket source src staff start state status step storage stream string student sum support sync sys
-    system systemd task team temp tensor test tester testing thread time tmp token tool tools torch
-    torchrun total trace train trainer training triton true type ubuntu unknown unset up user username
-    users usr utils uuid vagrant val valid value values var venv verdict version video view virtual vision
-    vllm vm vscode wandb warn warning web weight weights wheel windows work worker workers workspace world
-    www www-data x86_64 xla yes
+    base bash batch bench bin bios bool boot broadcast broken bucket buffer build cache cause centos check
+    checkpoint checks child client cloud cluster code coder codespace command compile compute conda config
+    consequence console container controller core cpu crashed created cuda cudnn current daemon data
+    dataset date dcgm ddp debian debug deepspeed default demo deploy desktop dev develop developer device
+    devices dist distributed docker down driver ec2-user edit email engine env environment epoch error
+    eth0 eval event evidence example fabric facts failed false fatal fedora file files finding findings
+    fix fixed float folder found fsdp function gateway gdm git github gitlab gitlab-runner gloo gpu gpus
+    group guest half hardware head header healthy hidden home host hostname hosts http https image
+    infiniband info init input install int intel internal ip jax jenkins job jovyan jupyter kernel key
+    keys kubernetes lab label laptop launch layer length lib library lightning line linux list load local
+    localdomain localhost localhost.localdomain log login logs loss mac machine main mambauser manager
+    mask master math max mean megatron memory message metal micro min mini mitigation mlx model models
+    module mount mpi mpirun name nccl net network next nobody node nodes none note null numa numpy nvidia
+    nvlink nvml nvsmi offline ok online opc open operator ops opt option output owner package packages
+    page parallel param parent passed password path pci peer pip placement port postgres primary probes
+    proc process processes prod program project proof proofs proxy public py pypi python python3 pytorch
+    query queue rank ranks ray rdma reader ready reason receive report reproduction request research
+    result rocky rocm role root router run runner sample save schema scratch script seconds secret self
+    send sep serial server service session setup severity shared shell single size skipped sl slurm socket
+    source src staff start state status step storage stream string student sum summary support suspect
+    sync sys system systemd task team temp tensor test tester testing thread time timeout title tmp token
+    tool tools torch torchrun total trace train trainer training triton true type ubuntu unknown unset up
+    user username users usr utils uuid vagrant val valid value values var venv verdict version video view
+    virtual vision vllm vm vscode wandb warn warning web weight weights wheel where windows work worker
+    workers workspace world www www-data x86_64 xla yes
     """.split()
 )
 
 # Registered domains whose URLs a maintainer wants to read and that belong to nobody's cluster.
 _PUBLIC_HOSTS = frozenset(
     """
-    pytorch.org github.com githubusercontent.com github.io gitlab.com nvidia.com nvidia.github.io nvcr.io
+    pytorch.org astral.sh github.com githubusercontent.com github.io gitlab.com nvidia.com nvcr.io
     pypi.org pythonhosted.org python.org readthedocs.io readthedocs.org anaconda.org anaconda.com conda.io
     conda-forge.org huggingface.co hf.co wandb.ai docker.com docker.io ghcr.io quay.io stackoverflow.com
-    kernel.org ubuntu.com debian.org amd.com intel.com lightning.ai deepspeed.ai arxiv.org open-mpi.org
-    schedmd.com w3.org json-schema.org microsoft.com googleapis.com gnu.org wikipedia.org
+    stackexchange.com kernel.org ubuntu.com debian.org amd.com intel.com lightning.ai deepspeed.ai arxiv.org
+    open-mpi.org schedmd.com w3.org json-schema.org microsoft.com googleapis.com gnu.org wikipedia.org
     """.split()
 )
 

@@ -1,6 +1,6 @@
 """All facts of one machine at one time; plain data both ways."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -28,27 +28,16 @@ class Snapshot:
 
     def reason(self, kind: type) -> str:
         """Say why the facts of one type are not known, in the probe's own words."""
+        topic, result = self._result(kind)
+        if result is None or result.status is ProbeStatus.OK:
+            return f"{topic}: not in this report"
+        return f"{topic}: {result.reason or result.status.value}"
+
+    def asked(self, kind: type) -> bool:
+        """Tell whether a probe was asked for the facts of one type."""
+        return self._result(kind)[1] is not None
+
+    def _result(self, kind: type) -> tuple[str, ProbeResult | None]:
+        """Return the topic of a type, by its name, and what became of its probe."""
         topic = kind.__name__.lower()
-        for result in self.probes:
-            if result.name.replace("_", "") == topic and result.status is not ProbeStatus.OK:
-                return f"{topic}: {result.reason or result.status.value}"
-        return f"{topic}: not in this report"
-
-    def builtins(self) -> dict[str, Any]:
-        """Return the facts as plain dicts, lists, strings and numbers."""
-        return {topic: msgspec.to_builtins(fact) for topic, fact in self.facts.items()}
-
-
-def read_facts(data: dict[str, Any], topics: dict[str, type[msgspec.Struct]]) -> dict[str, msgspec.Struct]:
-    """Turn plain data into typed facts, strictly; topics that nobody knows here are left out.
-
-    Raises msgspec.ValidationError, with the path of the field, for a value of the wrong type.
-    """
-    facts = {}
-    for topic, value in data.items():
-        if topic in topics:
-            try:
-                facts[topic] = msgspec.convert(value, topics[topic])
-            except msgspec.ValidationError as error:
-                raise msgspec.ValidationError(f"facts.{topic}: {error}") from None
-    return facts
+        return topic, next((r for r in self.probes if r.name.replace("_", "") == topic), None)

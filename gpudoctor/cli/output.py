@@ -79,7 +79,7 @@ class Output:
     def text(self, report: Report, form: str, seconds: float | None) -> str:
         """Render a report as ``json``, ``markdown`` or ``terminal``, without what is private on this machine."""
         if self.redact:
-            from gpudoctor.redact import redacted
+            from gpudoctor.redact_report import redacted
 
             report = redacted(report)
         if form == "json":

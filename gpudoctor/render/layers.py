@@ -23,7 +23,7 @@ def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, 
             rows.append(
                 (family, "broken" if errors else "suspect", ", ".join([*parts, *([facts] if facts else [])]))
             )
-        elif family in LAYERS:
+        elif facts or (family in LAYERS and snapshot.asked(NEEDS[family])):
             rows.append((family, "ok", facts) if facts else (family, "unknown", _missing(family, snapshot)))
         elif here:
             rows.append((family, "ok", _count(len(here), "note")))
@@ -50,7 +50,7 @@ def _hardware(snapshot: Snapshot) -> str | None:
         return f"{_count(len(pci.gpus), 'NVIDIA GPU')} on the PCI bus" + machine
     if pci is not None:
         return "no NVIDIA GPU on the PCI bus" + machine
-    return f"no GPU in this text{machine}" if gpus is not None else None
+    return f"no GPU seen ({gpus.error or 'NVML lists none'}){machine}" if gpus is not None else None
 
 
 def describe_gpus(gpus: Gpus) -> str:

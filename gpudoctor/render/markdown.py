@@ -5,6 +5,7 @@ import msgspec
 from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode
+from gpudoctor.render.visible import visible
 from gpudoctor.snapshot import Snapshot
 
 MOST = 65_000
@@ -15,9 +16,10 @@ PRIVACY = "Host names, users, addresses and paths are replaced by aliases."
 
 def ticket(report: Report) -> str:
     """Write a report as Markdown; the JSON loses its indentation where the ticket would not fit otherwise."""
+    shown = visible(report)
     indented, compact = encode(report), msgspec.json.encode(report).decode() + "\n"
-    text = _ticket(report, indented)
-    return text if len(text) <= MOST else _ticket(report, compact)
+    text = _ticket(shown, indented)
+    return text if len(text) <= MOST else _ticket(shown, compact)
 
 
 def _ticket(report: Report, json: str) -> str:

@@ -7,12 +7,12 @@ from collections import defaultdict
 
 import msgspec
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from gpudoctor.facts import Python
-from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report
+from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report, Severity
 from gpudoctor.render.layers import layers
+from gpudoctor.render.visible import visible
 from gpudoctor.snapshot import Snapshot
 
 STYLES = {
@@ -30,6 +30,7 @@ INDENT = 9
 
 def render(report: Report, console: Console, *, verbose: bool = False, seconds: float | None = None) -> None:
     """Print a report; `verbose` adds every fact and every duration."""
+    report = visible(report)
     snapshot = Snapshot(report.facts, report.probes)
     _head(report, snapshot, console)
     if report.checks and report.facts:
@@ -40,7 +41,7 @@ def render(report: Report, console: Console, *, verbose: bool = False, seconds: 
             _hang(console, line, width + 13)
         console.print()
     for finding in report.findings:
-        _finding(finding, console)
+        _finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
     for proof in report.proofs:
         render_proof(proof, console)
     _not_checked(report, console)
@@ -64,11 +65,9 @@ def _hang(console: Console, text: Text, indent: int) -> None:
     if not console.is_terminal or len(text) <= console.width:
         console.print(text, soft_wrap=True)
         return
-    first, *rest = text.wrap(console, console.width - indent)
-    # The first line has room for `indent` more characters than the others; wrapping it alike is even simpler to read.
-    console.print(first, soft_wrap=True)
-    for line in rest:
-        console.print(Padding(line, (0, 0, 0, indent)))
+    for number, line in enumerate(text.wrap(console, console.width - indent)):
+        line.rstrip()
+        console.print(Text(" " * indent if number else "").append_text(line), soft_wrap=True)
 
 
 def _block(console: Console, text: str, style: str = "") -> None:
@@ -76,7 +75,8 @@ def _block(console: Console, text: str, style: str = "") -> None:
         _hang(console, Text(" " * INDENT + line, style), INDENT)
 
 
-def _finding(finding: Finding, console: Console) -> None:
+def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
+    """Print a finding; of a note that is not asked for in `whole`, what it is and where to read more."""
     severity = finding.severity.value
     line = Text(f"{severity:>7}  ", STYLES[severity]).append(finding.id, "bold").append(f"   {finding.title}")
     _hang(console, line, INDENT)
@@ -86,7 +86,7 @@ def _finding(finding: Finding, console: Console) -> None:
         rank = f"[rank {evidence.rank}] " if evidence.rank is not None else ""
         for number, row in enumerate(evidence.text.splitlines() or [""]):
             _block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
-    for fix in finding.fixes:
+    for fix in finding.fixes if whole else []:
         kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
         _hang(console, Text("    fix  ", "green").append(fix.summary + kind, "default"), INDENT)
         for row in fix.command.splitlines():

@@ -1,0 +1,71 @@
+"""The one door through which a report leaves: what the machine tells is private in it becomes an alias."""
+
+import getpass
+import os
+import socket
+from typing import Any
+
+import msgspec
+
+from gpudoctor.facts import Distributions, Launch, Names, Python, Sockets, Torch
+from gpudoctor.model import Report
+from gpudoctor.redact import Private, Redactor
+from gpudoctor.snapshot import Snapshot
+
+HOST_VARIABLES = (
+    "MASTER_ADDR",
+    "SLURMD_NODENAME",
+    "SLURM_JOB_NODELIST",
+    "SLURM_LAUNCH_NODE_IPADDR",
+    "SLURM_NODELIST",
+    "SLURM_SRUN_COMM_HOST",
+    "SLURM_STEP_NODELIST",
+    "SLURM_SUBMIT_HOST",
+    "SLURM_TOPOLOGY_ADDR",
+)
+USER_VARIABLES = ("SLURM_JOB_USER", "SLURM_JOB_ACCOUNT", "SLURM_JOB_GROUP")
+
+
+def redacted(report: Report) -> Report:
+    """Return a copy of a report in which aliases stand for what is private; the same alias for the same thing."""
+    redactor = Redactor(private(report))
+    data = redactor.tree(msgspec.to_builtins(report))
+    copy = msgspec.convert({**data, "facts": {}}, Report)
+    facts: dict[str, Any] = data["facts"]
+    copy.facts = {topic: msgspec.convert(facts[topic], type(fact)) for topic, fact in report.facts.items()}
+    return copy
+
+
+def private(report: Report) -> Private:
+    """Gather what is known to be private: from the report's own facts, and from this process."""
+    facts = Snapshot(report.facts)
+    names, launch, python = facts.get(Names), facts.get(Launch), facts.get(Python)
+    variables = launch.variables if launch else {}
+    own = [names.own.name, *([names.master.name] if names.master else [])] if names else []
+    return Private(
+        hosts=_known([*own, socket.gethostname(), *(variables.get(name, "") for name in HOST_VARIABLES)]),
+        users=_known([_user(), *(variables.get(name, "") for name in USER_VARIABLES)]),
+        homes=_known([os.path.expanduser("~")]),
+        folders=_known([python.prefix if python else "", os.getcwd()]),
+        public=_public(facts),
+    )
+
+
+def _known(values: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value for value in values if value))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without an entry in /etc/passwd
+        return ""
+
+
+def _public(facts: Snapshot) -> tuple[str, ...]:
+    """Name what looks private and is not: versions of four parts, and the commands that hold ports."""
+    distributions, torch, sockets = facts.get(Distributions), facts.get(Torch), facts.get(Sockets)
+    versions = [d.version for d in distributions.installed] if distributions else []
+    versions += [text for text in (torch.cudnn, torch.nccl, torch.cuda) if text] if torch else []
+    commands = [s.command for s in sockets.listeners if s.command] if sockets else []
+    return tuple(dict.fromkeys([*versions, *commands]))
