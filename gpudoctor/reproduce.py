@@ -105,7 +105,9 @@ def run_script(
             del lines[:LINES_KEPT]
 
     environment = {**os.environ, "TMPDIR": str(folder)}  # what a script leaves behind goes with the folder
-    child = Child(script.path.name, script.command, deadline, hear, environment, str(folder), merge_errors=True)
+    child = Child(
+        script.path.name, script.command, deadline, hear, environment, str(folder), merge_errors=True
+    )
     run([child], (lambda _: on_tick(0.0)) if on_tick else None)
     output = b"\n".join(lines[-LINES_KEPT:]).decode(errors="replace")
     return Ran(output, child.returncode, child.timed_out, child.end, child.seconds)

@@ -35,7 +35,13 @@ def parts(path):
 def test_a_check_imports_the_model_and_facts_alone(path):
     own = {name for name in imports(path) if name.startswith("gpudoctor")}
     assert own <= {"gpudoctor", "gpudoctor.facts"}
-    assert not {name.split(".")[0] for name in imports(path)} & {"torch", "os", "subprocess", "socket", "time"}
+    assert not {name.split(".")[0] for name in imports(path)} & {
+        "torch",
+        "os",
+        "subprocess",
+        "socket",
+        "time",
+    }
 
 
 @pytest.mark.parametrize("folder", sorted(ALLOWED))

@@ -113,8 +113,19 @@ def test_pattern_of_every_symptom_is_linear_on_a_bomb():
     """A line of 4,000 characters, the most that is searched, costs a pattern next to nothing."""
     import time
 
-    bombs = ["a" * 4000, "(" * 4000, " " * 4000, "module." * 570, '"' * 4000, "Expected all tensors " * 190, "1" * 4000]
-    bombs += ['Missing key(s) in state_dict: "' + "a." * 1900, "The server socket has failed to listen on " * 90]
+    bombs = [
+        "a" * 4000,
+        "(" * 4000,
+        " " * 4000,
+        "module." * 570,
+        '"' * 4000,
+        "Expected all tensors " * 190,
+        "1" * 4000,
+    ]
+    bombs += [
+        'Missing key(s) in state_dict: "' + "a." * 1900,
+        "The server socket has failed to listen on " * 90,
+    ]
     for check in REGISTRY.checks():
         for pattern in check.symptoms:
             compiled = re.compile(pattern)

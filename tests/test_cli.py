@@ -46,7 +46,9 @@ def test_json_is_one_document_and_nothing_else():
 
 def test_exit_code_is_the_same_with_and_without_json(tmp_path):
     broken = {"MASTER_PORT": "not-a-number", "MASTER_ADDR": "127.0.0.1", "RANK": "0", "WORLD_SIZE": "2"}
-    assert [gpudoctor("check", *FAST, *extra, env=broken).returncode for extra in ([], ["--json"], ["-q"])] == [1, 1, 1]
+    assert [
+        gpudoctor("check", *FAST, *extra, env=broken).returncode for extra in ([], ["--json"], ["-q"])
+    ] == [1, 1, 1]
     assert gpudoctor("check", *FAST, "--fail-on", "never", env=broken).returncode == 0
     assert [gpudoctor("check", *FAST, *extra).returncode for extra in ([], ["--json"])] == [0, 0]
 
@@ -141,7 +143,9 @@ def test_completion_for_every_shell(shell):
 
 
 def test_completion_offers_the_commands():
-    done = gpudoctor(env={"_GPUDOCTOR_COMPLETE": "bash_complete", "COMP_WORDS": "gpudoctor re", "COMP_CWORD": "1"})
+    done = gpudoctor(
+        env={"_GPUDOCTOR_COMPLETE": "bash_complete", "COMP_WORDS": "gpudoctor re", "COMP_CWORD": "1"}
+    )
     assert "repro" in done.stdout
     assert "report" in done.stdout
 

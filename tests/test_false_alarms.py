@@ -57,8 +57,14 @@ def torch(devices=0, **fields):
 
 def machine(count=0, **facts):
     """A healthy machine with `count` GPUs, before `facts` take their place."""
-    bus = [PciDevice(address=f"0000:{n:02x}:00.0", device="0x2330", device_class="0x0302", driver="nvidia") for n in range(count)]
-    nodes = [DeviceNode(path=f"/dev/nvidia{n}", readable=True, writable=True) for n in [*range(count), "ctl", "-uvm"]]
+    bus = [
+        PciDevice(address=f"0000:{n:02x}:00.0", device="0x2330", device_class="0x0302", driver="nvidia")
+        for n in range(count)
+    ]
+    nodes = [
+        DeviceNode(path=f"/dev/nvidia{n}", readable=True, writable=True)
+        for n in [*range(count), "ctl", "-uvm"]
+    ]
     version = "580.82.07" if count else None
     known = {
         "python": Python(executable="/venv/bin/python", version="3.11.7", environment="virtual environment"),

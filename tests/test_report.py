@@ -20,7 +20,12 @@ from gpudoctor.snapshot import Snapshot
 
 HERE = Path(__file__).parent
 FAST = ["--only", "launch", "--only", "network"]
-BROKEN = {"MASTER_ADDR": "trainer.planted-cluster.example", "MASTER_PORT": "70000", "RANK": "x", "WORLD_SIZE": "2"}
+BROKEN = {
+    "MASTER_ADDR": "trainer.planted-cluster.example",
+    "MASTER_PORT": "70000",
+    "RANK": "x",
+    "WORLD_SIZE": "2",
+}
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMIK7MDENGbPxRfiCYPLANTEDKEY00",
     "HF_TOKEN": "hf_PlantedPlantedPlantedPlantedPlanted",
@@ -45,7 +50,9 @@ def gpudoctor(*arguments, env=None, stdin=None):
 
 def essence(report):
     """What must be the same when a report is examined again."""
-    return [(f["id"], f["severity"], f["message"], [x["command"] for x in f["fixes"]]) for f in report["findings"]]
+    return [
+        (f["id"], f["severity"], f["message"], [x["command"] for x in f["fixes"]]) for f in report["findings"]
+    ]
 
 
 @pytest.mark.parametrize("suffix", ["md", "json"])
@@ -82,7 +89,9 @@ def test_the_own_host_name_and_addresses_leave_under_an_alias():
     import psutil
 
     text = gpudoctor("check", "--json", *FAST).stdout
-    addresses = [a.address for each in psutil.net_if_addrs().values() for a in each if a.family == socket.AF_INET]
+    addresses = [
+        a.address for each in psutil.net_if_addrs().values() for a in each if a.family == socket.AF_INET
+    ]
     for address in addresses:
         assert address.startswith("127.") or address not in text
     assert f'"{socket.gethostname()}"' not in text
@@ -174,7 +183,9 @@ def test_a_gigabyte_of_noise_costs_neither_time_nor_memory(tmp_path):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("machine", sorted((HERE / "machines").glob("*/report.json")), ids=lambda p: p.parent.name)
+@pytest.mark.parametrize(
+    "machine", sorted((HERE / "machines").glob("*/report.json")), ids=lambda p: p.parent.name
+)
 def test_a_recorded_machine_gives_the_findings_that_it_gave(machine):
     """Recorded with ``gpudoctor check -o report.json`` on a real machine."""
     recorded = json.loads(machine.read_text())
@@ -184,4 +195,5 @@ def test_a_recorded_machine_gives_the_findings_that_it_gave(machine):
     again = msgspec.to_builtins(report)
     assert essence(again) == essence(recorded)
     assert again["verdict"] == recorded["verdict"]
-    assert {c["id"]: c["status"] for c in recorded["checks"]}.items() <= {c["id"]: c["status"] for c in again["checks"]}.items()
+    old, new = ({c["id"]: c["status"] for c in each["checks"]} for each in (recorded, again))
+    assert old.items() <= new.items()

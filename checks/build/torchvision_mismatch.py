@@ -146,7 +146,11 @@ def _fixes(base: str | None, python: Python | None, distributions: Distributions
     if torch is None or expected is None:
         command = patient.install_command("torch torchvision", distributions, reinstall=True)
         return [Fix("Install a pair that was made for each other", command)]
-    pin = f"torchvision==0.{expected}.*" if expected < STABLE_INTERFACE else f"torchvision>=0.{STABLE_INTERFACE}"
+    pin = (
+        f"torchvision==0.{expected}.*"
+        if expected < STABLE_INTERFACE
+        else f"torchvision>=0.{STABLE_INTERFACE}"
+    )
     requirements = f"torch=={torch.public} '{pin}'"
     command = patient.install_command(requirements, distributions, reinstall=True)
     return [Fix(f"Install torch {torch.public} with the torchvision that was made for it", command)]

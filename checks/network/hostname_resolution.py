@@ -113,9 +113,6 @@ def _fixes(name: str, interfaces: Interfaces | None) -> list[Fix]:
 
 
 def _master_fixes(spans: bool) -> list[Fix]:
-    fixes = [
-        Fix(
-            "Name rank 0's machine by an address that all nodes reach", "export MASTER_ADDR=ADDRESS_OF_RANK_0"
-        )
-    ]
+    here = "export MASTER_ADDR=$(hostname -I | cut -d' ' -f1)"
+    fixes = [Fix("Take an address of rank 0's machine, printed there, and give it to all nodes", here)]
     return fixes if spans else [Fix("On one machine", "export MASTER_ADDR=localhost"), *fixes]

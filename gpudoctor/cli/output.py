@@ -78,10 +78,21 @@ class Output:
 
     def text(self, report: Report, form: str, seconds: float | None) -> str:
         """Render a report as ``json``, ``markdown`` or ``terminal``, without what is private on this machine."""
-        if self.redact:
-            from gpudoctor.redact_report import redacted
+        if not self.redact:
+            return self.render(report, form, seconds)
+        from gpudoctor.redact import private, redacted, sealed
 
-            report = redacted(report)
+        known = private(report)
+        text, left = sealed(self.render(redacted(report, known), form, seconds), known)
+        if left:
+            print(
+                f"gpudoctor: {left} private words were left and are now hidden; please report it",
+                file=sys.stderr,
+            )
+        return text
+
+    def render(self, report: Report, form: str, seconds: float | None) -> str:
+        """Render a report as it is."""
         if form == "json":
             from gpudoctor.render.json import encode
 

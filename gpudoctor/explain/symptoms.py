@@ -10,7 +10,7 @@ from gpudoctor.model import Check
 # ECMA-48 control sequences: colours, and what progress bars send.
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 FRAME = re.compile(r'File "[^"]+", line \d+')
-"""The line of a traceback before a quoted line of source: ``raise RuntimeError("...")`` quotes an error, and is none."""
+"""The line of a traceback above a quoted line of source: ``raise RuntimeError("...")`` there is no error."""
 LINE_MOST = 4000
 """Characters of a line that are searched: an error message fits, a dump of binary data is cut."""
 
@@ -34,7 +34,7 @@ def plain(text: str) -> str:
 def matches(text: str, checks: Iterable[Check]) -> list[Match]:
     """Return the first line that shows each check's failure, in the order of the text."""
     lines = plain(text).split("\n")
-    said = [(n, line) for n, line in enumerate(lines, 1) if n == 1 or not FRAME.search(lines[n - 2][:LINE_MOST])]
+    said = [(n, line) for n, line in enumerate(lines, 1) if n == 1 or not _source(lines[n - 2], line)]
     found = []
     for check in checks:
         for number, line in said:
@@ -44,6 +44,12 @@ def matches(text: str, checks: Iterable[Check]) -> list[Match]:
                 found.append(Match(check, number, line.strip(), groups))
                 break
     return sorted(found, key=lambda m: m.number)
+
+
+def _source(before: str, line: str) -> bool:
+    """Tell whether a line quotes source: it stands below the line of a traceback's frame, further to the right."""
+    frame = FRAME.search(before[:LINE_MOST])
+    return frame is not None and line[frame.start() : frame.start() + 1].isspace()
 
 
 @cache

@@ -47,7 +47,7 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Report:
 
 
 def _facts(saved: dict[str, Raw], topics: dict[str, type[Struct]]) -> dict[str, Struct]:
-    """Do from JSON what `snapshot.read_facts` does from plain data, and never build what no type asks for."""
+    """Decode each topic into its type straight from the text: nothing is built that no type asks for."""
     facts = {}
     for topic, raw in saved.items():
         if topic in topics:

@@ -15,7 +15,9 @@ def probe() -> Host:
     shm = _space("/dev/shm")
     return Host(
         system=platform.system(),
-        os=platform.freedesktop_os_release().get("PRETTY_NAME", "") if Path("/etc/os-release").exists() else "",
+        os=platform.freedesktop_os_release().get("PRETTY_NAME", "")
+        if Path("/etc/os-release").exists()
+        else "",
         kernel=platform.release(),
         machine=platform.machine(),
         libc="-".join(platform.libc_ver()).strip("-"),
@@ -69,7 +71,9 @@ def _container() -> str | None:
 def _cpu_model() -> str:
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-            names = (line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model")))
+            names = (
+                line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model"))
+            )
             return next(names, "")
     except OSError:
         return platform.processor()

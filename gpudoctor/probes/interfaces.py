@@ -16,7 +16,11 @@ def probe() -> Interfaces:
             Interface(
                 name=name,
                 up=state.isup,
-                addresses=[a.address for a in addresses.get(name, []) if a.family in (socket.AF_INET, socket.AF_INET6)],
+                addresses=[
+                    a.address
+                    for a in addresses.get(name, [])
+                    if a.family in (socket.AF_INET, socket.AF_INET6)
+                ],
                 mtu=state.mtu or None,
                 speed_mbps=state.speed or None,
                 loopback="loopback" in state.flags,

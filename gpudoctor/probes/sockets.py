@@ -34,4 +34,6 @@ def probe() -> Sockets:
         for socket in psutil.net_connections(kind="tcp")
         if socket.status == psutil.CONN_LISTEN
     }
-    return Sockets(listeners=[listeners[key] for key in sorted(listeners, key=lambda k: (k[0], k[1], k[2] or 0))])
+    return Sockets(
+        listeners=[listeners[key] for key in sorted(listeners, key=lambda k: (k[0], k[1], k[2] or 0))]
+    )

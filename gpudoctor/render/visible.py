@@ -18,7 +18,9 @@ def visible(report: Report) -> Report:
     if clean == data:
         return report
     copy = msgspec.convert({**clean, "facts": {}}, Report)
-    copy.facts = {topic: msgspec.convert(clean["facts"][topic], type(fact)) for topic, fact in report.facts.items()}
+    copy.facts = {
+        topic: msgspec.convert(clean["facts"][topic], type(fact)) for topic, fact in report.facts.items()
+    }
     return copy
 
 

@@ -88,7 +88,9 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "ddp.py")
-        printed = subprocess.run([*GPUDOCTOR, "repro", "ddp", "--script"], capture_output=True, text=True, check=True)
+        printed = subprocess.run(
+            [*GPUDOCTOR, "repro", "ddp", "--script"], capture_output=True, text=True, check=True
+        )
         script.write_text(printed.stdout)
         training = rounds(
             {
@@ -102,8 +104,12 @@ def main() -> None:
     print(row("`gpudoctor --help`", quick["help"]))
     print(row("`gpudoctor show port-in-use`", quick["show"]))
     print(row("`gpudoctor check`", quick["check"], '`python -c "import torch"`', quick["import"]))
-    print(row("`gpudoctor check`", quick["check"], "`python -m torch.utils.collect_env`", quick["collect_env"]))
-    print(row("`gpudoctor repro ddp`", training["repro"], "the same script by torchrun", training["torchrun"]))
+    print(
+        row("`gpudoctor check`", quick["check"], "`python -m torch.utils.collect_env`", quick["collect_env"])
+    )
+    print(
+        row("`gpudoctor repro ddp`", training["repro"], "the same script by torchrun", training["torchrun"])
+    )
     print(f"\nMost memory of `gpudoctor check`'s own process: {held:.0f} MB.")
     print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}, {options.rounds} rounds.")
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from gpudoctor.redact_words import HIDDEN
+from gpudoctor.redact.words import HIDDEN
 
 __all__ = ["Aliases"]
 

@@ -5,12 +5,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from gpudoctor import redact_secrets as secrets
-from gpudoctor import redact_shapes as shapes
-from gpudoctor.redact_names import Private, known, stands_alone
-from gpudoctor.redact_paths import AFTER_FOLDER, home_owner, paths, windows_paths
-from gpudoctor.redact_shapes import Span
-from gpudoctor.redact_words import ALIAS, COLOUR
+from gpudoctor.redact import secrets, shapes
+from gpudoctor.redact.names import Private, known, stands_alone
+from gpudoctor.redact.paths import AFTER_FOLDER, home_owner, paths, windows_paths
+from gpudoctor.redact.shapes import Span
+from gpudoctor.redact.words import ALIAS, COLOUR
 
 __all__ = ["leftovers"]
 

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gpudoctor.redact_words import file_name
+from gpudoctor.redact.words import file_name
 
-__all__ = ["AFTER_FOLDER", "home_owner", "paths", "split_path", "windows_paths"]
+__all__ = ["AFTER_FOLDER", "home_owner", "owner_place", "paths", "split_path", "windows_paths"]
 
 # Folders of the operating system: nothing in them is named by the user.
-_SYSTEM = frozenset("bin boot dev etc lib lib32 lib64 proc root run sbin sys usr".split())
+_SYSTEM = frozenset("bin boot dev etc lib lib32 lib64 proc run sbin sys usr".split())
 # Trees that images, installers and build farms make; the last two rows are the source paths compiled into
 # torch and NCCL, which stand in their error messages.
 _PUBLIC_TREES = frozenset(
@@ -24,7 +24,7 @@ _PUBLIC_TREES = frozenset(
 _PUBLIC_FOLDERS = frozenset(
     """
     /app /code /data /dataset /datasets /efs /export /fsx /gpfs /home /lustre /mnt /mnt/c /mnt/data /media
-    /nfs /nvme /opt /output /raid /scratch /shared /srv /ssd /storage /tmp /Users /var /var/tmp /Volumes
+    /nfs /nvme /opt /output /raid /root /scratch /shared /srv /ssd /storage /tmp /Users /var /var/tmp /Volumes
     /work /workdir /workspace /workspaces /batch /epoch /iter /iteration /sample /second /step
     """.split()
 )
@@ -42,13 +42,15 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.@+-]*\Z")
 
 _WINDOWS_NAME = re.compile(r"[\w.@+][\w .@+-]*\Z")
 
+_OWNER = re.compile(r"(?:[A-Za-z]:[\\/]+(?i:users)|(?:/+[^/]+){0,3}?/+(?:home|Users))[\\/]+(?P<name>[^\\/]+)")
+
 # A path begins where no other path could go on. A quoted one may hold blanks; any other ends at a blank and
 # at a colon, so that values like PATH fall apart by themselves. A compiler's -I touches the path it names.
 _POSIX = re.compile(
     # the slash comes first, and what stands before it is looked at from there: that is searched fast
     r"""/(?:(?:(?<="/)(?=[^"'\n:,;]{1,1024}")|(?<='/)(?=[^"'\n:,;]{1,1024}'))[^/"'\n][^"'\n]*"""
     r"""|(?:(?<![A-Za-z0-9_~.\-/\\%$)}*+&#!?\ufdd1]/)|(?<=[\s"',]-[ILBFR]/)|(?<=^-[ILBFR]/)|(?<=[Ff]ile:///))"""
-    r"""(?P<bare>[^\s/"'<>|:;,()\[\]{}`\\*，。；：、（）「」【】][^\s"'<>|:;,()\[\]{}`\\，。；：、（）「」【】]{0,4096}))"""
+    r"""(?P<bare>[^\s/"'<>|:;,()\[\]{}`\\*，。；：、（）「」【】][^\s"'<>|:;,()\[\]{}`\\\ufdd2，。；：、（）「」【】]{0,4096}))"""
 )
 _WINDOWS = re.compile(
     r"""(?<![A-Za-z0-9_\ufdd1])[A-Za-z]:[\\/]{1,2}(?:[^\\/:*?"<>|\r\n'\ufdd0]{1,128}[\\/]{1,2}){0,64}"""
@@ -83,21 +85,20 @@ def windows_paths(text: str) -> Iterator[tuple[int, int]]:
             yield match.start(), match.start() + len(found.rstrip(". "))
 
 
-@lru_cache(4096)
 def home_owner(path: str) -> str | None:
     """Name the user whose home folder a path lies in or is, where the path says so."""
-    parts = re.split(r"[\\/]+", path, maxsplit=6)
-    for at, part in enumerate(parts[:4]):
-        if part in ("home", "Users") or (at == 1 and part.casefold() == "users" and ":" in parts[0]):
-            name = parts[at + 1] if at + 1 < len(parts) else ""
-            if (
-                name in _NOBODY
-                or "\ufdd0" in name
-                or not (_WINDOWS_NAME if ":" in parts[0] else _NAME).match(name)
-            ):
-                return None
-            return name
-    return None
+    where = owner_place(path)
+    return path[where[0] : where[1]] if where else None
+
+
+@lru_cache(4096)
+def owner_place(path: str) -> tuple[int, int] | None:
+    """Find where in a path the owner of a home folder is named."""
+    match = _OWNER.match(path)
+    if match is None or match["name"] in _NOBODY:
+        return None
+    name = _WINDOWS_NAME if path[1:2] == ":" else _NAME
+    return match.span("name") if name.match(match["name"]) else None
 
 
 def split_path(path: str) -> tuple[str, str]:

@@ -3,13 +3,17 @@
 import getpass
 import os
 import socket
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from gpudoctor.facts import Distributions, Launch, Names, Python, Sockets, Torch
 from gpudoctor.model import Report
-from gpudoctor.redact import Private, Redactor
+from gpudoctor.redact.names import Private
+from gpudoctor.redact.redactor import Redactor
+from gpudoctor.redact.scan import leftovers
+from gpudoctor.redact.words import HIDDEN, generic
 from gpudoctor.snapshot import Snapshot
 
 HOST_VARIABLES = (
@@ -26,14 +30,22 @@ HOST_VARIABLES = (
 USER_VARIABLES = ("SLURM_JOB_USER", "SLURM_JOB_ACCOUNT", "SLURM_JOB_GROUP")
 
 
-def redacted(report: Report) -> Report:
+def redacted(report: Report, known: Private) -> Report:
     """Return a copy of a report in which aliases stand for what is private; the same alias for the same thing."""
-    redactor = Redactor(private(report))
+    redactor = Redactor(known)
     data = redactor.tree(msgspec.to_builtins(report))
     copy = msgspec.convert({**data, "facts": {}}, Report)
     facts: dict[str, Any] = data["facts"]
     copy.facts = {topic: msgspec.convert(facts[topic], type(fact)) for topic, fact in report.facts.items()}
     return copy
+
+
+def sealed(text: str, known: Private) -> tuple[str, int]:
+    """Look through a finished rendering once more; return it with what was left hidden, and how much that was."""
+    left = leftovers(text, known)
+    for word in left:
+        text = text.replace(word, HIDDEN)
+    return text, len(left)
 
 
 def private(report: Report) -> Private:
@@ -43,16 +55,19 @@ def private(report: Report) -> Private:
     variables = launch.variables if launch else {}
     own = [names.own.name, *([names.master.name] if names.master else [])] if names else []
     return Private(
-        hosts=_known([*own, socket.gethostname(), *(variables.get(name, "") for name in HOST_VARIABLES)]),
+        # A name such as "vm" or "node" tells nothing, and stands in sentences that are not about it.
+        hosts=_known(
+            [*own, socket.gethostname(), *(variables.get(name, "") for name in HOST_VARIABLES)], generic
+        ),
         users=_known([_user(), *(variables.get(name, "") for name in USER_VARIABLES)]),
         homes=_known([os.path.expanduser("~")]),
         folders=_known([python.prefix if python else "", os.getcwd()]),
-        public=_public(facts),
+        public=_public(facts, report),
     )
 
 
-def _known(values: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value for value in values if value))
+def _known(values: list[str], harmless: Callable[[str], bool] = lambda value: False) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value for value in values if value and not harmless(value)))
 
 
 def _user() -> str:
@@ -62,10 +77,20 @@ def _user() -> str:
         return ""
 
 
-def _public(facts: Snapshot) -> tuple[str, ...]:
-    """Name what looks private and is not: versions of four parts, and the commands that hold ports."""
+def _public(facts: Snapshot, report: Report) -> tuple[str, ...]:
+    """Name what looks private and is not: versions of four parts, commands that hold ports, fields and variables."""
     distributions, torch, sockets = facts.get(Distributions), facts.get(Torch), facts.get(Sockets)
     versions = [d.version for d in distributions.installed] if distributions else []
     versions += [text for text in (torch.cudnn, torch.nccl, torch.cuda) if text] if torch else []
     commands = [s.command for s in sockets.listeners if s.command] if sockets else []
-    return tuple(dict.fromkeys([*versions, *commands]))
+    return tuple(dict.fromkeys([*versions, *commands, *_keys(msgspec.to_builtins(report))]))
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for entry in value.values():
+            yield from _keys(entry)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _keys(entry)

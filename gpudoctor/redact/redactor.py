@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, cast
 
-from gpudoctor import redact_secrets as secrets
-from gpudoctor import redact_shapes as shapes
-from gpudoctor.redact_aliases import Aliases
-from gpudoctor.redact_names import Private, known, names_told, names_under
-from gpudoctor.redact_paths import AFTER_FOLDER, home_owner, paths, split_path, windows_paths
-from gpudoctor.redact_scan import leftovers
-from gpudoctor.redact_shapes import Span
-from gpudoctor.redact_words import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
+from gpudoctor.redact import secrets, shapes
+from gpudoctor.redact.aliases import Aliases
+from gpudoctor.redact.names import Private, known, names_told, names_under
+from gpudoctor.redact.paths import AFTER_FOLDER, home_owner, owner_place, paths, split_path, windows_paths
+from gpudoctor.redact.scan import leftovers
+from gpudoctor.redact.shapes import Span
+from gpudoctor.redact.words import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
 
 __all__ = ["Private", "Redactor", "leftovers"]
 
@@ -242,16 +241,20 @@ class Redactor:
         flat = re.sub(r"//+", "/", path)
         for folder, mark in self._folders.items():
             if flat.startswith(folder) and flat[len(folder) : len(folder) + 1] in ("", "/", "\\"):
+                inner, rest = split_path(flat) if mark[0] == "home" else ("", "")
+                if len(inner) > len(folder):  # what lies in a home folder is named by its owner
+                    return self._aliases.mark("path", inner) + rest
                 return self._aliases.mark(*mark) + flat[len(folder) :]
         if path in self._public:
             return path
-        if home := _HOME.match(path):
-            owner = home_owner(path)
-            if owner is None:
-                return path
-            return home[0] + self._aliases.mark("user", owner.lower()) + path[home.end() + len(owner) :]
         folder, rest = split_path(path)
-        return self._aliases.mark("path", folder) + rest if folder else path
+        # A home folder itself is told by its owner, whose name may be replaced by now; what lies in it is private.
+        if folder and not (_HOME.match(path) and folder.count("/") <= 2):
+            return self._aliases.mark("path", folder) + rest
+        if where := owner_place(path):
+            owner = self._aliases.mark("user", path[slice(*where)].lower())
+            return path[: where[0]] + owner + path[where[1] :]
+        return path
 
 
 def _strings(value: object, key: str = "") -> Iterator[tuple[str, str]]:

@@ -1,0 +1,12 @@
+"""The only door through which a report leaves: what is private on a machine becomes a stable alias.
+
+Redaction goes by what the machine tells (`Private`) and by shape; it cannot know that a file's or a module's own name
+is a secret. Loopback addresses, PCI addresses, versions and the system's folders stay, for a diagnosis needs them.
+"""
+
+from gpudoctor.redact.names import Private
+from gpudoctor.redact.redactor import Redactor
+from gpudoctor.redact.report import private, redacted, sealed
+from gpudoctor.redact.scan import leftovers
+
+__all__ = ["Private", "Redactor", "leftovers", "private", "redacted", "sealed"]

@@ -1,0 +1,166 @@
+"""Every reproduction is proven here, or stands in a list with the reason, and that list only shrinks."""
+
+import functools
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.collect import collect
+from gpudoctor.facts import Driver, Torch, Torchvision
+from gpudoctor.interpreter import Patient
+from gpudoctor.model import Check, ProofStatus, Severity
+from gpudoctor.registry import Registry
+from gpudoctor.reproduce import prove, read_script, unmet
+from gpudoctor.snapshot import Snapshot
+
+REGISTRY = Registry()
+PATIENT = Patient(sys.executable, "the test")
+IDS = [id for id in REGISTRY.modules if REGISTRY.reproduction(id)]
+UNPROVEN = {
+    "cuda-visible-devices": "needs 1 GPU",
+    "dp-not-on-device0": "needs 1 GPU",
+    "nccl-not-built": "needs CPU build of torch",
+    "torch-cpu-build": "needs CPU build of torch",
+}
+"""What a machine without a GPU and with the ordinary build of torch cannot show."""
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed here"
+)
+
+
+@functools.cache
+def facts():
+    return collect([p for p in REGISTRY.probes if p.name in ("torch", "driver")], PATIENT)
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_broken_fails_with_the_own_symptom_and_fixed_passes(id):
+    proof = prove(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
+    if proof.fixed is ProofStatus.NOT_RUN:
+        known = proof.reason in ("needs root", "needs no NVIDIA driver", UNPROVEN.get(id))
+        assert known, proof.reason
+        pytest.skip(str(proof.reason))
+    assert proof.held, proof
+    assert proof.symptom in proof.error
+    assert proof.difference.count("\n@@") >= 1
+    # The fix that is shown is short enough to be read.
+    assert len([line for line in proof.difference.splitlines() if line[:1] in "+-"]) <= 14
+
+
+def test_a_reproduction_leaves_nothing_behind(tmp_path):
+    before = set(os.listdir("/dev/shm")) | set(os.listdir(tmp_path))
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [
+        sys.executable,
+        "-m",
+        "gpudoctor",
+        "repro",
+        "state-dict-prefix",
+        "--json",
+        "--python",
+        sys.executable,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 0, done
+    assert json.loads(done.stdout)["proofs"][0]["broken"] == "failed-as-expected"
+    assert set(os.listdir("/dev/shm")) | set(os.listdir(tmp_path)) == before
+
+
+def made(tmp_path, broken, fixed="", header="# run: python {}\n"):
+    folder = tmp_path / "reproductions" / "mine"
+    folder.mkdir(parents=True)
+    for name, text in (("broken.py", broken), ("fixed.py", fixed)):
+        (folder / name).write_text(header.format(name) + text)
+    check = Check(severity=Severity.ERROR, symptoms=[r"my own symptom (?P<number>\d+)"])
+    check.describe(id="mine", family="launch", docstring="Mine")
+    return check, folder
+
+
+SYMPTOM = "import sys\nsys.exit('my own symptom 7')\n"
+
+
+def test_a_proof_needs_the_checks_own_symptom(tmp_path):
+    proof = prove(*made(tmp_path, "raise SystemExit('something else')"), PATIENT, Snapshot())
+    assert proof.broken is ProofStatus.FAILED_OTHERWISE
+    assert not proof.held
+    assert "something else" in proof.error
+
+
+def test_a_quoted_line_of_source_is_no_symptom(tmp_path):
+    source = "def f():\n    return 1 / 0  # my own symptom 7\nf()\n"
+    assert prove(*made(tmp_path, source), PATIENT, Snapshot()).broken is ProofStatus.FAILED_OTHERWISE
+
+
+def test_broken_that_passes_is_no_proof(tmp_path):
+    proof = prove(*made(tmp_path, "print('my own symptom 7')"), PATIENT, Snapshot())
+    assert proof.broken is ProofStatus.PASSED
+    assert not proof.held
+
+
+def test_fixed_that_fails_is_no_proof(tmp_path):
+    proof = prove(*made(tmp_path, SYMPTOM, "raise SystemExit(3)"), PATIENT, Snapshot())
+    assert (proof.broken, proof.fixed) == (ProofStatus.FAILED_AS_EXPECTED, ProofStatus.FAILED)
+    assert "exit status 3" in proof.reason
+
+
+def test_a_script_that_hangs_is_ended(tmp_path):
+    proof = prove(*made(tmp_path, "import time\ntime.sleep(300)"), PATIENT, Snapshot(), deadline=1.0)
+    assert proof.broken is ProofStatus.TIMEOUT
+    assert proof.seconds < 10
+
+
+def test_the_proof_of_a_good_reproduction(tmp_path):
+    proof = prove(*made(tmp_path, SYMPTOM, "print('fine')\n"), PATIENT, Snapshot())
+    assert proof.held
+    assert proof.symptom == "my own symptom 7"
+    assert "-sys.exit('my own symptom 7')" in proof.difference
+    assert "# run:" not in "".join(re.findall(r"^[+-].*", proof.difference, re.MULTILINE))
+
+
+def test_the_run_line_decides_how_a_script_is_started(tmp_path):
+    _, folder = made(
+        tmp_path, "", header="# run: torchrun --standalone --nproc-per-node=2 {}\n# needs: 2 GPUs\n"
+    )
+    script = read_script(folder / "broken.py", PATIENT)
+    assert script.command == [
+        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "broken.py",
+    ]  # fmt: skip
+    assert script.needs == ["2 GPUs"]
+
+
+TORCH = {"imported": True, "version": "2.15.0+cu132", "cuda": "13.2"}
+
+
+@pytest.mark.parametrize(
+    ("need", "facts", "reason"),
+    [
+        ("torch", {}, "needs torch"),
+        ("torch", {"torch": Torch(**TORCH)}, None),
+        ("1 GPU", {"torch": Torch(**TORCH, cuda_available=False, device_count=0)}, "needs 1 GPU"),
+        ("1 GPU", {"torch": Torch(**TORCH, cuda_available=True, device_count=1)}, None),
+        ("2 GPUs", {"torch": Torch(**TORCH, cuda_available=True, device_count=1)}, "needs 2 GPUs"),
+        ("CPU build of torch", {"torch": Torch(**TORCH)}, "needs CPU build of torch"),
+        ("CPU build of torch", {"torch": Torch(imported=True, version="2.13.0+cpu")}, None),
+        ("CUDA build of torch", {"torch": Torch(**TORCH)}, None),
+        ("no NVIDIA driver", {"driver": Driver()}, None),
+        ("no NVIDIA driver", {"driver": Driver(version="580.82.07")}, "needs no NVIDIA driver"),
+        ("no NVIDIA driver", {}, "needs no NVIDIA driver"),
+        ("torchvision", {"torch": Torch(**TORCH), "torchvision": Torchvision()}, "needs torchvision"),
+        ("torchvision", {"torch": Torch(**TORCH), "torchvision": Torchvision(version="0.29.2")}, None),
+    ],
+)
+def test_what_a_script_needs_is_compared_with_the_facts(need, facts, reason):
+    assert unmet([need], Snapshot(facts)) == reason
+
+
+def test_the_script_that_is_printed_is_the_script_that_runs():
+    command = [sys.executable, "-m", "gpudoctor", "repro", "port-in-use", "--script"]
+    printed = subprocess.run(command, capture_output=True, text=True).stdout
+    assert printed == Path(REGISTRY.reproduction("port-in-use"), "broken.py").read_text()
