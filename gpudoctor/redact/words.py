@@ -22,8 +22,9 @@ HIDDEN = "(hidden)"
 # What a redaction leaves behind. It must be recognised, for a redacted text is redacted again when a saved
 # report is examined and saved once more.
 ALIAS = re.compile(
-    r"(?<![A-Za-z0-9])(?:gpu-uuid|host|user|ip|mac|path|token|email|serial)-\d{1,6}(?![A-Za-z0-9]|-\d|-[0-9a-f]{4})"
-    r"|(?<![A-Za-z0-9])host-\[\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?){0,4096}\]"
+    r"(?<![A-Za-z0-9])(?<![A-Za-z0-9][-_.])"  # gpu-host-9 is somebody's own name
+    r"(?:gpu-uuid|host|user|ip|mac|path|token|email|serial)-\d{1,6}(?![A-Za-z0-9]|-\d|-[0-9a-f]{4})"
+    r"|(?<![A-Za-z0-9])(?<![A-Za-z0-9][-_.])host-\[\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?){0,4096}\]"
     r"|\(hidden\)"
 )
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
@@ -130,7 +131,7 @@ def file_name(name: str) -> bool:
 
 def secret_key(key: str) -> bool:
     """Say whether what is stored under this name is a secret: `HF_TOKEN` is, `pad_token` is none."""
-    if len(key) > 128:
+    if len(key) > 128 or ALIAS.match(key):
         return False
     if _SECRET_PART.search(key):
         return True
