@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import hypothesis
 import psutil
 import pytest
 
@@ -19,6 +20,11 @@ from gpudoctor.registry import Probe, Registry
 from gpudoctor.snapshot import Snapshot
 
 HERE = Path(__file__).parent
+
+# A stranger's run must not fail by chance: the same examples each time. HYPOTHESIS_PROFILE=explore looks for new ones.
+hypothesis.settings.register_profile("default", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("explore", max_examples=2000, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -131,8 +131,9 @@ def file_name(name: str) -> bool:
 
 def secret_key(key: str) -> bool:
     """Say whether what is stored under this name is a secret: `HF_TOKEN` is, `pad_token` is none."""
-    if len(key) > 128 or ALIAS.match(key):
+    if len(key) > 128:
         return False
+    key = ALIAS.sub("", key)
     if _SECRET_PART.search(key):
         return True
     words = [word.lower() for word in _KEY_WORD.findall(key)]

@@ -51,11 +51,11 @@ def render(report: Report, console: Console, *, verbose: bool = False, seconds: 
 
 
 def _head(report: Report, snapshot: Snapshot, console: Console) -> None:
-    head = Text(f"gpudoctor {report.version}", "bold")
+    head = Text.assemble((f"gpudoctor {report.version}", "bold"))
     python = snapshot.get(Python)
     if python is not None:
         about = ", ".join(part for part in (python.version, python.chosen) if part)
-        head.append(f"   patient {python.executable or 'python'} ({about})", "not bold")
+        head.append(f"   patient {python.executable or 'python'} ({about})")
     _hang(console, head, 2)
     console.print()
 
@@ -78,7 +78,7 @@ def _block(console: Console, text: str, style: str = "") -> None:
 def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
     """Print a finding; of a note that is not asked for in `whole`, what it is and where to read more."""
     severity = finding.severity.value
-    line = Text(f"{severity:>7}  ", STYLES[severity]).append(finding.id, "bold").append(f"   {finding.title}")
+    line = Text.assemble((f"{severity:>7}  ", STYLES[severity]), (finding.id, "bold"), f"   {finding.title}")
     _hang(console, line, INDENT)
     _block(console, finding.message)
     for evidence in finding.evidence:
@@ -88,7 +88,7 @@ def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
             _block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
     for fix in finding.fixes if whole else []:
         kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
-        _hang(console, Text("    fix  ", "green").append(fix.summary + kind, "default"), INDENT)
+        _hang(console, Text.assemble(("    fix  ", "green"), fix.summary + kind), INDENT)
         for row in fix.command.splitlines():
             # No wrapping: this is what gets copied.
             console.print(Text(" " * INDENT + "  " + row, "bold"), soft_wrap=True)
@@ -102,7 +102,7 @@ def render_proof(proof: Proof, console: Console) -> None:
     word = {"ok": "proven", "unknown": "not run", "broken": "failed"}[state]
     if proof.broken is None and proof.fixed is ProofStatus.PASSED:
         word = "passed"
-    line = Text(f"{word:>7}  ", STYLES[state]).append(proof.id, "bold")
+    line = Text.assemble((f"{word:>7}  ", STYLES[state]), (proof.id, "bold"))
     if proof.label:
         line.append(f"   {proof.label}")
     _hang(console, line, INDENT)
@@ -140,7 +140,7 @@ def _not_checked(report: Report, console: Console) -> None:
     for reason, ids in reasons.items():
         _hang(
             console,
-            Text("  not checked  ", STYLES["unknown"]).append(f"{', '.join(ids)} ({reason})", "default"),
+            Text.assemble(("  not checked  ", STYLES["unknown"]), f"{', '.join(ids)} ({reason})"),
             15,
         )
     seen = " ".join(reasons)
@@ -148,7 +148,7 @@ def _not_checked(report: Report, console: Console) -> None:
         failed = probe.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)
         if failed and (probe.reason or "") not in seen:
             text = f"{probe.name} ({probe.status.value}: {probe.reason or 'no reason given'})"
-            _hang(console, Text("  not seen     ", STYLES["unknown"]).append(text, "default"), 15)
+            _hang(console, Text.assemble(("  not seen     ", STYLES["unknown"]), text), 15)
             seen += probe.reason or ""
     if seen:
         console.print()
@@ -172,11 +172,11 @@ def _everything(report: Report, console: Console) -> None:
 
 def _verdict(report: Report, console: Console, seconds: float | None) -> None:
     verdict = report.verdict
-    line = Text(verdict.sentence, STYLES[verdict.status.value])
+    line = Text.assemble((verdict.sentence, STYLES[verdict.status.value]))
     if report.checks:
         counts = [(sum(r.status is s for r in report.checks), s.value) for s in CheckStatus]
         tally = ", ".join(f"{number} {word}" for number, word in counts if number)
         took = f" in {seconds:.1f} s" if seconds is not None else ""
         plural = "" if len(report.checks) == 1 else "s"
-        line.append(f" {len(report.checks)} check{plural}{took}: {tally}.", "default")
+        line.append(f" {len(report.checks)} check{plural}{took}: {tally}.")
     _hang(console, line, 0)
