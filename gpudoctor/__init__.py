@@ -1,18 +1,21 @@
 """Find out why PyTorch training on several GPUs is broken, prove it, and print a fix that was seen to work."""
 
-from gpudoctor.model import (
-    CannotTell,
-    Check,
-    Evidence,
-    Finding,
-    Fix,
-    Kind,
-    Location,
-    Report,
-    Role,
-    Severity,
-    Source,
-)
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpudoctor.model import (
+        CannotTell,
+        Check,
+        Evidence,
+        Finding,
+        Fix,
+        Kind,
+        Location,
+        Report,
+        Role,
+        Severity,
+        Source,
+    )
 
 __all__ = [
     "CannotTell",
@@ -30,3 +33,12 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import the model when one of its words is asked for: ``gpudoctor --help`` does without it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from gpudoctor import model
+
+    return getattr(model, name)

@@ -1,5 +1,6 @@
 """The command line: one file per command, imported when it is asked for."""
 
+import importlib
 import os
 import signal
 import sys
@@ -10,25 +11,39 @@ from typing import Any, NoReturn
 import rich_click as click
 
 from gpudoctor import __version__
-from gpudoctor.cli.output import COULD_NOT
 
-COMMANDS = ["check", "repro", "report", "show"]
+COMMANDS = {
+    "check": "Examine this machine and the Python that trains; change nothing.",
+    "repro": "Really train in a parallel mode, or prove a failure and its fix.",
+    "report": "Write a ticket that can be examined again.",
+    "show": "Print the page of one check.",
+}
+FINDINGS, COULD_NOT = 1, 3
+"""Exit codes; 2, for errors of use, is click's own."""
 
 
 class Commands(click.RichGroup):
-    """The commands, each in the module of its name; a command's module is not imported for the others."""
+    """The commands, each in the module of its name, which is imported when that command is run.
+
+    The list of them in ``--help`` needs none.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Name the commands in the order in which a user meets them."""
-        return COMMANDS
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import the module of one command."""
-        if name not in COMMANDS:
-            return None
-        module = __import__(f"gpudoctor.cli.{name}", fromlist=["command"])
-        command: click.Command = module.command
-        return command
+        """Describe one command for the list."""
+        return click.RichCommand(name=name, short_help=COMMANDS[name]) if name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Import the command that is asked for."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            command = importlib.import_module(f"gpudoctor.cli.{name}").command
+        return name, command, rest
 
 
 @click.group(

@@ -6,7 +6,6 @@ import functools
 import io
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from gpudoctor import __version__
+from gpudoctor.cli import COULD_NOT, FINDINGS
 from gpudoctor.model import CheckStatus, ProbeStatus, ProofStatus, Report, Severity, Status
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-FINDINGS, USAGE, COULD_NOT = 1, 2, 3
 FORMATS = {".json": "json", ".md": "markdown"}
 
 
@@ -189,6 +188,8 @@ def put(text: str) -> None:
 
 def write(path: str, text: str) -> None:
     """Write a file whole or not at all."""
+    import tempfile
+
     target = Path(path).resolve()
     try:
         descriptor, name = tempfile.mkstemp(prefix=".gpudoctor-", dir=target.parent)

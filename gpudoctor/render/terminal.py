@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import msgspec
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from gpudoctor.facts import Python
@@ -33,17 +34,20 @@ def render(report: Report, console: Console, *, verbose: bool = False, seconds: 
     report = visible(report)
     snapshot = Snapshot(report.facts, report.probes)
     _head(report, snapshot, console)
-    if report.checks and report.facts:
+    if report.checks:
         rows = layers(snapshot, report.findings)
-        width = max(len(name) for name, _, _ in rows)
+        width = max((len(name) for name, _, _ in rows), default=0)
         for name, state, text in rows:
             line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
             _hang(console, line, width + 13)
         console.print()
     for finding in report.findings:
         _finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
-    for proof in report.proofs:
-        render_proof(proof, console)
+    if len(report.proofs) > 2 and not verbose:
+        _table(report.proofs, console)
+    else:
+        for proof in report.proofs:
+            _proof(proof, console)
     _not_checked(report, console)
     if verbose:
         _everything(report, console)
@@ -96,7 +100,25 @@ def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
     console.print()
 
 
-def render_proof(proof: Proof, console: Console) -> None:
+def _table(proofs: list[Proof], console: Console) -> None:
+    """Print many proofs, a row each."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("proof", "broken.py", "fixed.py", "seconds", ""):
+        table.add_column(name, no_wrap=bool(name), justify="right" if name == "seconds" else "left")
+    for proof in proofs:
+        row = [
+            proof.id,
+            proof.broken.value if proof.broken else "",
+            proof.fixed.value,
+            f"{proof.seconds:.1f}",
+        ]
+        style = STYLES["ok" if proof.held else "unknown" if proof.fixed is ProofStatus.NOT_RUN else "broken"]
+        table.add_row(*row, proof.reason or "", style=style)
+    console.print(table)
+    console.print()
+
+
+def _proof(proof: Proof, console: Console) -> None:
     """Print what a reproduction or a training mode showed."""
     state = "ok" if proof.held else "unknown" if proof.fixed is ProofStatus.NOT_RUN else "broken"
     word = {"ok": "proven", "unknown": "not run", "broken": "failed"}[state]
