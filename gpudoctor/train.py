@@ -31,6 +31,10 @@ METRICS = {
 Event = dict[str, Any]
 
 
+class UnusableData(Exception):
+    """The files of ``--data`` cannot be used; the text is one clear line."""
+
+
 @dataclass
 class Training:
     """A training run: what it told, and what else it printed."""
@@ -38,6 +42,8 @@ class Training:
     mode: str
     on_event: Callable[[Event], None]
     result: Event | None = None
+    refusal: str | None = None
+    """What is wrong with the data that was handed in."""
     notes: list[str] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
 
@@ -55,6 +61,8 @@ class Training:
             return
         if event["event"] == "result":
             self.result = event
+        elif event["event"] == "error":
+            self.refusal = str(event.get("text"))
         elif event["event"] == "note":
             self.notes.append(str(event.get("text")))
         elif event["event"] == "data" and str(event.get("source", "")).startswith("read directly"):
@@ -85,11 +93,11 @@ def train(
     deadline: float = DEADLINE,
     on_event: Callable[[Event], None] = lambda event: None,
     on_tick: Callable[[], None] = lambda: None,
-) -> tuple[Proof, str]:
-    """Train the digits in one mode; return the proof, and all that was printed besides events.
+) -> Proof:
+    """Train the digits in one mode and return the proof.
 
     `nproc` is the number of ranks of ``ddp``; `options` go to the script. The script that runs is the very text that
-    ``repro MODE --script`` prints.
+    ``repro MODE --script`` prints. Raises `UnusableData`.
     """
     training = Training(mode, on_event)
     with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
@@ -100,8 +108,10 @@ def train(
         environment = {**os.environ, "TMPDIR": folder}
         child = Child(mode, argv, deadline, training.hear, environment, merge_errors=True)
         run([child], lambda _: on_tick())
+    if training.refusal is not None:
+        raise UnusableData(training.refusal)
     output = "\n".join(training.output)
-    return _proof(training, child, output), output
+    return _proof(training, child, output)
 
 
 def _proof(training: Training, child: Child, output: str) -> Proof:

@@ -45,6 +45,12 @@ def usable_gpus() -> int:
 
 
 @pytest.fixture(scope="session")
+def gpu_count() -> int:
+    """How many GPUs torch can use here."""
+    return usable_gpus()
+
+
+@pytest.fixture(scope="session")
 def torch_folder() -> Path:
     """The folder of the installed torch, found without importing it; the test is skipped where there is none."""
     return _installed("torch")

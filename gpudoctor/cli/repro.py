@@ -123,15 +123,17 @@ def run_mode(
     timeout: float | None = None,
 ) -> "Proof":
     """Train in one mode, with a progress bar on a terminal."""
-    from gpudoctor.train import DEADLINE, train
+    from gpudoctor.train import DEADLINE, UnusableData, train
 
     ranks = nproc or default_ranks(snapshot)
     options = ["--data", str(Path(data).resolve())] if data else []
-    with progress_bar(output, mode) as on_event:
-        proof, _ = train(
-            mode, patient, nproc=ranks, options=options, deadline=timeout or DEADLINE, on_event=on_event
-        )
-    return proof
+    try:
+        with progress_bar(output, mode) as on_event:
+            return train(
+                mode, patient, nproc=ranks, options=options, deadline=timeout or DEADLINE, on_event=on_event
+            )
+    except UnusableData as error:
+        raise click.UsageError(f"--data: {error}") from None
 
 
 def ground(registry: Registry, patient: Patient) -> Snapshot:
