@@ -23,6 +23,10 @@ DEADLINE = 120.0
 LINES_KEPT = 4000
 
 HEADER = re.compile(r"^# (run|needs): (.+?)\s*$", re.MULTILINE)
+# An exception of a rank, as Python ends a traceback; not torchrun's own.
+EXCEPTION = re.compile(
+    r"(?:\[\w+\]:\s?)?(?!.*ChildFailedError)(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b"
+)
 GPUS = re.compile(r"(\d+) GPUs?")
 
 
@@ -155,7 +159,9 @@ def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
         fixed=last,
         seconds=round(broken.seconds + fixed.seconds, 3),
         reason=_trouble(first, broken, last, fixed),
-        error=_around(broken.output, symptom) if symptom else last_words(broken.output),
+        error=_up_to(plain(broken.output).split("\n"), symptom.number)
+        if symptom
+        else last_words(broken.output),
         symptom=symptom.line if symptom else None,
         difference=diff,
     )
@@ -172,12 +178,16 @@ def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> 
     return None
 
 
-def _around(output: str, symptom: Match) -> str:
-    """Return the line that shows the failure, with what leads to it."""
-    lines = plain(output).split("\n")[max(0, symptom.number - 8) : symptom.number]
-    return "\n".join(line.rstrip() for line in lines if line.strip())
-
-
 def last_words(output: str, lines: int = 12) -> str:
-    """Return the last lines of an output that say anything."""
-    return "\n".join([line.rstrip() for line in output.splitlines() if line.strip()][-lines:])
+    """Return the first exception with what leads to it, else the last lines that say anything.
+
+    What torchrun prints after an exception (its own traceback, the summary) tells nothing about it.
+    """
+    rows = plain(output).split("\n")
+    first = next((n for n, row in enumerate(rows, 1) if EXCEPTION.match(row)), None)
+    return _up_to(rows, first or len(rows), lines)
+
+
+def _up_to(rows: list[str], number: int, lines: int = 8) -> str:
+    """Return the lines that lead to a line, counted from 1, and that line."""
+    return "\n".join([row.rstrip() for row in rows[:number] if row.strip()][-lines:])

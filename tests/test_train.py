@@ -12,12 +12,16 @@ from gpudoctor.cli.repro import default_ranks
 from gpudoctor.facts import Gpu, Gpus, Launch
 from gpudoctor.snapshot import Snapshot
 
-needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed here")
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed here"
+)
 
 
 def repro(*arguments, env=None, python=sys.executable):
     command = [sys.executable, "-m", "gpudoctor", "repro", *arguments, "--json", "--python", str(python)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=300
+    )
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
 
 

@@ -1,5 +1,6 @@
 """``gpudoctor check``."""
 
+import functools
 import sys
 import time
 from pathlib import Path
@@ -142,6 +143,7 @@ def look(
     with output.status() as say:
 
         def progress(running: dict[str, str]) -> None:
+            _load_the_rest()
             doing = ", ".join(f"{name}: {what}" if what else name for name, what in running.items())
             say(f"{time.monotonic() - begun:.0f} s  {doing}")
 
@@ -150,6 +152,14 @@ def look(
         reason = next(p.reason for p in snapshot.probes if p.name == "python")
         raise click.UsageError(f"--python {python}: no Python interpreter answers there ({reason})")
     return snapshot
+
+
+@functools.cache
+def _load_the_rest() -> None:
+    """Import what comes after the probes while they run: a twentieth of a second that nobody waits for."""
+    import gpudoctor.diagnose
+    import gpudoctor.redact
+    import gpudoctor.render.terminal  # noqa: F401
 
 
 def tell_trouble(registry: Registry) -> None:

@@ -30,4 +30,5 @@ if "RANK" in os.environ:
     train()
 else:
     jobs = [launch("1"), launch("2")]
-    sys.exit(max([job.wait() for job in jobs]))
+    codes = [job.wait() for job in jobs]
+    sys.exit(any(codes))
