@@ -39,6 +39,9 @@ check = Check(
         r"PyTorch was compiled without CUDA support",
         r"Cannot initialize CUDA without ATen_cuda library",
         r"torch\._C'? has no attribute '_cuda_\w+'",
+        r"torch\.cuda\.\w+ requires CUDA support",
+        r"Tried to instantiate dummy base class (Cuda|CUDA|_Cuda|Stream|Event)",
+        r"PyTorch is not linked with support for cuda",
     ],
     fixes=[
         Fix(

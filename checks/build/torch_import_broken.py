@@ -50,9 +50,12 @@ check = Check(
         r"ValueError: (?P<library>lib(cu|nv|nccl)\w*)\.so\S* not found in the system path",  # torch's search for wheels
         r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(libtorch|libc10|torch/)",
         r"libtorch\S*: (cannot allocate memory in static TLS block|failed to map segment from shared object)",
-        r"ImportError: Failed to load PyTorch C extensions",
+        r"Failed to load PyTorch C extensions:",
         r"OSError: \[WinError \d+\].* Error loading \S*torch\S*\.dll\W",
         r"ImportError: dlopen\(\S*torch/\S*, \w+\): (Library not loaded|Symbol not found)",  # macOS
+        r"(ImportError|OSError): \S*/torch/\S+: cannot (enable executable stack|allocate memory in static TLS block)",
+        r"No module named \'torch\._C\'|cannot import name \'\w+\' from (partially initialized module )?\'torch\._C\'",
+        r"libcudart functions unavailable\. It looks like you have a broken build",
     ],
     fixes=[
         Fix(

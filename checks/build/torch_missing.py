@@ -38,6 +38,7 @@ check = Check(
         r"ImportError: No module named torch(\.distributed)?\s*$",  # Python 2 and pypy
         r"\btorchrun(\"|'|`)?: (command not found|not found|executable file not found)",
         r"requires the PyTorch library but it was not found in your environment",  # transformers
+        r"The package named for PyTorch is \"torch\"",
     ],
     fixes=[
         Fix("Run the training with the Python that has torch", "source /path/to/environment/bin/activate"),

@@ -46,6 +46,9 @@ check = Check(
         r"partially initialized module 'torchvision' has no attribute 'extension'",
         # pip, since 2016
         r"torchvision (?P<torchvision>\S+) (requires|has requirement) torch[=<>~!]=?(?P<needed>[\w.+]+), but you",
+        r"Could not find the operator torchvision::(?P<operator>\w+)",
+        r"Failed to load image Python extension: .{0,200}undefined symbol",
+        r"Unknown builtin op: torchvision::(?P<operator>\w+)",
     ],
     fixes=[
         Fix(

@@ -37,6 +37,7 @@ check = Check(
         rf"missing keys in state_dict: \"\{{'{PREFIX}",
         rf"KeyError: ['\"]{PREFIX}[\w.]+\.(weight|bias|running_mean|running_var)['\"]",
         rf"were not used when initializing \w+: [\[{{]['\"]{PREFIX}",  # transformers
+        rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: {PREFIX}",
     ],
     fixes=[
         Fix(

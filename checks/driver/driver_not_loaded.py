@@ -52,6 +52,7 @@ check = Check(
         r"nvidia-container-cli: initialization error",
         r"could not select device driver .{0,20} with capabilities: \[\[gpu\]\]",
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
+        r"CUDA driver initialization failed, you might not have a CUDA gpu",
     ],
     fixes=[LOAD, INSTALL, CONTAINER],
 )

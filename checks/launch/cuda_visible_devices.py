@@ -46,6 +46,7 @@ check = Check(
         r"AssertionError: Invalid device id",
         r"(?i)cuda (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",
         r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning
+        r"device (?P<device>\d+) is not visible \(CUDA_VISIBLE_DEVICES=",
     ],
     fixes=[
         Fix("Make every GPU visible", f"unset {NAME}"),

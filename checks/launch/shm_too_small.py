@@ -44,10 +44,12 @@ check = Check(
         r"unable to allocate shared memory ?\(shm\) for file <(?P<file>[^>]*)>",
         r"unable to (write to|resize) file </torch_\w+>",
         r"unable to open shared memory object <[^>]*> in read-write mode(?!.{0,4}(Too many|No such))",
-        r"Error while (creating|attaching to|opening) shared memory segment (?P<segment>\S+) \(size (?P<size>\d+)\)",
+        r"Error while (creating|opening) shared memory segment (?P<segment>\S+) \(size (?P<size>\d+)\)",
         r"NCCL WARN .{0,20}(posix_fallocate|ftruncate|shm_open).{0,20}No space left on device",
         r"No space left on device: '/dev/shm",
         r"\bBus error\b.{0,4}\(core dumped\)",
+        r"failed to extend /dev/shm/\S+ to (?P<size>\d+) bytes",
+        r"SemLock\(.{0,40}\[Errno 28\]",
     ],
     fixes=[
         Fix("In docker or podman: ask for more", "docker run --shm-size=8g IMAGE"),

@@ -41,6 +41,8 @@ check = Check(
         r"NCCL support is not compiled",
         r"(cannot import name|has no attribute) 'ProcessGroupNCCL'",
         r"the distributed NCCL backend is not available",  # torch 0.4 (THD)
+        r"module \'torch\._C\' has no attribute \'_nccl_\w+\'",
+        r"(cannot import name|has no attribute) \'ProcessGroupNCCL\'",
     ],
     fixes=[
         GLOO,

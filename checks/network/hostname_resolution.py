@@ -40,6 +40,9 @@ check = Check(
         r"(SO_ERROR: Connection refused), remote=\[127\.0\.\d\.1\]",
         r"error encountered when getting address info ?: (?P<reason>\w.{0,60})",  # NCCL
         r"Could not resolve hostname (?P<host>[^\s:]+): (Name or service not known|Temporary failure)",  # ssh, pdsh
+        r"The local (IPv[46] )?network addresses cannot be retrieved \(gai error: ",
+        r"rp != nullptr\. Unable to find address for: (?P<host>\S+)",
+        r"socket\.gaierror: \[Errno -?\d+\] (?P<reason>.{0,60})",
     ],
     fixes=[
         Fix("Give the name its address, on every node", 'echo "10.0.0.4 node-1" | sudo tee -a /etc/hosts', Kind.ADMIN),

@@ -34,7 +34,7 @@ check = Check(
     symptoms=[
         # c10d's TCPStore since 1.10; the port stands in the line since 2.1
         r"server socket has failed to listen on any local network address(\. port: (?P<port>\d+))?",
-        r"server socket has failed to bind to \S{1,64}:(?P<port>\d+)",
+        r"server socket has failed to bind to \S{1,64}:(?P<port>\d+)(?! \(errno: 99)\b",
         r"\(errno: (98|48|10048) - Address already in use\)",
         r"EADDRINUSE",
         # Python's own socket, gloo, and c10d before 1.10

@@ -36,7 +36,7 @@ CPU = r"(torch\.(?!cuda)|CPU|Variable\[CPU)\w+\]?"
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"[Ee]xpected all tensors to be on the same device(, but found at least two devices, {PAIR})?",
+        rf"Expected all tensors to be on the same device(, but found at least two devices, {PAIR})?",
         rf"Input type \({CUDA}\) and (weight|bias) type \({CPU}\)",
         rf"Input type \({CPU}\) and (weight|bias) type \({CUDA}\)",
         # 1.0 to 1.5, with and without dtype
@@ -52,6 +52,7 @@ check = Check(
         r"Input, output and indices must be on the current device",
         r"Expected a '(?P<other>\w+)' device type for generator but found '(?P<device>\w+)'",
         r"Placeholder storage has not been allocated on MPS device",
+        r"Unhandled FakeTensor Device Propagation for \S+, found two different devices (?P<device>\S+), (?P<other>\S+)",
     ],
     fixes=[
         Fix(

@@ -31,6 +31,7 @@ EXAMPLES = [
     ),
     "RuntimeError: CUDA error: no CUDA-capable device is detected",
     "But your machine only has: [0, 1]",
+    "RuntimeError: device 3 is not visible (CUDA_VISIBLE_DEVICES=[0, 1])",
 ]
 NOT_THIS = [
     "RuntimeError: CUDA error: out of memory",

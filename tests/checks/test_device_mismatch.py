@@ -64,6 +64,7 @@ EXAMPLES = [
     "RuntimeError: Input, output and indices must be on the current device",
     "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'",
     "RuntimeError: Placeholder storage has not been allocated on MPS device!",
+    "Unhandled FakeTensor Device Propagation for aten.add.Tensor, found two different devices cuda:0, cpu",
 ]
 NOT_THIS = [
     (

@@ -26,6 +26,7 @@ EXAMPLES = [
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
     "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",
     "modprobe: ERROR: could not insert 'nvidia': No such device",
+    "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.",
 ]
 NOT_THIS = [
     "RuntimeError: The NVIDIA driver on your system is too old (found version 11060).",

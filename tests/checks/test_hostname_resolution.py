@@ -42,6 +42,9 @@ EXAMPLES = [
         "address info : Name or service not known"
     ),
     "ssh: Could not resolve hostname worker-2: Name or service not known",
+    "[W socket.cpp:401] [c10d] The local IPv6 network addresses cannot be retrieved (gai error: -2 - Name or service not known).",
+    "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:127] rp != nullptr. Unable to find address for: node-1.example",
+    "socket.gaierror: [Errno -3] Temporary failure in name resolution",
 ]
 NOT_THIS = [
     (

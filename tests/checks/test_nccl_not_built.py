@@ -19,6 +19,8 @@ EXAMPLES = [
         "RuntimeError: the distributed NCCL backend is not available; try to recompile the "
         "THD package with CUDA and NCCL 2+"
     ),
+    "AttributeError: module 'torch._C' has no attribute '_nccl_version'",
+    "ImportError: cannot import name 'ProcessGroupNCCL' from 'torch._C._distributed_c10d'",
 ]
 NOT_THIS = [
     "RuntimeError: Distributed package doesn't have MPI built in",

@@ -27,6 +27,7 @@ EXAMPLES = [
 NOT_THIS = [
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "W0101 The server socket is listening on [::]:29500.",
+    "The server socket has failed to bind to 10.0.0.9:29500 (errno: 99 - Cannot assign requested address).",
 ]
 BUSY = Sockets(listeners=[Listener(port=29500, pid=4711, command="python")])
 OWN = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "RANK": "0", "WORLD_SIZE": "2"}

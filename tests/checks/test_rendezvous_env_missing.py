@@ -18,6 +18,7 @@ EXAMPLES = [
     "KeyError: 'MASTER_ADDR'",
     "ValueError: Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing",
     "ValueError: Error initializing torch.distributed using tcp:// rendezvous: port number missing",
+    "ValueError: env:// rendezvous: WORLD_SIZE not set",
 ]
 NOT_THIS = [
     "KeyError: 'SLURM_PROCID'",

@@ -38,6 +38,8 @@ EXAMPLES = [
     "node1:93:937 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
     "OSError: [Errno 28] No space left on device: '/dev/shm/psm_2fb3a2c1'",
     "Bus error (core dumped)",
+    "misc/shmutils.cc:71 NCCL WARN Error: failed to extend /dev/shm/nccl-fjwOOB to 5967876 bytes",
+    "_multiprocessing.SemLock(OSError: [Errno 28] No space left on device",
 ]
 NOT_THIS = [
     (
@@ -48,6 +50,7 @@ NOT_THIS = [
     "RuntimeError: DataLoader worker (pid 13) is killed by signal: Killed.",
     "RuntimeError: DataLoader worker (pid 13) is killed by signal: Segmentation fault.",
     "RuntimeError: CUDA error: out of memory",
+    "NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-glnlGK (size 14156128), error: No such file or directory (2)",
 ]
 MIB = 1 << 20
 

@@ -16,6 +16,7 @@ EXAMPLES = [
         "Some weights of the model checkpoint at ./out were not used when initializing "
         "BertModel: ['module.embeddings.weight']"
     ),
+    "unexpected key in source state_dict: module.backbone.conv1.weight",
 ]
 NOT_THIS = [
     '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',

@@ -29,6 +29,9 @@ EXAMPLES = [
         "backend into two shared libraries"
     ),
     "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'",
+    "RuntimeError: torch.cuda.Stream requires CUDA support",
+    "RuntimeError: Tried to instantiate dummy base class CUDAGraph",
+    "RuntimeError: PyTorch is not linked with support for cuda devices",
 ]
 NOT_THIS = [
     "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",

@@ -55,6 +55,9 @@ EXAMPLES = [
         "ImportError: dlopen(/env/torch/_C.cpython-39-darwin.so, 0x0002): Library not loaded: "
         "@rpath/libomp.dylib"
     ),
+    "ImportError: /srv/env/lib/python3.8/site-packages/torch/lib/libgomp-d22c30c5.so.1: cannot allocate memory in static TLS block",
+    "ModuleNotFoundError: No module named 'torch._C'",
+    "AssertionError: libcudart functions unavailable. It looks like you have a broken build?",
 ]
 NOT_THIS = [
     "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",

@@ -25,6 +25,7 @@ EXAMPLES = [
         "AutoModel requires the PyTorch library but it was not found in your environment. "
         "Check out the instructions on the"
     ),
+    'Exception: You tried to install "pytorch". The package named for PyTorch is "torch"',
 ]
 NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch._six'",

@@ -46,6 +46,9 @@ EXAMPLES = [
         "ERROR: torchvision 0.5.0 has requirement torch==1.4.0, but you'll have torch 1.7.0 "
         "which is incompatible."
     ),
+    "ValueError: Could not find the operator torchvision::nms. Please make sure you have already registered the operator",
+    "  UserWarning: Failed to load image Python extension: /srv/env/lib/python3.10/site-packages/torchvision/image.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs",
+    "Unknown builtin op: torchvision::nms.",
 ]
 NOT_THIS = [
     "RuntimeError: operator torchaudio::lfilter does not exist",
