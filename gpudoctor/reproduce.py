@@ -27,6 +27,7 @@ HEADER = re.compile(r"^# (run|needs): (.+?)\s*$", re.MULTILINE)
 EXCEPTION = re.compile(
     r"(?:\[\w+\]:\s?)?(?!.*ChildFailedError)(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b"
 )
+LAUNCH = re.compile(r"RANK|WORLD_SIZE|(MASTER|LOCAL|GROUP|ROLE|TORCHELASTIC)_\w+")
 GPUS = re.compile(r"(\d+) GPUs?")
 
 
@@ -108,7 +109,9 @@ def run_script(
         if len(lines) > 2 * LINES_KEPT:
             del lines[:LINES_KEPT]
 
-    environment = {**os.environ, "TMPDIR": str(folder)}  # what a script leaves behind goes with the folder
+    # A launch that gpudoctor was started in is not the script's; what the script leaves behind goes with the folder.
+    environment = {name: value for name, value in os.environ.items() if not LAUNCH.fullmatch(name)}
+    environment["TMPDIR"] = str(folder)
     child = Child(
         script.path.name, script.command, deadline, hear, environment, str(folder), merge_errors=True
     )

@@ -16,8 +16,11 @@ from gpudoctor.reproduce import LINES_KEPT, last_words
 from gpudoctor.training_script import training_script
 
 MODES = ("single", "dp", "ddp")
-DEADLINE = 600.0
-"""Seconds. A mode takes 10 to 20 s on two processor cores."""
+DEADLINE = 300.0
+"""Seconds. A mode takes 5 to 10 s on two processor cores, and with all of MNIST a minute more."""
+STANDALONE = ["--standalone"]
+NAMELESS = ["--rdzv_backend=c10d", "--rdzv_endpoint=127.0.0.1:0", "--local_addr=127.0.0.1"]
+"""Where the own host name does not resolve: there ``--standalone`` waits in vain (seen with torch 2.13 and 2.15)."""
 METRICS = {
     "first_loss": "first loss",
     "last_loss": "last loss",
@@ -70,18 +73,10 @@ class Training:
         self.on_event(event)
 
 
-def command(mode: str, patient: Patient, script: Path, nproc: int, options: list[str]) -> list[str]:
+def command(mode: str, patient: Patient, script: Path, launch: list[str], options: list[str]) -> list[str]:
     """Return how a mode is launched: ddp by torchrun, the others by the interpreter."""
-    if mode != "ddp":
-        return [patient.executable, str(script), *options]
-    torchrun = [
-        patient.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        f"--nproc-per-node={nproc}",
-    ]
-    return [*torchrun, str(script), *options]
+    torchrun = ["-m", "torch.distributed.run", *launch] if mode == "ddp" else []
+    return [patient.executable, *torchrun, str(script), *options]
 
 
 def train(
@@ -89,6 +84,7 @@ def train(
     patient: Patient,
     *,
     nproc: int = 2,
+    nameless: bool = False,
     options: list[str] | None = None,
     deadline: float = DEADLINE,
     on_event: Callable[[Event], None] = lambda event: None,
@@ -96,14 +92,18 @@ def train(
 ) -> Proof:
     """Train the digits in one mode and return the proof.
 
-    `nproc` is the number of ranks of ``ddp``; `options` go to the script. The script that runs is the very text that
-    ``repro MODE --script`` prints. Raises `UnusableData`.
+    `nproc` is the number of ranks of ``ddp``; `nameless`: the own host name does not resolve; `options` go to the
+    script. The script that runs is the very text that ``repro MODE --script`` prints. Raises `UnusableData`.
     """
     training = Training(mode, on_event)
+    if nameless and mode == "ddp":
+        training.notes.append(f"the own host name does not resolve: torchrun was given {' '.join(NAMELESS)}")
     with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
         script = Path(folder, f"{mode}.py")
         script.write_text(training_script(mode), encoding="utf-8")
-        argv = command(mode, patient, script, nproc, options or [])
+        # Underscores: torchrun of torch 1.13 knows no other spelling.
+        launch = [*(NAMELESS if nameless else STANDALONE), f"--nproc_per_node={nproc}"]
+        argv = command(mode, patient, script, launch, options or [])
         # torchrun leaves folders of its own behind, and a rank that is killed its digits: they go with this one.
         environment = {**os.environ, "TMPDIR": folder}
         child = Child(mode, argv, deadline, training.hear, environment, merge_errors=True)

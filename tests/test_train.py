@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -81,6 +82,21 @@ def test_a_failure_without_a_known_cause_shows_its_last_words():
     assert code == 1
     assert "nosuch0" in report["proofs"][0]["error"] or "RuntimeError" in report["proofs"][0]["error"]
     assert report["verdict"]["status"] == "broken"
+
+
+@needs_torch
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root and unshare")
+def test_ddp_trains_on_a_machine_whose_name_does_not_resolve():
+    """There ``torchrun --standalone`` waits in vain."""
+    command = (
+        f"hostname nobody-knows-me.invalid && exec {sys.executable} -m gpudoctor repro ddp --nproc 2 --json"
+    )
+    done = subprocess.run(
+        ["unshare", "--uts", "sh", "-c", command], capture_output=True, text=True, timeout=200
+    )
+    (proof,) = json.loads(done.stdout)["proofs"]
+    assert proof["fixed"] == "passed", proof
+    assert any("--local_addr" in note for note in proof["notes"])
 
 
 @needs_torch

@@ -58,7 +58,7 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
     own, master = names.own, names.master
     spans = _spans(names, launch, interfaces)
     several = "this launch spans nodes" if spans else ""
-    fixes = _fixes(own.name, interfaces)
+    fixes = _fixes(own.name, interfaces, spans)
     if master is not None and master.error:
         message = (
             f"MASTER_ADDR {master.name} does not resolve: {master.error}. No rank can reach rank 0's store"
@@ -99,15 +99,21 @@ def _spans(names: Names, launch: Launch | None, interfaces: Interfaces | None) -
     return bool(names.master.addresses) and not own & set(names.master.addresses)
 
 
-def _fixes(name: str, interfaces: Interfaces | None) -> list[Fix]:
+def _fixes(name: str, interfaces: Interfaces | None, spans: bool) -> list[Fix]:
     """Make the fixes concrete with the interface that other machines most likely reach."""
     usable = sorted(interfaces.usable, key=lambda i: i.virtual) if interfaces else []
     found = [(i.name, a) for i in usable for a in i.addresses if ":" not in a]
     interface, address = next(iter(found), ("INTERFACE", "ADDRESS"))
+    # Alone, with any free port: this works where --standalone waits in vain (tried with torch 2.13 and 2.15).
+    rendezvous = "--rdzv-backend=c10d --rdzv-endpoint=127.0.0.1:0 --local-addr=127.0.0.1"
+    if spans:
+        rendezvous = f"--rdzv-backend=c10d --rdzv-endpoint=ADDRESS-OF-NODE-0:29500 --local-addr={address}"
     line = f'echo "{address} {name}" | sudo tee -a /etc/hosts'
     return [
         Fix("Give the name its address, on every node, before any line with 127", line, Kind.ADMIN),
-        Fix("Or tell torchrun this machine's address", f"torchrun --local-addr={address} train.py"),
+        Fix(
+            "Or tell torchrun this machine's address", f"torchrun {rendezvous} --nproc-per-node=gpu train.py"
+        ),
         Fix(
             "Or tell gloo and NCCL the interface",
             f"export GLOO_SOCKET_IFNAME={interface} NCCL_SOCKET_IFNAME={interface}",

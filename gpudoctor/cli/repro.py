@@ -123,14 +123,21 @@ def run_mode(
     timeout: float | None = None,
 ) -> "Proof":
     """Train in one mode, with a progress bar on a terminal."""
+    from gpudoctor.facts import Names
     from gpudoctor.train import DEADLINE, UnusableData, train
 
-    ranks = nproc or default_ranks(snapshot)
+    ranks, names = nproc or default_ranks(snapshot), snapshot.get(Names)
     options = ["--data", str(Path(data).resolve())] if data else []
     try:
         with progress_bar(output, mode) as on_event:
             return train(
-                mode, patient, nproc=ranks, options=options, deadline=timeout or DEADLINE, on_event=on_event
+                mode,
+                patient,
+                nproc=ranks,
+                nameless=names is not None and names.own.error is not None,
+                options=options,
+                deadline=timeout or DEADLINE,
+                on_event=on_event,
             )
     except UnusableData as error:
         raise click.UsageError(f"--data: {error}") from None
@@ -140,7 +147,9 @@ def ground(registry: Registry, patient: Patient) -> Snapshot:
     """Learn on what a training mode will run: the quick probes alone, none that imports torch."""
     from gpudoctor.collect import collect
 
-    return collect([p for p in registry.probes if p.name in ("python", "gpus", "launch", "host")], patient)
+    return collect(
+        [p for p in registry.probes if p.name in ("python", "gpus", "launch", "host", "names")], patient
+    )
 
 
 def default_ranks(snapshot: Snapshot) -> int:
