@@ -306,7 +306,7 @@ GPU = {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0302
         ),
         (
             {"torch": Torch(imported=True, version="2.9+cpu", cuda_available=False, gloo_available=True)},
-            "Healthy for CPU training: torch 2.9+cpu on the CPU, distributed over gloo; no NVIDIA GPU here",
+            "Healthy for CPU training: torch 2.9+cpu, distributed over gloo; no NVIDIA GPU here",
         ),
         ({"torch": Torch(imported=True, version="2.9", cuda_available=False), **GPU}, "cannot use the GPU"),
         (

@@ -95,8 +95,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except Interrupted as error:
         print("gpudoctor: interrupted", file=sys.stderr)
         code = 128 + error.number
-    except BrokenPipeError:
-        code = 0
+    except (BrokenPipeError, SystemExit):
+        code = 0  # the reader of a pipe has gone; rich and click end the process then, and nothing else here does
     except Exception as error:
         traceback.print_exc()
         print(
