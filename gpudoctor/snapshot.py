@@ -1,10 +1,11 @@
 """All facts of one machine at one time; plain data both ways."""
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
-from gpudoctor.model import ProbeResult, ProbeStatus
+from gpudoctor.model import ProbeResult, ProbeStatus, Report
 
 T = TypeVar("T")
 
@@ -41,3 +42,13 @@ class Snapshot:
         """Return the topic of a type, by its name, and what became of its probe."""
         topic = kind.__name__.lower()
         return topic, next((r for r in self.probes if r.name.replace("_", "") == topic), None)
+
+
+def rewritten(report: Report, rewrite: Callable[[Any], Any]) -> Report:
+    """Return a report made anew from what `rewrite` makes of its plain data; the facts keep their types."""
+    data = rewrite(msgspec.to_builtins(report))
+    copy = msgspec.convert({**data, "facts": {}}, Report)
+    copy.facts = {
+        topic: msgspec.convert(data["facts"][topic], type(fact)) for topic, fact in report.facts.items()
+    }
+    return copy

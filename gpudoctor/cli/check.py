@@ -1,15 +1,15 @@
 """``gpudoctor check``."""
 
 import functools
-import sys
+import io
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from gpudoctor.cli.output import Output, output_options, put
-from gpudoctor.cli.patient import checks_option, find_patient, python_option
+from gpudoctor.cli.output import Output, make_console, output_options
+from gpudoctor.cli.patient import checks_option, find_patient, python_option, tell_trouble
 from gpudoctor.registry import Registry, Unknown
 
 if TYPE_CHECKING:
@@ -162,12 +162,6 @@ def _load_the_rest() -> None:
     import gpudoctor.render.terminal  # noqa: F401
 
 
-def tell_trouble(registry: Registry) -> None:
-    """Say which checks and plug-ins could not be loaded."""
-    for line in dict.fromkeys(registry.trouble):
-        print(f"gpudoctor: {line}", file=sys.stderr)
-
-
 def list_checks(registry: Registry, output: Output) -> int:
     """Print every check with its family, severity and what it goes by."""
     rows = []
@@ -187,11 +181,6 @@ def list_checks(registry: Registry, output: Output) -> int:
             }
         )
     tell_trouble(registry)
-    if output.json:
-        import msgspec
-
-        put(msgspec.json.format(msgspec.json.encode(rows), indent=1).decode() + "\n")
-        return 0
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -199,5 +188,6 @@ def list_checks(registry: Registry, output: Output) -> int:
         table.add_column(name, no_wrap=name != "title")
     for row in rows:
         table.add_row(*(", ".join(v) if isinstance(v, list) else v for v in row.values()))
-    output.console().print(table)
-    return 0
+    text = io.StringIO()
+    make_console(text).print(table)
+    return output.give(text.getvalue(), rows)

@@ -47,10 +47,6 @@ class Output:
         """Show on a terminal what is being done; elsewhere nothing."""
         return _status(sys.stderr.isatty() and not self.quiet)
 
-    def console(self) -> "Console":
-        """Return where text for eyes goes: standard error when standard output must hold JSON alone."""
-        return make_console(sys.stderr if self.json else sys.stdout)
-
     def deliver(self, report: Report, *, seconds: float | None = None, default: str = "terminal") -> int:
         """Write a report where the options say, and return the exit code.
 
@@ -74,6 +70,18 @@ class Output:
         elif default == "terminal":
             put(self.text(report, "terminal", seconds))
         return exit_code(report, self.fail_on)
+
+    def give(self, text: str, data: Any) -> int:
+        """Put out a text, or with ``--json`` the data behind it, into the file of ``-o`` where there is one."""
+        if self.json:
+            import msgspec
+
+            text = msgspec.json.format(msgspec.json.encode(data), indent=1).decode() + "\n"
+        if self.file is None:
+            put(text)
+        else:
+            write(self.file, text)
+        return 0
 
     def text(self, report: Report, form: str, seconds: float | None) -> str:
         """Render a report as ``json``, ``markdown`` or ``terminal``, without what is private on this machine."""

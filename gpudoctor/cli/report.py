@@ -5,9 +5,9 @@ from pathlib import Path
 
 import rich_click as click
 
-from gpudoctor.cli.check import examine, tell_trouble
+from gpudoctor.cli.check import examine
 from gpudoctor.cli.output import FORMATS, Output, output_options
-from gpudoctor.cli.patient import checks_option, find_patient, python_option
+from gpudoctor.cli.patient import checks_option, find_patient, python_option, tell_trouble
 from gpudoctor.cli.repro import MODES, prove_all, run_mode
 from gpudoctor.registry import Registry, Unknown
 

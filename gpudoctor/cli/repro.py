@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from gpudoctor.cli.output import Output, output_options, put
+from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.patient import checks_option, find_patient, python_option
 from gpudoctor.interpreter import Patient
 from gpudoctor.registry import Registry, Unknown
@@ -70,7 +70,7 @@ def command(
         if registry.reproduction(what) is None:
             raise click.UsageError(f"{what} has no reproduction")
     if script:
-        return print_script(registry, what)
+        return print_script(registry, what, output)
     patient = find_patient(python)
     if what in MODES:
         snapshot = ground(registry, patient)
@@ -97,19 +97,18 @@ def deliver(
     return output.deliver(report, seconds=seconds)
 
 
-def print_script(registry: Registry, what: str) -> int:
-    """Print the very text that runs: a mode's script, or both halves of a reproduction."""
+def print_script(registry: Registry, what: str, output: Output) -> int:
+    """Print the very text that runs: a mode's script, or the half of a reproduction that fails."""
     if what in MODES:
         from gpudoctor.training_script import training_script
 
-        put(training_script(what))
-        return 0
+        return output.give(text := training_script(what), {"id": what, "script": text})
     if what == "all":
         raise click.UsageError("--script prints one script; name a mode or a check")
     folder = registry.reproduction(what)
     assert folder is not None
-    put((folder / "broken.py").read_text(encoding="utf-8"))
-    return 0
+    text = (folder / "broken.py").read_text(encoding="utf-8")
+    return output.give(text, {"id": what, "script": text})
 
 
 def run_mode(

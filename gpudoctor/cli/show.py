@@ -5,20 +5,21 @@ from pathlib import Path
 
 import rich_click as click
 
-from gpudoctor.cli.output import make_console, put
-from gpudoctor.cli.patient import checks_option
+from gpudoctor.cli.output import Output, make_console, output_options
+from gpudoctor.cli.patient import checks_option, tell_trouble
 from gpudoctor.registry import Registry, Unknown
 
 
 @click.command("show")
 @click.argument("id")
 @checks_option
-def command(id: str, folders: tuple[Path, ...]) -> int:
+@output_options
+def command(output: Output, id: str, folders: tuple[Path, ...]) -> int:
     """Print the page of one check: what happens, why, how to tell, the fix.
 
     \b
     gpudoctor show port-in-use
-    gpudoctor show all > all.md
+    gpudoctor show all -o all.md
     """
     from gpudoctor.render.page import page
 
@@ -27,13 +28,16 @@ def command(id: str, folders: tuple[Path, ...]) -> int:
         checks = registry.checks() if id == "all" else [registry.check(id)]
     except (Unknown, ImportError) as error:
         raise click.UsageError(str(error)) from None
-    for line in registry.trouble:
-        print(f"gpudoctor: {line}", file=sys.stderr)
-    text = "\n".join(page(check, registry.reproduction(check.id)) for check in checks)
-    if sys.stdout.isatty():
+    tell_trouble(registry)
+    pages = [page(check, registry.reproduction(check.id)) for check in checks]
+    if sys.stdout.isatty() and output.file is None and not output.json:
         from rich.markdown import Markdown
 
-        make_console(sys.stdout).print(Markdown(text))
-    else:
-        put(text)
-    return 0
+        make_console(sys.stdout).print(Markdown("\n".join(pages)))
+        return 0
+    fields = ("id", "family", "title", "page")
+    data = [
+        {**{name: getattr(check, name) for name in fields}, "severity": check.severity.value}
+        for check in checks
+    ]
+    return output.give("\n".join(pages), data)

@@ -14,7 +14,7 @@ from gpudoctor.redact.names import Private
 from gpudoctor.redact.redactor import Redactor
 from gpudoctor.redact.scan import leftovers
 from gpudoctor.redact.words import HIDDEN, generic
-from gpudoctor.snapshot import Snapshot
+from gpudoctor.snapshot import Snapshot, rewritten
 
 HOST_VARIABLES = (
     "MASTER_ADDR",
@@ -32,12 +32,7 @@ USER_VARIABLES = ("SLURM_JOB_USER", "SLURM_JOB_ACCOUNT", "SLURM_JOB_GROUP")
 
 def redacted(report: Report, known: Private) -> Report:
     """Return a copy of a report in which aliases stand for what is private; the same alias for the same thing."""
-    redactor = Redactor(known)
-    data = redactor.tree(msgspec.to_builtins(report))
-    copy = msgspec.convert({**data, "facts": {}}, Report)
-    facts: dict[str, Any] = data["facts"]
-    copy.facts = {topic: msgspec.convert(facts[topic], type(fact)) for topic, fact in report.facts.items()}
-    return copy
+    return rewritten(report, Redactor(known).tree)
 
 
 def sealed(text: str, known: Private) -> tuple[str, int]:

@@ -3,25 +3,16 @@
 import re
 from typing import Any
 
-import msgspec
-
 from gpudoctor.model import Report
+from gpudoctor.snapshot import rewritten
 
 # C0 but tab and line feed, DEL, C1, and what turns the direction of writing (Unicode's bidirectional controls).
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(report: Report) -> Report:
-    """Return a report whose strings hold no control character; the report itself where none did."""
-    data = msgspec.to_builtins(report)
-    clean = _clean(data)
-    if clean == data:
-        return report
-    copy = msgspec.convert({**clean, "facts": {}}, Report)
-    copy.facts = {
-        topic: msgspec.convert(clean["facts"][topic], type(fact)) for topic, fact in report.facts.items()
-    }
-    return copy
+    """Return a report whose strings hold no control character."""
+    return rewritten(report, _clean)
 
 
 def _clean(value: Any) -> Any:
