@@ -107,7 +107,7 @@ def _fixes(name: str, interfaces: Interfaces | None, spans: bool) -> list[Fix]:
     # Alone, with any free port: this works where --standalone waits in vain (tried with torch 2.13 and 2.15).
     rendezvous = "--rdzv-backend=c10d --rdzv-endpoint=127.0.0.1:0 --local-addr=127.0.0.1"
     if spans:
-        rendezvous = f"--rdzv-backend=c10d --rdzv-endpoint=ADDRESS-OF-NODE-0:29500 --local-addr={address}"
+        rendezvous = f"--rdzv-backend=c10d --rdzv-endpoint=$NODE_0:29500 --local-addr={address}"
     line = f'echo "{address} {name}" | sudo tee -a /etc/hosts'
     return [
         Fix("Give the name its address, on every node, before any line with 127", line, Kind.ADMIN),

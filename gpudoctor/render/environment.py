@@ -64,4 +64,5 @@ def _cuda(torch: Torch | None, gpus: Gpus, driver: Driver) -> list[str]:
 
 
 def _libraries(distributions: Distributions | None) -> list[str]:
-    return [f"[pip3] {d.name}=={d.version}" for d in distributions.installed] if distributions else []
+    installed = distributions.installed if distributions else []
+    return [f"[pip3] {d.name}=={d.version}" for d in sorted(installed, key=lambda d: d.name.lower())]

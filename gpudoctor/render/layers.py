@@ -35,7 +35,8 @@ def _count(number: int, word: str) -> str:
 
 
 def _missing(family: str, snapshot: Snapshot) -> str:
-    return snapshot.reason(NEEDS[family])
+    known = snapshot.get(NEEDS[family]) is not None
+    return "torch was not imported" if known else snapshot.reason(NEEDS[family])
 
 
 def _hardware(snapshot: Snapshot) -> str | None:
