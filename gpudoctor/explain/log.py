@@ -4,28 +4,38 @@ import gzip
 import re
 import sys
 from collections.abc import Iterable
+from typing import BinaryIO
 
 import msgspec
 
 from gpudoctor.explain.symptoms import Match, matches
 from gpudoctor.model import Check, Evidence, Finding, Report, Role, Source
 
-MOST = 64 * 1024 * 1024
+MOST = 16 * 1024 * 1024
 """Bytes of a log that are read: its end, where the error is."""
 RANK = re.compile(r"^\W{0,3}(?:rank|default)(\d+)\]")
 
 
 def read_log(path: str) -> str:
-    """Read the last part of a log, ``-`` for standard input; raises OSError."""
+    """Read the last part of a log, plain or packed by gzip, ``-`` for standard input; raises OSError and EOFError."""
     if path == "-":
-        data = sys.stdin.buffer.read()[-MOST:]
-    else:
-        with open(path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-            file.seek(0, 2)
-            file.seek(0 if packed else max(0, file.tell() - MOST))
-            data = gzip.GzipFile(fileobj=file).read(MOST) if packed else file.read(MOST)
+        return _tail(sys.stdin.buffer).decode(errors="replace")
+    with open(path, "rb") as file:
+        if not file.seekable():
+            return _tail(file).decode(errors="replace")
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0, 2)
+        file.seek(0 if packed else max(0, file.tell() - MOST))
+        data = _tail(gzip.GzipFile(fileobj=file)) if packed else file.read(MOST)
     return data.decode(errors="replace")
+
+
+def _tail(stream: BinaryIO | gzip.GzipFile) -> bytes:
+    """Read a stream to its end and keep the last part."""
+    kept = b""
+    while piece := stream.read(MOST):
+        kept = (kept + piece)[-MOST:]
+    return kept
 
 
 def add_symptoms(

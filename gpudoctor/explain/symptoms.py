@@ -33,12 +33,15 @@ def plain(text: str) -> str:
 
 def matches(text: str, checks: Iterable[Check]) -> list[Match]:
     """Return the first line that shows each check's failure, in the order of the text."""
-    lines = plain(text).split("\n")
+    text = plain(text)
+    lines = text.split("\n")
     said = [(n, line) for n, line in enumerate(lines, 1) if n == 1 or not _source(lines[n - 2], line)]
     found = []
     for check in checks:
-        for number, line in said:
-            match = next((m for p in check.symptoms if (m := _compiled(p).search(line[:LINE_MOST]))), None)
+        # One search of the whole text is far faster than one for each line: it tells which patterns can match at all.
+        patterns = [p for p in map(_compiled, check.symptoms) if p.search(text)]
+        for number, line in said if patterns else []:
+            match = next((m for p in patterns if (m := p.search(line[:LINE_MOST]))), None)
             if match is not None:
                 groups = {name: value for name, value in match.groupdict().items() if value is not None}
                 found.append(Match(check, number, line.strip(), groups))
@@ -54,4 +57,4 @@ def _source(before: str, line: str) -> bool:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return re.compile(pattern, re.MULTILINE)
