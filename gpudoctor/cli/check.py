@@ -102,11 +102,13 @@ def examine(
 
 def read_text(log: str) -> str:
     """Read a training log before anything else is done, so that a wrong name costs nothing."""
+    import zlib
+
     from gpudoctor.explain.log import read_log
 
     try:
         return read_log(log)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise click.UsageError(f"--log {log}: {getattr(error, 'strerror', None) or error}") from None
 
 

@@ -62,7 +62,7 @@ class Output:
         if self.json:
             put(self.text(report, "json", seconds))
         elif self.quiet:
-            put(report.verdict.sentence + "\n")
+            put(self.text(report, "verdict", seconds))
         elif default != "terminal" and self.file is None:
             put(self.text(report, default, seconds))
         elif default == "terminal" and sys.stdout.isatty():
@@ -84,7 +84,7 @@ class Output:
         return 0
 
     def text(self, report: Report, form: str, seconds: float | None) -> str:
-        """Render a report as ``json``, ``markdown`` or ``terminal``, without what is private on this machine."""
+        """Render a report in one of its forms, without what is private on this machine."""
         if not self.redact:
             return self.render(report, form, seconds)
         from gpudoctor.redact import private, redacted, sealed
@@ -99,11 +99,13 @@ class Output:
         return text
 
     def render(self, report: Report, form: str, seconds: float | None) -> str:
-        """Render a report as it is."""
+        """Render a report as it is: ``json``, ``markdown``, ``verdict`` or ``terminal``."""
         if form == "json":
             from gpudoctor.render.json import encode
 
             return encode(report)
+        if form == "verdict":
+            return report.verdict.sentence + "\n"
         if form == "markdown":
             from gpudoctor.render.markdown import ticket
 

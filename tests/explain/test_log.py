@@ -118,6 +118,17 @@ def test_a_log_of_the_most_that_is_read_takes_seconds():
     assert time.perf_counter() - begun < 30
 
 
+def test_a_damaged_packed_log_is_one_line(tmp_path):
+    packed = gzip.compress(CPU_BUILD.encode() * 100)
+    (tmp_path / "cut.gz").write_bytes(packed[:-20])
+    (tmp_path / "wrong.gz").write_bytes(packed[:20] + b"\xff" * 40)
+    for name in ("cut.gz", "wrong.gz"):
+        command = [sys.executable, "-m", "gpudoctor", "check", "--only", "launch", "--log", name]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
 def test_plain_text_of_nothing():
     assert plain("") == ""
     assert ids("") == []
