@@ -106,7 +106,7 @@ def verdict(report: Report, snapshot: Snapshot) -> Verdict:
         )
     if report.proofs and not report.checks:
         return _proven(report.proofs)
-    return Verdict(status=Status.HEALTHY, sentence=_fitness(snapshot))
+    return _fitness(snapshot)
 
 
 def _proven(proofs: list[Proof]) -> Verdict:
@@ -119,22 +119,29 @@ def _proven(proofs: list[Proof]) -> Verdict:
     return Verdict(status=Status.HEALTHY if trained or proven else Status.UNKNOWN, sentence=sentence)
 
 
-def _fitness(snapshot: Snapshot) -> str:
+def _fitness(snapshot: Snapshot) -> Verdict:
     """Say what a machine without findings can do."""
     torch, gpus, pci = snapshot.get(Torch), snapshot.get(Gpus), snapshot.get(Pci)
     if torch is None or not torch.imported:
-        return "Nothing wrong in what could be seen."
+        return Verdict(status=Status.HEALTHY, sentence="Nothing wrong in what could be seen.")
     if torch.cuda_available:
         count = torch.device_count or len(torch.devices)
-        plural = "s" if count != 1 else ""
         backend = "NCCL" if torch.nccl_available else "gloo"
-        return (
-            f"Healthy: torch {torch.version} sees {count} GPU{plural}; distributed training over {backend}."
+        sees = f"torch {torch.version} sees {count} GPU{'s' if count != 1 else ''}"
+        return Verdict(
+            status=Status.HEALTHY, sentence=f"Healthy: {sees}; distributed training over {backend}."
         )
-    if (pci and pci.gpus) or (gpus and gpus.devices):
-        return f"Nothing wrong was found, yet torch {torch.version} cannot use the GPU of this machine."
+    # A GPU that is handed on to a virtual machine is not this system's.
+    own = [device for device in pci.gpus if device.driver != "vfio-pci"] if pci else []
+    if own or (gpus and gpus.devices):
+        why = torch.cuda_error.message.split(". ")[0] if torch.cuda_error else "it does not say why"
+        sentence = (
+            f"No known failure was found, yet torch {torch.version} cannot use this machine's GPU: {why}."
+        )
+        return Verdict(status=Status.UNKNOWN, sentence=sentence)
     backend = "gloo" if torch.gloo_available else "no backend"
-    return f"Healthy for CPU training: torch {torch.version}, distributed over {backend}; no NVIDIA GPU here."
+    here = f"torch {torch.version}, distributed over {backend}; no NVIDIA GPU here"
+    return Verdict(status=Status.HEALTHY, sentence=f"Healthy for CPU training: {here}.")
 
 
 def wanted(check: Check) -> set[type]:

@@ -7,7 +7,7 @@ from typing import Any, Optional
 import pytest
 
 from gpudoctor.diagnose import diagnose, examine, verdict
-from gpudoctor.facts import Driver, Gpu, Gpus, Launch, Pci, PciDevice, Torch, TorchDevice
+from gpudoctor.facts import Driver, Gpu, Gpus, Launch, Pci, PciDevice, Raised, Torch, TorchDevice
 from gpudoctor.model import (
     CannotTell,
     Check,
@@ -308,18 +308,24 @@ GPU = {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0302
             {"torch": Torch(imported=True, version="2.9+cpu", cuda_available=False, gloo_available=True)},
             "Healthy for CPU training: torch 2.9+cpu, distributed over gloo; no NVIDIA GPU here",
         ),
-        ({"torch": Torch(imported=True, version="2.9", cuda_available=False), **GPU}, "cannot use the GPU"),
-        (
-            {"torch": Torch(imported=True, cuda_available=False), "gpus": Gpus(devices=[Gpu(index=0)])},
-            "cannot use the GPU",
-        ),
     ],
-    ids=["nothing", "no-torch", "two-gpus", "gloo-alone", "cpu", "unused-gpu", "unused-gpu-of-nvml"],
+    ids=["nothing", "no-torch", "two-gpus", "gloo-alone", "cpu"],
 )
 def test_a_machine_without_findings_is_told_what_it_can_do(facts: dict[str, Any], words: str) -> None:
     status, sentence = verdict_on(facts | {"driver": Driver()})
     assert status is Status.HEALTHY
     assert words in sentence
+
+
+@pytest.mark.parametrize("facts", [GPU, {"gpus": Gpus(devices=[Gpu(index=0)])}], ids=["bus", "nvml"])
+def test_a_gpu_that_torch_cannot_use_is_not_healthy(facts: dict[str, Any]) -> None:
+    error = Raised(
+        type="RuntimeError", message="CUDA unknown error. Setting the available devices to be zero."
+    )
+    torch = Torch(imported=True, version="2.9", cuda_available=False, cuda_error=error)
+    status, sentence = verdict_on({"torch": torch, "driver": Driver(), **facts})
+    assert status is Status.UNKNOWN
+    assert sentence.endswith("cannot use this machine's GPU: CUDA unknown error.")
 
 
 def test_a_report_carries_the_facts_and_what_became_of_the_probes() -> None:
