@@ -169,7 +169,7 @@ attn = q@k.transpose(-2, -1) + x@W.T getty@tty1.service pkg @ file.whl git@githu
 /workspace/train.py /data /mnt /home /pytorch/c10/cuda/CUDAException.cpp:42 /path/to/train.py </torch_30997_2076642173>
 /var/log/syslog /var/run/nvidia-persistenced/socket ~/x.py ./data/x.py ../a/b.py src/home/x N/A 3 it/s 1/2 and/or s/a/b/
 0MiB /  8192MiB / 5 </div> <br/> // comment /* c */ C:\\Windows\\System32 s3://x
-https://pytorch.org/docs https://download.pytorch.org/whl/cu124 https://github.com/acme/x/issues/1 env:// http://localhost:80
+https://pytorch.org/docs https://docs.pytorch.org/docs/stable/elastic https://github.com/acme/x/issues/1 env:// http://localhost:80
 hf_model GPU-0 MIG-1g.5gb sk-learn host-1 ip-2 path-3/x.py ~/y (hidden) token-1 host-[1-3,7] mac-9 user-1@host-2
 """.strip().splitlines()
 

@@ -66,7 +66,7 @@ _GENERIC = frozenset(
 _PUBLIC_HOSTS = frozenset(
     """
     pytorch.org astral.sh github.com githubusercontent.com github.io gitlab.com nvidia.com nvcr.io
-    pypi.org pythonhosted.org python.org readthedocs.io readthedocs.org anaconda.org anaconda.com conda.io
+    python.org readthedocs.io readthedocs.org anaconda.org anaconda.com conda.io
     conda-forge.org huggingface.co hf.co wandb.ai docker.com docker.io ghcr.io quay.io stackoverflow.com
     stackexchange.com kernel.org ubuntu.com debian.org amd.com intel.com lightning.ai deepspeed.ai arxiv.org
     open-mpi.org schedmd.com w3.org json-schema.org microsoft.com googleapis.com gnu.org wikipedia.org
