@@ -106,6 +106,13 @@ def verdict(report: Report, snapshot: Snapshot) -> Verdict:
         )
     if report.proofs and not report.checks:
         return _proven(report.proofs)
+    if not report.checks:
+        sentence = "Nothing was examined: these failures show in logs (--log FILE), not in the environment."
+        return Verdict(status=Status.UNKNOWN, sentence=sentence)
+    if all(result.status is CheckStatus.UNKNOWN for result in report.checks):
+        return Verdict(
+            status=Status.UNKNOWN, sentence=f"Nothing could be examined: {report.checks[0].reason}."
+        )
     return _fitness(snapshot)
 
 

@@ -18,6 +18,7 @@ from gpudoctor.model import (
     Proof,
     ProofStatus,
     Report,
+    Result,
     Role,
     Severity,
     Status,
@@ -217,9 +218,17 @@ def verdict_on(
     proofs: list[Proof] | None = None,
 ) -> tuple[Status, str]:
     snapshot = Snapshot(facts, probes or [OK])
-    found = verdict(Report(findings=findings or [], probes=snapshot.probes, proofs=proofs or []), snapshot)
+    checks = [] if proofs else [Result(id="port-in-use", status=CheckStatus.PASSED)]
+    report = Report(findings=findings or [], checks=checks, probes=snapshot.probes, proofs=proofs or [])
+    found = verdict(report, snapshot)
     assert (found.primary is not None) == (bool(findings) and found.status in (Status.BROKEN, Status.SUSPECT))
     return found.status, found.sentence
+
+
+def test_nothing_examined_is_not_healthy() -> None:
+    assert verdict(Report(), Snapshot()).status is Status.UNKNOWN
+    blind = Report(checks=[Result(id="port-in-use", status=CheckStatus.UNKNOWN, reason="sockets: not asked")])
+    assert verdict(blind, Snapshot()).sentence == "Nothing could be examined: sockets: not asked."
 
 
 def test_an_error_is_broken_and_names_the_most_likely_cause() -> None:
