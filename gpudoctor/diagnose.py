@@ -2,7 +2,7 @@
 
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -69,15 +69,19 @@ def examine(check: Check, snapshot: Snapshot) -> tuple[Result, list[Finding]]:
 def _arguments(check: Check, snapshot: Snapshot) -> tuple[dict[str, Any], str | None]:
     """Return the facts that a check asks for, and why a required one is not there."""
     arguments: dict[str, Any] = {}
-    for name, hint in get_type_hints(check.environment_function).items():
-        if name == "return":
-            continue
-        optional = get_origin(hint) in (Union, UnionType)
-        kind = next(k for k in get_args(hint) if k is not NoneType) if optional else hint
+    for name, kind, optional in _parameters(check):
         arguments[name] = snapshot.get(kind)
         if arguments[name] is None and not optional:
             return {}, snapshot.reason(kind)
     return arguments, None
+
+
+def _parameters(check: Check) -> Iterator[tuple[str, type, bool]]:
+    """Yield each fact that a check asks for: the parameter's name, the type, and whether it may be absent."""
+    for name, hint in get_type_hints(check.environment_function).items():
+        if name != "return":
+            optional = get_origin(hint) in (Union, UnionType)
+            yield name, next(k for k in get_args(hint) if k is not NoneType) if optional else hint, optional
 
 
 def verdict(report: Report, snapshot: Snapshot) -> Verdict:
@@ -153,9 +157,4 @@ def _fitness(snapshot: Snapshot) -> Verdict:
 
 def wanted(check: Check) -> set[type]:
     """Return the types of the facts that a check asks for, required or not."""
-    if check.environment_function is None:
-        return set()
-    hints = get_type_hints(check.environment_function)
-    return {
-        kind for name, hint in hints.items() if name != "return" for kind in get_args(hint) or (hint,)
-    } - {NoneType}
+    return {kind for _, kind, _ in _parameters(check)} if check.environment_function is not None else set()

@@ -19,6 +19,11 @@ class Patient:
     chosen: str
     by_default: bool = False
 
+    @property
+    def torchrun(self) -> list[str]:
+        """The command that starts this interpreter's own torchrun."""
+        return [self.executable, "-m", "torch.distributed.run"]
+
 
 def choose_patient(python: str | None = None) -> Patient:
     """Return the interpreter that `python` names, else that of the active environment, else gpudoctor's own.

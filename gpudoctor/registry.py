@@ -84,7 +84,7 @@ class Registry:
         check = getattr(module, "check", None)
         if not isinstance(check, Check):
             raise ImportError(f"check {id} cannot be loaded: {path or name} defines no `check`")
-        check.describe(id=id, family=name.split(".")[-2], docstring=module.__doc__ or "")
+        check.describe(id=id, family=_family(name), docstring=module.__doc__ or "")
         return check
 
     def checks(self, ids: list[str] | None = None) -> list[Check]:
@@ -99,13 +99,13 @@ class Registry:
 
     def select(self, only: tuple[str, ...] = (), skip: tuple[str, ...] = ()) -> list[str]:
         """Return ids by id or family; raises `Unknown` for a name that is neither."""
-        families = {name.split(".")[-2] for name, _ in self.modules.values()} | set(FAMILIES)
+        families = {_family(name) for name, _ in self.modules.values()} | set(FAMILIES)
         for name in (*only, *skip):
             if name not in self.modules and name not in families:
                 self.check(name)  # says what is nearest
 
         def named(id: str, names: tuple[str, ...]) -> bool:
-            return id in names or self.modules[id][0].split(".")[-2] in names
+            return id in names or _family(self.modules[id][0]) in names
 
         return [id for id in self.modules if (not only or named(id, only)) and not named(id, skip)]
 
@@ -166,8 +166,12 @@ def _id(module: str) -> str:
     return module.rpartition(".")[2].replace("_", "-")
 
 
+def _family(module: str) -> str:
+    return module.split(".")[-2]
+
+
 def _layer(module: str) -> int:
-    family = module.split(".")[-2]
+    family = _family(module)
     return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
 
 

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ def read_script(path: Path, patient: Patient) -> Script:
 def _command(line: str, patient: Patient) -> list[str]:
     first, *rest = shlex.split(line)
     if first == "torchrun":
-        return [patient.executable, "-m", "torch.distributed.run", *rest]
+        return [*patient.torchrun, *rest]
     return [patient.executable if first == "python" else first, *rest]
 
 
@@ -78,19 +79,14 @@ def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
 
 
 def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvision | None) -> bool:
-    works = torch is not None and bool(torch.imported and torch.version)
+    build = torch if torch is not None and torch.imported and torch.version else None
     if gpus := GPUS.fullmatch(need):
-        return (
-            works
-            and torch is not None
-            and (torch.device_count or 0) >= int(gpus[1])
-            and bool(torch.cuda_available)
-        )
+        return build is not None and bool(build.cuda_available) and (build.device_count or 0) >= int(gpus[1])
     answers: dict[str, bool] = {
-        "torch": works,
-        "torchvision": works and vision is not None and vision.version is not None,
-        "CPU build of torch": works and torch is not None and torch.cuda is None and torch.hip is None,
-        "CUDA build of torch": works and torch is not None and torch.cuda is not None,
+        "torch": build is not None,
+        "torchvision": build is not None and vision is not None and vision.version is not None,
+        "CPU build of torch": build is not None and build.cuda is None and build.hip is None,
+        "CUDA build of torch": build is not None and build.cuda is not None,
         "no NVIDIA driver": driver is not None and not driver.loaded,
         "root": os.geteuid() == 0,
         "Linux": sys.platform == "linux",
@@ -98,25 +94,17 @@ def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvis
     return answers.get(need, shutil.which(need) is not None)
 
 
-def run_script(
-    script: Script, folder: Path, deadline: float, on_tick: Callable[[float], None] | None = None
-) -> Ran:
+def run_script(script: Script, folder: Path, deadline: float) -> Ran:
     """Run a script in `folder`, where a copy of it lies."""
-    lines: list[bytes] = []
-
-    def hear(line: bytes) -> None:
-        lines.append(line)
-        if len(lines) > 2 * LINES_KEPT:
-            del lines[:LINES_KEPT]
-
+    lines: deque[bytes] = deque(maxlen=LINES_KEPT)
     # A launch that gpudoctor was started in is not the script's; what the script leaves behind goes with the folder.
     environment = {name: value for name, value in os.environ.items() if not LAUNCH.fullmatch(name)}
     environment["TMPDIR"] = str(folder)
     child = Child(
-        script.path.name, script.command, deadline, hear, environment, str(folder), merge_errors=True
+        script.path.name, script.command, deadline, lines.append, environment, str(folder), merge_errors=True
     )
-    run([child], (lambda _: on_tick(0.0)) if on_tick else None)
-    output = b"\n".join(lines[-LINES_KEPT:]).decode(errors="replace")
+    run([child])
+    output = b"\n".join(lines).decode(errors="replace")
     return Ran(output, child.returncode, child.timed_out, child.end, child.seconds)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,6 @@ from gpudoctor.model import Proof, ProofStatus
 from gpudoctor.reproduce import LINES_KEPT, last_words
 from gpudoctor.training_script import training_script
 
-MODES = ("single", "dp", "ddp")
 DEADLINE = 300.0
 """Seconds. A mode takes 5 to 10 s on two processor cores, and with all of MNIST a minute more."""
 STANDALONE = ["--standalone"]
@@ -48,7 +48,7 @@ class Training:
     refusal: str | None = None
     """What is wrong with the data that was handed in."""
     notes: list[str] = field(default_factory=list)
-    output: list[str] = field(default_factory=list)
+    output: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
 
     def hear(self, line: bytes) -> None:
         """Take a line: an event, or anything else that torch and the ranks print."""
@@ -60,7 +60,6 @@ class Training:
                 event = None
         if not isinstance(event, dict):
             self.output.append(line.decode(errors="replace"))
-            del self.output[:-LINES_KEPT]
             return
         if event["event"] == "result":
             self.result = event
@@ -75,8 +74,8 @@ class Training:
 
 def command(mode: str, patient: Patient, script: Path, launch: list[str], options: list[str]) -> list[str]:
     """Return how a mode is launched: ddp by torchrun, the others by the interpreter."""
-    torchrun = ["-m", "torch.distributed.run", *launch] if mode == "ddp" else []
-    return [patient.executable, *torchrun, str(script), *options]
+    start = [*patient.torchrun, *launch] if mode == "ddp" else [patient.executable]
+    return [*start, str(script), *options]
 
 
 def train(
@@ -88,7 +87,6 @@ def train(
     options: list[str] | None = None,
     deadline: float = DEADLINE,
     on_event: Callable[[Event], None] = lambda event: None,
-    on_tick: Callable[[], None] = lambda: None,
 ) -> Proof:
     """Train the digits in one mode and return the proof.
 
@@ -107,7 +105,7 @@ def train(
         # torchrun leaves folders of its own behind, and a rank that is killed its digits: they go with this one.
         environment = {**os.environ, "TMPDIR": folder}
         child = Child(mode, argv, deadline, training.hear, environment, merge_errors=True)
-        run([child], lambda _: on_tick())
+        run([child])
     if training.refusal is not None:
         raise UnusableData(training.refusal)
     output = "\n".join(training.output)

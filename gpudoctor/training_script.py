@@ -5,6 +5,7 @@ from pathlib import Path
 
 PATIENT = Path(__file__).parent / "patient"
 SHARED = "digits_training"
+MODES = ("single", "dp", "ddp")
 
 
 def training_script(mode: str) -> str:

@@ -76,6 +76,21 @@ def test_what_a_failed_training_says_is_recognised(tmp_path):
 
 
 @needs_torch
+def test_a_training_that_failed_for_a_ticket_is_explained_too(tmp_path):
+    """The facts show the failure, and what the training said is its further evidence."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True)
+    options = ["--repro", "single", "--json", "--python", str(tmp_path / "env")]
+    done = subprocess.run(
+        [sys.executable, "-m", "gpudoctor", "report", *options], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    report = json.loads(done.stdout)
+    (finding,) = [f for f in report["findings"] if f["id"] == "torch-missing"]
+    assert any((e["where"] or "").startswith("repro single:") for e in finding["evidence"])
+    assert report["proofs"][0]["fixed"] == "failed"
+
+
+@needs_torch
 def test_a_failure_without_a_known_cause_shows_its_last_words():
     """No interface of that name: a real error of gloo that no check knows yet."""
     code, report = repro("ddp", "--nproc", "2", env={"GLOO_SOCKET_IFNAME": "nosuch0"})

@@ -8,8 +8,9 @@ import rich_click as click
 from gpudoctor.cli.check import examine
 from gpudoctor.cli.output import FORMATS, Output, output_options
 from gpudoctor.cli.patient import checks_option, find_patient, python_option, tell_trouble
-from gpudoctor.cli.repro import MODES, prove_all, run_mode
-from gpudoctor.registry import Registry, Unknown
+from gpudoctor.cli.repro import conclude, prove_all, refuse_unknown, run_mode
+from gpudoctor.registry import Registry
+from gpudoctor.training_script import MODES
 
 
 @click.command("report")
@@ -42,7 +43,6 @@ def command(
     gpudoctor report -o ticket.md --repro dp --repro ddp
     gpudoctor report -o report.json
     """
-    from gpudoctor.diagnose import verdict
     from gpudoctor.snapshot import Snapshot
 
     begun = time.monotonic()
@@ -50,11 +50,7 @@ def command(
         raise click.UsageError(f"-o {output.file}: a ticket is written as {' or '.join(sorted(FORMATS))}")
     registry = Registry(folders)
     for name in modes:
-        try:
-            if name not in MODES and (registry.check(name) is None or registry.reproduction(name) is None):
-                raise click.UsageError(f"--repro {name}: it has no reproduction")
-        except (Unknown, ImportError) as error:
-            raise click.UsageError(f"--repro {name}: {error}; modes are {', '.join(MODES)}") from None
+        refuse_unknown(registry, name)
     report = examine(registry, output, python=python, log=log, timeout=timeout)
     report.command = "report"
     if modes:
@@ -63,7 +59,7 @@ def command(
             if name in MODES:
                 report.proofs.append(run_mode(name, patient, facts, output))
             else:
-                report.proofs += prove_all(registry, [name], patient, output, None)[1]
-        report.verdict = verdict(report, facts)
+                report.proofs += prove_all(registry, [name], patient, facts, output)
+        conclude(report, registry)
     tell_trouble(registry)
     return output.deliver(report, seconds=time.monotonic() - begun, default="markdown")

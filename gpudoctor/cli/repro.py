@@ -14,11 +14,10 @@ from gpudoctor.cli.patient import checks_option, find_patient, python_option
 from gpudoctor.interpreter import Patient
 from gpudoctor.registry import Registry, Unknown
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.training_script import MODES
 
 if TYPE_CHECKING:
-    from gpudoctor.model import Proof
-
-MODES = ("single", "dp", "ddp")
+    from gpudoctor.model import Proof, Report
 
 
 @click.command("repro")
@@ -62,13 +61,8 @@ def command(
     """
     begun = time.monotonic()
     registry = Registry(folders)
-    if what not in (*MODES, "all"):
-        try:
-            registry.check(what)
-        except (Unknown, ImportError) as error:
-            raise click.UsageError(f"{error}; modes are {', '.join(MODES)}") from None
-        if registry.reproduction(what) is None:
-            raise click.UsageError(f"{what} has no reproduction")
+    if what != "all":
+        refuse_unknown(registry, what)
     if script:
         return print_script(registry, what, output)
     patient = find_patient(python)
@@ -77,24 +71,37 @@ def command(
         proofs = [run_mode(what, patient, snapshot, output, nproc=nproc, data=data, timeout=timeout)]
     else:
         ids = [id for id in registry.modules if registry.reproduction(id)] if what == "all" else [what]
-        snapshot, proofs = prove_all(registry, ids, patient, output, timeout)
-    return deliver(registry, output, snapshot, proofs, time.monotonic() - begun)
-
-
-def deliver(
-    registry: Registry, output: Output, snapshot: Snapshot, proofs: list["Proof"], seconds: float
-) -> int:
-    """Make a report of proofs; what a failed training printed is searched for known failures."""
-    from gpudoctor.diagnose import verdict
-    from gpudoctor.explain.log import add_symptoms
-    from gpudoctor.model import Report, Source
+        snapshot = look_for_needs(registry, patient, output)
+        proofs = prove_all(registry, ids, patient, snapshot, output, timeout)
+    from gpudoctor.model import Report
 
     report = Report(command="repro", proofs=proofs, probes=snapshot.probes, facts=dict(snapshot.facts))
-    for proof in proofs:
+    conclude(report, registry)
+    return output.deliver(report, seconds=time.monotonic() - begun)
+
+
+def refuse_unknown(registry: Registry, what: str) -> None:
+    """Refuse in one line what is neither a mode nor a check with a reproduction."""
+    if what in MODES:
+        return
+    try:
+        registry.check(what)
+    except (Unknown, ImportError) as error:
+        raise click.UsageError(f"{error}; modes are {', '.join(MODES)}") from None
+    if registry.reproduction(what) is None:
+        raise click.UsageError(f"{what} has no reproduction")
+
+
+def conclude(report: "Report", registry: Registry) -> None:
+    """Search what failed trainings printed for known failures, and say what it all comes to."""
+    from gpudoctor.diagnose import verdict
+    from gpudoctor.explain.log import add_symptoms
+    from gpudoctor.model import Source
+
+    for proof in report.proofs:
         if proof.broken is None and proof.error:
             add_symptoms(report, proof.error, f"repro {proof.id}", registry.checks(), Source.REPRODUCTION)
-    report.verdict = verdict(report, snapshot)
-    return output.deliver(report, seconds=seconds)
+    report.verdict = verdict(report, Snapshot(report.facts, report.probes))
 
 
 def print_script(registry: Registry, what: str, output: Output) -> int:
@@ -164,17 +171,28 @@ def default_ranks(snapshot: Snapshot) -> int:
     return min(len([v for v in visible.split(",") if v.strip() not in ("", "-1")]), len(gpus.devices)) or 2
 
 
-def prove_all(
-    registry: Registry, ids: list[str], patient: Patient, output: Output, timeout: float | None
-) -> tuple[Snapshot, list["Proof"]]:
-    """Run reproductions one after the other; the facts that they need are collected once."""
+def look_for_needs(registry: Registry, patient: Patient, output: Output) -> Snapshot:
+    """Learn what the scripts of reproductions may need: the patient's torch, and the driver."""
     from gpudoctor.collect import collect
+
+    with output.status() as say:
+        say("what this machine and this Python have")
+        return collect([p for p in registry.probes if p.name in ("python", "torch", "driver")], patient)
+
+
+def prove_all(
+    registry: Registry,
+    ids: list[str],
+    patient: Patient,
+    snapshot: Snapshot,
+    output: Output,
+    timeout: float | None = None,
+) -> list["Proof"]:
+    """Run reproductions one after the other; `snapshot` tells which of them can run here."""
     from gpudoctor.reproduce import DEADLINE, prove
 
     proofs = []
     with output.status() as say:
-        say("what this machine and this Python have")
-        snapshot = collect([p for p in registry.probes if p.name in ("python", "torch", "driver")], patient)
         for number, id in enumerate(ids, 1):
             folder = registry.reproduction(id)
             assert folder is not None
@@ -186,7 +204,7 @@ def prove_all(
             proofs.append(
                 prove(check, folder, patient, snapshot, deadline=timeout or DEADLINE, on_script=tell)
             )
-    return snapshot, proofs
+    return proofs
 
 
 @contextlib.contextmanager
