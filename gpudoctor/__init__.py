@@ -14,7 +14,9 @@ if TYPE_CHECKING:
         Report,
         Role,
         Severity,
+        Sighting,
         Source,
+        Symptom,
     )
 
 __all__ = [
@@ -28,7 +30,9 @@ __all__ = [
     "Report",
     "Role",
     "Severity",
+    "Sighting",
     "Source",
+    "Symptom",
     "__version__",
 ]
 

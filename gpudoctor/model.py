@@ -22,6 +22,7 @@ FAMILIES = (
 """The layers in causal order: the first broken one is the likely cause of those after it."""
 
 Environment = TypeVar("Environment", bound=Callable[..., Iterable["Finding"]])
+Log = TypeVar("Log", bound=Callable[["Sighting"], "Finding | None"])
 
 
 class Severity(enum.Enum):
@@ -115,6 +116,32 @@ class Finding(Struct, frozen=True, kw_only=True):
         return (self.role is Role.CONSEQUENCE, self.severity.rank, layer)
 
 
+class Symptom(Struct, frozen=True):
+    """A line of a log that shows a failure.
+
+    `pattern` is a regular expression that is searched in single lines; its named groups (port, gpu, key …) fill the
+    places ``<port>`` in the check's message and fixes. Where the line alone does not tell, `near` must be found in the
+    lines of the same process around it, and `unless` must not; the groups of `near` count too.
+    """
+
+    pattern: str
+    near: str = ""
+    unless: str = ""
+
+
+class Sighting(Struct, frozen=True, kw_only=True):
+    """A symptom seen in a log."""
+
+    line: str
+    """Without colours and without the prefixes of launchers and loggers."""
+    around: str = ""
+    """The lines of the same process around it, and the line itself."""
+    groups: dict[str, str] = {}
+    """What the pattern's named groups caught."""
+    rank: int | None = None
+    where: str | None = None
+
+
 class CannotTell(Exception):
     """Raised by a check whose facts are there and do not suffice; its text is the reason.
 
@@ -133,19 +160,29 @@ class Check:
         self,
         *,
         severity: Severity,
-        symptoms: Iterable[str] = (),
+        symptoms: Iterable[str | Symptom] = (),
+        message: str = "",
         fixes: Iterable[Fix] = (),
+        secondary: bool = False,
+        follows: Iterable[str] = (),
     ) -> None:
         """Describe a failure.
 
-        `severity` is that of a finding that says no other. `symptoms` are regular expressions that are searched in
-        single lines of a log; their named groups (port, key, device …) are quoted in findings. `fixes` come in the
-        order in which they should be tried, mitigations last.
+        `severity` is that of a finding that says no other. `symptoms` show it in logs; plain text is the pattern of a
+        `Symptom`. `message` says what a log with one of them shows; ``<group>`` stands for what the symptom's group
+        caught, and a part in brackets, ``[ on port <port>]``, is left out where that is not known. `fixes` come in the
+        order in which they should be tried, mitigations last; in a finding, one with a ``<group>`` that is not known is
+        left out. A `secondary` failure is mostly the consequence of another one and never wins over a cause; `follows`
+        names the ids that cause this one where both are seen.
         """
         self.severity = severity
-        self.symptoms = tuple(symptoms)
+        self.symptoms = tuple(Symptom(s) if isinstance(s, str) else s for s in symptoms)
+        self.message = message
         self.fixes = tuple(fixes)
+        self.secondary = secondary
+        self.follows = frozenset(follows)
         self.environment_function: Callable[..., Iterable[Finding]] | None = None
+        self.log_function: Callable[[Sighting], Finding | None] | None = None
         self.id = self.family = self.title = self.page = ""
 
     def describe(self, *, id: str, family: str, docstring: str) -> None:
@@ -160,6 +197,14 @@ class Check:
         optional. It yields findings, or raises `CannotTell`.
         """
         self.environment_function = function
+        return function
+
+    def log(self, function: Log) -> Log:
+        """Register the function that makes the finding of a sighting, where the message and fixes alone do not do.
+
+        It returns ``None`` where the line means another failure after all.
+        """
+        self.log_function = function
         return function
 
     def found(

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpudoctor.child import Child, run
-from gpudoctor.explain.symptoms import Match, matches, plain
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
+from gpudoctor.logs.lines import plain
+from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check, Proof, ProofStatus
 from gpudoctor.render.page import difference
 from gpudoctor.snapshot import Snapshot
@@ -136,7 +137,7 @@ def prove(
 
 
 def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
-    symptom: Match | None = next(iter(matches(broken.output, [check])), None)
+    symptom: Seen | None = next(iter(matches(broken.output, [check])), None)
     if broken.timed_out:
         first = ProofStatus.TIMEOUT
     elif broken.returncode == 0:
@@ -150,10 +151,8 @@ def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
         fixed=last,
         seconds=round(broken.seconds + fixed.seconds, 3),
         reason=_trouble(first, broken, last, fixed),
-        error=_up_to(plain(broken.output).split("\n"), symptom.number)
-        if symptom
-        else last_words(broken.output),
-        symptom=symptom.line if symptom else None,
+        error=_up_to(plain(broken.output), symptom.line.number) if symptom else last_words(broken.output),
+        symptom=symptom.line.text if symptom else None,
         difference=diff,
     )
 
@@ -174,7 +173,7 @@ def last_words(output: str, lines: int = 12) -> str:
 
     What torchrun prints after an exception (its own traceback, the summary) tells nothing about it.
     """
-    rows = plain(output).split("\n")
+    rows = plain(output)
     first = next((n for n, row in enumerate(rows, 1) if EXCEPTION.match(row)), None)
     return _up_to(rows, first or len(rows), lines)
 

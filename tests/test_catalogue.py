@@ -4,17 +4,21 @@ import ast
 import importlib.util
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gpudoctor.explain.symptoms import matches
-from gpudoctor.model import FAMILIES
+from gpudoctor.logs.literals import literals
+from gpudoctor.logs.symptoms import matches
+from gpudoctor.logs.wording import PLACE, message
+from gpudoctor.model import FAMILIES, Check
 from gpudoctor.registry import Registry
 from gpudoctor.reproduce import HEADER
 
 ROOT = Path(__file__).parent.parent
 REGISTRY = Registry()
 IDS = sorted(REGISTRY.modules)
+CHECKS = REGISTRY.checks()
 SECTIONS = ["What happens", "Why", "How to tell", "See also"]
 NO_REPRODUCTION: dict[str, str] = {}
 """Checks that no script can provoke, with the reason. This list only shrinks."""
@@ -23,8 +27,8 @@ NEEDS = re.compile(
 )
 
 
-def examples(id: str, name: str = "EXAMPLES") -> list[str]:
-    """The lines that a check's test file lists."""
+def examples(id: str, name: str = "EXAMPLES") -> Any:
+    """What a check's test file lists: texts that show it, near misses, or what the finding says."""
     path = ROOT / "tests/checks" / f"test_{id.replace('-', '_')}.py"
     assert path.exists(), f"{id} has no test file {path}"
     spec = importlib.util.spec_from_file_location(f"examples_{id.replace('-', '_')}", path)
@@ -32,7 +36,7 @@ def examples(id: str, name: str = "EXAMPLES") -> list[str]:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return list(getattr(module, name, []))
+    return getattr(module, name, [])
 
 
 def test_the_fourteen_failures_of_the_skeleton_are_known():
@@ -74,18 +78,42 @@ class TestEveryCheck:
         check = REGISTRY.check(id)
         assert check.environment_function is not None or check.symptoms
 
-    def test_every_symptom_has_an_example_line(self, id):
-        lines = examples(id)
-        for pattern in REGISTRY.check(id).symptoms:
-            assert any(re.search(pattern, line) for line in lines), f"no example matches {pattern!r}"
+    def test_every_symptom_has_an_example(self, id):
+        check = REGISTRY.check(id)
+        for symptom in check.symptoms:
+            alone = Check(severity=check.severity, symptoms=[symptom])
+            assert any(matches(text, [alone]) for text in examples(id)), (
+                f"no example shows {symptom.pattern!r}"
+            )
 
     def test_every_example_matches_this_check_and_no_other(self, id):
-        for line in examples(id):
-            assert [m.check.id for m in matches(line, REGISTRY.checks())] == [id], line
+        for text in examples(id):
+            assert [seen.check.id for seen in matches(text, CHECKS)] == [id], text
+
+    def test_every_symptom_holds_a_literal_that_can_be_searched_for(self, id):
+        for symptom in REGISTRY.check(id).symptoms:
+            assert literals(symptom.pattern)
+
+    def test_says_what_the_examples_show(self, id):
+        check, said = REGISTRY.check(id), examples(id, "SAYS") or {}
+        for text, expected in said.items():
+            (seen,) = matches(text, [check])
+            assert message(check, seen.sighting.groups, seen.line.text) == expected
+        if "<" in check.message:
+            assert said, f"{id}'s message has places: SAYS must show it filled"
+
+    def test_the_places_in_its_words_are_groups_of_its_symptoms(self, id):
+        check = REGISTRY.check(id)
+        groups = {g for s in check.symptoms for p in (s.pattern, s.near) for g in re.compile(p).groupindex}
+        words = [check.message, *(f"{fix.summary} {fix.command}" for fix in check.fixes)]
+        assert {place for text in words for place in PLACE.findall(text)} <= groups
+        if check.symptoms:
+            assert any(not PLACE.search(f"{fix.summary} {fix.command}") for fix in check.fixes)
+            assert check.message or check.log_function, "a log finding needs words"
 
     def test_near_misses_do_not_match(self, id):
         for line in examples(id, "NOT_THIS"):
-            assert id not in [m.check.id for m in matches(line, REGISTRY.checks())], line
+            assert id not in [seen.check.id for seen in matches(line, CHECKS)], line
 
     def test_has_a_generated_page_in_the_documentation(self, id):
         assert (ROOT / "docs/checks" / f"{id}.md").exists()
@@ -127,7 +155,7 @@ def test_pattern_of_every_symptom_is_linear_on_a_bomb():
         "The server socket has failed to listen on " * 90,
     ]
     for check in REGISTRY.checks():
-        for pattern in check.symptoms:
+        for pattern in (p for s in check.symptoms for p in (s.pattern, s.near, s.unless) if p):
             compiled = re.compile(pattern)
             for bomb in bombs:
                 begun = time.perf_counter()

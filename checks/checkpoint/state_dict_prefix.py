@@ -24,14 +24,16 @@ belongs to another model.
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): DataParallel
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 PREFIX = r"(?P<prefix>module|_orig_mod)\."
+# On both sides, the keys differ by something else: state-dict-architecture.
+BOTH_SIDES = r"(?s)(?=.*Missing key\(s\) in state_dict: .(module|_orig_mod)\.).*Unexpected key\(s\) in state_dict: .(module|_orig_mod)\."
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"(Missing|Unexpected) key\(s\) in state_dict: \"{PREFIX}",
+        Symptom(rf"(Missing|Unexpected) key\(s\) in state_dict: \"{PREFIX}", unless=BOTH_SIDES),
         rf"(unexpected_keys|missing_keys)=\[['\"]{PREFIX}",  # what load_state_dict(strict=False) returns
         rf"unexpected key \"{PREFIX}\S* in state_dict",  # until 0.3
         rf"missing keys in state_dict: \"\{{'{PREFIX}",
@@ -39,6 +41,7 @@ check = Check(
         rf"were not used when initializing \w+: [\[{{]['\"]{PREFIX}",  # transformers
         rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: {PREFIX}",
     ],
+    message="keys bear <prefix>. on one side alone: the model was wrapped when it was saved or is when it is loaded",
     fixes=[
         Fix(
             "Save the model, not its wrapper",

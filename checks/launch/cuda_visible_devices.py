@@ -40,11 +40,11 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"No CUDA GPUs are available",
-        r"(?i)cuda (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",
+        r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",
         r"Cuda failure (\d+ )?'invalid device ordinal'",
         r"device < num_gpus INTERNAL ASSERT FAILED",
         r"AssertionError: Invalid device id",
-        r"(?i)cuda (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",
+        r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",
         r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning
         r"device (?P<device>\d+) is not visible \(CUDA_VISIBLE_DEVICES=",
     ],

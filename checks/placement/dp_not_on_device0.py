@@ -30,7 +30,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"on device (?P<expected>[\w:]+) \(device_ids\[0\]\) but found one of them on device: (?P<found>[\w:]+)",
-        r"(?i)all tensors must be on devices\[0\]",
+        r"[Aa]ll tensors must be on devices\[0\]",
         r"Broadcast function not implemented for CPU tensors",
     ],
     fixes=[

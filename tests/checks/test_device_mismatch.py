@@ -1,6 +1,6 @@
 """device-mismatch: seen in logs; no fact of the environment shows it."""
 
-from gpudoctor.explain.symptoms import matches
+from gpudoctor.logs.symptoms import matches
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("device-mismatch")

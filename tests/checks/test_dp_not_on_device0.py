@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.explain.symptoms import matches
+from gpudoctor.logs.symptoms import matches
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("dp-not-on-device0")

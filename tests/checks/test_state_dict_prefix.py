@@ -1,6 +1,6 @@
 """state-dict-prefix: seen in logs; no fact of the environment shows it."""
 
-from gpudoctor.explain.symptoms import matches
+from gpudoctor.logs.symptoms import matches
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("state-dict-prefix")
@@ -29,10 +29,15 @@ NOT_THIS = [
     "KeyError: 'module'",
     "KeyError: 'model.conv1.weight'",
 ]
+SAYS = {
+    EXAMPLES[
+        2
+    ]: "keys bear _orig_mod. on one side alone: the model was wrapped when it was saved or is when it is loaded",
+}
 
 
 def test_the_prefix_is_quoted():
-    assert [matches(line, [CHECK])[0].groups["prefix"] for line in EXAMPLES[:3]] == [
+    assert [matches(line, [CHECK])[0].sighting.groups["prefix"] for line in EXAMPLES[:3]] == [
         "module",
         "module",
         "_orig_mod",

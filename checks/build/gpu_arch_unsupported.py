@@ -1,0 +1,83 @@
+"""The installed binaries have no code for this GPU's architecture.
+
+## What happens
+
+"CUDA error: no kernel image is available for execution on the device" at the first operation, or torch warns before
+it: "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation". An
+extension may be to blame alone (flash-attn, xformers, apex, bitsandbytes), while torch itself works.
+
+## Why
+
+Machine code for sm_XY runs on GPUs of the same X with at least this Y; PTX (compute_XY) is compiled for any newer GPU.
+
+- The GPU is newer than the wheel: sm_120 (RTX 50) needs a wheel for CUDA 12.8 or later.
+- The GPU is older than what the wheel was built for: newer wheels leave Kepler, Pascal and Volta out.
+- An extension was compiled on a machine with another GPU, or with a `TORCH_CUDA_ARCH_LIST` that leaves this one out.
+- A feature wants more than the GPU has: bfloat16 and FlashAttention need 8.0, Triton needs 7.0.
+
+## How to tell
+
+`python -c "import torch; print(torch.version.cuda, torch.cuda.get_arch_list(), torch.cuda.get_device_capability())"`.
+If the list fits the GPU, the library in the last frames of the traceback is the one that was built without it. The
+error is reported late: with `CUDA_LAUNCH_BLOCKING=1` the traceback names the right call.
+
+## See also
+
+- [Release compatibility](https://github.com/pytorch/pytorch/blob/main/RELEASE.md#release-compatibility-matrix)
+- [Previous versions](https://pytorch.org/get-started/previous-versions/): the install command of each release
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+NAME = r"(?P<name>[A-Za-z][\w /()-]{2,60}?)"
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"no kernel image is available for execution on the device",
+        r"CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice",
+        rf"{NAME} with CUDA capability (?P<arch>sm_\d+\w?) is not compatible with the current PyTorch installation",
+        # 1.0 to 2.8, and since 2.9 with the list of what the build is for
+        rf"Found GPU\d+ {NAME} which is of (cuda capability|compute capability \(CC\)) (?P<capability>\d+\.\d+)",
+        r"PyTorch no longer supports this GPU because it is too old",
+        r"minimum cuda capability (that we support|supported by this library) is (?P<minimum>\d+\.\d+)",
+        r"Minimum and Maximum cuda capability supported by this version of PyTorch",
+        r"Your installed torch==\S+ does not include kernels for this GPU",
+        r"No published PyTorch CUDA builds for release \S+ support this GPU",
+        rf"Found GPU\d+ {NAME} which requires CUDA_VERSION >= \d+",
+        r"cuDNN version \d+ is not compatible with devices with SM < (?P<minimum>\d+\.\d+)",
+        r"(CUDA error|CUDA_ERROR|cuda runtime error|CUDA kernel failed).{0,60}(device kernel image is invalid|invalid device function)",
+        r"(CUDNN|CUBLAS|CUSPARSE|CUSOLVER)_STATUS_ARCH_MISMATCH",
+        # extensions and kernels that are compiled here
+        r"Unknown CUDA arch \((?P<arch>\d+\.\d+\w?(\+PTX)?)\) or GPU not supported",
+        r"nvcc fatal\s{1,4}: Unsupported gpu architecture '(?P<arch>\w+)'",
+        r"ptxas fatal\s{1,4}: Value '(?P<arch>sm_\w+)' is not defined for option 'gpu-name'",
+        r"'(?P<arch>sm_\w+)' is not a recognized processor for this target",
+        # a feature that the GPU is too old for
+        r"FlashAttention only supports \w+ GPUs or newer",
+        r"only supported on GPUs with compute capability of at least (?P<minimum>\d+\.\d+)",
+        rf"Found {NAME} which is too old to be supported by the triton GPU compiler",
+        r"requires Ampere or a newer GPU arch",
+    ],
+    message="the installed code does not support this GPU[: <name>][ (<arch>)][, compute capability <capability>]"
+    "[; at least <minimum> is needed]",
+    fixes=[
+        Fix(
+            "A GPU newer than the wheel: take the newest torch, whose ordinary wheel has the newest architectures",
+            "python -m pip install --upgrade torch torchvision",
+        ),
+        Fix(
+            "A GPU that newer wheels leave out (Maxwell, Pascal, Volta): take the wheel for CUDA 12.6",
+            "python -m pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/cu126",
+        ),
+        Fix(
+            "An extension: compile it for the GPUs that are here, such as flash-attn on A100 and H100",
+            'TORCH_CUDA_ARCH_LIST="8.0;9.0" python -m pip install --no-build-isolation --no-cache-dir '
+            "--force-reinstall --no-deps flash-attn",
+        ),
+        Fix(
+            "Leave that GPU out; the others do its work",
+            "CUDA_VISIBLE_DEVICES=0 python train.py",
+            Kind.MITIGATION,
+        ),
+    ],
+)

@@ -1,0 +1,1 @@
+"""The data on disk, and the disk."""

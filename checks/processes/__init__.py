@@ -1,0 +1,1 @@
+"""Processes that training starts, and what they run out of."""

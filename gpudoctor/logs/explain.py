@@ -1,0 +1,133 @@
+"""Explain a log: from its text to a report with the one cause."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from gpudoctor.logs.judge import Event, Judgement, judge, rank_of
+from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.literals import Finder
+from gpudoctor.logs.sources import Opened
+from gpudoctor.logs.symptoms import Seen, seen_in
+from gpudoctor.logs.tracebacks import Raised, exceptions
+from gpudoctor.logs.wording import fixes, message
+from gpudoctor.model import Check, Evidence, Finding, Location, Report, Role, Severity, Source, Status, Verdict
+
+UNRECOGNISED = "unrecognised-error"
+QUOTED = 3
+"""Lines that are quoted as evidence of one failure, each of another rank."""
+
+
+def read_log(opened: Iterable[Opened]) -> tuple[list[Line], int]:
+    """Return the lines of all logs that were opened, and how many lines they have altogether."""
+    lines: list[Line] = []
+    total = 0
+    for log in opened:
+        lines += read_lines(log.kept.lines, log.name, log.rank)
+        total += log.kept.total
+    return lines, total
+
+
+def explain_lines(lines: Sequence[Line], find: Finder, load: Callable[[str], Check], *, source: Source = Source.LOG) -> Report:
+    """Return the report on a log's lines; `load` gives the check of an id."""
+    seen = seen_in(lines, find, load)
+    judgement = judge(lines, seen, exceptions(lines))
+    report = Report(command="explain", findings=findings(judgement, load, source))
+    report.verdict = verdict(judgement, report.findings, len(lines))
+    return report
+
+
+def findings(judgement: Judgement, load: Callable[[str], Check], source: Source = Source.LOG) -> list[Finding]:
+    """Make the findings: the cause, the warnings and notes, then in a line each what followed."""
+    found = []
+    if judgement.cause is not None:
+        found.append(_finding(judgement.cause, source))
+    if judgement.raised is not None:
+        found.append(_unrecognised(judgement.raised, load(UNRECOGNISED), source))
+    remarks = [_remark(event, source) for event in judgement.remarks]
+    found += sorted(remarks, key=lambda finding: finding.severity.rank)
+    return found + [_consequence(event, source) for event in judgement.consequences]
+
+
+def _finding(event: Event, source: Source) -> Finding:
+    first, check = event.seen[0], event.check
+    made = first.finding or check.found(
+        message(check, first.sighting.groups, first.line.text), fixes=fixes(check, first.sighting.groups)
+    )
+    return replace(made, source=source, message=made.message + _on(event.ranks), evidence=_evidence(event))
+
+
+def _remark(event: Event, source: Source) -> Finding:
+    finding = _finding(event, source)
+    if event.survived and finding.severity is Severity.ERROR:
+        return replace(
+            finding, severity=Severity.WARNING, message=finding.message + "; training went on after it"
+        )
+    return finding
+
+
+def _consequence(event: Event, source: Source) -> Finding:
+    finding = _finding(event, source)
+    return replace(finding, role=Role.CONSEQUENCE, severity=Severity.NOTE, evidence=finding.evidence[:1], fixes=[])
+
+
+def _evidence(event: Event) -> list[Evidence]:
+    """Quote the first line of each rank, up to a few."""
+    quoted: dict[int | None, Evidence] = {}
+    for seen in event.seen:
+        rank = rank_of(seen)
+        quoted.setdefault(rank, Evidence(seen.line.text[:500], seen.line.where, rank))
+    return list(quoted.values())[:QUOTED]
+
+
+def _on(ranks: Sequence[int]) -> str:
+    """Name ranks as a reader would: `` (ranks 0-6, 9)``."""
+    if not ranks:
+        return ""
+    spans: list[list[int]] = []
+    for rank in ranks:
+        if spans and rank == spans[-1][1] + 1:
+            spans[-1][1] = rank
+        else:
+            spans.append([rank, rank])
+    text = ", ".join(str(a) if a == b else f"{a}-{b}" if b > a + 1 else f"{a}, {b}" for a, b in spans[:8])
+    return f" (rank{'s' if len(ranks) > 1 else ''} {text}{', …' if len(spans) > 8 else ''})"
+
+
+def _unrecognised(raised: Raised, check: Check, source: Source) -> Finding:
+    """Report an exception that no check knows: what it says, who raised it, and where in the user's own code."""
+    own = raised.own
+    said = f"{raised.type}: {raised.message}" if raised.message else raised.type
+    place = f", raised below {own.path} line {own.line}" + (f" in {own.function}" if own.function else "") if own else ""
+    rank = raised.line.rank
+    evidence = [Evidence(raised.line.text[:500], raised.line.where, rank)]
+    if own:
+        evidence.append(Evidence(f'File "{own.path}", line {own.line}' + (f", in {own.function}" if own.function else ""), rank=rank))
+    return check.found(
+        said[:500] + place + _on([rank] if rank is not None else []),
+        source=source,
+        evidence=evidence,
+        location=Location(own.path, own.line) if own else None,
+    )
+
+
+def verdict(judgement: Judgement, found: Sequence[Finding], lines: int) -> Verdict:
+    """Say in one sentence what a log comes to."""
+    if judgement.raised is not None:
+        sentence = f"A failure that gpudoctor does not know: {found[0].message}."
+        return Verdict(status=Status.BROKEN, primary=UNRECOGNISED, sentence=sentence)
+    cause = judgement.cause
+    if cause is None:
+        worst = found[0] if found else None
+        if worst is None or worst.severity is Severity.NOTE:
+            return Verdict(status=Status.HEALTHY, sentence=f"No failure shows in {lines} line{'' if lines == 1 else 's'}.")
+        sentence = f"Nothing failed in what this log shows; worth a look: {worst.id}."
+        return Verdict(status=Status.SUSPECT, primary=worst.id, sentence=sentence)
+    where = f"{_on(cause.ranks)}, {cause.seen[0].line.where}"
+    if cause.check.secondary:
+        sentence = (
+            f"Only what followed shows here: {cause.check.id}{where}. Another rank failed first, and its output is not here."
+        )
+        return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=sentence)
+    return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=f"Most likely cause: {cause.check.id}{where}.")

@@ -1,0 +1,118 @@
+"""A log's lines as a reader sees them: without colours and prefixes, and each with the process that wrote it."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from gpudoctor.logs.prefixes import habits, read
+
+# ECMA-48 control sequences: colours, and what progress bars send; in a paste the escape character may be lost.
+ANSI = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]|(?<![\w\[])\[(?:\d{1,2};)?\d{1,2}m"
+)
+HTML = re.compile(r"&(?:quot|lt|gt|amp|nbsp|#39|#x27|#34);")
+ENTITIES = {
+    "&quot;": '"',
+    "&lt;": "<",
+    "&gt;": ">",
+    "&amp;": "&",
+    "&nbsp;": " ",
+    "&#39;": "'",
+    "&#x27;": "'",
+    "&#34;": '"',
+}
+BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
+LINE_MOST = 4000
+"""Characters of a line that are searched: an error message fits, a dump of binary data is cut."""
+
+
+class Line(Struct):
+    """One line of a log."""
+
+    name: str
+    """The file's."""
+    number: int
+    """In its file, from 1."""
+    full: str
+    """Without colours."""
+    text: str
+    """Without prefixes too."""
+    indent: int = 0
+    """Characters of blank in front of the text, prefixes taken off."""
+    rank: int | None = None
+    host: str | None = None
+    pid: str | None = None
+    seconds: float | None = None
+    bar: bool = False
+    """A progress bar, alone or with something behind it."""
+
+    @property
+    def who(self) -> str:
+        """The process that wrote it, as far as the line tells; lines of one process belong together."""
+        if self.rank is not None:
+            return f"rank {self.rank}"
+        return f"pid {self.pid}" if self.pid is not None else ""
+
+    @property
+    def where(self) -> str:
+        """Its place, ``train.log:120``."""
+        return f"{self.name}:{self.number}" if self.number else self.name
+
+
+def visible(raw: str) -> Iterator[str]:
+    """Yield what a terminal would have shown of a line: no colours, the parts between carriage returns one by one.
+
+    Of a progress bar that was redrawn, the last state alone.
+    """
+    text = ANSI.sub("", raw) if "\x1b" in raw or "[" in raw else raw
+    if "&" in text and HTML.search(text):
+        text = HTML.sub(lambda entity: ENTITIES[entity[0]], text)
+    if "\r" not in text:
+        yield text
+        return
+    parts = [part for part in text.split("\r") if part.strip()]
+    for number, part in enumerate(parts):
+        if number == len(parts) - 1 or not (BAR.search(part) and len(part) < 400):
+            yield part
+
+
+def plain(text: str) -> list[str]:
+    """Return the lines of a text as a terminal shows them at last."""
+    return [next(reversed(list(visible(line))), "") for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def read_lines(
+    raw: Sequence[tuple[int, str]], name: str, rank: int | None = None, host: str | None = None
+) -> list[Line]:
+    """Read numbered raw lines; `rank` and `host` are what the file's own name tells."""
+    shown = [(number, text[:LINE_MOST]) for number, whole in raw for text in visible(whole.rstrip("\r\n"))]
+    also = habits(text for _, text in shown)
+    lines = []
+    for number, text in shown:
+        prefix = read(text, also)
+        rest = text[prefix.length :].rstrip()
+        body = rest.lstrip()
+        lines.append(
+            Line(
+                name=name,
+                number=number,
+                full=text,
+                text=body,
+                indent=len(rest) - len(body),
+                rank=prefix.rank if prefix.rank is not None else rank,
+                host=prefix.host or host,
+                pid=prefix.pid,
+                seconds=prefix.seconds,
+                bar=bool(BAR.search(body)),
+            )
+        )
+    return lines
+
+
+def by_process(lines: Iterable[Line]) -> dict[tuple[str, str], list[Line]]:
+    """Put each process's lines together; lines that name none belong to their file's unnamed process."""
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        groups.setdefault((line.name, line.who), []).append(line)
+    return groups

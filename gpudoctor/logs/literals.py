@@ -1,0 +1,165 @@
+"""Derive from each symptom's pattern the literals that a matching line must hold, and find the lines that hold one.
+
+Searching for a thousand literals at once costs one pass over the text; the patterns run on the few lines that are left.
+"""
+
+import functools
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import ahocorasick_rs
+import msgspec
+
+try:
+    from re import _constants as sre  # type: ignore[attr-defined]
+    from re import _parser as parser  # type: ignore[attr-defined]
+except ImportError:  # Python 3.10
+    import sre_constants as sre  # type: ignore[no-redef]
+    import sre_parse as parser  # type: ignore[no-redef]
+
+SHORTEST = 4
+"""Characters: a shorter literal stands in every other line."""
+MOST = 64
+"""Alternatives that a pattern may have; beyond that, its parts are too vague to search for."""
+BIG = 1 << 20
+"""Bytes of text from which on the larger and faster automaton pays for its construction."""
+
+
+class Vague(ValueError):
+    """A pattern has no literal part that every match must hold."""
+
+
+def literals(pattern: str) -> frozenset[str]:
+    """Return texts of which every match of a pattern holds at least one; raises `Vague` where there are none."""
+    tree = parser.parse(pattern)
+    if tree.state.flags & re.IGNORECASE or "(?i" in pattern:
+        raise Vague(f"{pattern!r} ignores case: write [Ee]rror where both are seen")
+    found = _best(_required(tree))
+    if found is None:
+        raise Vague(f"{pattern!r} holds no literal of {SHORTEST} characters or more")
+    return found
+
+
+Alternatives = frozenset[str]
+
+
+def _best(candidates: Iterable[Alternatives]) -> Alternatives | None:
+    """Choose the alternatives whose shortest text is longest: the rarest in a log."""
+    good = [c for c in candidates if c and min(map(len, c)) >= SHORTEST and len(c) <= MOST]
+    return max(good, key=lambda c: (min(min(map(len, c)), 24), -len(c)), default=None)
+
+
+def _required(tree: Any) -> list[Alternatives]:
+    """Return sets of texts; of each set, every match of a parsed pattern holds one."""
+    found: list[Alternatives] = []
+    exact: Alternatives | None = frozenset({""})  # what has been read since the last gap, all its spellings
+    for part in tree:
+        here = _exact(part)
+        if here is not None and exact is not None and len(exact) * len(here) <= MOST:
+            exact = frozenset(a + b for a in exact for b in here)
+            continue
+        if exact:
+            found.append(exact)
+        exact = here if here is not None else frozenset({""})
+        found += _inside(part)
+    return [*found, exact] if exact else found
+
+
+def _exact(part: tuple[Any, Any]) -> Alternatives | None:
+    """Return all texts that one part of a pattern can match, or ``None`` where they are too many to tell."""
+    kind, value = part
+    if kind is sre.LITERAL:
+        return frozenset({chr(value)})
+    if kind is sre.AT or kind is sre.ASSERT_NOT or kind is sre.ASSERT:
+        return frozenset({""})
+    if kind is sre.IN and value and all(item[0] is sre.LITERAL for item in value) and len(value) <= 4:
+        return frozenset(chr(item[1]) for item in value)
+    if kind is sre.SUBPATTERN:
+        return _sequence(value[3])
+    if kind is sre.BRANCH:
+        sides = [_sequence(side) for side in value[1]]
+        if all(side is not None for side in sides):
+            union = frozenset().union(*(side or () for side in sides))
+            return union if len(union) <= MOST else None
+    if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT) and value[0] == 0 and value[1] == 1:
+        inside = _sequence(value[2])
+        return None if inside is None else inside | {""}
+    return None
+
+
+def _sequence(tree: Any) -> Alternatives | None:
+    """Return all texts that a sequence can match, or ``None``."""
+    texts: Alternatives = frozenset({""})
+    for part in tree:
+        here = _exact(part)
+        if here is None or len(texts) * len(here) > MOST:
+            return None
+        texts = frozenset(a + b for a in texts for b in here)
+    return texts
+
+
+def _inside(part: tuple[Any, Any]) -> list[Alternatives]:
+    """Return what is required inside a part that cannot be spelt out."""
+    kind, value = part
+    if kind is sre.SUBPATTERN:
+        return _required(value[3])
+    if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT) and value[0] >= 1:
+        return _required(value[2])
+    if kind is sre.BRANCH:
+        sides = [_best(_required(side)) for side in value[1]]
+        if all(side is not None for side in sides):
+            return [frozenset().union(*(side or () for side in sides))]
+    return []
+
+
+class Hit(NamedTuple):
+    """A literal in a text."""
+
+    start: int
+    end: int
+    owners: tuple[Any, ...]
+    """Whose literal it is."""
+
+
+class Finder:
+    """Finds many literals at once; each belongs to one or several owners, which may be anything."""
+
+    def __init__(self, owned: Iterable[tuple[str, Any]]) -> None:
+        """Take pairs of a literal and its owner."""
+        owners: dict[bytes, list[Any]] = {}
+        for text, owner in owned:
+            owners.setdefault(text.encode(), []).append(owner)
+        self._texts = list(owners)
+        self._owners = [tuple(o) for o in owners.values()]
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest literal."""
+        return max(map(len, self._texts), default=0)
+
+    def find(self, data: bytes) -> list[tuple[int, int, int]]:
+        """Return number, start and end of each literal in `data`, in order and without overlaps."""
+        return (self._fast if len(data) >= BIG else self._small).find_matches_as_indexes(data)
+
+    def hits(self, data: bytes) -> Iterable[Hit]:
+        """Yield each literal in `data`, those that overlap too."""
+        for number, start, end in self._small.find_matches_as_indexes(data, overlapping=True):
+            yield Hit(start, end, self._owners[number])
+
+    @functools.cached_property
+    def _small(self) -> ahocorasick_rs.BytesAhoCorasick:
+        return self._automaton(ahocorasick_rs.Implementation.ContiguousNFA)
+
+    @functools.cached_property
+    def _fast(self) -> ahocorasick_rs.BytesAhoCorasick:
+        return self._automaton(ahocorasick_rs.Implementation.DFA)
+
+    def _automaton(self, kind: ahocorasick_rs.Implementation) -> ahocorasick_rs.BytesAhoCorasick:
+        return ahocorasick_rs.BytesAhoCorasick(self._texts, implementation=kind)
+
+
+def index(patterns: dict[str, list[str]]) -> bytes:
+    """Write the literals of each check's patterns as JSON: ``{"port-in-use": [["EADDRINUSE"], …], …}``."""
+    data = {id: [sorted(literals(p)) for p in each] for id, each in sorted(patterns.items())}
+    return msgspec.json.format(msgspec.json.encode(data), indent=1) + b"\n"

@@ -1,0 +1,119 @@
+"""What launchers, loggers, shells and issue trackers put in front of a line: taken off, and understood.
+
+Each pattern matches at the beginning of what is left of a line. Its groups say whose line it is: rank, host, pid, and
+when it was written.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+_CLOCK = r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
+_NAME = r"[A-Za-z][\w.-]{0,60}"
+
+_ALWAYS = [
+    r"[ \t]{0,80}(?:>[ \t]?)+",  # quoted by an issue tracker or a mail
+    r"`{1,3}(?=\S)",  # a line of its own in back ticks
+    # torch's own prefix (torchrun's --tee gives [default0]:, a traceback [rank0]:), Lightning's, accelerate's
+    r"\[(?:rank|default|RANK|Rank|local_rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?!\[)[: ]?",
+    r"\[(?:rank|default|RANK|Rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?=\[)",
+    r"\((?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,5})\)[: ]?",
+    r"(?:rank|Rank|RANK)[ _]?(?P<rank>\d{1,5})(?: ?\||:)[ \t]",
+    r"\[\d+,(?P<rank>\d{1,5})\]<std(?:out|err|diag)>: ?",  # mpirun --tag-output
+    r"\(\w[\w.:-]{0,60} (?:rank=(?P<rank>\d{1,5}),? ?)?pid=(?P<pid>\d+)(?:, ip=(?P<host>[\w.:-]+))?\) ?",  # Ray, vLLM
+    r"\[pod/(?P<host>[\w.-]+)(?:/[\w.-]+)?\] ",  # kubectl logs --prefix
+    r"(?P<host>[A-Za-z][\w.]{0,50}[-_]\d{1,4})[ \t]{1,20}\| ?",  # docker compose
+    # Kubernetes, ISO 8601, Python's logging, with or without brackets
+    rf"\[?(?P<date>\d{{4}}-\d\d-\d\d)[T _-]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?:[ \t]+(?:stdout|stderr) [FP])?(?:[ \t:,|-]{{1,3}}|$)",
+    rf"\[?(?P<date>\d\d/\d\d/\d{{2,4}}) {_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$)",
+    rf"\[?(?P<date>\d\d-\d\d) {_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$)",
+    rf"\[?{_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$|(?=\[))",
+    rf"(?P<date>[A-Z][a-z]{{2}} [ \d]\d) {_CLOCK} (?P<host>[\w.-]+) (?=\S{{1,40}}: |kernel)",  # syslog
+    rf"\[(?P<date>[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ \d]\d) {_CLOCK} \d{{4}}\] ",  # dmesg -T
+    # glog's, as torch writes it: [rank0]:[E504 22:44:08.389 ProcessGroupNCCL.cpp:1896] and W1120 00:16:41.369 3700 run.py:803]
+    rf"\[?[IWEF] ?(?P<date>\d{{3,4}}) {_CLOCK}(?: \d+)? [\w./-]+:\d+\] ?",
+    # NCCL's: host:pid:tid [gpu] file:line NCCL WARN, the rest is left
+    r"(?P<host>[\w.-]{1,60}):(?P<pid>\d+):\d+ (?=\[)",
+    r"\[(?P<host>[A-Za-z][\w.-]{0,60}):(?P<pid>\d+)\] ",  # mpirun's own
+]
+_LEVEL = re.compile(
+    r"\[?(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|stderr|stdout)\]?[ \t]{0,9}(?:[:|-]+[ \t]?|(?=\[))"
+)
+_WHERE = re.compile(r"\[[\w./-]+\.(?:py|cpp|cc|cu):\d+(?::\w+)?\][ \t]?(?:-(?=\w))?")
+PATTERNS = [re.compile(p) for p in _ALWAYS] + [_LEVEL, _WHERE]
+# Each of these means a rank or host only where most lines of a text begin with it.
+_MOSTLY = {
+    "srun": re.compile(r"[ \t]{0,4}(?P<rank>\d{1,5}): "),
+    "bracket": re.compile(r"\[(?P<rank>\d{1,5})\]:? "),
+    "numbered": re.compile(r"[ \t]{0,6}(?P<number>\d{1,6})(?:[:|]|\t|  )[ \t]?"),
+    "host": re.compile(r"(?P<host>[A-Za-z][A-Za-z_.-]{0,40}\d{1,5}[\w.-]{0,40}): "),
+    "comment": re.compile(r"# ?"),
+}
+_INSIDE = re.compile(r"\[Rank (\d{1,5})\]|\bPG[^\]\n]{0,80} Rank (\d{1,5})\]|\bFrom Rank: (\d{1,5}),")
+_FIRST = frozenset("0123456789[(#>`| \tRrIWEFDC")
+
+
+class Prefix(NamedTuple):
+    """What stood in front of a line."""
+
+    length: int
+    rank: int | None
+    host: str | None
+    pid: str | None
+    seconds: float | None
+    """Since the beginning of the year, by the clock that wrote it."""
+
+
+def habits(lines: Iterable[str]) -> list[re.Pattern[str]]:
+    """Return the patterns of prefixes that most of a text's lines bear."""
+    rows = [line for line in lines if line.strip()][:2000]
+    found = []
+    for name, pattern in _MOSTLY.items():
+        numbers = [m for row in rows if (m := pattern.match(row))]
+        if len(numbers) < 3 or len(numbers) < 0.6 * len(rows):
+            continue
+        if name in ("srun", "bracket", "numbered"):
+            counted = [int(m[1]) for m in numbers]
+            rising = all(a < b for a, b in zip(counted, counted[1:], strict=False))
+            if rising != (name == "numbered"):
+                continue
+        if name == "host" and len(Counter(m[1] for m in numbers)) > max(1, len(numbers) // 3):
+            continue
+        found.append(pattern)
+    return found
+
+
+def read(line: str, also: Iterable[re.Pattern[str]] = ()) -> Prefix:
+    """Take the prefixes off a line; `also` are those that `habits` found."""
+    at, said = 0, {}
+    patterns = [*also, *PATTERNS]
+    for _ in range(8):
+        match = next((m for p in patterns if (m := p.match(line, at)) and m.end() > at), None)
+        if match is None:
+            break
+        at = match.end()
+        said.update({name: value for name, value in match.groupdict().items() if value and name not in said})
+    if "rank" not in said and (inside := _INSIDE.search(line, 0, 400)):
+        said["rank"] = inside[1] or inside[2] or inside[3]
+    rank = int(said["rank"]) if "rank" in said else None
+    return Prefix(at, rank, said.get("host"), said.get("pid"), _seconds(said.get("date"), said.get("clock")))
+
+
+def _seconds(date: str | None, clock: str | None) -> float | None:
+    if clock is None:
+        return None
+    hours, minutes, seconds = clock.replace(",", ".").split(":")
+    since = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    for form in ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%m-%d", "%b %d", "%a %b %d", "%m%d"):
+        try:
+            day = (
+                datetime.strptime(f"2000 {date}", f"%Y {form}")
+                if "%Y" not in form
+                else datetime.strptime(date or "", form)
+            )
+        except ValueError:
+            continue
+        return since + 86400 * day.timetuple().tm_yday
+    return since

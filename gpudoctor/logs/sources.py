@@ -1,0 +1,196 @@
+"""Open what may hold a log: files, packed files, folders of them, a pipe; and tell which rank's it is by its name."""
+
+import codecs
+import gzip
+import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from gpudoctor.logs.literals import Finder
+from gpudoctor.logs.scan import Kept, Stream, scan
+
+FILES_MOST = 5000
+"""Files of a folder that are read: a thousand ranks with their output, errors and error files."""
+RANK = re.compile(r"attempt_\d+[/\\](\d{1,5})[/\\](?:stdout|stderr|error)|(?:^|[^a-z])rank[-_=. ]?(\d{1,5})(?!\d)")
+LOG = re.compile(r"(?:\.(?:log|out|err|txt|stdout|stderr|output)|(?:^|[._-])(?:log|out|err|stdout|stderr))(?:[._-]?\d+)?(?:\.gz)?$")
+ERROR_FILE = re.compile(r"error\w*\.json$|_error\.json$")
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class Unreadable(Exception):
+    """A log that cannot be read; the text is one line that says why."""
+
+
+class Opened(Struct):
+    """What was read of one log."""
+
+    name: str
+    rank: int | None
+    kept: Kept
+
+
+def read_all(paths: list[str], find: Finder) -> Iterator[Opened]:
+    """Read every log that is named, those of folders in the order of their names; raises `Unreadable`."""
+    for path in paths:
+        if path == "-":
+            yield Opened("standard input", None, _scanned(sys.stdin.buffer, "standard input", find))
+        elif os.path.isdir(path):
+            yield from _folder(path, find)
+        else:
+            yield _file(path, path, find)
+
+
+def _folder(path: str, find: Finder) -> Iterator[Opened]:
+    """Read the logs of a folder: torchrun's ``--log-dir`` tree, or any other."""
+    found = sorted(
+        os.path.join(top, name)
+        for top, folders, names in os.walk(path)
+        if not folders.sort()  # type: ignore[func-returns-value]
+        for name in names
+        if LOG.search(name) or ERROR_FILE.search(name)
+    )[:FILES_MOST]
+    read = 0
+    for name in found:
+        if os.path.isfile(name) and os.path.getsize(name):
+            try:
+                yield _file(name, os.path.relpath(name, path), find)
+                read += 1
+            except Unreadable:
+                continue  # one unreadable file among many must not hide the others
+    if not read:
+        raise Unreadable(f"{path}: no log in this folder (looked for *.log, *.out, *.err, *.txt, stdout, stderr, error.json)")
+
+
+def _file(path: str, name: str, find: Finder) -> Opened:
+    try:
+        kind = os.stat(path).st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind) or stat.S_ISCHR(kind)):
+            raise Unreadable(f"{path}: neither a file nor a pipe")
+        with open(path, "rb") as file:
+            if ERROR_FILE.search(path) and (lines := _error_file(file.read(1 << 20))):
+                return Opened(name, _rank(path), Kept(lines, len(lines), 0))
+            file.seek(0) if stat.S_ISREG(kind) else None
+            size = os.fstat(file.fileno()).st_size
+            stream: Stream = _Bounded(file, size) if stat.S_ISREG(kind) else file
+            return Opened(name, _rank(path), _scanned(stream, path, find))
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from None
+
+
+def _scanned(stream: Stream, name: str, find: Finder) -> Kept:
+    begin = stream.read(8192)
+    whole: Stream = _Rejoined(begin, stream)
+    if begin[:2] == b"\x1f\x8b":
+        whole = _Unpacked(whole)
+        try:
+            begin = whole.read(8192)
+        except (OSError, EOFError, zlib.error) as error:
+            raise Unreadable(f"{name}: damaged gzip file ({error})") from None
+        whole = _Rejoined(begin, whole)
+    if begin[:2] in UTF16:
+        return scan(_Recoded(whole), find)
+    if _binary(begin):
+        raise Unreadable(f"{name}: a binary file, not a log")
+    return scan(whole, find)
+
+
+def _binary(begin: bytes) -> bool:
+    """Tell whether bytes are no text: a tenth of them or more are control characters that no terminal is sent."""
+    odd = len(begin.translate(None, bytes(range(32, 256)) + b"\t\n\r\x1b\b\f\a"))
+    return odd > max(4, len(begin) // 10)
+
+
+def _rank(path: str) -> int | None:
+    match = RANK.search(path.replace("\\", "/"))
+    return int(match[1] or match[2]) if match else None
+
+
+class _ErrorExtra(Struct):
+    py_callstack: str = ""
+    timestamp: str | int | float = ""
+
+
+class _ErrorMessage(Struct):
+    message: str = ""
+    extraInfo: _ErrorExtra = msgspec.field(default_factory=_ErrorExtra)  # noqa: N815 - torchelastic's own name
+
+
+class _ErrorFile(Struct):
+    message: _ErrorMessage | str
+
+
+def _error_file(data: bytes) -> list[tuple[int, str]]:
+    """Read what torchelastic's `record` left: the exception, and its traceback."""
+    try:
+        message = msgspec.json.decode(data, type=_ErrorFile).message
+    except msgspec.DecodeError:
+        return []
+    if isinstance(message, str):
+        return list(enumerate(message.splitlines(), 1))
+    text = message.extraInfo.py_callstack or message.message
+    return list(enumerate(text.splitlines(), 1))
+
+
+class _Bounded:
+    """A file up to the size that it had when it was opened: one that grows while it is read has an end."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self.file, self.left = file, size or 1 << 62  # files of /proc say 0
+
+    def read(self, size: int, /) -> bytes:
+        piece = self.file.read(min(size, self.left))
+        self.left -= len(piece)
+        return piece
+
+
+class _Rejoined:
+    """A stream with what was already read of it in front."""
+
+    def __init__(self, begin: bytes, rest: Stream) -> None:
+        self.begin, self.rest = begin, rest
+
+    def read(self, size: int, /) -> bytes:
+        if not self.begin:
+            return self.rest.read(size)
+        piece, self.begin = self.begin[:size], self.begin[size:]
+        return piece
+
+
+class _Unpacked:
+    """What a gzip stream holds; one that is cut off ends where it is cut off."""
+
+    def __init__(self, packed: Stream) -> None:
+        self.file = gzip.GzipFile(fileobj=packed, mode="rb")  # type: ignore[call-overload]
+        self.any = False
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            piece: bytes = self.file.read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            if not self.any:
+                raise
+            return b""
+        self.any = self.any or bool(piece)
+        return piece
+
+
+class _Recoded:
+    """UTF-16, as PowerShell's ``>`` writes it, turned into UTF-8."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.decoder = codecs.getincrementaldecoder("utf-16")("replace")
+
+    def read(self, size: int, /) -> bytes:
+        piece = self.stream.read(size)
+        text = self.decoder.decode(piece, final=not piece)
+        return text.encode() if text or not piece else self.read(size)
+
+

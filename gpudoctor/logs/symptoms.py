@@ -1,0 +1,137 @@
+"""Match the lines of a log against the symptoms of checks."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+
+from msgspec import Struct
+
+from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.literals import Finder, literals
+from gpudoctor.logs.tracebacks import quoted_source
+from gpudoctor.logs.unwrap import joined
+from gpudoctor.model import Check, Finding, Sighting, Symptom
+
+BEFORE, AFTER = 60, 30
+"""Lines of the same process that count as standing near a line: a traceback has about as many."""
+
+
+class Seen(Struct):
+    """A check's symptom in a line."""
+
+    check: Check
+    line: Line
+    place: int
+    """Of the line among all that were read."""
+    sighting: Sighting
+    finding: Finding | None = None
+    """What the check's own log function made of it."""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+Owner = tuple[str, int]
+"""A check's id and the number of one of its symptoms."""
+Load = Callable[[str], Check]
+
+
+def finder(checks: Iterable[Check]) -> Finder:
+    """Make the finder of the literals of checks; its owners are pairs of an id and the number of a symptom."""
+    return Finder(
+        (text, (check.id, number))
+        for check in checks
+        for number, symptom in enumerate(check.symptoms)
+        for text in literals(symptom.pattern)
+    )
+
+
+def matches(text: str, checks: Iterable[Check]) -> list[Seen]:
+    """Return the first line of a text that shows each check's failure, in the order of the text."""
+    known = {check.id: check for check in checks}
+    lines = read_lines(list(enumerate(text.split("\n"), 1)), "")
+    first: dict[str, Seen] = {}
+    for seen in seen_in(lines, finder(known.values()), known.__getitem__):
+        first.setdefault(seen.check.id, seen)
+    return list(first.values())
+
+
+def seen_in(lines: Sequence[Line], find: Finder, load: Load) -> list[Seen]:
+    """Return every symptom in a log's lines, in order; of a line, each check's first one.
+
+    `load` gives the check of an id; it is asked for those alone whose literals stand in the text.
+    """
+    source = quoted_source(lines)
+    found: dict[tuple[int, str], Seen] = {}
+
+    def look(line: Line, places: range, owner: Owner) -> None:
+        id, number = owner
+        if source.isdisjoint(places) and not any((place, id) in found for place in places):
+            check = load(id)
+            seen = _see(check, check.symptoms[number], line, places[0], lines)
+            if seen is not None:
+                found[places[0], id] = seen
+
+    for place, owner in _candidates(lines, find):
+        look(lines[place], range(place, place + 1), owner)
+    whole = list(joined(lines))
+    for number, owner in _candidates([row.line for row in whole], find):
+        line, place, pieces = whole[number]
+        look(line, range(place, place + pieces), owner)
+    return [found[key] for key in sorted(found)]
+
+
+def _candidates(lines: Sequence[Line], find: Finder) -> Iterator[tuple[int, Owner]]:
+    """Yield the place of each line that holds a literal, with the symptoms that it belongs to."""
+    ends: list[int] = []
+    pieces = []
+    length = 0
+    for line in lines:
+        data = line.full.encode(errors="replace")
+        pieces.append(data)
+        length += len(data) + 1
+        ends.append(length)
+    place = 0
+    done: set[tuple[int, Owner]] = set()
+    for hit in sorted(find.hits(b"\n".join(pieces)), key=lambda hit: hit.start):
+        while hit.start >= ends[place]:
+            place += 1
+        for owner in hit.owners:
+            if (place, owner) not in done:
+                done.add((place, owner))
+                yield place, owner
+
+
+def _see(check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line]) -> Seen | None:
+    match = _compiled(symptom.pattern).search(line.full)
+    if match is None:
+        return None
+    groups = {name: value for name, value in match.groupdict().items() if value is not None}
+    around = ""
+    if symptom.near or symptom.unless or check.log_function:
+        around = "\n".join(_around(place, lines))
+    if symptom.unless and _compiled(symptom.unless).search(around):
+        return None
+    if symptom.near:
+        near = _compiled(symptom.near).search(around)
+        if near is None:
+            return None
+        groups |= {name: value for name, value in near.groupdict().items() if value is not None}
+    sighting = Sighting(line=line.text, around=around, groups=groups, rank=line.rank, where=line.where)
+    finding = None
+    if check.log_function is not None:
+        finding = check.log_function(sighting)
+        if finding is None:
+            return None
+    return Seen(check, line, place, sighting, finding)
+
+
+def _around(place: int, lines: Sequence[Line]) -> Iterator[str]:
+    """Yield the lines of the same process that stand near a line, and the line itself."""
+    own = (lines[place].name, lines[place].who)
+    near = range(max(0, place - 4 * BEFORE), min(len(lines), place + 4 * AFTER))
+    same = [p for p in near if (lines[p].name, lines[p].who) == own]
+    at = same.index(place)
+    return (lines[p].text for p in same[max(0, at - BEFORE) : at + AFTER])

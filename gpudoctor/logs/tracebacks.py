@@ -1,0 +1,156 @@
+"""Find the exceptions in a log: what was raised, by which process, where in the user's own code, and after what else."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from gpudoctor.logs.lines import Line, by_process
+
+HEADER = re.compile(r"(?:Traceback|Exception Group Traceback) \(most recent call last\)")
+FRAME = re.compile(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?')
+# rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
+BOXED = re.compile(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
+RAISED = re.compile(
+    r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80})(?:: ?(?P<message>.*))?$"
+)
+# Outside of a traceback the name itself must say that it is an exception.
+NAMED = re.compile(
+    r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit))"
+    r": (?P<message>\S.*)$"
+)
+NATIVE = re.compile(
+    r"^(?:terminate called after throwing an instance of '(?P<type>[^']{1,80})'|what\(\): +(?P<message>\S.*))"
+)
+SOURCE = re.compile(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ )")
+WRAPPERS = re.compile(
+    r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
+    r"RayActorError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
+    r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|RemoteError|WorkerFailedError)$"
+)
+"""Exceptions that only pass on that another process failed."""
+OWN_NOT = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$"
+)
+CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+LATE = re.compile(
+    r"^Exception ignored in|^Error in atexit|^Error in sys\.excepthook|^Exception in thread QueueManagerThread"
+)
+LINES_OF_MESSAGE = 20
+
+
+class Frame(Struct, frozen=True):
+    """One call of a traceback."""
+
+    path: str
+    line: int
+    function: str | None
+
+
+class Raised(Struct):
+    """One exception."""
+
+    type: str
+    """Without its module."""
+    message: str
+    line: Line
+    """The line that names it."""
+    first: int
+    """Place of the traceback's header among the lines that were read."""
+    place: int
+    """Place of the line that names it."""
+    last: int
+    """Place of the last line of its message."""
+    frames: list[Frame] = []
+    chained: bool = False
+    """Raised while an earlier one was handled."""
+    late: bool = False
+    """Raised while the interpreter ended, or ignored by Python itself."""
+
+    @property
+    def wrapper(self) -> bool:
+        """Whether it only passes on that another process failed."""
+        return WRAPPERS.search(self.type) is not None
+
+    @property
+    def own(self) -> Frame | None:
+        """The last frame in the user's own files."""
+        return next((f for f in reversed(self.frames) if not OWN_NOT.search(f.path)), None)
+
+
+def quoted_source(lines: Sequence[Line]) -> set[int]:
+    """Return the places of lines that quote source below a traceback's frame: ``raise RuntimeError("…")`` is no error."""
+    quoted: set[int] = set()
+    frames: dict[tuple[str, str], int] = {}
+    for place, line in enumerate(lines):
+        key = (line.name, line.who)
+        if FRAME.search(line.text):
+            frames[key] = line.indent
+        elif key in frames and line.text and (line.indent > frames[key] or SOURCE.match(line.text)):
+            quoted.add(place)
+        elif line.text and not line.bar:
+            frames.pop(key, None)
+        if SOURCE.match(line.text):
+            quoted.add(place)
+    return quoted
+
+
+def exceptions(lines: Sequence[Line]) -> list[Raised]:
+    """Return the exceptions of a log, in the order of the text."""
+    places = {id(line): place for place, line in enumerate(lines)}
+    source = quoted_source(lines)
+    found = [
+        raised
+        for group in by_process(lines).values()
+        for raised in _of_process(group, [places[id(x)] for x in group], source)
+    ]
+    return sorted(found, key=lambda raised: raised.place)
+
+
+def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> Iterator[Raised]:
+    frames: list[Frame] = []
+    first: int | None = None
+    chained = late = False
+    for number, line in enumerate(lines):
+        text, place = line.text, places[number]
+        if not text:
+            continue
+        if HEADER.search(text):
+            first, frames = place, []
+            before = [x.text for x in lines[max(0, number - 4) : number] if x.text]
+            chained = any(x.startswith(CHAINED) for x in before)
+            late = any(LATE.match(x) for x in before)
+        elif frame := FRAME.search(text) or BOXED.match(text):
+            if first is None:
+                first, frames, chained, late = place, [], False, False
+            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"]))
+        elif place not in source and (raised := _raised(text, inside=bool(frames))):
+            last = _end(lines, number)
+            begun = place if first is None else first
+            yield Raised(*raised, line, begun, place, places[last], frames, chained, late)
+            first, frames, chained, late = None, [], False, False
+
+
+def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:
+    """Return type and message of the exception that a line names."""
+    match = RAISED.match(text) if inside else NAMED.search(text)
+    if match is None and inside:
+        match = NAMED.search(text)
+    if match is not None:
+        return match["type"].rpartition(".")[2], (match["message"] or "").strip(" `│|*")
+    if native := NATIVE.match(text):
+        return (native["type"] or "C++ exception").rpartition("::")[2], native["message"] or ""
+    return None
+
+
+def _end(lines: Sequence[Line], number: int) -> int:
+    """Return the number of the last line of the message that begins in a line."""
+    last = number
+    for after in range(number + 1, min(number + LINES_OF_MESSAGE, len(lines))):
+        text = lines[after].text
+        if HEADER.search(text) or text.startswith(CHAINED) or lines[after].bar:
+            break
+        if not text and (after + 1 >= len(lines) or lines[after + 1].indent <= lines[number].indent):
+            break
+        last = after
+    return last

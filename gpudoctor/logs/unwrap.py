@@ -1,0 +1,77 @@
+"""Join what was one line: cut at the width of a terminal, or broken between words by a mail or an editor."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from gpudoctor.logs.lines import LINE_MOST, Line
+
+WIDTHS = range(60, 251)
+"""Columns of a terminal."""
+PASTE = 3000
+"""Lines: a paste may have been broken between words; a log of a program that is longer was not."""
+END = tuple(".;{}[]")
+"""A line that ends so is finished."""
+
+
+class Joined(NamedTuple):
+    """Several lines put together."""
+
+    line: Line
+    place: int
+    """Of the first piece among all lines."""
+    pieces: int
+
+
+def joined(lines: Sequence[Line]) -> Iterator[Joined]:
+    """Yield the lines that were perhaps one, put together."""
+    yield from _cut(lines)
+    if len(lines) <= PASTE:
+        yield from _broken(lines)
+
+
+def _cut(lines: Sequence[Line]) -> Iterator[Joined]:
+    """Yield runs of lines that a terminal cut at its width."""
+    widths = _widths(lines)
+    place = 0
+    while place < len(lines):
+        end = place
+        while end + 1 < len(lines) and len(lines[end].full) in widths and lines[end + 1].text:
+            end += 1
+        if end > place:
+            yield _one(lines, place, end, "")
+        place = end + 1
+
+
+def _widths(lines: Sequence[Line]) -> set[int]:
+    """Return the widths at which lines seem to be cut: the largest, and any that several lines share exactly."""
+    lengths = Counter(len(line.full) for line in lines)
+    widest = max(lengths, default=0)
+    often = [width for width, count in lengths.items() if count >= 3 and width >= 0.6 * widest]
+    return {width for width in (widest, *often) if width in WIDTHS}
+
+
+def _broken(lines: Sequence[Line]) -> Iterator[Joined]:
+    """Yield each line with the two that follow it, where the sentence may go on."""
+    for place, line in enumerate(lines):
+        end = place
+        while end < place + 2 and end + 1 < len(lines) and _goes_on(lines[end], lines[end + 1], line):
+            end += 1
+        if end > place:
+            yield _one(lines, place, end, " ")
+
+
+def _goes_on(line: Line, after: Line, first: Line) -> bool:
+    return bool(line.text and after.text) and not line.text.endswith(END) and after.rank == first.rank
+
+
+def _one(lines: Sequence[Line], place: int, end: int, between: str) -> Joined:
+    first, rest = lines[place], lines[place + 1 : end + 1]
+    tail = between.join(line.text if between else " " * line.indent + line.text for line in rest)
+    glue = between
+    line = replace(
+        first, full=(first.full + glue + tail)[:LINE_MOST], text=(first.text + glue + tail)[:LINE_MOST]
+    )
+    return Joined(line, place, end - place + 1)
