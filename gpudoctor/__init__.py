@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gpudoctor.logs.explain import explain
     from gpudoctor.model import (
         CannotTell,
         Check,
@@ -34,6 +35,7 @@ __all__ = [
     "Source",
     "Symptom",
     "__version__",
+    "explain",
 ]
 
 __version__ = "0.1.0"
@@ -43,6 +45,10 @@ def __getattr__(name: str) -> Any:
     """Import the model when one of its words is asked for: ``gpudoctor --help`` does without it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "explain":
+        from gpudoctor.logs.explain import explain
+
+        return explain
     from gpudoctor import model
 
     return getattr(model, name)

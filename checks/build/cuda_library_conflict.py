@@ -51,7 +51,7 @@ check = Check(
         DETECTED,
         r"Installed CUDA version (?P<found>[\d.]+) does not match the version torch was compiled with (?P<built>\d+\.\d+)",
     ],
-    message="two versions of CUDA or of one of its libraries meet[: <found> was found, <built> was built for]"
+    message="two versions of CUDA or of one of its libraries meet[: <found> was found where <built> was expected]"
     "[, at <library>][, at <symbol>]",
     fixes=[
         Fix(

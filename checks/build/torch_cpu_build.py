@@ -42,7 +42,9 @@ check = Check(
         r"torch\.cuda\.\w+ requires CUDA support",
         r"Tried to instantiate dummy base class (Cuda|CUDA|_Cuda|Stream|Event)",
         r"PyTorch is not linked with support for cuda",
+        r"Could not run 'aten::empty(_strided|\.memory_format)?' with arguments from the 'CUDA' backend",
     ],
+    message="this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has",
     fixes=[
         Fix(
             "Install the CUDA build, on Linux x86_64",

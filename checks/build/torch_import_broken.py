@@ -29,12 +29,12 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Distributions, Launch, Python, Torch
 
 LIBRARIES = (
     r"lib(?:torch|c10|shm|caffe2|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|cufile|nvrtc|nvJitLink"
-    r"|nvToolsExt|nvshmem|nccl|gomp|iomp5|mkl|openblas|mpi)[\w.+-]*"
+    r"|nvToolsExt|nvshmem|nccl|cudss|nvpl|gomp|iomp5|tbb|mkl|openblas|mpi)[\w.+-]*"
 )
 # Those of torchvision's own libraries are the failure torchvision-mismatch.
 UNDEFINED = r"^(?!.*torchvision[/\\](?:_C|image)).*undefined symbol: "
@@ -43,20 +43,28 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"(ImportError|OSError): (\S*/)?(?P<library>{LIBRARIES}): (cannot open|file too short|invalid ELF)",
-        rf"{UNDEFINED}(?P<symbol>iJIT_\w+|nccl\w+|__nvJitLink\w+|cu(blas|dnn|sparse|solver|pti)\w+)",
+        rf"{UNDEFINED}(?P<symbol>iJIT_\w+|nccl\w+|__nvJitLink\w+|cu(blas|dnn|sparse|solver|pti|da[A-Z])\w+)",
+        rf"{UNDEFINED}(?P<symbol>mkl_\w+|omp_\w+|__kmpc_\w+|aoti_torch_\w+|THP[A-Z]\w+)",
         # c10::, at:: and torch:: as the compiler spells them: an extension that was compiled for another torch
-        rf"{UNDEFINED}(?P<symbol>_Z\w{{0,4}}(3c10|2at|5torch|6caffe2)\w*)",
-        r"symbol (?P<symbol>\w+),? version (?P<library>\S+) not defined in file \S+ with link time reference",
+        rf"{UNDEFINED}(?P<symbol>_Z\w{{0,40}}?(?<!\d)(3c10|2at|5torch|6caffe2)\w*)",
+        # cuDNN's own loader says "Could not load library", which is the failure cuda-library-conflict
+        r"^(?!.*Could not load library).*symbol (?P<symbol>\w+),? version \S+ not defined in file \S+ with link time reference",
         r"ValueError: (?P<library>lib(cu|nv|nccl)\w*)\.so\S* not found in the system path",  # torch's search for wheels
-        r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(libtorch|libc10|torch/)",
+        r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(libtorch|libc10|torch/|flash_attn|_cuda\.)",
         r"libtorch\S*: (cannot allocate memory in static TLS block|failed to map segment from shared object)",
         r"Failed to load PyTorch C extensions:",
-        r"OSError: \[WinError \d+\].* Error loading \S*torch\S*\.dll\W",
+        r"OSError: \[WinError \d+\].{0,120} Error loading .{0,160}torch.{0,80}\.dll\W",
+        Symptom(r"DLL load failed while importing (_C|torch_\w+|flash_attn\w*): ", unless=r"torchvision[/\\]"),
         r"ImportError: dlopen\(\S*torch/\S*, \w+\): (Library not loaded|Symbol not found)",  # macOS
         r"(ImportError|OSError): \S*/torch/\S+: cannot (enable executable stack|allocate memory in static TLS block)",
-        r"No module named \'torch\._C\'|cannot import name \'\w+\' from (partially initialized module )?\'torch\._C\'",
+        r"No module named \'torch\._C\'(?!; )|cannot import name \'\w+\' from (partially initialized module )?\'torch\._C\'",
         r"libcudart functions unavailable\. It looks like you have a broken build",
+        # two copies of OpenMP, which end the process while torch is imported
+        r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",
+        r"MKL_THREADING_LAYER=\w+ is incompatible with (?P<first>\S+) library",
     ],
+    message="torch, or an extension of it, does not load[: <library> cannot be opened]"
+    "[: no library that was loaded has the symbol <symbol>][: another OpenMP, <first>, came first]",
     fixes=[
         Fix(
             "See whether variables of the linker are at fault",
@@ -68,6 +76,7 @@ check = Check(
         ),
         Fix("For iJIT_NotifyEvent: an MKL that still has it", "python -m pip install 'mkl<2024.1'"),
         Fix("For a symbol of c10, at or torch: build that extension again, for this torch"),
+        Fix("For two copies of OpenMP: let MKL use the one that is loaded", "export MKL_THREADING_LAYER=GNU"),
     ],
 )
 

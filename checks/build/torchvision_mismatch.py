@@ -40,16 +40,21 @@ check = Check(
         r"No such operator torchvision::(?P<operator>\w+)",
         r"Could not run 'torchvision::(?P<operator>\w+)' with arguments from the '\w+' backend",
         r"Couldn't load custom C\+\+ ops",
-        r"PyTorch and torchvision were compiled with different CUDA (major )?versions",
+        r"PyTorch and torchvision were compiled with different CUDA (major )?versions(\. PyTorch has CUDA Version=(?P<cuda>[\d.]+) and torchvision has CUDA Version=(?P<other>\d+(\.\d+)*))?",
         r"torchvision[/\\]_C\w*\.[\w.-]{2,60}: undefined symbol: (?P<symbol>\w+)",
         r"Failed to load '_C\w*' extension",
         r"partially initialized module 'torchvision' has no attribute 'extension'",
         # pip, since 2016
-        r"torchvision (?P<torchvision>\S+) (requires|has requirement) torch[=<>~!]=?(?P<needed>[\w.+]+), but you",
+        r"torchvision (?P<torchvision>\S+) (requires|has requirement) torch[=<>~!]=?(?P<needed>[\w.+]+), but you('ll)? have (torch (?P<torch>[\w.+]+))?",
         r"Could not find the operator torchvision::(?P<operator>\w+)",
         r"Failed to load image Python extension: .{0,200}undefined symbol",
         r"Unknown builtin op: torchvision::(?P<operator>\w+)",
+        r"'_OpNamespace' 'torchvision' object has no attribute '(?P<operator>\w+)'",
+        r"TORCH_LIBRARY can be used to register the namespace torchvision\b",
     ],
+    message="torchvision[ <torchvision>] was not made for the torch it meets[, <torch>][: it asks for torch <needed>]"
+    "[: its operator <operator> is not there][: it has CUDA <other>, torch has CUDA <cuda>]"
+    "[: torch does not have the symbol <symbol>]",
     fixes=[
         Fix(
             "Install a pair that was made for each other", "python -m pip install --upgrade torch torchvision"

@@ -3,41 +3,65 @@
 ## What happens
 
 CUDA says "uncorrectable ECC error encountered", and the kernel log has an Xid of the GPU: 48 (double bit error), 63 and
-64 (a memory row or page is taken out of use, or could not be), 94 and 95 (contained to one program, or not).
+64 (a memory row or page is taken out of use, or could not be), 94 and 95 (contained to one program, or not), 140.
 
 ## Why
 
 A memory cell is failing. The program was ended so that it does not go on with wrong numbers; other jobs on that GPU may
-be hit next. Repeated errors mean that the card must be exchanged.
+be hit next. Repeated errors mean that the card must be exchanged. Turning ECC off only hides them.
 
 ## How to tell
 
 `nvidia-smi -q -d ECC,ROW_REMAPPER` shows the counters of each GPU, and whether a remapping is pending or has failed.
 The address in "Xid (PCI:0000:10:1c)" is the `pci.bus_id` of `nvidia-smi --query-gpu=index,pci.bus_id --format=csv`.
 
-By NVIDIA's own actions: after 94 start the program again; after 64 or 95 reset the GPU before anything else runs on it;
-63 takes effect at the next reset. "Remapping Failure Occurred: Yes" is a case for the vendor.
+By NVIDIA's own actions: after 94 start the program again; after 64, 95 or 140, and after 48 without 94, reset the GPU
+before anything else runs on it; 63 alone asks for nothing: the row is exchanged at the next reset. "Remapping Failure
+Occurred: Yes" and "SRAM Threshold Exceeded: Yes" are cases for the vendor.
 
 ## See also
 
 - [GPU memory error management](https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html)
-- [Xid errors](https://docs.nvidia.com/deploy/xid-errors/index.html)
+- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+import re
 
-XID = r"Xid \((?:PCI:)?(?P<address>[\w:.]+)\): "
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+
+NUMBER = r"(?P<xid>48|63|64|92|94|95|140|171|172)\b"
+SEEN = re.compile(rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): {NUMBER}")
+
+# The gravest first: of several Xids that stand together, it is the one to act on.
+MEANINGS = {
+    95: "an error that reached beyond one program: reset the GPU before anything else runs on it",
+    64: "a failing memory row or page could not be taken out of use: reset the GPU",
+    140: "an error that could not be recovered: reset the GPU",
+    48: "two bits of its memory flipped at once: the program was ended",
+    94: "an error that was contained to one program: start it again, and reset the GPU when it is idle",
+    171: "more on an uncorrectable error, in the main memory",
+    172: "more on an uncorrectable error, in the chip's own memory",
+    63: "a failing memory row or page is taken out of use, from the next reset on; nothing was lost by this alone",
+    92: "many errors of single bits, all of them repaired so far",
+}
+NOTES = (63, 92)
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"uncorrectable ECC error encountered",
         r"CUDA_ERROR_ECC_UNCORRECTABLE|cudaErrorECCUncorrectable",
-        rf"{XID}(?P<xid>48|63|64|92|94|95|140|171|172)\b",
-        r"\b(?:Row Remapper|Dynamic Page Retirement): (?:New|Fatal|Failed)",
-        r"Remapping Failure Occurred +: Yes",
+        rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): {NUMBER}",
+        rf"caused by previous Xid {NUMBER}",
+        rf"XidCriticalError: Xid={NUMBER}",
+        rf"DCGM_FI_DEV_XID_ERRORS\{{[^}}]{{0,400}}\}} {NUMBER}",
+        r"\b(?:Row Remapper|Dynamic Page Retirement): (?:Fatal|Failed)|Row Remapper Error: ",
+        r"\b(?P<retired>Row Remapper|Dynamic Page Retirement): New",
+        r"(?:Remapping Failure Occurred|SRAM Threshold Exceeded)\s{1,60}: Yes",
+        r"[DS]RAM Uncorrectable(?: Parity| SEC-DED)?\s{1,60}: [1-9]",
+        r"Detected \d+ volatile double-bit ECC error|had uncorrectable memory errors",
+        r"DCGM_FR_(?:VOLATILE_DBE_DETECTED|UNCONTAINED_ERROR|ROW_REMAP_FAILURE|SRAM_THRESHOLD)",
     ],
-    message="[Xid <xid> of the GPU at <address>: ]the GPU's memory is failing; results computed on it cannot be trusted",
     fixes=[
         Fix("Start again from the last checkpoint on another GPU or node, and leave this one out"),
         Fix("Find the GPU's number", "nvidia-smi --query-gpu=index,pci.bus_id,serial --format=csv"),
@@ -49,3 +73,28 @@ check = Check(
         Fix("Have the card exchanged where a remapping failed or the error returns", kind=Kind.ADMIN),
     ],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Finding:
+    """Say what the Xid means; of several near each other, the gravest."""
+    address, xid = sighting.groups.get("address"), int(sighting.groups.get("xid", "0"))
+    near = {int(match["xid"]): match["address"] for match in SEEN.finditer(sighting.around)}
+    worst = min({*near, xid} & MEANINGS.keys(), key=list(MEANINGS).index, default=0)
+    if worst != xid:
+        address, xid = near[worst], worst
+    where = f" at {address}" if address else ""
+    if xid:
+        severity = Severity.NOTE if xid in NOTES else None
+        return check.found(
+            f"Xid {xid} of the GPU{where}: {MEANINGS[xid]}", severity=severity, source=Source.LOG
+        )
+    if "retired" in sighting.groups:
+        return check.found(
+            f"the GPU: {MEANINGS[63]}",
+            severity=Severity.NOTE,
+            source=Source.LOG,
+        )
+    return check.found(
+        "the GPU's memory is failing; results computed on it cannot be trusted", source=Source.LOG
+    )

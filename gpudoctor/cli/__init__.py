@@ -14,6 +14,8 @@ from gpudoctor import __version__
 
 COMMANDS = {
     "check": "Examine this machine and the Python that trains; change nothing.",
+    "explain": "Name the one cause in a training log.",
+    "run": "Run a command untouched, and explain it if it fails.",
     "repro": "Really train in a parallel mode, or prove a failure and its fix.",
     "report": "Write a ticket that can be examined again.",
     "show": "Print the page of one check.",
@@ -56,6 +58,7 @@ def cli(ctx: click.Context) -> None:
 
     \b
     gpudoctor check                    is this machine fit, and what is wrong?
+    gpudoctor explain train.log        what does this log mean?
     gpudoctor repro ddp                really train, two ranks or one per GPU
     gpudoctor report -o ticket.md      write the ticket
     gpudoctor check --from ticket.md   examine somebody's ticket

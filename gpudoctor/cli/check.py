@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from gpudoctor.cli.explain import explain_logs
 from gpudoctor.cli.output import Output, make_console, output_options
 from gpudoctor.cli.patient import checks_option, find_patient, python_option, tell_trouble
+from gpudoctor.model import Status
 from gpudoctor.registry import Registry, Unknown
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def examine(
         ids = registry.select(only, skip)
     except Unknown as error:
         raise click.UsageError(str(error)) from None
-    text = read_text(log) if log is not None else None
+    explained = explain_logs(registry, output, [log]) if log is not None else None
     snapshot = (
         read(registry, source)
         if source is not None
@@ -89,27 +91,16 @@ def examine(
     )
     from gpudoctor.diagnose import diagnose, verdict
 
-    checks = registry.checks(ids)
-    report = diagnose(snapshot, checks)
-    if text is not None:
-        from gpudoctor.explain.log import add_symptoms
+    report = diagnose(snapshot, registry.checks(ids))
+    if explained is not None:
+        from gpudoctor.logs.join import join
 
-        add_symptoms(report, text, str(log), checks)
-        report.verdict = verdict(report, snapshot)
+        explained.findings = [finding for finding in explained.findings if finding.id in ids]
+        report.findings = join(explained, report)
+        broken = explained.verdict.status is Status.BROKEN and explained.findings
+        report.verdict = explained.verdict if broken else verdict(report, snapshot)
     report.command = "check"
     return report
-
-
-def read_text(log: str) -> str:
-    """Read a training log before anything else is done, so that a wrong name costs nothing."""
-    import zlib
-
-    from gpudoctor.explain.log import read_log
-
-    try:
-        return read_log(log)
-    except (OSError, EOFError, zlib.error) as error:
-        raise click.UsageError(f"--log {log}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def read(registry: Registry, source: str) -> "Snapshot":

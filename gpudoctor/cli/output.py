@@ -52,13 +52,7 @@ class Output:
 
         Everything but a terminal's own picture goes through redaction: what is piped or saved gets attached.
         """
-        report.version = __version__
-        now = datetime.datetime.now(datetime.timezone.utc)
-        report.created = report.created or now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        if self.file is not None:
-            form = FORMATS.get(Path(self.file).suffix, default)
-            write(self.file, self.text(report, form, seconds))
-            print(f"gpudoctor: wrote {self.file}", file=sys.stderr)
+        self._save(report, seconds, default)
         if self.json:
             put(self.text(report, "json", seconds))
         elif self.quiet:
@@ -70,6 +64,24 @@ class Output:
         elif default == "terminal":
             put(self.text(report, "terminal", seconds))
         return exit_code(report, self.fail_on)
+
+    def tell(self, report: Report, seconds: float | None = None) -> None:
+        """Write a report beside the output of another command: on standard error, and in the file of ``-o``."""
+        self._save(report, seconds, "terminal")
+        if sys.stderr.isatty():
+            self.print(report, make_console(sys.stderr), seconds)
+        else:
+            sys.stderr.write(self.text(report, "terminal", seconds))
+
+    def _save(self, report: Report, seconds: float | None, default: str) -> None:
+        """Stamp a report, and write it to the file of ``-o`` where there is one."""
+        report.version = __version__
+        now = datetime.datetime.now(datetime.timezone.utc)
+        report.created = report.created or now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        if self.file is not None:
+            form = FORMATS.get(Path(self.file).suffix, default)
+            write(self.file, self.text(report, form, seconds))
+            print(f"gpudoctor: wrote {self.file}", file=sys.stderr)
 
     def give(self, text: str, data: Any) -> int:
         """Put out a text, or with ``--json`` the data behind it, into the file of ``-o`` where there is one."""

@@ -22,7 +22,7 @@ from gpudoctor.training_script import MODES
     help="Run this training mode or reproduction for the ticket; may be repeated.",
 )
 @python_option
-@click.option("--log", metavar="FILE", help="Look for known failures in a training log too.")
+@click.option("--log", metavar="FILE", help="Explain a training log, or a folder of them, beside the facts.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds that a probe may take at most."
 )

@@ -95,12 +95,17 @@ def refuse_unknown(registry: Registry, what: str) -> None:
 def conclude(report: "Report", registry: Registry) -> None:
     """Search what failed trainings printed for known failures, and say what it all comes to."""
     from gpudoctor.diagnose import verdict
-    from gpudoctor.explain.log import add_symptoms
+    from gpudoctor.logs.explain import explain_lines, loader
+    from gpudoctor.logs.index import finder
+    from gpudoctor.logs.join import join
+    from gpudoctor.logs.lines import read_lines
     from gpudoctor.model import Source
 
     for proof in report.proofs:
         if proof.broken is None and proof.error:
-            add_symptoms(report, proof.error, f"repro {proof.id}", registry.checks(), Source.REPRODUCTION)
+            lines = read_lines(list(enumerate(proof.error.split("\n"), 1)), f"repro {proof.id}")
+            said = explain_lines(lines, finder(registry), loader(registry), source=Source.REPRODUCTION)
+            report.findings = join(said, report)
     report.verdict = verdict(report, Snapshot(report.facts, report.probes))
 
 

@@ -1,22 +1,55 @@
 """Explain a log: from its text to a report with the one cause."""
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
+from gpudoctor.logs.index import finder
 from gpudoctor.logs.judge import Event, Judgement, judge, rank_of
 from gpudoctor.logs.lines import Line, read_lines
 from gpudoctor.logs.literals import Finder
 from gpudoctor.logs.sources import Opened
-from gpudoctor.logs.symptoms import Seen, seen_in
+from gpudoctor.logs.symptoms import Load, seen_in
 from gpudoctor.logs.tracebacks import Raised, exceptions
 from gpudoctor.logs.wording import fixes, message
 from gpudoctor.model import Check, Evidence, Finding, Location, Report, Role, Severity, Source, Status, Verdict
+from gpudoctor.registry import Registry
 
 UNRECOGNISED = "unrecognised-error"
 QUOTED = 3
 """Lines that are quoted as evidence of one failure, each of another rank."""
+
+
+@functools.cache
+def _registry(folders: tuple[Path, ...]) -> tuple[Registry, Finder]:
+    registry = Registry(folders)
+    return registry, finder(registry)
+
+
+def explain(text: str, *, name: str = "log", checks: Iterable[Path] = ()) -> Report:
+    """Explain what a training printed: the one cause, what followed from it, and the fixes.
+
+    `text` may hold the output of several ranks, colours, time stamps and what an issue tracker made of them; `name` is
+    used for quoting (``log:120``). `checks` are folders of local check files. Nothing is run, and torch is not needed.
+
+        >>> report = gpudoctor.explain(Path("train.log").read_text())
+        >>> report.verdict.primary, [finding.message for finding in report.findings]
+    """
+    registry, find = _registry(tuple(checks))
+    lines = read_lines(list(enumerate(text.split("\n"), 1)), name)
+    return explain_lines(lines, find, loader(registry))
+
+
+def loader(registry: Registry) -> Load:
+    """Return the function that gives the check of an id; one that cannot be loaded is a line of `registry.trouble`."""
+
+    @functools.cache
+    def load(id: str) -> Check | None:
+        return next(iter(registry.checks([id])), None)
+
+    return load
 
 
 def read_log(opened: Iterable[Opened]) -> tuple[list[Line], int]:
@@ -29,22 +62,25 @@ def read_log(opened: Iterable[Opened]) -> tuple[list[Line], int]:
     return lines, total
 
 
-def explain_lines(lines: Sequence[Line], find: Finder, load: Callable[[str], Check], *, source: Source = Source.LOG) -> Report:
-    """Return the report on a log's lines; `load` gives the check of an id."""
+def explain_lines(
+    lines: Sequence[Line], find: Finder, load: Load, *, total: int | None = None, source: Source = Source.LOG
+) -> Report:
+    """Return the report on a log's lines; `total` is how many the whole log has, where these are not all of them."""
     seen = seen_in(lines, find, load)
     judgement = judge(lines, seen, exceptions(lines))
     report = Report(command="explain", findings=findings(judgement, load, source))
-    report.verdict = verdict(judgement, report.findings, len(lines))
+    report.verdict = verdict(judgement, report.findings, len(lines) if total is None else total)
     return report
 
 
-def findings(judgement: Judgement, load: Callable[[str], Check], source: Source = Source.LOG) -> list[Finding]:
+def findings(judgement: Judgement, load: Load, source: Source = Source.LOG) -> list[Finding]:
     """Make the findings: the cause, the warnings and notes, then in a line each what followed."""
     found = []
     if judgement.cause is not None:
         found.append(_finding(judgement.cause, source))
-    if judgement.raised is not None:
-        found.append(_unrecognised(judgement.raised, load(UNRECOGNISED), source))
+    unrecognised = load(UNRECOGNISED) if judgement.raised is not None else None
+    if judgement.raised is not None and unrecognised is not None:
+        found.append(_unrecognised(judgement.raised, unrecognised, source))
     remarks = [_remark(event, source) for event in judgement.remarks]
     found += sorted(remarks, key=lambda finding: finding.severity.rank)
     return found + [_consequence(event, source) for event in judgement.consequences]

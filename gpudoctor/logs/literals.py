@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import ahocorasick_rs
-import msgspec
 
 try:
     from re import _constants as sre  # type: ignore[attr-defined]
@@ -47,7 +46,7 @@ Alternatives = frozenset[str]
 def _best(candidates: Iterable[Alternatives]) -> Alternatives | None:
     """Choose the alternatives whose shortest text is longest: the rarest in a log."""
     good = [c for c in candidates if c and min(map(len, c)) >= SHORTEST and len(c) <= MOST]
-    return max(good, key=lambda c: (min(min(map(len, c)), 24), -len(c)), default=None)
+    return max(good, key=lambda c: (min(24, *map(len, c)), -len(c)), default=None)
 
 
 def _required(tree: Any) -> list[Alternatives]:
@@ -157,9 +156,3 @@ class Finder:
 
     def _automaton(self, kind: ahocorasick_rs.Implementation) -> ahocorasick_rs.BytesAhoCorasick:
         return ahocorasick_rs.BytesAhoCorasick(self._texts, implementation=kind)
-
-
-def index(patterns: dict[str, list[str]]) -> bytes:
-    """Write the literals of each check's patterns as JSON: ``{"port-in-use": [["EADDRINUSE"], …], …}``."""
-    data = {id: [sorted(literals(p)) for p in each] for id, each in sorted(patterns.items())}
-    return msgspec.json.format(msgspec.json.encode(data), indent=1) + b"\n"

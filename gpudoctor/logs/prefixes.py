@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import pairwise
 from typing import NamedTuple
 
 _CLOCK = r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
@@ -76,7 +77,7 @@ def habits(lines: Iterable[str]) -> list[re.Pattern[str]]:
             continue
         if name in ("srun", "bracket", "numbered"):
             counted = [int(m[1]) for m in numbers]
-            rising = all(a < b for a, b in zip(counted, counted[1:], strict=False))
+            rising = all(a < b for a, b in pairwise(counted))
             if rising != (name == "numbered"):
                 continue
         if name == "host" and len(Counter(m[1] for m in numbers)) > max(1, len(numbers) // 3):

@@ -35,7 +35,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 Owner = tuple[str, int]
 """A check's id and the number of one of its symptoms."""
-Load = Callable[[str], Check]
+Load = Callable[[str], Check | None]
+"""Gives the check of an id, or ``None`` where it cannot be loaded."""
 
 
 def finder(checks: Iterable[Check]) -> Finder:
@@ -53,7 +54,7 @@ def matches(text: str, checks: Iterable[Check]) -> list[Seen]:
     known = {check.id: check for check in checks}
     lines = read_lines(list(enumerate(text.split("\n"), 1)), "")
     first: dict[str, Seen] = {}
-    for seen in seen_in(lines, finder(known.values()), known.__getitem__):
+    for seen in seen_in(lines, finder(known.values()), known.get):
         first.setdefault(seen.check.id, seen)
     return list(first.values())
 
@@ -70,9 +71,11 @@ def seen_in(lines: Sequence[Line], find: Finder, load: Load) -> list[Seen]:
         id, number = owner
         if source.isdisjoint(places) and not any((place, id) in found for place in places):
             check = load(id)
-            seen = _see(check, check.symptoms[number], line, places[0], lines)
-            if seen is not None:
-                found[places[0], id] = seen
+            # An index that is older than its checks may name a symptom too many.
+            if check is not None and number < len(check.symptoms):
+                seen = _see(check, check.symptoms[number], line, places[0], lines)
+                if seen is not None:
+                    found[places[0], id] = seen
 
     for place, owner in _candidates(lines, find):
         look(lines[place], range(place, place + 1), owner)
@@ -99,7 +102,7 @@ def _candidates(lines: Sequence[Line], find: Finder) -> Iterator[tuple[int, Owne
         while hit.start >= ends[place]:
             place += 1
         for owner in hit.owners:
-            if (place, owner) not in done:
+            if owner is not None and (place, owner) not in done:
                 done.add((place, owner))
                 yield place, owner
 

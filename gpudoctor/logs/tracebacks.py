@@ -1,4 +1,4 @@
-"""Find the exceptions in a log: what was raised, by which process, where in the user's own code, and after what else."""
+"""Find the exceptions in a log: what was raised, by which process, where in the user's own code."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ WRAPPERS = re.compile(
     r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|RemoteError|WorkerFailedError)$"
 )
 """Exceptions that only pass on that another process failed."""
-OWN_NOT = re.compile(
+NOT_OWN = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$"
 )
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
@@ -75,7 +75,7 @@ class Raised(Struct):
     @property
     def own(self) -> Frame | None:
         """The last frame in the user's own files."""
-        return next((f for f in reversed(self.frames) if not OWN_NOT.search(f.path)), None)
+        return next((f for f in reversed(self.frames) if not NOT_OWN.search(f.path)), None)
 
 
 def quoted_source(lines: Sequence[Line]) -> set[int]:

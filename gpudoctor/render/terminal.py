@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpudoctor.facts import Python
-from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report, Severity
+from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report, Role, Severity
 from gpudoctor.render.layers import layers
 from gpudoctor.render.visible import visible
 from gpudoctor.snapshot import Snapshot
@@ -42,7 +42,9 @@ def render(report: Report, console: Console, *, verbose: bool = False, seconds: 
             _hang(console, line, width + 13)
         console.print()
     for finding in report.findings:
-        _finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
+        if finding.role is Role.CAUSE:
+            _finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
+    _consequences(report, console)
     if len(report.proofs) > 2 and not verbose:
         _table(report.proofs, console)
     else:
@@ -98,6 +100,17 @@ def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
             console.print(Text(" " * INDENT + "  " + row, "bold"), soft_wrap=True)
     console.print(Text(f"   more  gpudoctor show {finding.id}", "dim"), soft_wrap=True)
     console.print()
+
+
+def _consequences(report: Report, console: Console) -> None:
+    """Print what only followed, in a line each."""
+    followed = [finding for finding in report.findings if finding.role is Role.CONSEQUENCE]
+    for finding in followed:
+        place = next((e.where for e in finding.evidence if e.where), None)
+        line = Text.assemble(("  after  ", "dim"), finding.id, f"   {finding.message.splitlines()[0]}")
+        _hang(console, line.append(f"  {place}" if place else "", "dim"), INDENT)
+    if followed:
+        console.print()
 
 
 def _table(proofs: list[Proof], console: Console) -> None:

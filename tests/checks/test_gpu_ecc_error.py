@@ -1,21 +1,72 @@
 """gpu-ecc-error: seen in logs."""
 
+import pytest
+
+from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Severity
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("gpu-ecc-error")
 EXAMPLES = [
     "RuntimeError: CUDA error: uncorrectable ECC error encountered",
     "NVRM: Xid (PCI:0000:52:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable double bit error (DBE) has been detected",
     "NVRM: Xid (PCI:0000:10:1c): 63, pid=1896, Row Remapper: New row marked for remapping, reset gpu to activate.",
     "cuda call failed: CUDA_ERROR_ECC_UNCORRECTABLE",
     "        Remapping Failure Occurred        : Yes",
+    "NVRM: Xid (PCI:0000:10:1c): 94, pid=7062, name=python, Contained: SM (0x1). RST: No, D-RST: No",
+    "NVRM: Xid (PCI:0000:10:1c): 63, pid=1, Row Remapper: New row (0x00000001) marked for remapping\n"
+    "NVRM: Xid (PCI:0000:10:1c): 95, pid=7062, name=python, Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No",
+    "NVRM: Xid (PCI:0000:10:1c): 45, pid=7062, name=python, Ch 00000001 caused by previous Xid 95",
+    "XidCriticalError: Xid=64 on Device=GPU-00000000-1111-2222-3333-444444444444, the device will go unhealthy.",
+    'DCGM_FI_DEV_XID_ERRORS{gpu="3",Hostname="node0"} 94',
+    "Row Remapper: Failed to remap row",
+    "Dynamic Page Retirement: New retired page, reload the driver to activate. (0x0000000000012345)",
+    "            SRAM Uncorrectable Parity     : 1",
+    "Detected 1 volatile double-bit ECC error(s) in GPU 2.",
+    "DCGM_FR_UNCONTAINED_ERROR",
 ]
 NOT_THIS = [
     "| Volatile Uncorr. ECC |",
     "NVRM: Xid (PCI:0000:10:1c): 31, pid=1896, name=python, Ch 00000008, intr 10000000. MMU Fault",
     "        Remapping Failure Occurred        : No",
     "EDAC MC0: 1 CE memory read error on CPU_SrcID#0",
+    "            SRAM Correctable              : 12",
+    "            DRAM Uncorrectable            : 0",
+    "RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution",
+    "pcieport 0000:00:01.0: AER: Uncorrected (Fatal) error received: 0000:01:00.0",
 ]
-SAYS = {
-    EXAMPLES[
-        1
-    ]: "Xid 48 of the GPU at 0000:52:00: the GPU's memory is failing; results computed on it cannot be trusted",
-    EXAMPLES[0]: "the GPU's memory is failing; results computed on it cannot be trusted",
-}
+
+
+@pytest.mark.parametrize(
+    ("number", "message", "severity"),
+    [
+        (0, "the GPU's memory is failing; results computed on it cannot be trusted", Severity.ERROR),
+        (
+            1,
+            "Xid 48 of the GPU at 0000:52:00: two bits of its memory flipped at once: the program was ended",
+            Severity.ERROR,
+        ),
+        (
+            2,
+            "Xid 63 of the GPU at 0000:10:1c: a failing memory row or page is taken out of use, from the next reset "
+            "on; nothing was lost by this alone",
+            Severity.NOTE,
+        ),
+        (
+            6,
+            "Xid 95 of the GPU at 0000:10:1c: an error that reached beyond one program: reset the GPU before anything "
+            "else runs on it",
+            Severity.ERROR,
+        ),
+        (
+            11,
+            "the GPU: a failing memory row or page is taken out of use, from the next reset on; nothing was lost by "
+            "this alone",
+            Severity.NOTE,
+        ),
+    ],
+)
+def test_says_what_to_do_by_the_number(number, message, severity):
+    (seen,) = matches(EXAMPLES[number], [CHECK])
+    assert seen.finding.message == message
+    assert seen.finding.severity is severity

@@ -32,11 +32,13 @@ EXAMPLES = [
     "RuntimeError: torch.cuda.Stream requires CUDA support",
     "RuntimeError: Tried to instantiate dummy base class CUDAGraph",
     "RuntimeError: PyTorch is not linked with support for cuda devices",
+    "NotImplementedError: Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend. This could be because",
 ]
 NOT_THIS = [
     "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
     "RuntimeError: Found no NVIDIA driver on your system.",
     "AttributeError: module 'torch._C' has no attribute '_distributed_c10d'",
+    "NotImplementedError: Could not run 'aten::_slow_conv2d_forward' with arguments from the 'CUDA' backend.",
 ]
 CPU = Torch(imported=True, version="2.13.0+cpu", cuda=None)
 CARD = PciDevice(address="0000:3b:00.0", device_class="0x0302", driver="nvidia")

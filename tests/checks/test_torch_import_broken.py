@@ -58,6 +58,15 @@ EXAMPLES = [
     "ImportError: /srv/env/lib/python3.8/site-packages/torch/lib/libgomp-d22c30c5.so.1: cannot allocate memory in static TLS block",
     "ModuleNotFoundError: No module named 'torch._C'",
     "AssertionError: libcudart functions unavailable. It looks like you have a broken build?",
+    "ImportError: /env/torch/lib/libc10_cuda.so: undefined symbol: cudaGetDriverEntryPointByVersion, version libcudart.so.12",
+    "ImportError: /env/torch/lib/libtorch_cpu.so: undefined symbol: __kmpc_barrier",
+    "ImportError: /env/xformers/_C.so: undefined symbol: aoti_torch_abi_version",
+    "ImportError: /env/lib/spconv_ops.so: undefined symbol: _ZNSt6vectorIN3c106SymIntESaIS1_EE7reserveEm",
+    "ImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.32' not found (required by /env/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so)",
+    'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\\Program Files\\env\\torch\\lib\\caffe2_nvrtc.dll" or one of its',
+    "ImportError: DLL load failed while importing _C: The specified module could not be found.",
+    "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.",
+    "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp.so.1 library.",
 ]
 NOT_THIS = [
     "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
@@ -68,7 +77,17 @@ NOT_THIS = [
     "OSError: /env/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
     "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
     "ImportError: cannot import name 'Tensor' from 'torch' (unknown location)",
+    "Could not load library libcudnn_cnn_train.so.8. Error: /usr/lib/libcudnn_cnn_train.so.8: symbol _ZN5cudnn3opsEv, version "
+    "libcudnn_ops_infer.so.8 not defined in file libcudnn_ops_infer.so.8 with link time reference",
+    "ModuleNotFoundError: No module named 'torch._C'; 'torch' is not a package",
+    "MKL_THREADING_LAYER=GNU python train.py",
 ]
+SAYS = {
+    EXAMPLES[1]: "torch, or an extension of it, does not load: libcudnn.so.9 cannot be opened",
+    EXAMPLES[5]: "torch, or an extension of it, does not load: no library that was loaded has the symbol iJIT_NotifyEvent",
+    EXAMPLES[14]: "torch, or an extension of it, does not load",
+    EXAMPLES[-1]: "torch, or an extension of it, does not load: another OpenMP, libgomp.so.1, came first",
+}
 PYTHON = Python(executable="/env/bin/python", version="3.11.7")
 FILE = "/env/lib/python3.11/site-packages/torch/__init__.py"
 TRACEBACK = (

@@ -26,6 +26,12 @@ EXAMPLES = [
         "Check out the instructions on the"
     ),
     'Exception: You tried to install "pytorch". The package named for PyTorch is "torch"',
+    "slurmstepd: error: execve(): torchrun: No such file or directory",
+    "zsh: command not found: torchrun",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/opt/env/bin/torchrun'",
+    "torchrun : The term 'torchrun' is not recognized as the name of a cmdlet, function, script file, or operable program.",
+    "importlib.metadata.PackageNotFoundError: No package metadata was found for torch",
+    "pkg_resources.DistributionNotFound: The 'torch>=1.13' distribution was not found and is required by the application",
 ]
 NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch._six'",
@@ -33,6 +39,8 @@ NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch_scatter'",
     "ImportError: No module named torchvision",
     "torchrun: error: unrecognized arguments: --nproc",
+    "importlib.metadata.PackageNotFoundError: No package metadata was found for torchao",
+    "ModuleNotFoundError: No module named 'torch.nn'; 'torch' is not a package",
 ]
 PYTHON = Python(executable="/home/me/.venv/bin/python", version="3.11.7", chosen="active virtual environment")
 PIP = Distributions(installed=[Distribution(name="pip", version="24.0")])

@@ -49,6 +49,10 @@ EXAMPLES = [
     "ValueError: Could not find the operator torchvision::nms. Please make sure you have already registered the operator",
     "  UserWarning: Failed to load image Python extension: /srv/env/lib/python3.10/site-packages/torchvision/image.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs",
     "Unknown builtin op: torchvision::nms.",
+    "RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA major versions. "
+    "PyTorch has CUDA Version=12.1 and torchvision has CUDA Version=11.8.",
+    "AttributeError: '_OpNamespace' 'torchvision' object has no attribute 'nms'",
+    "RuntimeError: Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of your definitions",
 ]
 NOT_THIS = [
     "RuntimeError: operator torchaudio::lfilter does not exist",
@@ -56,6 +60,13 @@ NOT_THIS = [
     "UserWarning: Failed to load image Python extension: libjpeg.so.8: cannot open shared object file",
     "ModuleNotFoundError: No module named 'torchvision.transforms.functional_tensor'",
 ]
+SAYS = {
+    EXAMPLES[0]: "torchvision was not made for the torch it meets: its operator nms is not there",
+    EXAMPLES[3]: "torchvision was not made for the torch it meets",
+    EXAMPLES[10]: "torchvision 0.15.2 was not made for the torch it meets, 2.1.0: it asks for torch 2.0.1",
+    EXAMPLES[11]: "torchvision 0.5.0 was not made for the torch it meets, 1.7.0: it asks for torch 1.4.0",
+    EXAMPLES[15]: "torchvision was not made for the torch it meets: it has CUDA 11.8, torch has CUDA 12.1",
+}
 PYTHON = Python(executable="/env/bin/python", version="3.11.7")
 PIP = Distributions(installed=[Distribution(name="pip", version="24.0")])
 LIBRARY = "/env/torchvision/_C.so"

@@ -1,0 +1,104 @@
+"""A library needs a newer torch than the installed one.
+
+## What happens
+
+The library says so: "Disabling PyTorch because PyTorch >= 2.4 is required but found 2.3.0", "FSDP requires PyTorch >=
+2.1.0". Or it uses a name that this torch does not have yet: "module 'torch' has no attribute 'compiler'", "No module
+named 'torch.distributed.device_mesh'". transformers then goes on without torch and says that it "was not found".
+
+## Why
+
+- `pip install -U transformers` (or accelerate, diffusers, vllm …) in an image or environment whose torch is pinned.
+- A checkpoint was written by a newer torch: "maximum supported version for reading", "is a zip archive".
+- transformers refuses `torch.load` of `.bin` files before torch 2.6, for safety; safetensors files are read.
+
+Names and the release that brought them: `torch.compile` 2.0, `torch.compiler` 2.1, `device_mesh` 2.2,
+`torch.amp.GradScaler` 2.3, `torch.nn.RMSNorm` 2.4, `fully_shard` in `torch.distributed.fsdp` 2.6.
+
+## How to tell
+
+`python -c "import torch; print(torch.__version__, torch.__file__)"` and `python -m pip check`. In the traceback, the
+last frame outside of torch names the library. A name that every torch has is missing: see `torch-shadowed`.
+
+## See also
+
+- [transformers#38464](https://github.com/huggingface/transformers/issues/38464): torch.load and torch 2.6
+- [Previous versions](https://pytorch.org/get-started/previous-versions/): the install command of each release
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+VERSION = r"v?(?P<needed>\d+(?:\.\d+)+)"
+# What torch once had: who asks for it is too old, not torch. And what a torch without CUDA, NCCL or distributed lacks.
+GONE = (
+    r"(?!'?(?:_six|rfft|irfft|fft|ifft|gels|btrifact\w*|symeig|solve|eig|lstsq|matrix_rank|_dl|_tensor|legacy|reduce_op"
+    r"|ProcessGroup\w*|ReduceOp|_jit_internal|make_non_contiguous|_cuda_\w+|_nccl_\w+)')"
+)
+NAMES = (
+    r"inference_mode|frombuffer|set_float32_matmul_precision|compile|compiler|set_default_device|get_default_device"
+    r"|_dynamo|_inductor|vmap|func|export|float8_\w+|float4_\w+|uint16|uint32|uint64|mps|xpu|accelerator|int1|bfloat16"
+    r"|amp|profiler|linalg|special|nan_to_num|concat|asarray|is_inference_mode_enabled|get_autocast_dtype|no_grad_mode"
+)
+INNER = (
+    r"register_pytree_node|register_fake|custom_op|impl_abstract|GradScaler|custom_fwd|custom_bwd|RMSNorm"
+    r"|scaled_dot_product_attention|init_device_mesh|_all_gather_base|_reduce_scatter_base|all_gather_into_tensor"
+    r"|reduce_scatter_tensor|amp|sdp_kernel|sdpa_kernel|autocast|is_autocast_available|mem_get_info"
+    r"|is_bf16_supported|LRScheduler|device_count|current_accelerator|set_stance|is_compiling|disable"
+    r"|non_deterministic|elastic|run|fsdp|get_default_backend_for_device|mps|cudnn_sdp_enabled|register_constant"
+)
+MODULES = (
+    r"distributed\.(checkpoint|fsdp|run|device_mesh|tensor|elastic|pipelining|_composable|_tensor|_shard|algorithms)"
+    r"|nn\.attention|nn\.parallel\.\w+|ao|func|export|_dynamo|_inductor|compiler|fx|profiler|amp|accelerator|mps|xpu"
+    r"|utils\._pytree|utils\._python_dispatch|nn\.utils\.parametrizations|optim\.swa_utils|library|_higher_order_ops"
+)
+TORCH = r"(?:/|\\)(?:site|dist)-packages(?:/|\\)torch(?:/|\\)"
+LIBRARY = r"(?:site|dist)-packages[/\\](?!torch[/\\])[^\n]{0,300}\n(?:[^\n]{0,300}\n){1,2}[^\n]{0,60}AttributeError: module 'torch"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"PyTorch ?>= ?{VERSION} is required but found (?P<found>\d[\w.+]*)",  # transformers
+        rf"torch ?(>=|==|>|~=) ?{VERSION}\S{{0,20}} is required for a normal functioning of this module, but found torch==(?P<found>[\w.+]+)",
+        rf"requires torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}, but you(?:'ll)? have torch (?P<found>[\w.+]+)",  # pip
+        rf"Requirement 'torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}' not met",  # lightning
+        rf"VersionConflict: \(torch (?P<found>[\w.+]+) .{{0,200}}Requirement\.parse\('torch ?(>=|>|~=) ?{VERSION}",
+        rf"\b[Rr]equires? (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}",
+        rf"\b[Rr]equires? PyTorch {VERSION} or (?:higher|newer|later|above)",
+        rf"You need torch>={VERSION}, using Ampere GPU",
+        rf"require users to upgrade torch to at least {VERSION}",
+        r"Your [Pp]y[Tt]orch (version|installation) (is|may be) too old",
+        r"requires a newer version of PyTorch",
+        r"Attempted to read a PyTorch file with version (?P<file_version>\d+), but the maximum supported version for reading is",
+        r"\.(pt|pth|bin|ckpt|tar|pkl) is a zip archive \(did you mean to use torch\.jit\.load",
+        # a name that this torch does not have yet
+        rf"module 'torch' has no attribute '(?P<name>{NAMES})'",
+        rf"module 'torch\.(?!_C)[\w.]{{2,60}}' has no attribute '(?P<name>{INNER})'",
+        Symptom(rf"module 'torch(?!\._C|\.distributed'|\.cuda\.nccl)(\.[\w.]{{2,60}})?' has no attribute {GONE}'(?P<name>\w+)'", near=LIBRARY, unless=r"partially initialized module"),
+        rf"No module named '?torch\.(?P<name>({MODULES})(\.\w+){{0,4}})'?\s*$",
+        rf"cannot import name {GONE}'(?!log')(?P<name>\w+)' from 'torch(?!\._C)[\w.]{{0,80}}' \([^()]{{0,300}}{TORCH}",
+        rf"got an unexpected keyword argument '(?P<name>static_graph|use_orig_params|use_reentrant|device_id)'",
+    ],
+    message="the installed torch[ (<found>)] is older than what uses it[, which asks for <needed> or later]"
+    "[: it does not have <name>][: the file has format <file_version>]",
+    # of a DataParallel name that is not there, or of an empty torch folder, torch-shadowed is the cause
+    follows=["torch-shadowed"],
+    fixes=[
+        Fix(
+            "Take a torch that is new enough, and a torchvision made for it",
+            "python -m pip install --upgrade 'torch>=<needed>' torchvision",
+        ),
+        Fix(
+            "Take the newest torch, and a torchvision made for it",
+            "python -m pip install --upgrade torch torchvision",
+        ),
+        Fix(
+            "Or keep torch, and take the library's last release that knows it, such as transformers for torch 2.0",
+            "python -m pip install 'transformers<4.50'",
+        ),
+        Fix(
+            "Read weights from safetensors, which transformers does with any torch",
+            "model = AutoModel.from_pretrained(name, use_safetensors=True)",
+            Kind.EDIT,
+        ),
+    ],
+)

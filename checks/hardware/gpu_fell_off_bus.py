@@ -1,0 +1,66 @@
+"""A GPU no longer answers on the PCIe bus.
+
+## What happens
+
+The kernel log has "Xid (PCI:0000:01:00): 79, GPU has fallen off the bus". `nvidia-smi` says "Unable to determine the
+device handle for GPU0000:01:00.0: Unknown Error" or "GPU is lost". The job hangs or dies with "unspecified launch
+failure", and the other ranks report a time-out or a closed connection.
+
+## Why
+
+Likely first: power (a loose or shared cable, a supply at its limit, short peaks of the load); heat; a riser, retimer or
+seat with a bad contact; a PCIe link that does not hold its generation; a failing card; firmware or driver, mostly after
+suspend or with an external GPU. A reset, a hot unplug or a detached virtual device does it on purpose.
+
+## How to tell
+
+`sudo dmesg -T | grep -iE 'xid|fallen off|AER|pciehp'` shows it and what came before: an earlier Xid of the same address
+is a hint to the reason. `lspci -d 10de:` shows `rev ff` for a GPU that does not answer. If it stops with the power
+limit lowered, it is the power.
+
+## See also
+
+- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 79, restart the machine
+- [open-gpu-kernel-modules 507](https://github.com/NVIDIA/open-gpu-kernel-modules/issues/507)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+ADDRESS = r"(?P<address>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"\bXid \((?:PCI:)?{ADDRESS}\): 79\b",
+        rf"NVRM: GPU (?:at )?{ADDRESS}:? .{{0,8}}has fallen off the bus",
+        r"fallen off the bus",
+        r"caused by previous Xid 79\b",
+        r"XidCriticalError: Xid=79\b",
+        r"DCGM_FI_DEV_XID_ERRORS\{[^}]{0,400}\} 79\b",
+        r"GPU lost from the bus|\bNV_ERR_GPU_IS_LOST\b",
+        rf"Unable to determine the device handle for (?:GPU|gpu) ?(?:\d+: )?{ADDRESS}: (?:Unknown Error|GPU is lost)",
+        r"Unable to determine the device handle for (?:GPU|gpu) ?\d+: (?:Unknown Error|GPU is lost)",
+        r"NVMLError_GpuIsLost|NVML_ERROR_GPU_IS_LOST|DCGM_ST_GPU_IS_LOST",
+        r"\bGPU is lost\b",
+    ],
+    message="the GPU[ at <address>] no longer answers on the bus: every process on it is dead, and the others wait for it",
+    fixes=[
+        Fix("Go on from the last checkpoint on the GPUs that are left", "export CUDA_VISIBLE_DEVICES=OTHERS"),
+        Fix(
+            "Take the node out of service and cut its power: a reboot alone may not bring the GPU back",
+            "sudo ipmitool chassis power cycle",
+            Kind.ADMIN,
+        ),
+        Fix("Seat the card and its power cables anew, one cable for each connector", kind=Kind.ADMIN),
+        Fix(
+            "If the same card does it again, hand it in with NVIDIA's report",
+            "sudo nvidia-bug-report.sh",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Cap the peaks of the power, which costs speed; if it helps, the power supply is at fault",
+            "sudo nvidia-smi -pl WATTS",
+            Kind.MITIGATION,
+        ),
+    ],
+)

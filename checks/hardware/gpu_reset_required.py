@@ -1,0 +1,55 @@
+"""A GPU must be reset before anything can run on it again.
+
+## What happens
+
+The kernel log has Xid 154, "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"; `nvidia-smi -q`
+shows "GPU Recovery Action : Reset" (older drivers: "Reset Required : Yes"), and NVML answers "GPU requires reset". CUDA
+sees fewer GPUs, or says "busy or unavailable" or "unknown error".
+
+## Why
+
+An earlier fault left the GPU in a state that the driver does not trust: a memory error, an NVLink error, a time-out of
+its firmware, or many faults of a program. Its Xid stands before this one and is the reason; the reset comes first.
+
+## How to tell
+
+`nvidia-smi --query-gpu=index,uuid,gpu_recovery_action --format=csv` names the GPU and the action; drivers before 560
+show it with `nvidia-smi -q | grep -iA2 reset`. `sudo dmesg -T | grep -i xid` shows what led to it. "None" is healthy.
+"Drain P2P" goes away when the jobs that use its peers have ended; "Reboot" needs the whole node.
+
+## See also
+
+- [nvidia-smi](https://docs.nvidia.com/deploy/nvidia-smi/index.html): GPU Recovery Action
+- [DCGM 263](https://github.com/NVIDIA/DCGM/issues/263)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): 154,.{0,160} to 0x[1-9a-fA-F]\d* \((?P<action>[^)]{1,40})\)",
+        r"GPU Recovery Action\s{0,60}: (?P<action>(?:GPU )?Reset|(?:Node )?Reboot|Drain\b.{0,20}|Recover\b.{0,20})",
+        r"(?:Reset Required|Drain and Reset Recommended)\s{1,60}: Yes",
+        r"GPU requires (?:reset|restart)\b",
+        r"NVMLError_ResetRequired|\bNV_ERR_RESET_REQUIRED\b|NVML_ERROR_RESET_REQUIRED",
+        r"the GPU is likely in a bad state and may need to be reset",
+        r"[Tt]he following GPUs could not be reset",
+    ],
+    message="the driver has closed the GPU[ at <address>] until it is recovered[ (<action>)]: nothing can run on it",
+    follows=["gpu-fell-off-bus", "gpu-ecc-error", "nvlink-errors"],
+    fixes=[
+        Fix("Keep jobs away from it meanwhile", "export CUDA_VISIBLE_DEVICES=OTHERS"),
+        Fix(
+            "Reset it, with nothing running on it; where NVSwitch connects the GPUs, leave out -i and reset all",
+            "sudo systemctl stop nvidia-persistenced nvidia-dcgm; sudo nvidia-smi --gpu-reset -i GPU",
+            Kind.ADMIN,
+        ),
+        Fix("Reboot the node where that is the action, or where the reset fails", "sudo reboot", Kind.ADMIN),
+        Fix(
+            "Under Slurm: take the node out until it is done",
+            "sudo scontrol update nodename=NODE0 state=drain reason=gpu-reset",
+            Kind.ADMIN,
+        ),
+    ],
+)

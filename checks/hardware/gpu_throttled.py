@@ -1,0 +1,83 @@
+"""The hardware slows a GPU down to protect it.
+
+## What happens
+
+`nvidia-smi -q` shows "HW Slowdown", "HW Thermal Slowdown", "HW Power Brake Slowdown" or "SW Thermal Slowdown" as
+"Active" under "Clocks Event Reasons" (before driver 535: "Clocks Throttle Reasons"). The clock is half or less, and
+training is slow without any error.
+
+## Why
+
+The GPU or its memory is too hot: a blocked intake, a failed fan, a hot aisle. Or the server asks for less power (power
+brake): a power supply is lost, or its management controller caps it. Or a power cable does not deliver. Under DDP all
+ranks wait for the slow one, up to a time-out.
+
+## How to tell
+
+Under load: `nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER -i GPU`, and `nvidia-smi dmon -s pucv` over time. "SW Power
+Cap: Active" at full power and "Idle: Active" are normal.
+
+## See also
+
+- [nvidia-smi](https://docs.nvidia.com/deploy/nvidia-smi/index.html): Clocks Event Reasons
+- [gpud 330](https://github.com/leptonai/gpud/issues/330)
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+
+# Bits of NVML's clocks event reasons that mean protection; the others are idle, limits that were set, and the like.
+BITS = {
+    0x8: "HW Slowdown",
+    0x20: "SW Thermal Slowdown",
+    0x40: "HW Thermal Slowdown",
+    0x80: "HW Power Brake Slowdown",
+}
+REASON = r"(?P<reason>HW (?:Thermal |Power Brake )?Slowdown|SW Thermal Slowdown)"
+
+check = Check(
+    severity=Severity.WARNING,
+    symptoms=[
+        rf"{REASON}\s{{0,60}}: Active",
+        rf"{REASON}.{{0,60}} (?:is|are) engaged",
+        r"clocks_(?:throttle|event)_reasons\.(?P<reason>hw_slowdown|hw_thermal_slowdown|hw_power_brake_slowdown|"
+        r"sw_thermal_slowdown)\W{1,4}Active",
+        r"clocks_(?:throttle|event)_reasons\.active\W{1,4}(?P<hex>0x[0-9a-fA-F]{1,16})\b",
+        r"DCGM_FI_DEV_CLOCKS?_(?:THROTTLE|EVENT)_REASONS\{[^}]{0,400}\} (?P<mask>\d{1,5})\b",
+        r"DCGM_FR_CLOCKS?_(?:EVENT|THROTTLE)_(?P<reason>THERMAL|POWER|HARDWARE)",
+        r"[Cc]locks are being throttled due to (?P<reason>thermal|power)",
+        r"hw slowdown events frequency per minute",
+    ],
+    fixes=[
+        Fix(
+            "See why, while it works",
+            "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER && nvidia-smi dmon -s pucv -c 10",
+        ),
+        Fix("Repair the cooling: fans, dust, air flow, the controller's fan profile", kind=Kind.ADMIN),
+        Fix("Look for a lost power supply or a cap of the server", "sudo ipmitool sel list", Kind.ADMIN),
+        Fix(
+            "Give all GPUs of the job one lower limit, which costs speed but keeps them equal",
+            "sudo nvidia-smi -pl WATTS",
+            Kind.MITIGATION,
+        ),
+        Fix(
+            "Leave this GPU out, which costs its share", "export CUDA_VISIBLE_DEVICES=OTHERS", Kind.MITIGATION
+        ),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Name the reason; a mask without any of the bits that protect is none."""
+    groups = sighting.groups
+    reason = groups.get("reason", "")
+    if "hex" in groups or "mask" in groups:
+        mask = int(groups["hex"], 16) if "hex" in groups else int(groups["mask"])
+        reason = ", ".join(name for bit, name in BITS.items() if mask & bit)
+        if not reason:
+            return None
+    words = f" ({reason})" if reason else ""
+    return check.found(
+        f"the hardware slows a GPU down to protect it{words}: all ranks wait for the slowest",
+        source=Source.LOG,
+    )

@@ -1,0 +1,134 @@
+"""The driver reported an event of the GPU, by its Xid number.
+
+## What happens
+
+The kernel log has a line "NVRM: Xid (PCI:0000:10:1c): 31, pid=4711, name=python, Ch 00000010, … MMU Fault …". What the
+job prints is vague beside it: "unspecified launch failure", "illegal memory access", "unknown error", or a hang.
+
+## Why
+
+The number tells. 13, 31, 32, 43, 45, 68, 69 and mostly 109 are faults of a program: a kernel went beyond its memory, or
+was killed; NVIDIA's action is to start it again. 119 and 120: the GPU's own processor (GSP) did not answer, a fault of
+firmware, driver or card. 8, 46, 62, 110, 143: the GPU hung or halted and wants a reset. Memory, NVLink, the bus and a
+pending reset have ids of their own.
+
+## How to tell
+
+`sudo dmesg -T | grep -i xid`, or `journalctl -k | grep -i xid` for earlier boots. The first Xid counts; 43 and 45 come
+after something else. A program's Xid on one GPU alone, in jobs of all kinds, is a fault of that GPU after all.
+The address is the `pci.bus_id` of `nvidia-smi --query-gpu=index,pci.bus_id --format=csv`.
+
+## See also
+
+- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): every number and its action
+- [k8s-device-plugin 1340](https://github.com/NVIDIA/k8s-device-plugin/issues/1340): which are a program's
+"""
+
+import re
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+
+# ECC, NVLink, the bus and a pending reset are other checks.
+OTHERS = r"(?!(?:48|63|64|74|79|92|94|95|136|140|14[4-9]|150|154|155|171|172)\b)"
+XID = rf"\bXid \((?:PCI:)?(?P<address>[0-9a-fA-F:.]+)\): {OTHERS}(?P<xid>\d{{1,3}})\b"
+PROCESS = r"(?:, pid='?(?P<pid>\d+)'?)?(?:, name='?(?P<name>[\w./+-]{1,60})'?)?"
+
+PROGRAM = {
+    13: "a kernel broke a rule of the GPU, such as an address out of range or misaligned",
+    31: "a kernel or a copy used an address that is not mapped",
+    32: "a program sent the GPU commands that it could not read",
+    43: "a program's work was stopped after a fault of its own",
+    45: "the driver removed a program's work: it was killed, or another fault ended it",
+    68: "the video decoder failed on what a program gave it",
+    69: "a program used the graphics engine in a way that it does not allow",
+    109: "a program's work did not give way in time (context switch time-out)",
+    137: "a program used memory of another GPU over NVLink without the right to",
+}
+GPU = {
+    8: "the GPU stopped processing",
+    46: "the GPU stopped processing",
+    51: "the GPU's scheduler met a broken group of channels",
+    54: "an auxiliary power connector is missing",
+    61: "the GPU's power management processor stopped at a fault",
+    62: "the GPU's power management processor halted",
+    78: "the virtual GPU could not start",
+    110: "a security fault",
+    119: "the GPU's own processor (GSP) did not answer in time",
+    120: "the GPU's own processor (GSP) stopped at a fault",
+    125: "the InfoROM's file system is damaged",
+    143: "the GPU could not be initialised",
+    158: "the GPU did not finish in time and cannot go on",
+    167: "a PCIe request ran out of time",
+}
+# NVIDIA's own action for these is: none.
+IGNORED = {14, 37, 38, 43, 44, 45, 66, 67, 93, 106, 107, 121, 137, 141, 152, 153, 157, 161}
+DESKTOP = re.compile(r"Xorg|Xwayland|gnome-shell|kwin|plasma|chrom|firefox|steam")
+
+BLOCKING = Fix(
+    "See which call of the program it is: errors are then raised where they happen",
+    "CUDA_LAUNCH_BLOCKING=1 python train.py",
+)
+SANITIZER = Fix("Find the access itself, on a small case: this is slow", "compute-sanitizer python train.py")
+RESET = Fix("Reset the GPU, with nothing running on it", "sudo nvidia-smi --gpu-reset -i GPU", Kind.ADMIN)
+DIAGNOSE = Fix(
+    "Where it returns on the same GPU whatever runs there: test the card, and have it exchanged",
+    "sudo dcgmi diag -r 3 -i GPU",
+    Kind.ADMIN,
+)
+FIRMWARE = Fix(
+    "Install a newer driver, which brings newer GPU firmware",
+    "sudo apt install --only-upgrade 'nvidia-driver-*'",
+    Kind.ADMIN,
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        XID + PROCESS,
+        rf"XidCriticalError: Xid={OTHERS}(?P<xid>\d{{1,3}}) on",
+        rf"DCGM_FI_DEV_XID_ERRORS\{{[^}}]{{0,400}}\}} {OTHERS}(?P<xid>[1-9]\d{{0,2}})\b",
+    ],
+    follows=[
+        "illegal-memory-access",
+        "device-side-assert",
+        "embedding-index",
+        "cuda-launch-failure",
+        "cuda-oom",
+        "host-oom-killed",
+        "child-segfault",
+    ],
+    fixes=[BLOCKING, SANITIZER, RESET, DIAGNOSE],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Say what the number means, and whether it blames the program or the GPU."""
+    xid, groups = int(sighting.groups["xid"]), sighting.groups
+    others = {int(number) for number in re.findall(r"\bXid \([\w:.]+\): (\d+)", sighting.around)}
+    after = re.search(r"caused by previous Xid (\d+)", sighting.line)
+    if xid in (43, 45) and (others - {43, 45} or (after and after[1] not in ("43", "45"))):
+        return None  # it follows from the other one, which has a finding of its own
+    name = groups.get("name", "")
+    process = f", process {groups['pid']}" if "pid" in groups else ""
+    who = f" ({name}{process})" if name else f" ({process[2:]})" if process else ""
+    where = f" of the GPU at {groups['address']}" if "address" in groups else ""
+    meaning = PROGRAM.get(xid) or GPU.get(xid) or "NVIDIA's catalogue says what it means"
+    blame = ""
+    if xid in PROGRAM:
+        blame = "; this blames the program, not the GPU"
+    elif xid in GPU:
+        blame = "; this blames the GPU or its driver"
+    severity = None
+    if DESKTOP.search(name):
+        severity, blame = Severity.NOTE, "; this is a program of the desktop, not the training"
+    elif xid in IGNORED:
+        severity = Severity.WARNING
+    fixes = [RESET, DIAGNOSE]
+    if xid in PROGRAM:
+        fixes = [BLOCKING, SANITIZER, DIAGNOSE]
+    elif xid in (119, 120):
+        fixes = [RESET, FIRMWARE, DIAGNOSE]
+    return check.found(
+        f"Xid {xid}{where}{who}: {meaning}{blame}", severity=severity, source=Source.LOG, fixes=fixes
+    )

@@ -1,0 +1,62 @@
+"""The launcher passes a local-rank option that the script does not know.
+
+## What happens
+
+"train.py: error: unrecognized arguments: --local-rank=0", once per process, then exit code 2. Or the other way round:
+the script wants `--local_rank` and nobody passes it.
+
+## Why
+
+- `torch.distributed.launch` passes `--local_rank=N` until torch 1.13 and `--local-rank=N`, with a dash, since 2.0.
+  argparse takes them for two options. DeepSpeed's launcher still passes the one with the underscore.
+- The script has no such option at all: it was written for torchrun, which passes none and sets LOCAL_RANK.
+- The script requires the option, or reads `args.local_rank`, and was started by torchrun.
+
+## How to tell
+
+`grep -n local.rank train.py` shows what the script knows, the error shows what it was given.
+
+## See also
+
+- [From torch.distributed.launch to torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html)
+- [pytorch-image-models#1728](https://github.com/huggingface/pytorch-image-models/issues/1728): the dash of torch 2.0
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+# The first two characters may be dashes that a web page made longer.
+OPTION = r"(?P<option>(?:--|[–—]{1,2})local[-_]rank)\b"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"[Uu]nrecognized (?:arguments|options): .{{0,400}}?{OPTION}",
+        rf"[Nn]o such option:? ['\"]?{OPTION}",  # click, typer
+        r"Unknown command line flag '(?P<option>local[-_]rank)'",  # absl
+        rf"not used by the HfArgumentParser: \[.{{0,400}}?{OPTION}",
+        rf"Could not consume arg: {OPTION}",  # fire
+        rf"the following arguments are required: .{{0,400}}?{OPTION}",
+        r"'Namespace' object has no attribute '(?P<option>local_rank)'",
+    ],
+    message="launcher and script do not agree on the option <option>: one passes it, and the other does not know it",
+    fixes=[
+        Fix(
+            "Start with torchrun, which sets LOCAL_RANK and passes no option",
+            "torchrun --standalone --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Take both spellings, and the variable where neither is given",
+            'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Or let the old launcher set the variable instead of passing the option",
+            "python -m torch.distributed.launch --use-env --nproc-per-node=2 train.py",
+        ),
+        Fix(
+            "Ignore what the parser does not know: a misspelt option of your own is ignored too",
+            "args, _ = parser.parse_known_args()",
+            Kind.MITIGATION,
+        ),
+    ],
+)

@@ -1,0 +1,55 @@
+"""init_process_group is called twice in one process.
+
+## What happens
+
+"trying to initialize the default process group twice!", from the second call. Megatron and vLLM say "tensor model
+parallel group is already initialized", accelerate "AcceleratorState has already been initialized".
+
+## Why
+
+- The script calls `init_process_group`, and so does a library: `Accelerator()`, the Trainer, Lightning,
+  `deepspeed.initialize`, MMCV's `init_dist`.
+- The file that calls it runs twice: a notebook cell, an import of the main script, a test that leaves the group.
+- A retry: the first call failed half-way. Look further up for the error of the first one.
+
+## How to tell
+
+`grep -rnE 'init_process_group|init_distributed|Accelerator\\(|PartialState' .` finds the callers; the traceback has the
+second one.
+
+## See also
+
+- [DeepSpeed#2117](https://github.com/deepspeedai/DeepSpeed/issues/2117), and
+  [accelerate#536](https://github.com/huggingface/accelerate/issues/536): a library had made the group
+- [Initialization](https://docs.pytorch.org/docs/stable/distributed.html#initialization)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"trying to initialize the default process group twice",
+        r"AssertionError: .{0,80}parallel group is already initialized",
+        r"(?:Accelerator|Partial)State has already been initialized and cannot be changed",
+    ],
+    message="the process group was there already when this process asked for it again: two places of the program make it",
+    fixes=[
+        Fix(
+            "Call it only where no library has",
+            'if not dist.is_initialized():\n    dist.init_process_group("nccl")',
+            Kind.EDIT,
+        ),
+        Fix(
+            "With accelerate, the Trainer, Lightning or DeepSpeed: leave your own call out",
+            "accelerator = Accelerator()  # makes the process group",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Call it in a function, not when the file is imported",
+            'if __name__ == "__main__":\n    main()',
+            Kind.EDIT,
+        ),
+        Fix("Between two runs in one process, end the first", "dist.destroy_process_group()", Kind.EDIT),
+    ],
+)

@@ -1,0 +1,63 @@
+"""torch.distributed is used in a process that has no process group.
+
+## What happens
+
+"Default process group has not been initialized, please make sure to call init_process_group." It is raised by
+`get_rank`, `barrier` and every collective, by DistributedDataParallel, DistributedSampler and SyncBatchNorm.
+
+## Why
+
+- The script was started by plain `python`, so it left `init_process_group` out, and a later line needs it.
+- It was called in the parent of `mp.spawn`, not in the function that each process runs.
+- A model with SyncBatchNorm, or a DistributedSampler, in a run with one process.
+- The call comes after `destroy_process_group`, in a `finally:` or at exit. An exception further up is then the cause.
+- A subgroup (tensor or data parallel) is asked for before the library made it.
+
+## How to tell
+
+The last frame in your own file shows the call. `env | grep -E '^(RANK|WORLD_SIZE)='` shows whether a launcher ran.
+
+## See also
+
+- [Initialization](https://docs.pytorch.org/docs/stable/distributed.html#initialization)
+- [mmsegmentation#809](https://github.com/open-mmlab/mmsegmentation/issues/809): SyncBatchNorm in one process
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Default process group (?:has not been|is not) initialized",
+        r"Process group (?P<group>\d+) is not initialized in the world group map",
+        r"(?:RuntimeError: The given group does not exist|(?:Runtime|Value)Error: Invalid process group specified)",
+        r"AssertionError: Process group cannot be None",
+        r"DeviceMesh process groups not initialized",
+        r"DeepSpeed backend not set, please initialize it using init_process_group",
+        r"AssertionError: .{0,80}(?P<group>parallel group) is not initialized",  # Megatron, vLLM
+        r"[Nn]eed to initialize default process group using .?init_process_group",
+        r"DDP Pickling/Unpickling are only supported when using DDP with the default process group",
+    ],
+    message="torch.distributed was used before init_process_group ran in this process, or after the group was destroyed",
+    fixes=[
+        Fix(
+            "Start it as a distributed job, with one process or many",
+            "torchrun --standalone --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Make the group first, in every process",
+            'def worker(rank, world_size):\n    dist.init_process_group("nccl", rank=rank, world_size=world_size)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Ask where the script must also run alone",
+            "if dist.is_available() and dist.is_initialized():\n    dist.barrier()",
+            Kind.EDIT,
+        ),
+        Fix(
+            "In a run with one process, use plain batch normalisation",
+            "bn = nn.BatchNorm2d(channels) if world_size == 1 else nn.SyncBatchNorm(channels)",
+            Kind.EDIT,
+        ),
+    ],
+)

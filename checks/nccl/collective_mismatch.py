@@ -1,0 +1,92 @@
+"""The ranks call different collectives, or the same one with other sizes or types.
+
+## What happens
+
+gloo ends a rank: "Received data size doesn't match expected size. Is there a distributed collective mismatch in your
+code?". NCCL mostly just hangs; over the network it may say "message truncated : receiving 524288 bytes instead of
+65536". With `TORCH_DISTRIBUTED_DEBUG=DETAIL` torch names it: "Detected mismatch between collectives on ranks".
+
+## Why
+
+A collective matches calls by their order alone, so every rank must make the same calls with the same shapes and types.
+
+- The last batch is smaller on one rank, and `all_gather` gets tensors of different shapes.
+- A collective stands in `if rank == 0:` (evaluating, logging, saving), so that the others are one call ahead.
+- The data choose the branch, or autocast the type, and they differ between the ranks.
+- For NCCL's words about sizes: NCCL_PROTO, NCCL_ALGO or the version of NCCL differ between the nodes.
+
+## How to tell
+
+Run once more with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the message quotes both ranks' calls and in what they differ. Compare
+`env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtrace` reports the mismatch.
+
+## See also
+
+- [Debugging torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html#debugging-torch-distributed-applications)
+- [nccl#296](https://github.com/NVIDIA/nccl/issues/296): a rank with other sizes
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+FINGERPRINT = r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>\d+), ?)?OpType=(?P<operation>\w+)"
+DIFFERENCE = r"Collectives differ in the following aspects:\s{0,8}(?P<difference>\S.{0,120})"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        # torch with TORCH_DISTRIBUTED_DEBUG=DETAIL; 2.x says in what the calls differ, 1.9 to 1.13 do not
+        rf"Detected mismatch between collectives on ranks\. Rank (?P<rank>\d+) is running (?:inconsistent )?collective: "
+        rf"{FINGERPRINT}(?:.{{0,1500}}{DIFFERENCE})?",
+        r"Detected mismatch between collectives on ranks(?!\. Rank \d+ is running \w* ?collective: CollectiveFingerPrint\()",
+        # gloo; the sentence behind the sizes came with torch 2.3
+        r"op\.preamble\.length <= op\.nbytes\. (?P<got>\d+) vs (?P<expected>\d+)",
+        r"Is there a distributed collective mismatch in your code",
+        r"ProcessGroupGloo::\w+: invalid tensor (?:size|type|layout) at index (?P<index>\d+) \(expected (?P<expected>.{1,60}), got (?P<got>.{1,60}?)\)\W*$",
+        r"ProcessGroup\w+::\w+: Incorrect (?:in|out)put list size (?P<got>\d+)\. .{0,40}should be (?P<expected>\d+)",
+        # NCCL
+        r"Mismatched collective detected, please check your collective calls at and around rank (?P<rank>\d+)",
+        r"this may be caused by a collective mismatch around rank (?P<rank>\d+)",
+        r"NET/IB ?: .{0,120}collective mismatch error,? local size (?P<expected>\d+) remote (?:size )?(?P<got>\d+)",
+        r"NET/IB ?: req .{0,120}posted incorrect receive info: size (?P<got>\d+)",
+        r"NET/Socket ?: .{0,120}message truncated : receiving (?P<got>\d+) bytes instead of (?P<expected>\d+)",
+        # torch's own checks of a call
+        r"output tensor size must be equal to world_size times input tensor size",
+        r"Tensor list input to scatter/gather must match number of collective participants",
+        r"All tensor operands to scatter/gather must have the same (?:number of elements|size)",
+        r"Output tensor must have the same size as the input tensor for its rank",
+        r"Invalid usage of tensors with different dtypes ?Found",
+        # the flight recorder's analysis
+        r"\b(?:COLLECTIVE_TYPE|SIZE_OR_SYNTAX|COLLECTIVE_STATE|COLLECTIVE_DTYPE)_MISMATCH\b",
+        # accelerate with ACCELERATE_DEBUG_MODE=1, and its gather of objects
+        r"Cannot apply desired operation due to shape mismatches\. All shapes across devices must be valid",
+        r"Impossible to apply the desired operation due to inadequate data",
+    ],
+    message="the ranks' calls do not fit together[: rank <rank> differs][ in <operation>][, <difference>]"
+    "[ (<got> came where <expected> was expected)]; each rank must make the same calls with the same shapes",
+    fixes=[
+        Fix(
+            "Let torch name the two calls that met",
+            "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Make the call on every rank, outside of branches; use the result on one",
+            "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Give all ranks batches of one size, or pad before gathering",
+            "DataLoader(dataset, batch_size=32, sampler=DistributedSampler(dataset, drop_last=True), drop_last=True)\n"
+            "# accelerate: accelerator.gather_for_metrics(x), accelerator.pad_across_processes(x)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Gather what has another size on each rank as objects",
+            "parts = [None] * dist.get_world_size()\ndist.all_gather_object(parts, part)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Compare NCCL's settings and version on each node",
+            'env | grep NCCL_; python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"',
+        ),
+    ],
+)

@@ -1,0 +1,62 @@
+"""The gloo connection to another rank ended: that rank is gone.
+
+## What happens
+
+`RuntimeError: [… gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:3121`, "Read error …: Connection
+reset by peer", or "writev …: Broken pipe". All other ranks report it at about the same time.
+
+## Why
+
+The rank at that address ended, and its operating system closed its connections. This line is the echo, not the cause:
+
+- It raised an exception, was killed (`host-oom-killed`), or crashed (`child-segfault`).
+- It came to the end of the program while this rank still called a collective: see `rank-desync`.
+- It called another collective and gloo ended it: see `collective-mismatch`.
+- Rarely, the network between the two machines was cut.
+
+## How to tell
+
+Look at the output of the rank at the address in the message: its first error or exit code is the cause. A rank whose
+output shows no such line is the one that went first. `grep -nE 'Error|exitcode|Killed' logs/*/*/*` finds it.
+
+## See also
+
+- [Error propagation](https://docs.pytorch.org/docs/stable/elastic/errors.html): how torchrun picks the first failure
+- [pair.cc](https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc): where gloo says so
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+PEER = r"\[(?P<peer>[\w.:%]+)\]:\d+"
+
+check = Check(
+    severity=Severity.ERROR,
+    secondary=True,
+    symptoms=[
+        rf"Connection closed by peer {PEER}",
+        rf"\b(?:Read|Write) error {PEER}: ",
+        rf"\bwritev? {PEER}: (?:Broken pipe|Connection reset by peer)",
+        rf"gloo/transport/\w+/\w+\.cc:\d+\] (?:Socket (?:unexpectedly )?closed|Pair is not connected)(?: ?\(?{PEER})?",
+        r"gloo::IoException.{0,200}(?:Connection closed|Connection reset|Broken pipe)",
+        r"Application timeout caused pair closure",
+        # tensorpipe, under torch.distributed.rpc
+        r"RPCErr:\d+:.{0,120}(?:: eof|pipe closed|connection reset by peer) \(this error originated at tensorpipe",
+    ],
+    message="the connection[ to the rank at <peer>] ended, because that process did: what ended it is in its own output",
+    fixes=[
+        Fix(
+            "Keep every rank's output, and read that of the rank which ended first",
+            "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Let a worker hand its exception to torchrun's summary",
+            "from torch.distributed.elastic.multiprocessing.errors import record\n\n\n@record\ndef main(): ...",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Where a rank ends regularly before the others, let all wait at the end",
+            "dist.barrier()\ndist.destroy_process_group()",
+            Kind.EDIT,
+        ),
+    ],
+)

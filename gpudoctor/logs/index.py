@@ -1,0 +1,55 @@
+"""The literals of every check's symptoms, kept beside the checks, so that `explain` imports only the checks it needs.
+
+Deriving them means parsing a thousand patterns, which takes longer than reading a log. A package of checks may carry
+the result, ``literals.json``, written by `written`; a test compares the two. Checks without it are read as they are.
+"""
+
+import importlib
+from importlib import resources
+
+import msgspec
+
+from gpudoctor.logs.literals import Finder, literals
+from gpudoctor.logs.scan import MARKERS
+from gpudoctor.model import Check
+from gpudoctor.registry import Registry
+
+NAME = "literals.json"
+Index = dict[str, list[list[str]]]
+"""By id: for each symptom, texts of which a line that shows it holds one."""
+
+
+def derived(check: Check) -> list[list[str]]:
+    """Return the literals of a check's symptoms."""
+    return [sorted(literals(symptom.pattern)) for symptom in check.symptoms]
+
+
+def written(checks: list[Check]) -> bytes:
+    """Return the index of checks as the file that lies beside them."""
+    index = {check.id: derived(check) for check in sorted(checks, key=lambda check: check.id) if check.symptoms}
+    return msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
+
+
+def finder(registry: Registry, ids: list[str] | None = None) -> Finder:
+    """Make the finder of the literals of checks, all by default, and of what any failure shows."""
+    indexes: dict[str, Index] = {}
+    owned: list[tuple[str, tuple[str, int] | None]] = [(marker, None) for marker in MARKERS]
+    for id in registry.modules if ids is None else ids:
+        name, path = registry.modules[id]
+        package = name.partition(".")[0]
+        if path is None and package not in indexes:
+            indexes[package] = _read(package)
+        groups = indexes[package].get(id) if path is None else None
+        if groups is None and (path is not None or not indexes[package]):
+            groups = derived(registry.check(id))
+        owned += [(text, (id, number)) for number, group in enumerate(groups or []) for text in group]
+    return Finder(owned)
+
+
+def _read(package: str) -> Index:
+    """Return the index that a package of checks carries; empty without one."""
+    try:
+        data = resources.files(importlib.import_module(package)).joinpath(NAME).read_bytes()
+        return msgspec.json.decode(data, type=Index)
+    except (OSError, msgspec.DecodeError):
+        return {}

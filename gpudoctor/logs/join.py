@@ -1,0 +1,47 @@
+"""Put a log beside the facts: a symptom whose condition the facts show is confirmed, one that they deny is doubtful."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gpudoctor.model import CheckStatus, Finding, Fix, Report, Role, Severity
+
+
+def join(explained: Report, diagnosed: Report, *, all_findings: bool = True) -> list[Finding]:
+    """Return the findings of a log and of the facts, each failure once; what the log shows comes first.
+
+    Without `all_findings`, what only the facts show is left out.
+    """
+    facts = {finding.id: finding for finding in reversed(diagnosed.findings)}
+    passed = {result.id for result in diagnosed.checks if result.status is CheckStatus.PASSED}
+    joined = [_joined(f, facts.get(f.id), f.id in passed, diagnosed.created) for f in explained.findings]
+    shown = {finding.id for finding in joined}
+    rest = [f for f in diagnosed.findings if f.id not in shown] if all_findings else []
+    return _sorted(joined, rest)
+
+
+def _joined(seen: Finding, fact: Finding | None, passed: bool, created: str) -> Finding:
+    if fact is not None:
+        severity = min(seen.severity, fact.severity, key=lambda s: s.rank)
+        return replace(
+            seen,
+            severity=severity if seen.role is Role.CAUSE else seen.severity,
+            message=f"{seen.message}; confirmed by the facts: {fact.message}",
+            evidence=[*seen.evidence, *fact.evidence],
+            fixes=_once([*fact.fixes, *seen.fixes]),
+        )
+    if passed and seen.role is Role.CAUSE and seen.severity is not Severity.NOTE:
+        of = f" of {created}" if created else ""
+        doubt = f"the facts{of} show no sign of it: they may be of another machine or another moment than the log"
+        return replace(seen, message=f"{seen.message}; {doubt}")
+    return seen
+
+
+def _once(fixes: Sequence[Fix]) -> list[Fix]:
+    return list(dict.fromkeys(fixes))
+
+
+def _sorted(joined: list[Finding], rest: list[Finding]) -> list[Finding]:
+    """Put causes before consequences, the severer first, and within that what the log shows."""
+    rows = [(f, 0) for f in joined] + [(f, 1) for f in rest]
+    return [f for f, _ in sorted(rows, key=lambda row: (*row[0].order[:2], row[1]))]

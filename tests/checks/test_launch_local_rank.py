@@ -1,0 +1,27 @@
+"""launch-local-rank: seen in logs."""
+
+EXAMPLES = [
+    "train.py: error: unrecognized arguments: --local-rank=0",
+    "1: main.py: error: unrecognized arguments: --lr 0.1 --local_rank=1",
+    "Error: unrecognized arguments: –local_rank=7",
+    "Error: No such option: --local-rank Did you mean --local_rank?",
+    "Error: no such option: --local_rank",
+    "│ No such option: --local-rank                                                  │",
+    "  Unknown command line flag 'local-rank'. Did you mean: local_rank ?",
+    "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--local-rank=0']",
+    "ERROR: Could not consume arg: --local-rank=0",
+    "train.py: error: the following arguments are required: --data, --local_rank",
+    "AttributeError: 'Namespace' object has no attribute 'local_rank'",
+]
+NOT_THIS = [
+    "train.py: error: unrecognized arguments: --nproc_per_node=2",
+    "[launch.py:321:sigkill_handler] ['python', '-u', 'main.py', '--local_rank=0'] exits with return code = 1",
+    "subprocess.CalledProcessError: Command '['python', '-u', 'train.py', '--local_rank=1']' returned non-zero exit status 1.",
+    "If your script expects `--local-rank` argument to be set, please",
+    "  rank      : 0 (local_rank: 0)",
+]
+SAYS = {
+    EXAMPLES[
+        0
+    ]: "launcher and script do not agree on the option --local-rank: one passes it, and the other does not know it",
+}

@@ -1,0 +1,23 @@
+"""process-group-uninitialized: seen in logs."""
+
+EXAMPLES = [
+    "ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
+    "[rank0]: RuntimeError: Default process group has not been initialized, please make sure to call init_process_group.",
+    "AssertionError: Default process group is not initialized",
+    "ValueError: Process group 5 is not initialized in the world group map. Please initialize the group first.",
+    "RuntimeError: The given group does not exist",
+    "ValueError: Invalid process group specified",
+    "AssertionError: Process group cannot be None",
+    "RuntimeError: DeviceMesh process groups not initialized!",
+    "AssertionError: DeepSpeed backend not set, please initialize it using init_process_group()",
+    "AssertionError: tensor model parallel group is not initialized",
+    'RuntimeError: Need to initialize default process group using "init_process_group" before loading ShardedTensor',
+    "RuntimeError: DDP Pickling/Unpickling are only supported when using DDP with the default process group.",
+]
+NOT_THIS = [
+    "ValueError: trying to initialize the default process group twice!",
+    "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, but not set",
+    "RuntimeError: RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.",
+    "WARNING: process group has NOT been destroyed before we destruct ProcessGroupNCCL.",
+    "Distributed environment not initialized. Running in single process mode.",
+]

@@ -1,0 +1,43 @@
+"""torch-too-old: seen in logs."""
+
+EXAMPLES = [
+    "[transformers] Disabling PyTorch because PyTorch >= 2.4 is required but found 2.3.0",
+    "ImportError: torch>=2.0 is required for a normal functioning of this module, but found torch==1.13.1.",
+    "accelerate 1.9.0 requires torch>=2.0.0, but you have torch 1.13.1 which is incompatible.",
+    "ModuleNotFoundError: Requirement 'torch>=2.1.0' not met. HINT: Try running `pip install -U 'torch>=2.1.0'`",
+    "pkg_resources.VersionConflict: (torch 1.7.1 (/env/lib/python3.8/site-packages), Requirement.parse('torch>=1.9'))",
+    "ValueError: FSDP2 requires PyTorch >= 2.6.0",
+    "[rank0]: ValueError: --optim adamw_torch_fused with --fp16 requires PyTorch>2.0",
+    "ValueError: Using `torch.compile` requires PyTorch 2.0 or higher.",
+    "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0",
+    "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to upgrade torch to at least v2.6 in order to use the function.",
+    "RuntimeError: Your pytorch version is too old",
+    "AssertionError: RingAttnFunc requires a newer version of PyTorch",
+    "RuntimeError: version_ <= kMaxSupportedFileFormatVersion INTERNAL ASSERT FAILED. Attempted to read a PyTorch file with version 3, but the maximum supported version for reading is 2. Your PyTorch installation may be too old.",
+    "RuntimeError: /data/run/model.pth is a zip archive (did you mean to use torch.jit.load()?)",
+    "AttributeError: module 'torch' has no attribute 'compiler'. Did you mean: 'compile'?",
+    "AttributeError: module 'torch.utils._pytree' has no attribute 'register_pytree_node'. Did you mean: '_register_pytree_node'?",
+    'Traceback (most recent call last):\n  File "/env/lib/python3.10/site-packages/somelib/ops.py", line 12, in <module>\n    KIND = torch.brand_new_kind\nAttributeError: module \'torch\' has no attribute \'brand_new_kind\'',
+    "ModuleNotFoundError: No module named 'torch.distributed.checkpoint.format_utils'",
+    "/usr/bin/python: No module named torch.distributed.run",
+    "ImportError: cannot import name 'fully_shard' from 'torch.distributed.fsdp' (/env/lib/python3.11/site-packages/torch/distributed/fsdp/__init__.py)",
+    "TypeError: __init__() got an unexpected keyword argument 'static_graph'",
+]
+NOT_THIS = [
+    "AttributeError: module 'torch' has no attribute '_six'",
+    "ModuleNotFoundError: No module named 'torch._six'",
+    "AttributeError: module 'torch' has no attribute 'zeros'",
+    "AttributeError: module 'torch.distributed' has no attribute 'ReduceOp'",
+    "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'",
+    "AttributeError: module 'torch' has no attribute 'zeroes'",
+    "ImportError: cannot import name 'log' from 'torch.distributed.elastic.agent.server.api' (/env/lib/python3.11/site-packages/torch/distributed/elastic/agent/server/api.py)",
+    "torchvision 0.15.2 requires torch==2.0.1, but you have torch 2.1.0 which is incompatible.",
+    "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
+    "UserWarning: unable to find torch.distributed._all_gather_base. will fall back to torch.distributed.all_gather",
+]
+SAYS = {
+    EXAMPLES[0]: "the installed torch (2.3.0) is older than what uses it, which asks for 2.4 or later",
+    EXAMPLES[5]: "the installed torch is older than what uses it, which asks for 2.6.0 or later",
+    EXAMPLES[14]: "the installed torch is older than what uses it: it does not have compiler",
+    EXAMPLES[17]: "the installed torch is older than what uses it: it does not have distributed.checkpoint.format_utils",
+}
