@@ -183,3 +183,17 @@ def wait_for() -> Callable[[Callable[[], bool], float], float]:
         return time.monotonic() - begun
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def generated() -> Callable[[str, str], bool]:
+    """Tell whether a generated file is as it must be; with GPUDOCTOR_UPDATE=1, write it."""
+
+    def current(name: str, text: str) -> bool:
+        path = HERE.parent / name
+        if os.environ.get("GPUDOCTOR_UPDATE"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return path.exists() and path.read_text() == text
+
+    return current

@@ -1,6 +1,5 @@
 """What is generated is current. To write it anew: ``GPUDOCTOR_UPDATE=1 pytest tests/test_docs.py``."""
 
-import os
 from pathlib import Path
 
 from gpudoctor.model import FAMILIES
@@ -12,25 +11,17 @@ ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs/checks"
 
 
-def current(path: Path, text: str) -> bool:
-    """Whether a generated file is as it must be; writes it when asked to."""
-    if os.environ.get("GPUDOCTOR_UPDATE"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return path.exists() and path.read_text() == text
-
-
-def test_the_page_of_every_check_is_what_the_check_says():
+def test_the_page_of_every_check_is_what_the_check_says(generated):
     registry = Registry()
     stale = [
         check.id
         for check in registry.checks()
-        if not current(PAGES / f"{check.id}.md", page(check, registry.reproduction(check.id)))
+        if not generated(f"docs/checks/{check.id}.md", page(check, registry.reproduction(check.id)))
     ]
     assert stale == []
 
 
-def test_the_index_lists_every_check_by_family():
+def test_the_index_lists_every_check_by_family(generated):
     registry = Registry()
     checks = registry.checks()
     parts = ["# The checks", "By layer; the first broken layer is the likely cause of what fails above it."]
@@ -38,12 +29,12 @@ def test_the_index_lists_every_check_by_family():
         rows = [f"- [`{c.id}`]({c.id}.md): {c.title}" for c in checks if c.family == family]
         if rows:
             parts += [f"## {family}", registry.introduction(family), "\n".join(rows)]
-    assert current(PAGES / "index.md", "\n\n".join(parts) + "\n")
+    assert generated("docs/checks/index.md", "\n\n".join(parts) + "\n")
 
 
 def test_no_page_is_left_of_a_check_that_is_gone():
     assert {path.stem for path in PAGES.glob("*.md")} == {*Registry().modules, "index"}
 
 
-def test_the_json_schema_is_what_the_types_say():
-    assert current(ROOT / "gpudoctor/report.schema.json", schema(Registry().topics))
+def test_the_json_schema_is_what_the_types_say(generated):
+    assert generated("gpudoctor/report.schema.json", schema(Registry().topics))

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor import explain, reproduce
 from gpudoctor.collect import collect
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
 from gpudoctor.model import Check, ProofStatus, Severity
 from gpudoctor.registry import Registry
-from gpudoctor.reproduce import prove, read_script, unmet
+from gpudoctor.reproduce import prove, read_script, run_script, unmet
 from gpudoctor.snapshot import Snapshot
 
 REGISTRY = Registry()
+RECORDED = Path(__file__).parent / "logs/recorded"
 PATIENT = Patient(sys.executable, "the test")
 IDS = [id for id in REGISTRY.modules if REGISTRY.reproduction(id)]
 UNPROVEN = {
@@ -41,7 +43,9 @@ def facts():
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_broken_fails_with_the_own_symptom_and_fixed_passes(id):
+def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
+    said = []
+    monkeypatch.setattr(reproduce, "run_script", lambda *a: said.append(run_script(*a)) or said[-1])
     proof = prove(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
     if proof.fixed is ProofStatus.NOT_RUN:
         known = proof.reason in ("needs root", "needs no NVIDIA driver", UNPROVEN.get(id))
@@ -52,6 +56,12 @@ def test_broken_fails_with_the_own_symptom_and_fixed_passes(id):
     assert proof.difference.count("\n@@") >= 1
     # The fix that is shown is short enough to be read.
     assert len([line for line in proof.difference.splitlines() if line[:1] in "+-"]) <= 14
+    # All that broken.py printed explains to its own failure.
+    if os.environ.get("GPUDOCTOR_UPDATE"):
+        RECORDED.mkdir(exist_ok=True)
+        text = said[0].output.replace(sys.prefix, "/venv").replace(str(Path(REGISTRY.reproduction(id)).parent), "/home/user")
+        (RECORDED / f"{id}.txt").write_text(re.sub(r"/tmp/\S*?gpudoctor-\w+", "/tmp/run", text))
+    assert explain(said[0].output).verdict.primary == id
 
 
 def test_a_reproduction_leaves_nothing_behind(tmp_path):

@@ -4,13 +4,16 @@
 
 "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.0.1 as it may crash", then "Failed to initialize
 NumPy: _ARRAY_API not found". torch itself goes on, and every `tensor.numpy()` and `torch.from_numpy` raises "Numpy is
-not available". Older: "numpy.dtype size changed, may indicate binary incompatibility".
+not available". The reverse, compiled for a newer NumPy than is there: "numpy.dtype size changed, may indicate binary
+incompatibility", "module compiled against API version 0x10 but this version of numpy is 0xe". A file pickled under
+NumPy 2 does not load under NumPy 1: "No module named 'numpy._core'".
 
 ## Why
 
 torch before 2.3 was compiled against NumPy 1, and NumPy 2 changed the binary interface. pip takes the newest NumPy when
-nothing forbids it, so an old torch that is installed today gets it. The reverse happens with conda and pip in one
-environment.
+nothing forbids it, so an old torch that is installed today gets it, and so do old builds of pandas, OpenCV, numba and
+scikit-learn. The reverse happens where one package holds NumPy back and another was built later, and with conda and
+pip in one environment.
 
 ## How to tell
 
@@ -20,25 +23,46 @@ the warning names the module that was compiled for NumPy 1: it need not be torch
 ## See also
 
 - [NumPy 2.0 migration](https://numpy.org/doc/stable/numpy_2_0_migration_guide.html)
+- [Troubleshooting an import](https://numpy.org/doc/stable/user/troubleshooting-importerror.html)
 - [torch 2.3](https://github.com/pytorch/pytorch/releases/tag/v2.3.0): the first release with NumPy 2
 """
 
-from gpudoctor import Check, Fix, Severity
+from gpudoctor import Check, Fix, Severity, Symptom
+
+REASONS = r"(?:_?core\.(?:multiarray|umath)|_ARRAY_API|module (?:was )?compiled against|initialization of)"
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        # the version stands in the next line
+        Symptom(
+            r"compiled using NumPy 1\.x cannot be run in", near=r"NumPy (?P<numpy>\d[\w.]*) as it may crash"
+        ),
         r"compiled using NumPy 1\.x cannot be run in",
-        r"Failed to initialize NumPy: (?:_ARRAY_API not found|module compiled against)",
-        r"RuntimeError: Numpy is not available",
-        r"numpy\.(?:dtype|ufunc|ndarray) size changed, may indicate binary incompatibility",
+        rf"Failed to initialize NumPy: (?:numpy\.)?{REASONS}",
+        # without NumPy torch says so too
+        Symptom(r"RuntimeError: Numpy is not available", unless=r"No module named 'numpy'"),
+        r"expected np\.ndarray \(got numpy\.ndarray\)",
+        # as a RuntimeWarning it is harmless
+        r"ValueError: numpy\.\w{1,30} size changed, may indicate binary incompatibility",
         r"module compiled against (?:API|ABI) version 0x\w+ but this version of numpy is",
+        r"compiled against NumPy C-API version 0x\w+ \(NumPy (?P<built>[\d.]+)\) but the running NumPy has C-API version",
         r"AttributeError: _ARRAY_API not found",
-        r"numpy\.core\.multiarray failed to import",
+        r"numpy\._?core\.(?:multiarray|umath|_multiarray_umath) failed to import",
+        r"No module named 'numpy\._core(?:\.\w+){0,2}'",
+        r"Numba needs NumPy (?P<built>\d[\d.]*) or (?:less|greater|newer)\. Got NumPy (?P<numpy>\d+(?:\.\d+)*)",
+        r"Numba needs NumPy (?P<built>\d[\d.]*) or (?:less|greater|newer)(?!\. Got)",
+        r"Importing the (?:numpy|multiarray|umath) C-extensions failed",
+        r"SystemError: initialization of _internal failed without raising an exception",  # numba
     ],
-    message="an extension module in this environment and its NumPy were not made for each other",
+    message="an extension module in this environment was compiled for another NumPy[, <built>,] than the installed one"
+    "[, <numpy>]",
     fixes=[
         Fix("Take a NumPy that the installed torch was compiled for", 'pip install "numpy<2"'),
         Fix("Or a torch that knows NumPy 2", 'pip install --upgrade "torch>=2.3" torchvision'),
+        Fix(
+            "Or a new build of the module that the traceback names, such as pandas",
+            "pip install --upgrade --force-reinstall numpy pandas",
+        ),
     ],
 )

@@ -54,11 +54,17 @@ check = Check(
         r"libtorch\S*: (cannot allocate memory in static TLS block|failed to map segment from shared object)",
         r"Failed to load PyTorch C extensions:",
         r"OSError: \[WinError \d+\].{0,120} Error loading .{0,160}torch.{0,80}\.dll\W",
-        Symptom(r"DLL load failed while importing (_C|torch_\w+|flash_attn\w*): ", unless=r"torchvision[/\\]"),
+        Symptom(
+            r"DLL load failed while importing (_C|torch_\w+|flash_attn\w*): ", unless=r"torchvision[/\\]"
+        ),
         r"ImportError: dlopen\(\S*torch/\S*, \w+\): (Library not loaded|Symbol not found)",  # macOS
         r"(ImportError|OSError): \S*/torch/\S+: cannot (enable executable stack|allocate memory in static TLS block)",
         r"No module named \'torch\._C\'(?!; )|cannot import name \'\w+\' from (partially initialized module )?\'torch\._C\'",
         r"libcudart functions unavailable\. It looks like you have a broken build",
+        Symptom(
+            r"partially initialized module 'torch' has no attribute '(?P<name>\w+)'",
+            near=r"(site|dist)-packages[/\\]torch[/\\][^\n]{0,200}\n([^\n]{0,300}\n){1,2}[^\n]{0,60}AttributeError: partially init",
+        ),
         # two copies of OpenMP, which end the process while torch is imported
         r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",
         r"MKL_THREADING_LAYER=\w+ is incompatible with (?P<first>\S+) library",

@@ -36,14 +36,15 @@ check = Check(
     symptoms=[
         r"No module named (?P<quote>['\"])torch(?P=quote)",
         r"ImportError: No module named torch(\.distributed)?\s*$",  # Python 2 and pypy
-        r"\btorchrun(\"|'|`|’)?: (command not found|not found|executable file not found|No such file or directory)",
+        r"(?<!execve\(\): )\btorchrun(\"|'|`|’)?: (command not found|not found|executable file not found|No such file or directory)",
         r"command not found: torchrun|No such file or directory: '([^']{0,200}/)?torchrun'",  # zsh, subprocess
         r"'torchrun' is not recognized as",  # Windows
         r"requires the PyTorch library but it was not found in your environment",  # transformers
         r"The package named for PyTorch is \"torch\"",
         r"No package metadata was found for torch\s*$|The 'torch[^'a-z]{0,30}' distribution was not found",
     ],
-    message="the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into",
+    message="the Python that ran has no torch: it is not the one, or not the environment, that "
+    "torch was installed into",
     # transformers says that torch "was not found" where it does not want the one that is there
     follows=["torch-too-old"],
     fixes=[

@@ -26,7 +26,7 @@ must lie in site-packages, the second in Python's own folder. None means a folde
 - [Python 3.13: improved error messages](https://docs.python.org/3/whatsnew/3.13.html#improved-error-messages)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 # Modules that torch imports, and whose names people give to scripts.
 STANDARD = (
@@ -34,9 +34,14 @@ STANDARD = (
     r"|signal|socket|ssl|json|secrets|statistics|calendar|datetime|dataclasses|abc|io|math|time|warnings|tempfile"
     r"|threading|multiprocessing|pickle|traceback|weakref|functools|contextlib|code|profile|glob|shutil|uuid|email|html"
 )
-OTHERS = r"torch|torchvision|datasets|wandb|tqdm|numpy|deepspeed|accelerate|transformers|lightning|tensorboard|tokenizers"
+OTHERS = r"torch|torchvision|datasets|wandb|tqdm|numpy|deepspeed|accelerate|transformers|lightning"
 # Not Python's own folder, site-packages, or a checkout that is installed in place.
 OWN = r"(?P<path>(?![^()]{0,200}(/|\\)([Ll]ib(64)?|src|(site|dist)-packages)(/|\\))[^()']{0,200}(/|\\)"
+# torch's own files ask for what torch does not have yet: torch-import-broken
+WITHIN = (
+    r"(site|dist)-packages[/\\]torch[/\\][^\n]{0,200}\n([^\n]{0,300}\n){1,2}"
+    r"[^\n]{0,60}AttributeError: partially initialized module 'torch'"
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -44,18 +49,21 @@ check = Check(
         # since Python 3.13
         r"\(consider renaming '(?P<path>[^']{1,300})' (since|if) it has the same name as",
         rf"No module named '(?P<module>{STANDARD}|{OTHERS})(\.\w+){{1,6}}'; '\w+' is not a package",
-        rf"partially initialized module '(?P<module>{STANDARD}|{OTHERS})' (from '(?P<path>[^']{{1,300}})' )?has no attribute '(?!extension')\w+'",
+        Symptom(
+            rf"partially initialized module '(?P<module>{STANDARD}|{OTHERS})' (from '(?P<path>[^']{{1,300}})' )?has no attribute '(?!extension')\w+'",
+            unless=WITHIN,
+        ),
         rf"cannot import name '\w+' from (partially initialized module )?'(?P<module>{STANDARD})' (\(most likely [^()]{{1,60}}\) )?\({OWN}(?P=module)(?:\.py)?)((/|\\)__init__\.py)?\)",
         rf"cannot import name '\w+' from (partially initialized module )?'(?P<module>{OTHERS})' (\(most likely [^()]{{1,60}}\) )?\({OWN}(?P=module)\.py)\)",
         rf"cannot import name '\w+' from (partially initialized module )?'(?P<module>datasets|wandb)' (\(most likely [^()]{{1,60}}\) )?\({OWN}(?P=module))(/|\\)__init__\.py\)",
         rf"cannot import name '\w+' from '(?P<module>{OTHERS})' \(unknown location\)",
         # names that every release has; others may be newer than the installed torch
-        r"module '(?P<module>torch)' has no attribute '(Tensor|tensor|FloatTensor|zeros|ones|nn|cuda|device|float|float32|long|bool|__version__|manual_seed|load|save|no_grad|randn|rand|from_numpy|optim|utils|arange|cat|stack)'",
-        r"module '(?P<module>wandb)' has no attribute '(init|log|login|finish)'|module '(?P<name>datasets)' has no attribute '(load_dataset|Dataset)'",
-        r"module '(?P<module>random)' has no attribute '(Random|randint|random|seed|shuffle|choice|sample)'",
-        r"module '(?P<module>logging)' has no attribute '(getLogger|Logger|basicConfig|INFO)'",
-        r"module '(?P<module>copy|queue|string|platform|inspect|select|tokenize|signal)' has no attribute '(copy|deepcopy|Queue|Empty|Template|ascii_\w+|system|machine|signature|getfile|select|poll|open|SIG[A-Z]+)'",
-        r"module '(?P<module>enum|types|numbers|struct|typing)' has no attribute '(Enum|IntFlag|IntEnum|ModuleType|FunctionType|MappingProxyType|Number|Real|calcsize|unpack|pack|ForwardRef|TypeVar)'",
+        r"module '(?P<module>torch)' has no attribute '(Tensor|tensor|FloatTensor|zeros|ones|nn|cuda|device|float|float32|long|__version__|manual_seed|load|save|no_grad|randn|rand|from_numpy|optim|utils|arange|cat|stack)'(?! \(consider)",
+        r"module '(?P<module>wandb)' has no attribute '(init|log|login|finish)'(?! \(consider)|module '(?P<name>datasets)' has no attribute '(load_dataset|Dataset)'(?! \(consider)",
+        r"module '(?P<module>random)' has no attribute '(Random|randint|random|seed|shuffle|choice|sample)'(?! \(consider)",
+        r"module '(?P<module>logging)' has no attribute '(getLogger|Logger|basicConfig|INFO)'(?! \(consider)",
+        r"module '(?P<module>copy|queue|string|platform|inspect|select|tokenize|signal)' has no attribute '(copy|deepcopy|Queue|Empty|Template|ascii_\w+|system|machine|signature|getfile|select|poll|open|SIG[A-Z]+)'(?! \(consider)",
+        r"module '(?P<module>enum|types|numbers|struct|typing)' has no attribute '(Enum|IntFlag|IntEnum|ModuleType|FunctionType|MappingProxyType|Number|Real|calcsize|unpack|pack|ForwardRef|TypeVar)'(?! \(consider)",
     ],
     message="Python imported something else[ under the name <module>][: <path>], which hides the real module",
     fixes=[

@@ -37,7 +37,7 @@ GONE = (
 NAMES = (
     r"inference_mode|frombuffer|set_float32_matmul_precision|compile|compiler|set_default_device|get_default_device"
     r"|_dynamo|_inductor|vmap|func|export|float8_\w+|float4_\w+|uint16|uint32|uint64|mps|xpu|accelerator|int1|bfloat16"
-    r"|amp|profiler|linalg|special|nan_to_num|concat|asarray|is_inference_mode_enabled|get_autocast_dtype|no_grad_mode"
+    r"|amp|profiler|linalg|special|nan_to_num|concat|asarray|is_inference_mode_enabled|get_autocast_dtype|bool"
 )
 INNER = (
     r"register_pytree_node|register_fake|custom_op|impl_abstract|GradScaler|custom_fwd|custom_bwd|RMSNorm"
@@ -59,10 +59,10 @@ check = Check(
     symptoms=[
         rf"PyTorch ?>= ?{VERSION} is required but found (?P<found>\d[\w.+]*)",  # transformers
         rf"torch ?(>=|==|>|~=) ?{VERSION}\S{{0,20}} is required for a normal functioning of this module, but found torch==(?P<found>[\w.+]+)",
-        rf"requires torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}, but you(?:'ll)? have torch (?P<found>[\w.+]+)",  # pip
+        rf"\b(?!torchvision )[\w.-]{{1,80}} \S{{1,40}} requires torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}, but you(?:'ll)? have torch (?P<found>[\w.+]+)",  # pip
         rf"Requirement 'torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}' not met",  # lightning
         rf"VersionConflict: \(torch (?P<found>[\w.+]+) .{{0,200}}Requirement\.parse\('torch ?(>=|>|~=) ?{VERSION}",
-        rf"\b[Rr]equires? (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}",
+        rf"\b[Rr]equires? (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}(?!\S{{0,40}}, but you)",
         rf"\b[Rr]equires? PyTorch {VERSION} or (?:higher|newer|later|above)",
         rf"You need torch>={VERSION}, using Ampere GPU",
         rf"require users to upgrade torch to at least {VERSION}",
@@ -73,14 +73,20 @@ check = Check(
         # a name that this torch does not have yet
         rf"module 'torch' has no attribute '(?P<name>{NAMES})'",
         rf"module 'torch\.(?!_C)[\w.]{{2,60}}' has no attribute '(?P<name>{INNER})'",
-        Symptom(rf"module 'torch(?!\._C|\.distributed'|\.cuda\.nccl)(\.[\w.]{{2,60}})?' has no attribute {GONE}'(?P<name>\w+)'", near=LIBRARY, unless=r"partially initialized module"),
+        Symptom(
+            rf"module 'torch(?!\._C|\.distributed'|\.cuda\.nccl)(\.[\w.]{{2,60}})?' has no attribute {GONE}'(?P<name>\w+)'",
+            near=LIBRARY,
+            unless=r"partially initialized module",
+        ),
         rf"No module named '?torch\.(?P<name>({MODULES})(\.\w+){{0,4}})'?\s*$",
         rf"cannot import name {GONE}'(?!log')(?P<name>\w+)' from 'torch(?!\._C)[\w.]{{0,80}}' \([^()]{{0,300}}{TORCH}",
-        rf"got an unexpected keyword argument '(?P<name>static_graph|use_orig_params|use_reentrant|device_id)'",
+        r"__init__\(\) got an unexpected keyword argument '(?P<name>static_graph|use_orig_params)'",
+        r"(init_process_group|\bcheckpoint)\(\) got an unexpected keyword argument '(?P<name>device_id|use_reentrant)'",
+        r"'(?P<name>weights_only|mmap)' is an invalid keyword argument for Unpickler",
     ],
     message="the installed torch[ (<found>)] is older than what uses it[, which asks for <needed> or later]"
     "[: it does not have <name>][: the file has format <file_version>]",
-    # of a DataParallel name that is not there, or of an empty torch folder, torch-shadowed is the cause
+    # a foreign or empty torch lacks the newer names too
     follows=["torch-shadowed"],
     fixes=[
         Fix(

@@ -3,7 +3,8 @@
 ## What happens
 
 `load_state_dict` reports "Missing key(s) in state_dict" and "Unexpected key(s) in state_dict", and the two lists differ
-by more than a wrapper's prefix. With `strict=False` the parameters that are missing keep their random values.
+by more than a wrapper's prefix. Or the file is not what it was taken for: `KeyError: 'state_dict'`. With `strict=False`
+the parameters that are missing keep their random values.
 
 ## Why
 
@@ -26,18 +27,49 @@ common stem name the part that differs. If they agree but for a prefix, it is `s
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 # A wrapper's prefix on one side alone is state-dict-prefix; on both sides the keys differ otherwise.
-MISSING = r"[Mm]issing[ _]keys?(\(s\))?\W.{0,20}?['\"](module|_orig_mod)\."
-UNEXPECTED = r"[Uu]nexpected[ _]keys?(\(s\))?\W.{0,20}?['\"](module|_orig_mod)\."
+NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
+MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
+UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 ONE_SIDE = rf"\A(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
+# Any other prefix shows in the first key of each list: the one ends with the other.
+BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
+IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""
+IN_MODEL = (
+    rf"Missing key\(s\) in state_dict: \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=b)\""
+)
+PREFIX = rf"{ONE_SIDE}|{IN_FILE}|{IN_MODEL}"
+FIRST = r"['\"](?P<key>[\w.-]+)"
+# mmcv and mmengine only print it unless strict=True; of a backbone without its head it is meant so.
+RAISED = r"RuntimeError: (?:Error\(s\) in loading state_dict|The model and loaded state dict do not match exactly)"
+IN_SOURCE = r"unexpected keys? in source state_dict: [\w.]{1,100}?\.(?P<c>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=c)\b"
+LOADING = r"torch\.load\(|load_state_dict|load_checkpoint|load_from_checkpoint|(?:checkpoint|ckpt|saved|state)\["
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: ['\"](?P<key>[\w.]+)", unless=ONE_SIDE),
-        Symptom(r"KeyError: .(unexpected key|missing keys) .{0,20}?['\"](?P<key>[\w.]+)", unless=ONE_SIDE),
-        r"([Uu]nexpected|[Mm]issing) keys? in source state_dict: (?!module\.|_orig_mod\.)(?P<key>[\w.]+)",
+        Symptom(rf"(Missing|Unexpected) key\(s\) in state_dict: {FIRST}", unless=PREFIX),
+        Symptom(rf"KeyError: .(unexpected key|missing keys) .{{0,20}}?{FIRST}", unless=ONE_SIDE),  # until 0.3
+        Symptom(
+            rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: (?!{NAMES}\.)(?P<key>[\w.-]+)",
+            near=RAISED,
+            unless=rf"{ONE_SIDE}|{IN_SOURCE}",
+        ),
+        r"RuntimeError: Missing key in checkpoint state_dict: (?P<key>[\w.-]+)",  # torch.distributed.checkpoint
+        # the file is not what it was taken for
+        r"KeyError: (?P<key>['\"](?:model_|net_|ema_|optimizer_)?state_dict(?:_ema)?['\"]) *$",
+        Symptom(
+            r"KeyError: (?P<key>['\"](?:model|net|model_ema|ema|weights|params|teacher|student|optimizer)['\"]) *$",
+            near=LOADING,
+        ),
+        r"TypeError: Expected state_dict to be dict-like, got",
+        r"OrderedDict' object has no attribute '(?:eval|train|parameters|named_parameters|modules|state_dict|load_state_dict|forward)'",
+        r"'dict' object has no attribute '(?:eval|parameters|named_parameters|state_dict|load_state_dict)'",
+        r"Trying to restore (?:training|optimizer) state but checkpoint contains only the model",  # Lightning
+        r"KeyError: (?P<key>'pytorch-lightning_version')",
+        r"Cannot load .{1,300} because the following keys are missing",  # diffusers
+        r"Cannot load model parameters from checkpoint .{0,300}; please ensure that the architectures match",  # fairseq
     ],
-    message="the model and the file have different keys, such as <key>, and no wrapper's prefix explains it",
+    message="the model and the file have different keys[, such as <key>], and no wrapper's prefix explains it",
     fixes=[
         Fix(
             "Build the model as it was when it was saved, then load strictly",
@@ -45,7 +77,10 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Take the model out of a file that holds more", 'model.load_state_dict(file["model"])', Kind.EDIT
+            "Take the model out of a file that holds more: print its keys first",
+            'file = torch.load("model.pt", map_location="cpu", weights_only=True)\nprint(*file)\n'
+            'model.load_state_dict(file["model"])',
+            Kind.EDIT,
         ),
         Fix(
             "Drop by name what is not wanted on purpose, and look at what is left",

@@ -3,14 +3,14 @@
 ## What happens
 
 `load_state_dict` reports every key twice: `Missing key(s) in state_dict: "conv1.weight"` and `Unexpected key(s) in
-state_dict: "module.conv1.weight"`, or the other way round. With `strict=False` it says nothing, loads nothing, and the
-model starts from random weights.
+state_dict: "module.conv1.weight"`, or the other way round. With `strict=False`, and in libraries that load so (mmcv,
+detectron2, transformers), nothing fails, nothing is loaded, and the model starts from random weights.
 
 ## Why
 
-DataParallel and DistributedDataParallel keep the model in their attribute `module`, `torch.compile` in `_orig_mod`.
-`model.state_dict()` of the wrapper has that name in front of each key. A checkpoint that was saved from a wrapped model
-fits a wrapped one only, and the reverse.
+DataParallel and DistributedDataParallel keep the model in their attribute `module`, `torch.compile` in `_orig_mod`,
+a LightningModule where `self.model = …` says. The wrapper's `state_dict()` has that name in front of each key. A
+checkpoint that was saved from a wrapped model fits a wrapped one only, and the reverse.
 
 ## How to tell
 
@@ -26,20 +26,38 @@ belongs to another model.
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
-PREFIX = r"(?P<prefix>module|_orig_mod)\."
+NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
+PREFIX = rf"(?P<prefix>{NAMES})\."
 # On both sides, the keys differ by something else: state-dict-architecture.
-BOTH_SIDES = r"(?s)(?=.*Missing key\(s\) in state_dict: .(module|_orig_mod)\.).*Unexpected key\(s\) in state_dict: .(module|_orig_mod)\."
+MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
+UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
+BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED}"
+# Any other prefix shows in the first key of each list: the one ends with the other.
+BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
+IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<prefix>[\w.]{{1,100}})\.(?P=key)\""
+IN_MODEL = rf"Missing key\(s\) in state_dict: \"(?P<prefix>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=key)\""
+IN_SOURCE = r"[Uu]nexpected keys? in source state_dict: (?P<prefix>[\w.]{1,100}?)\.(?P<key>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=key)\b"
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        Symptom(rf"(Missing|Unexpected) key\(s\) in state_dict: \"{PREFIX}", unless=BOTH_SIDES),
-        rf"(unexpected_keys|missing_keys)=\[['\"]{PREFIX}",  # what load_state_dict(strict=False) returns
+        Symptom(rf"(Missing|Unexpected) key\(s\) in state_dict: ['\"]{PREFIX}", unless=BOTH_SIDES),
+        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_FILE),
+        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_MODEL),
+        # what load_state_dict(strict=False) returns
+        Symptom(rf"(unexpected_keys|missing_keys)=\[['\"]{PREFIX}", unless=BOTH_SIDES),
         rf"unexpected key \"{PREFIX}\S* in state_dict",  # until 0.3
         rf"missing keys in state_dict: \"\{{'{PREFIX}",
         rf"KeyError: ['\"]{PREFIX}[\w.]+\.(weight|bias|running_mean|running_var)['\"]",
         rf"were not used when initializing \w+: [\[{{]['\"]{PREFIX}",  # transformers
-        rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: {PREFIX}",
+        rf"newly initialized: [\[{{]['\"]{PREFIX}",
+        rf"Weights from pretrained model not used in \w+: \[['\"]{PREFIX}",  # pytorch_pretrained_bert
+        Symptom(rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: {PREFIX}", unless=BOTH_SIDES),  # mmcv
+        Symptom(r"([Uu]nexpected|[Mm]issing) keys? in source state_dict: \w", near=IN_SOURCE),
+        Symptom(  # detectron2
+            r"state_dict contains keys that are not used by the model",
+            near=rf"not used by the model:?\s{{1,9}}{PREFIX}",
+        ),
     ],
     message="keys bear <prefix>. on one side alone: the model was wrapped when it was saved or is when it is loaded",
     fixes=[
@@ -51,7 +69,7 @@ check = Check(
         Fix(
             "Load a checkpoint that has the prefix into a bare model",
             'state = torch.load("model.pt", map_location="cpu", weights_only=True)\n'
-            'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")\n'
+            'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "<prefix>.")\n'
             "model.load_state_dict(state)",
             Kind.EDIT,
         ),

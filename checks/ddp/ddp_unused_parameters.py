@@ -3,21 +3,25 @@
 ## What happens
 
 The second iteration raises "Expected to have finished reduction in the prior iteration before starting a new one" and
-lists the parameter indices that received no gradient.
+lists the parameter indices that received no gradient. Lightning: "It looks like your LightningModule has parameters
+that were not used in producing the loss". The other ranks then wait, and report a time-out or a closed connection.
 
 ## Why
 
 DDP sums a gradient over the ranks as soon as it is ready, and an iteration is over when all are. A parameter whose
 output does not reach the loss never gets one:
 
-- A layer is defined and not called, or only on some inputs (a frozen branch, a mixture of experts, layer drop).
-- An output of `forward` is not used in the loss, or is hidden from DDP in an object of your own.
-- `forward` was called twice before `backward`, or through `model.module`.
+- A layer is defined and not called: an unused head, decoder or pooler, an adapter that is switched off.
+- A branch depends on the batch or the step: several tasks, a GAN, an expert without tokens, layer drop.
+- An output of `forward` is not used in the loss, is detached, or is hidden from DDP in an object of your own.
+- A rank skips `backward`, such as `continue` on a bad batch.
+- `static_graph=True`, and the graph changed all the same; the message says so.
 
 ## How to tell
 
-`TORCH_DISTRIBUTED_DEBUG=DETAIL` prints the names of those parameters. Without DDP, after one `backward()`:
-`[n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]`.
+`TORCH_DISTRIBUTED_DEBUG=INFO` prints the names of those parameters. Without DDP, after one `backward()`:
+`[n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]`. Where the ranks list different
+indices, the branch depends on the data.
 
 ## See also
 
@@ -31,26 +35,38 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"Expected to have finished reduction in the prior iteration",
-        r"Parameter ind(?:ices|exes) which did not receive grad for rank (?P<rank>\d+): (?P<indices>[\d ]+)",
-        r"Parameters which did not receive grad for rank (?P<rank>\d+): (?P<names>[\w., ]+)",
+        r"Parameter ind(?:ices|exes) which did not receive grad for rank (?P<rank>\d+): (?P<indices>\d+(?: \d+){0,19})",
+        r"Parameters which did not receive grad for rank (?P<rank>\d+): (?P<names>[\w.]+(?:, [\w.]+){0,7})",
+        r"Your training graph has changed in this iteration, e\.g\., one parameter is unused in first iteration",
+        r"static_graph=True is enabled for DDP, we expect",
+        r"LightningModule has parameters that were not used in producing the loss",
+        # mmcv and mmengine, with detect_anomalous_params
+        r"(?P<names>[\w.]+) with shape torch\.Size\(\[[\d, ]*\]\) is not in the computational graph",
     ],
-    message="DDP waited[ on rank <rank>] for gradients that never came[: parameters <indices>][: <names>]",
+    message="DDP waited[ on rank <rank>] for gradients that never came[, such as those of parameters <indices>]"
+    "[, such as those of <names>]",
     fixes=[
         Fix(
-            "Remove what is not used, or let it take part in the loss",
-            "del model.unused_head",
+            "Freeze or remove what is not used, before DDP sees it",
+            "model.unused_head.requires_grad_(False)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
+            Kind.EDIT,
+        ),
+        Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=gpu train.py"),
+        Fix(
+            "Let a branch that some batches skip take part with nothing",
+            "loss = loss + 0.0 * sum(p.sum() for p in model.module.branch.parameters())",
             Kind.EDIT,
         ),
         Fix(
-            "Freeze what shall not learn before DDP sees it",
-            "model.backbone.requires_grad_(False)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
+            "Under static_graph=True, where the graph changes: take it away",
+            "DistributedDataParallel(model, device_ids=[local_rank], static_graph=False)",
             Kind.EDIT,
         ),
         Fix(
-            "Where the unused part changes from batch to batch: let DDP search for it, which costs a walk of the graph",
+            "Let DDP search for unused parameters in each iteration, which costs a walk of the graph and hides a layer "
+            'that was forgotten (transformers: --ddp_find_unused_parameters True, Lightning: strategy="ddp_find_unused_parameters_true")',
             "DistributedDataParallel(model, device_ids=[local_rank], find_unused_parameters=True)",
-            Kind.EDIT,
+            Kind.MITIGATION,
         ),
-        Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=gpu train.py"),
     ],
 )

@@ -46,14 +46,16 @@ check = Check(
         r"Found no NVIDIA driver on your system",
         r"couldn't communicate with the NVIDIA driver",
         r"(NVML|nvml)\S{0,40}:? .{0,40}[Dd]river [Nn]ot [Ll]oaded",
-        r"NVMLError_DriverNotLoaded",
+        r"Unable to determine the device handle for .{0,60}: Driver Not Loaded",
+        r"NVMLError_DriverNotLoaded|NVML_ERROR_DRIVER_NOT_LOADED",
         r"The NVIDIA Driver was not detected",  # banner of NVIDIA's containers
         r"(ImportError|OSError): libcuda\.so\.1: cannot open shared object file",
-        r"nvidia-container-cli: initialization error",
+        r"nvidia-container-cli: initialization error(?!: nvml error: (driver/library version|unknown error))",
         r"could not select device driver .{0,20} with capabilities: \[\[gpu\]\]",
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
-        r"CUDA driver initialization failed, you might not have a CUDA gpu",
+        r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
     ],
+    message="no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs",
     fixes=[LOAD, INSTALL, CONTAINER],
 )
 

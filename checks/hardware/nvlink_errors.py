@@ -33,7 +33,8 @@ check = Check(
     symptoms=[
         r"uncorrectable NVLink error detected|CUDA_ERROR_NVLINK_UNCORRECTABLE|cudaErrorNvlinkUncorrectable",
         Symptom(
-            r"Invalid access of peer GPU memory over nvlink or a hardware error", unless=r"\bXid \([\w:.]+\): 9[45]\b"
+            r"Invalid access of peer GPU memory over nvlink or a hardware error",
+            unless=r"\bXid \([\w:.]+\): 9[45]\b",
         ),
         rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): {NUMBER}(?:.{{0,80}}?\b(?P<kind>Fatal|fatal|Nonfatal)\b)?{LINK}",
         rf"caused by previous Xid {NUMBER}",
@@ -57,9 +58,7 @@ check = Check(
             "sudo dcgmi diag -r 3",
             Kind.ADMIN,
         ),
-        Fix(
-            "Do without NVLink, which is many times slower", "export NCCL_P2P_DISABLE=1", Kind.MITIGATION
-        ),
+        Fix("Do without NVLink, which is many times slower", "export NCCL_P2P_DISABLE=1", Kind.MITIGATION),
     ],
 )
 
@@ -68,7 +67,9 @@ check = Check(
 def log(sighting: Sighting) -> Finding:
     """Say where; what the link repaired by itself is a warning."""
     groups = sighting.groups
-    what = next((f"{name} {groups[key]}" for key, name in (("xid", "Xid"), ("sxid", "SXid")) if key in groups), "")
+    what = next(
+        (f"{name} {groups[key]}" for key, name in (("xid", "Xid"), ("sxid", "SXid")) if key in groups), ""
+    )
     link = f"link {groups['link']}" if "link" in groups else ""
     of = "switch" if "sxid" in groups else "GPU"
     where = f"the {of} at {groups['address']}" if "address" in groups else ""

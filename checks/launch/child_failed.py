@@ -9,12 +9,13 @@ with return code = 1"; Slurm says "task 1: Exited with exit code 1".
 ## Why
 
 The launcher sees exit codes alone. What went wrong stands in the worker's own output: further up, in another file of
-`--log-dir`, on another node, or nowhere, when the worker called `sys.exit(N)` itself.
+`--log-dir`, on another node, or nowhere, when the worker called `sys.exit(N)` itself or swallowed the exception.
 
 ## How to tell
 
 Search the whole output of the rank that is named first for `Traceback` and `Error`. The exit code says whether the
-worker raised (1), was told to end (-15), was killed (-9: `host-oom-killed`), or crashed (-6, -7, -11: `child-segfault`).
+worker raised (1), did not know an option (2), was told to end (-15), was killed (-9: `host-oom-killed`), or crashed
+(-6, -7, -11: `child-segfault`). A shell in between adds 128 to the signal: 137 is -9, 139 is -11, 143 is -15.
 
 ## See also
 
@@ -24,10 +25,11 @@ worker raised (1), was told to end (-15), was killed (-9: `host-oom-killed`), or
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
-# A few lines below its headline, torchrun's summary names the rank that failed first. Exit codes below zero, but for
-# -15, are other failures: host-oom-killed and child-segfault.
-ROOT = r"Root Cause[\s\S]{0,300}?rank\s*: (?P<rank>\d+)[\s\S]{0,80}?exitcode\s*: (?P<code>-15|\d+)"
-CODE = r"(?P<code>-15|\d+)"
+# Exit codes of signals, but for SIGTERM, are other failures: host-oom-killed and child-segfault.
+CODE = r"(?P<code>-15|(?!13[24-79]\b)\d{1,3})\b"
+# A few lines below its headline, torchrun's summary names the rank that failed first.
+ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: {CODE}"
+ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}"
 
 check = Check(
     severity=Severity.ERROR,
@@ -35,15 +37,26 @@ check = Check(
     symptoms=[
         Symptom(r"\bChildFailedError:? *$", near=ROOT),
         Symptom(r"\bChildFailedError:? *$", unless=r"exitcode\s*: -?\d"),
+        Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW),  # the headline is not in this log
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<rank>\d+) \(pid: \d+\) of (binary|fn)",
         rf"CalledProcessError: Command .*returned non-zero exit status {CODE}",
-        rf"exits with return code = {CODE}\b",
+        r"CalledProcessError: Command .*died with <Signals\.(?P<signal>SIGTERM)",
+        rf"exits with return code = {CODE}",
+        rf"ssh exited with exit code {CODE}",  # pdsh
         rf"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: Exited with exit code {CODE}",
-        rf"process (?P<rank>\d+) terminated with exit code {CODE}\b",
+        r"ON (?P<host>[\w.-]+) FAILED \(non-zero exit code or other failure mode\)",
+        rf"process (?P<rank>\d+) terminated with exit code {CODE}",
+        r"process (?P<rank>\d+) terminated with signal (?P<signal>SIGTERM)",
         r"Primary job +terminated normally, but \d+ process",
+        r"MPI_ABORT was invoked on rank (?P<rank>\d+)",
+        rf"= +EXIT CODE: {CODE}",  # MPICH and Intel MPI
+        rf"Process (?P<rank>\d+) exit with status code {CODE}",  # Horovod
         rf"Child process with PID \d+ terminated with code {CODE}\.",
+        r"\] Worker group FAILED\. \d+/\d+ attempts left",
+        r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",
+        r"ray\.train\.\S{0,40}TrainingFailedError",
     ],
-    message="a worker[ (rank <rank>)][ on <host>] ended with exit code <code>; what it died of is not in the launcher's words",
+    message="a worker[ (rank <rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",
     fixes=[
         Fix(
             "Keep every worker's output, in a file for each and on the terminal",
@@ -57,6 +70,10 @@ check = Check(
         Fix(
             "Under Slurm: see what became of each task, then read its file",
             "sacct --format=JobID,State,ExitCode,NodeList -j JOBID",
+        ),
+        Fix(
+            "Lose no output that is still in a buffer, and show the Python line of a crash",
+            "export PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1",
         ),
     ],
 )

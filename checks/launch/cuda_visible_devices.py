@@ -48,6 +48,8 @@ check = Check(
         r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning
         r"device (?P<device>\d+) is not visible \(CUDA_VISIBLE_DEVICES=",
     ],
+    message="the job asks for a GPU that it cannot see[: only <visible> are visible][: device <device> is not "
+    "visible]",
     fixes=[
         Fix("Make every GPU visible", f"unset {NAME}"),
         Fix(

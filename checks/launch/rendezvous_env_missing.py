@@ -39,6 +39,8 @@ check = Check(
         r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",
     ],
+    message="what a launcher sets is not there[: <variable>][: <parameter>]; the script was started without one, or its "
+    "variables were lost on the way",
     fixes=[
         TORCHRUN,
         Fix(

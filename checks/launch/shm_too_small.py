@@ -51,6 +51,8 @@ check = Check(
         r"failed to extend /dev/shm/\S+ to (?P<size>\d+) bytes",
         r"SemLock\(.{0,40}\[Errno 28\]",
     ],
+    message="/dev/shm had no room[ for the segment <segment>][ for <file>][, <size> bytes]: data loaders and "
+    "NCCL put what they share there",
     fixes=[
         Fix("In docker or podman: ask for more", "docker run --shm-size=8g IMAGE"),
         Fix("Or share the host's", "docker run --ipc=host IMAGE"),

@@ -38,7 +38,6 @@ check = Check(
         rf"\bwritev? {PEER}: (?:Broken pipe|Connection reset by peer)",
         rf"gloo/transport/\w+/\w+\.cc:\d+\] (?:Socket (?:unexpectedly )?closed|Pair is not connected)(?: ?\(?{PEER})?",
         r"gloo::IoException.{0,200}(?:Connection closed|Connection reset|Broken pipe)",
-        r"Application timeout caused pair closure",
         # tensorpipe, under torch.distributed.rpc
         r"RPCErr:\d+:.{0,120}(?:: eof|pipe closed|connection reset by peer) \(this error originated at tensorpipe",
     ],

@@ -42,8 +42,9 @@ check = Check(
         r"(cannot import name|has no attribute) 'ProcessGroupNCCL'",
         r"the distributed NCCL backend is not available",  # torch 0.4 (THD)
         r"module \'torch\._C\' has no attribute \'_nccl_\w+\'",
-        r"(cannot import name|has no attribute) \'ProcessGroupNCCL\'",
     ],
+    message="this torch has no NCCL: it is a CPU build, one for Windows or macOS, or one that was made without "
+    "it",
     fixes=[
         GLOO,
         Fix(

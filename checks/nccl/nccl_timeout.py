@@ -3,8 +3,8 @@
 ## What happens
 
 The watchdog of a rank says "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=15074, OpType=ALLREDUCE, …)
-ran for 600218 milliseconds before timing out" and ends the process. The time-out is 10 minutes unless
-`init_process_group(timeout=…)` says otherwise (30 minutes until torch 2.1).
+ran for 600218 milliseconds before timing out" and ends the process, mostly with signal 6. The time-out is 10 minutes
+unless `init_process_group(timeout=…)` says otherwise (30 minutes until torch 2.1).
 
 ## Why
 
@@ -12,14 +12,15 @@ NCCL waits for all ranks. One of them did not come to this collective:
 
 - It failed, and its error stands in another rank's output, earlier.
 - It is still at work: rank 0 alone evaluates, saves or downloads for longer than the time-out.
-- It called another collective, or went through a branch that the others did not take.
-- The network between two nodes lets the connection be made and then drops the data.
+- It called another collective, or went through a branch that the others did not take: see `rank-desync`.
+- All came, and NCCL itself hangs: the network between two nodes drops the data, or two GPUs cannot reach each other.
 
 ## How to tell
 
-The rank that never reports a time-out, or the one with the lowest SeqNum, is the one to look at. With
-`TORCH_FR_BUFFER_SIZE=2000` (older: `TORCH_NCCL_TRACE_BUFFER_SIZE`) each rank keeps its last collectives, and
-`TORCH_NCCL_DUMP_ON_TIMEOUT=1` writes them when it ends. Live: `py-spy dump --pid PID` on each rank.
+Compare SeqNum, OpType and NumelIn over the ranks. The rank that never reports a time-out, or has the lowest "last
+enqueued work", is the one to look at; other operations under one SeqNum are a `collective-mismatch`; all equal is the
+network or hardware. `TORCH_FR_BUFFER_SIZE=2000` (older: `TORCH_NCCL_TRACE_BUFFER_SIZE`) keeps each rank's last
+collectives for `torchfrtrace`, `TORCH_NCCL_DESYNC_DEBUG=1` names the lagging ranks. Live: `py-spy dump --pid PID`.
 
 ## See also
 
@@ -27,22 +28,48 @@ The rank that never reports a time-out, or the one with the lowest SeqNum, is th
 - [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
+CAUGHT = r"(?:Watchdog c|\bC)aught collective operation timeout"
 WORK = r"WorkNCCL\((?:OpId=\d+, )?(?:SeqNum=(?P<seq>\d+), )?OpType=(?P<operation>\w+)"
+NCCL = r"NCCL|nccl|c10d"
 
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
     symptoms=[
-        rf"Watchdog caught collective operation timeout: {WORK}.{{0,200}}ran for (?P<ms>\d+) milliseconds",
-        r"Watchdog caught collective operation timeout(?!: WorkNCCL)",
-        r"Watchdog caught collective operation timeout: WorkNCCL(?!.{0,300} ran for \d)",
+        rf"{CAUGHT}: {WORK}.{{0,200}}ran for (?P<ms>\d+) milliseconds",
+        rf"{CAUGHT}(?!: WorkNCCL)",
+        rf"{CAUGHT}: WorkNCCL(?!.{{0,300}} ran for \d)",
+        rf"{WORK}.{{0,200}} timed out in (?:call to wait\(\)|blocking wait)",
         r"Some NCCL operations have failed or timed out",
-        r"Received a dump signal due to a collective timeout from (?:rank (?P<first>\d+)|this local rank|\w+ rank)",
         r"Process group watchdog thread terminated with exception: .{0,80}[Tt]imed? ?out",
+        # other ranks hear of it
+        r"Received a dump signal due to a collective timeout from +(?:rank (?P<first>\d+)|this local rank|\w+ rank)",
+        r"watchdog detected a collective timeout (?:from the local|on some other) rank",
+        r"Observed flight recorder dump signal from another rank",
+        # where each rank was; the same words follow an error
+        r"Timeout at NCCL work: (?P<seq>\d+), last enqueued",
+        Symptom(
+            r"Exception \(either an error or timeout\) detected by watchdog at work: (?P<seq>\d+), last enqueued",
+            near=r"collective operation timeout|operations have failed or timed out",
+        ),
+        Symptom(
+            r"failure detected by watchdog at work sequence id: (?P<seq>\d+) PG status: last enqueued work",
+            near=r"collective operation timeout|operations have failed or timed out",
+        ),
+        # the watchdog itself is stuck
+        r"Heartbeat monitor timed out! Process will be terminated",
+        r"watchdog got stuck for (?P<seconds>\d+) ?seconds without making progress",
+        # torch 2.15's new backend, and non-blocking NCCL
+        Symptom(r"\bOperation timed out after (?P<ms>\d+) ms\b", near=NCCL),
+        r"Aborting process on rank (?P<rank>\d+) due to .{0,80}[Tt]ime",
+        r"NCCL timeout (?:when waiting for nonblocking call|in: )",
+        # torch 1.5 to 1.7 with NCCL_BLOCKING_WAIT
+        Symptom(r"RuntimeError: Operation timed out!", near=r"ProcessGroupNCCL|distributed_c10d|NCCL_BLOCKING_WAIT"),
     ],
-    message="[<operation> number <seq> ]did not finish[ within <ms> ms]: not every rank came to it",
+    message="a collective did not finish[: <operation>][, number <seq>][, after <ms> ms][, after <seconds> s]; "
+    "mostly not every rank came to it",
     fixes=[
         Fix(
             "Find the rank that did not come: keep every rank's output, and the last collectives of each",
@@ -50,10 +77,15 @@ check = Check(
             "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py",
         ),
         Fix(
-            "Let all ranks wait where one works alone, with a time-out that allows for it",
+            "Let all ranks wait where one works alone, with a time-out that allows for it (transformers: ddp_timeout)",
             'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
             Kind.EDIT,
         ),
         Fix("See what each rank is doing while it hangs", "py-spy dump --pid PID"),
+        Fix(
+            "Where the first collective hangs on one machine: leave out peer access, which costs speed",
+            "export NCCL_P2P_DISABLE=1",
+            Kind.MITIGATION,
+        ),
     ],
 )

@@ -3,20 +3,22 @@
 ## What happens
 
 A barrier says who is missing: "Rank 0 timed out waiting for 1 rank(s): 3", "Ranks 1, 2 failed to pass
-monitoredBarrier in 120000 ms", or `Join`'s "Detected at least one rank that exhausted inputs". Without such a barrier
-the same fault is a hang, and after the time-out `nccl-timeout`.
+monitoredBarrier in 120000 ms", or `Join`'s "Detected at least one rank that exhausted inputs". gloo says only "Timed
+out waiting 1800000ms for recv operation to complete". NCCL without such a barrier hangs: `nccl-timeout`.
 
 ## Why
 
 - The ranks have different numbers of batches: a length that the world size does not divide, or a filter per rank.
 - A collective stands in `if rank == 0:` (saving, evaluating, logging with `all_reduce`), or is skipped by `continue`.
-- One rank took another branch because its data said so (`if loss.isnan(): continue`).
+- `dist.new_group` was called by the group's members alone; every rank must call it, in the same order.
+- Rank 0 alone downloads, evaluates or saves for longer than the time-out.
 - That rank died; its own output says of what.
 
 ## How to tell
 
 `TORCH_DISTRIBUTED_DEBUG=DETAIL` puts a barrier in front of every collective and names the ranks that miss it and what
-each rank calls. `len(loader)` printed on every rank must be one number.
+each rank calls. `len(loader)` printed on every rank must be one number. `py-spy dump --pid PID` on the rank that is
+named shows where it is instead.
 
 ## See also
 
@@ -28,14 +30,33 @@ from gpudoctor import Check, Fix, Kind, Severity
 
 check = Check(
     severity=Severity.ERROR,
+    follows=["collective-mismatch", "ddp-model-mismatch", "dataset-download-race", "host-oom-killed"],
     symptoms=[
-        r"\[Rank (?P<waiting>\d+)\]: (?:Rank|Ranks) (?P<missing>[\d, ]+) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
-        r"Ranks? (?P<missing>[\d, ]+) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
-        r"Rank (?P<waiting>\d+) timed out waiting for (?:\d+ )?rank(?:\(s\))?:? ?(?P<missing>[\d, ]+)?",
+        # monitored_barrier, alone or in front of each collective
+        r"\[Rank (?P<waiting>\d+)\]: Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
+        r"(?<!\]: )Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
+        r"Rank (?P<missing>\d+) timed out in monitoredBarrier after (?P<ms>\d+) ms",
+        r"Rank (?P<waiting>\d+) timed out waiting for (?:\d+ )?rank(?:\(s\))?:? ?(?P<missing>\d[\d, ]*)?",
+        r"Rank (?P<waiting>\d+) successfully reached monitoredBarrier, but received errors while waiting"
+        r"(?: for send/recv from rank (?P<missing>\d+))?",
+        # gloo; newer builds add the other side's address
+        r"Timed out waiting (?P<ms>\d+)ms for (?:recv|send) operation to complete",
+        r"Application timeout caused pair closure",
+        r"gloo/transport/\w+/\w+\.cc:\d+\] (?:Read|Write) timeout \[",
+        # TORCH_NCCL_DESYNC_DEBUG=1
+        r"ranks \[(?P<missing>\d[\d, ]*)\] are the lagging ranks that caused this timeout",
+        r"the lagging/dead/mismatched ranks that caused the desync are",
+        r"\[(?P<missing>\d[\d, ]*)\] joined but didn't finish collective #",
+        # a process group that some ranks alone make; the first one, 0 or 1, is rendezvous-incomplete
+        r"Timed out initializing process group in store based barrier on rank:? (?P<waiting>\d+), "
+        r"for key: store_based_barrier_key:(?![01] |default_pg)",
+        r"Timed out waiting on barrier on rank (?P<waiting>\d+), for key prefix: .{0,160}missing_ranks=\[(?P<missing>\d[\d, ]*)",
+        # Join, NCCL's ncclras, Horovod
         r"Detected at least one rank that exhausted inputs",
-        r"Rank (?P<waiting>\d+) successfully reached monitoredBarrier, but received errors while waiting",
+        r"Communicator ranks have different \w+ operation counts",
+        r"submitted to be reduced, gathered or broadcasted by subset of ranks",
     ],
-    message="[rank <waiting> waited for ][rank <missing>, which ]did not come to the barrier[ within <ms> ms]",
+    message="not every rank came to a common call[: rank <waiting> waited][ for <ms> ms][; missing: rank <missing>]",
     fixes=[
         Fix(
             "Give every rank the same number of batches",
@@ -55,6 +76,11 @@ check = Check(
         Fix(
             "See which rank calls what",
             "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Where one rank rightly works alone for long, allow for it; a real hang is then noticed later",
+            "dist.init_process_group(timeout=datetime.timedelta(hours=2))",
+            Kind.MITIGATION,
         ),
     ],
 )

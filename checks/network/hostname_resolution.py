@@ -44,6 +44,7 @@ check = Check(
         r"rp != nullptr\. Unable to find address for: (?P<host>\S+)",
         r"socket\.gaierror: \[Errno -?\d+\] (?P<reason>.{0,60})",
     ],
+    message="a host name does not lead to an address that the other ranks can reach[: <host>][ (<reason>)]",
     fixes=[
         Fix("Give the name its address, on every node", 'echo "10.0.0.4 node-1" | sudo tee -a /etc/hosts', Kind.ADMIN),
         Fix("Or name rank 0's machine by an address", "torchrun --rdzv-endpoint=10.0.0.4:29500 train.py"),

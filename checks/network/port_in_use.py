@@ -40,6 +40,8 @@ check = Check(
         # Python's own socket, gloo, and c10d before 1.10
         r"(OSError|RuntimeError|error): .{0,40}Address already in use",
     ],
+    message="another process listens on the port[ <port>] of the rendezvous already, so rank 0 cannot open its "
+    "store there",
     fixes=[
         Fix("Let torchrun choose a free port", "torchrun --standalone --nproc-per-node=gpu train.py"),
         Fix(

@@ -54,6 +54,7 @@ check = Check(
         r"Placeholder storage has not been allocated on MPS device",
         r"Unhandled FakeTensor Device Propagation for \S+, found two different devices (?P<device>\S+), (?P<other>\S+)",
     ],
+    message="the tensors of one operation lie on different devices[: one on <device>, one on <other>]",
     fixes=[
         Fix(
             "Move each batch, and keep what .to() returns",

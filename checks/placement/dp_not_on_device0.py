@@ -33,6 +33,8 @@ check = Check(
         r"[Aa]ll tensors must be on devices\[0\]",
         r"Broadcast function not implemented for CPU tensors",
     ],
+    message="part of the module is not on the first GPU of DataParallel[: it is on <found> instead of "
+    "<expected>]",
     fixes=[
         Fix(
             "Move the whole module after its last change and before the first forward",

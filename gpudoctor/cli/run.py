@@ -3,12 +3,16 @@
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from gpudoctor.cli.output import Output, make_console
-from gpudoctor.cli.patient import checks_option
+from gpudoctor.cli.patient import checks_option, tell_trouble
 from gpudoctor.registry import Registry
+
+if TYPE_CHECKING:
+    from gpudoctor.passthrough import Ended
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """What a shell answers for a command that cannot be run."""
@@ -38,18 +42,22 @@ def command(arguments: tuple[str, ...], file: str | None, redact: bool, folders:
         print(f"gpudoctor: {arguments[0]}: {error.strerror or error}", file=sys.stderr)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     if ended.code:
-        tell(ended.output, arguments, output, Registry(folders), ended.seconds)
+        tell(ended, arguments[0], output, Registry(folders))
     return ended.code
 
 
-def tell(said: bytes, arguments: tuple[str, ...], output: Output, registry: Registry, seconds: float) -> None:
+def tell(ended: "Ended", name: str, output: Output, registry: Registry) -> None:
     """Explain a failure: on standard error, and in the file that was asked for."""
     from gpudoctor.logs.explain import explain_lines, loader
     from gpudoctor.logs.index import finder
     from gpudoctor.logs.lines import read_lines
+    from gpudoctor.model import Status, Verdict
 
-    rows = list(enumerate(said.decode("utf-8", "replace").split("\n"), 1))
-    lines = read_lines(rows, os.path.basename(arguments[0]))
-    report = explain_lines(lines, finder(registry), loader(registry))
+    rows = list(enumerate(ended.output.decode("utf-8", "replace").split("\n"), 1))
+    report = explain_lines(read_lines(rows, os.path.basename(name)), finder(registry), loader(registry))
+    if report.verdict.status is Status.HEALTHY:
+        said = f"{name} ended with exit code {ended.code}, and no failure that gpudoctor knows shows in its output."
+        report.verdict = Verdict(status=Status.UNKNOWN, sentence=said)
     report.command = "run"
-    output.tell(report, seconds)
+    tell_trouble(registry)
+    output.tell(report, ended.seconds)

@@ -18,7 +18,7 @@ ENOUGH = 3
 """Lines of progress after an error that show that it was survived; one may have been under way."""
 NATIVE = re.compile(
     r"\bNCCL WARN\b|NVRM: |\bXid\b|terminate called|what\(\): |slurmstepd: error|srun: error|: error: |\[[EF] |\b[EF]\d{4} |"
-    r"[A-Z]\w+(?:Error|Exception)\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]rror\b|[Ee]xit ?code|Killed|Aborted|fault\b"
+    r"[A-Z]\w+(?:Error|Exception)\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]rror\b|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
 )
 """Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
 
@@ -66,18 +66,22 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     """Choose the one cause; whatever else failed followed from it, or is not known to have."""
     order = _clock(lines)
     events = _events(lines, seen, raised, order)
+
+    def when(event: Event) -> tuple[float, int]:
+        return order(event.seen[0].line, event.seen[0].place)
+
     present = {event.check.id for event in events if event.fault}
     faults = [event for event in events if event.fault]
     causes = [e for e in faults if not e.check.secondary and not e.check.follows & (present - {e.check.id})]
-    first = min(causes, key=lambda e: (not e.strong, order(e.seen[0].line, e.seen[0].place)), default=None)
+    first = min(causes, key=lambda e: (not e.strong, when(e)), default=None)
     unknown = _unknown(lines, seen, raised)
-    if unknown is not None and (first is None or not first.strong and order(unknown.line, unknown.place) < order(first.seen[0].line, first.seen[0].place)):
-        first = None
-    elif first is not None:
-        unknown = None
+    if unknown is not None and first is not None:
+        # What a check knows is the better answer, unless it was only mentioned beside a real traceback.
+        mentioned = not first.strong and bool(unknown.frames)
+        first, unknown = (None, unknown) if mentioned else (first, None)
     if first is None and unknown is None:
-        first = min(faults, key=lambda e: order(e.seen[0].line, e.seen[0].place), default=None)
-    rest = sorted((e for e in faults if e is not first), key=lambda e: order(e.seen[0].line, e.seen[0].place))
+        first = min(faults, key=when, default=None)
+    rest = sorted((e for e in faults if e is not first), key=when)
     return Judgement(first, unknown, rest, [event for event in events if not event.fault])
 
 

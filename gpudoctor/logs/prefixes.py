@@ -37,10 +37,10 @@ _ALWAYS = [
     rf"\[?[IWEF] ?(?P<date>\d{{3,4}}) {_CLOCK}(?: \d+)? [\w./-]+:\d+\] ?",
     # NCCL's: host:pid:tid [gpu] file:line NCCL WARN, the rest is left
     r"(?P<host>[\w.-]{1,60}):(?P<pid>\d+):\d+ (?=\[)",
-    r"\[(?P<host>[A-Za-z][\w.-]{0,60}):(?P<pid>\d+)\] ",  # mpirun's own
+    r"\[(?!\S+\.(?:py|cpp|cc|cu):)(?P<host>[A-Za-z][\w.-]{0,60}):(?P<pid>\d+)\] ",  # mpirun's own
 ]
 _LEVEL = re.compile(
-    r"\[?(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|stderr|stdout)\]?[ \t]{0,9}(?:[:|-]+[ \t]?|(?=\[))"
+    r"\[?(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|stderr|stdout)\]?[ \t]{0,9}(?:[:|-]+[ \t]?|(?=\[|\d))"
 )
 _WHERE = re.compile(r"\[[\w./-]+\.(?:py|cpp|cc|cu):\d+(?::\w+)?\][ \t]?(?:-(?=\w))?")
 PATTERNS = [re.compile(p) for p in _ALWAYS] + [_LEVEL, _WHERE]
@@ -109,12 +109,9 @@ def _seconds(date: str | None, clock: str | None) -> float | None:
     since = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
     for form in ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%m-%d", "%b %d", "%a %b %d", "%m%d"):
         try:
-            day = (
-                datetime.strptime(f"2000 {date}", f"%Y {form}")
-                if "%Y" not in form
-                else datetime.strptime(date or "", form)
-            )
+            # Some clocks give no year: all days are put into one, a leap year.
+            day = datetime.strptime(f"2000 {date}", f"%Y {form}" if "%y" not in form.lower() else f"2000 {form}")
         except ValueError:
             continue
-        return since + 86400 * day.timetuple().tm_yday
+        return since + 86400 * day.replace(year=2000).timetuple().tm_yday
     return since

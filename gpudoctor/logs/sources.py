@@ -18,7 +18,9 @@ from gpudoctor.logs.scan import Kept, Stream, scan
 
 FILES_MOST = 5000
 """Files of a folder that are read: a thousand ranks with their output, errors and error files."""
-RANK = re.compile(r"attempt_\d+[/\\](\d{1,5})[/\\](?:stdout|stderr|error)|(?:^|[^a-z])rank[-_=. ]?(\d{1,5})(?!\d)")
+ATTEMPT = re.compile(r"attempt_\d+/(\d{1,5})/[^/]+$")
+"""torchrun's ``--log-dir``: RUN/attempt_0/RANK/stderr.log."""
+RANK = re.compile(r"(?:^|[^a-z])rank[-_=. ]?(\d{1,5})(?!\d)[^/]*$|(?:^|/)rank[-_=. ]?(\d{1,5})(?:/[^/]*)?$")
 LOG = re.compile(r"(?:\.(?:log|out|err|txt|stdout|stderr|output)|(?:^|[._-])(?:log|out|err|stdout|stderr))(?:[._-]?\d+)?(?:\.gz)?$")
 ERROR_FILE = re.compile(r"error\w*\.json$|_error\.json$")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -102,14 +104,15 @@ def _scanned(stream: Stream, name: str, find: Finder) -> Kept:
 
 
 def _binary(begin: bytes) -> bool:
-    """Tell whether bytes are no text: a tenth of them or more are control characters that no terminal is sent."""
+    """Tell whether bytes are no text: one in twenty or more is a control character that no terminal is sent."""
     odd = len(begin.translate(None, bytes(range(32, 256)) + b"\t\n\r\x1b\b\f\a"))
-    return odd > max(4, len(begin) // 10)
+    return odd > max(8, len(begin) // 20)
 
 
 def _rank(path: str) -> int | None:
-    match = RANK.search(path.replace("\\", "/"))
-    return int(match[1] or match[2]) if match else None
+    path = path.replace("\\", "/")
+    match = ATTEMPT.search(path) or RANK.search(path)
+    return int(next(filter(None, match.groups()))) if match else None
 
 
 class _ErrorExtra(Struct):
@@ -172,7 +175,7 @@ class _Unpacked:
 
     def read(self, size: int, /) -> bytes:
         try:
-            piece: bytes = self.file.read(size)
+            piece = self.file.read1(size)  # what is there: a cut file fails behind it
         except (EOFError, zlib.error, gzip.BadGzipFile):
             if not self.any:
                 raise

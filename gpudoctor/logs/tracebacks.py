@@ -150,6 +150,8 @@ def _end(lines: Sequence[Line], number: int) -> int:
         text = lines[after].text
         if HEADER.search(text) or text.startswith(CHAINED) or lines[after].bar:
             break
+        if lines[after].seconds is not None and lines[number].seconds is None:
+            break  # a logger's line, not the exception's
         if not text and (after + 1 >= len(lines) or lines[after + 1].indent <= lines[number].indent):
             break
         last = after

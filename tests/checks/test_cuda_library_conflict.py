@@ -29,8 +29,14 @@ NOT_THIS = [
     "cuDNN version : 8902",
 ]
 SAYS = {
-    EXAMPLES[0]: "two versions of CUDA or of one of its libraries meet: (9, 1, 0) was found where (9, 10, 2) was expected",
+    EXAMPLES[
+        0
+    ]: "two versions of CUDA or of one of its libraries meet: (9, 1, 0) was found where (9, 10, 2) was expected",
     EXAMPLES[3]: "two versions of CUDA or of one of its libraries meet, at libcudnn_cnn_infer.so.8",
-    EXAMPLES[13]: "two versions of CUDA or of one of its libraries meet: 11.8 was found where 12.4 was expected",
-    EXAMPLES[15]: "two versions of CUDA or of one of its libraries meet: 12.2 was found where 11.7 was expected",
+    EXAMPLES[
+        13
+    ]: "two versions of CUDA or of one of its libraries meet: 11.8 was found where 12.4 was expected",
+    EXAMPLES[
+        15
+    ]: "two versions of CUDA or of one of its libraries meet: 12.2 was found where 11.7 was expected",
 }

@@ -39,6 +39,11 @@ NOT_THIS = [
     "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node=2 train.py",
     "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable",
 ]
+SAYS = {
+    EXAMPLES[11]: "the job asks for a GPU that it cannot see: only [0, 1] are visible",
+    EXAMPLES[12]: "the job asks for a GPU that it cannot see: device 3 is not visible",
+    EXAMPLES[0]: "the job asks for a GPU that it cannot see",
+}
 UUIDS = [f"GPU-{letter * 8}-0000-4000-8000-00000000000{i}" for i, letter in enumerate("abcd")]
 FOUR = Gpus(devices=[Gpu(index=i, name="A100", uuid=uuid) for i, uuid in enumerate(UUIDS)])
 MIG = "MIG-06a16211-6455-5548-9f34-9a810ac2fc5c"

@@ -4,12 +4,27 @@ EXAMPLES = [
     "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one. This error",
     "Parameter indices which did not receive grad for rank 2: 362 363 364",
     "Parameters which did not receive grad for rank 0: head.weight, head.bias",
+    "[rank1]: RuntimeError: Your training graph has changed in this iteration, e.g., one parameter is unused in first "
+    "iteration, but then got used in the second iteration. this is not compatible with static_graph set to True.",
+    "static_graph=True is enabled for DDP, we expect this set of unused parameters to remain consistent",
+    "RuntimeError: It looks like your LightningModule has parameters that were not used in producing the loss returned "
+    "by training_step. If this is intentional, you must enable the detection of unused parameters in DDP",
+    "11/20 12:00:01 - mmengine - ERROR - mmengine/logging/logger.py - print_log - 323 - neck.conv.weight with shape "
+    "torch.Size([256, 64, 1, 1]) is not in the computational graph",
 ]
 NOT_THIS = [
     "RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following reasons",
     "find_unused_parameters=True was specified in DDP constructor, but did not find any unused parameters",
+    "[Rank 0]: Parameter: lin2.weight did not get gradient in backwards pass.",
+    "You passed find_unused_parameters=true to DistributedDataParallel, `_set_static_graph` will detect unused parameters "
+    "automatically, so you do not need to set find_unused_parameters=true",
 ]
 SAYS = {
-    EXAMPLES[1]: "DDP waited on rank 2 for gradients that never came: parameters 362 363 364",
-    EXAMPLES[2]: "DDP waited on rank 0 for gradients that never came: head.weight, head.bias",
+    EXAMPLES[0]: "DDP waited for gradients that never came",
+    EXAMPLES[
+        1
+    ]: "DDP waited on rank 2 for gradients that never came, such as those of parameters 362 363 364",
+    EXAMPLES[
+        2
+    ]: "DDP waited on rank 0 for gradients that never came, such as those of head.weight, head.bias",
 }

@@ -92,13 +92,17 @@ NOT_THIS = [
     ),
     "RuntimeError: Attempting to deserialize object on CUDA device 1 but torch.cuda.device_count() is 1.",
 ]
+SAYS = {
+    EXAMPLES[0]: "the tensors of one operation lie on different devices: one on cuda:0, one on cpu",
+    EXAMPLES[1]: "the tensors of one operation lie on different devices",
+}
 
 
 def test_the_devices_are_quoted():
     [match] = matches(EXAMPLES[0], [CHECK])
-    assert match.groups == {"device": "cuda:0", "other": "cpu"}
+    assert match.sighting.groups == {"device": "cuda:0", "other": "cpu"}
     [match] = matches("RuntimeError: expected device cuda:1 but got device cuda:0", [CHECK])
-    assert match.groups == {"device": "cuda:1", "other": "cuda:0"}
+    assert match.sighting.groups == {"device": "cuda:1", "other": "cuda:0"}
 
 
 def test_no_fact_of_the_environment_shows_it():

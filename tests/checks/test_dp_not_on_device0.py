@@ -27,11 +27,15 @@ NOT_THIS = [
     "AssertionError: Gather function not implemented for CPU tensors",
     '    "module must have its parameters and buffers "',
 ]
+SAYS = {
+    EXAMPLES[0]: "part of the module is not on the first GPU of DataParallel: it is on cpu instead of cuda:0",
+    EXAMPLES[2]: "part of the module is not on the first GPU of DataParallel",
+}
 
 
 def test_the_devices_are_quoted():
     [match] = matches(EXAMPLES[0], [CHECK])
-    assert match.groups == {"expected": "cuda:0", "found": "cpu"}
+    assert match.sighting.groups == {"expected": "cuda:0", "found": "cpu"}
 
 
 def test_no_fact_of_the_environment_shows_it():

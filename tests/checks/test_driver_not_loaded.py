@@ -26,12 +26,18 @@ EXAMPLES = [
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
     "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",
     "modprobe: ERROR: could not insert 'nvidia': No such device",
-    "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.",
+    "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: "
+    "no such file or directory: unknown",
+    "Unable to determine the device handle for GPU 0000:3B:00.0: Driver Not Loaded",
+    "NVRM: No NVIDIA GPU found.",
 ]
 NOT_THIS = [
     "RuntimeError: The NVIDIA driver on your system is too old (found version 11060).",
     "Failed to initialize NVML: Driver/library version mismatch",
     "RuntimeError: No CUDA GPUs are available",
+    "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
+    "nvidia-container-cli: initialization error: nvml error: unknown error: unknown",
+    "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.",
 ]
 CARD = PciDevice(address="0000:3b:00.0", device="0x2330", device_class="0x0302")
 HELD = PciDevice(address="0000:3b:00.0", device="0x2330", device_class="0x0302", driver="nvidia")

@@ -42,6 +42,8 @@ NOT_THIS = [
 SAYS = {
     EXAMPLES[0]: "the installed code does not support this GPU",
     EXAMPLES[8]: "the installed code does not support this GPU: NVIDIA GeForce RTX 5090 (sm_120)",
-    EXAMPLES[13]: "the installed code does not support this GPU: NVIDIA GeForce GTX 1080, compute capability 6.1",
+    EXAMPLES[
+        13
+    ]: "the installed code does not support this GPU: NVIDIA GeForce GTX 1080, compute capability 6.1",
     EXAMPLES[26]: "the installed code does not support this GPU; at least 8.0 is needed",
 }

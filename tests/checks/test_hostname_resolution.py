@@ -55,6 +55,11 @@ NOT_THIS = [
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.4]:33212",
 ]
+SAYS = {
+    EXAMPLES[0]: "a host name does not lead to an address that the other ranks can reach: trainer-7.invalid "
+    "(Name or service not known)",
+    EXAMPLES[4]: "a host name does not lead to an address that the other ranks can reach",
+}
 ETH0 = Interface(name="eth0", up=True, addresses=["fe80::1", "10.0.0.5"])
 INTERFACES = Interfaces(
     all=[

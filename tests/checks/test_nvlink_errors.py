@@ -52,7 +52,11 @@ NOT_THIS = [
             "NVLink lost data (SXid 20034, link 30, the switch at 0000:04:00.0): the GPUs on it cannot go on",
             Severity.ERROR,
         ),
-        (10, "NVLink had errors that it repaired (link 0): where they grow, the link is failing", Severity.WARNING),
+        (
+            10,
+            "NVLink had errors that it repaired (link 0): where they grow, the link is failing",
+            Severity.WARNING,
+        ),
     ],
 )
 def test_says_where(number, message, severity):

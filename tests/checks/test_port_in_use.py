@@ -29,6 +29,15 @@ NOT_THIS = [
     "W0101 The server socket is listening on [::]:29500.",
     "The server socket has failed to bind to 10.0.0.9:29500 (errno: 99 - Cannot assign requested address).",
 ]
+SAYS = {
+    EXAMPLES[
+        1
+    ]: "another process listens on the port 29500 of the rendezvous already, so rank 0 cannot open its "
+    "store there",
+    EXAMPLES[
+        3
+    ]: "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there",
+}
 BUSY = Sockets(listeners=[Listener(port=29500, pid=4711, command="python")])
 OWN = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "RANK": "0", "WORLD_SIZE": "2"}
 

@@ -28,6 +28,16 @@ NOT_THIS = [
     ),
     "KeyError: 'RANKING'",
 ]
+SAYS = {
+    EXAMPLES[
+        0
+    ]: "what a launcher sets is not there: RANK; the script was started without one, or its variables were "
+    "lost on the way",
+    EXAMPLES[
+        3
+    ]: "what a launcher sets is not there: rank parameter; the script was started without one, or its "
+    "variables were lost on the way",
+}
 ALL = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "node-1", "MASTER_PORT": "29500"}
 
 

@@ -52,6 +52,16 @@ NOT_THIS = [
     "RuntimeError: CUDA error: out of memory",
     "NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-glnlGK (size 14156128), error: No such file or directory (2)",
 ]
+SAYS = {
+    EXAMPLES[0]: "/dev/shm had no room: data loaders and NCCL put what they share there",
+    EXAMPLES[
+        3
+    ]: "/dev/shm had no room for /torch_11758_4062842025_0: data loaders and NCCL put what they share there",
+    EXAMPLES[
+        7
+    ]: "/dev/shm had no room for the segment nccl-shm-recv-18-0-2-3, 9637888 bytes: data loaders and "
+    "NCCL put what they share there",
+}
 MIB = 1 << 20
 
 

@@ -65,6 +65,7 @@ EXAMPLES = [
     "ImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.32' not found (required by /env/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so)",
     'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\\Program Files\\env\\torch\\lib\\caffe2_nvrtc.dll" or one of its',
     "ImportError: DLL load failed while importing _C: The specified module could not be found.",
+    "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/torch/__init__.py\", line 778, in <module>\n    _C._initExtension(manager_path())\nAttributeError: partially initialized module 'torch' has no attribute 'UntypedStorage' (most likely due to a circular import)",
     "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.",
     "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp.so.1 library.",
 ]
@@ -77,14 +78,18 @@ NOT_THIS = [
     "OSError: /env/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
     "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
     "ImportError: cannot import name 'Tensor' from 'torch' (unknown location)",
-    "Could not load library libcudnn_cnn_train.so.8. Error: /usr/lib/libcudnn_cnn_train.so.8: symbol _ZN5cudnn3opsEv, version "
-    "libcudnn_ops_infer.so.8 not defined in file libcudnn_ops_infer.so.8 with link time reference",
+    (
+        "Could not load library libcudnn_cnn_train.so.8. Error: /usr/lib/libcudnn_cnn_train.so.8: symbol _ZN5cudnn3opsEv, version "
+        "libcudnn_ops_infer.so.8 not defined in file libcudnn_ops_infer.so.8 with link time reference"
+    ),
     "ModuleNotFoundError: No module named 'torch._C'; 'torch' is not a package",
     "MKL_THREADING_LAYER=GNU python train.py",
 ]
 SAYS = {
     EXAMPLES[1]: "torch, or an extension of it, does not load: libcudnn.so.9 cannot be opened",
-    EXAMPLES[5]: "torch, or an extension of it, does not load: no library that was loaded has the symbol iJIT_NotifyEvent",
+    EXAMPLES[
+        5
+    ]: "torch, or an extension of it, does not load: no library that was loaded has the symbol iJIT_NotifyEvent",
     EXAMPLES[14]: "torch, or an extension of it, does not load",
     EXAMPLES[-1]: "torch, or an extension of it, does not load: another OpenMP, libgomp.so.1, came first",
 }

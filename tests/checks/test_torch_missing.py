@@ -26,7 +26,7 @@ EXAMPLES = [
         "Check out the instructions on the"
     ),
     'Exception: You tried to install "pytorch". The package named for PyTorch is "torch"',
-    "slurmstepd: error: execve(): torchrun: No such file or directory",
+    "/usr/bin/env: ‘torchrun’: No such file or directory",
     "zsh: command not found: torchrun",
     "FileNotFoundError: [Errno 2] No such file or directory: '/opt/env/bin/torchrun'",
     "torchrun : The term 'torchrun' is not recognized as the name of a cmdlet, function, script file, or operable program.",
@@ -39,6 +39,7 @@ NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch_scatter'",
     "ImportError: No module named torchvision",
     "torchrun: error: unrecognized arguments: --nproc",
+    "slurmstepd: error: execve(): torchrun: No such file or directory",
     "importlib.metadata.PackageNotFoundError: No package metadata was found for torchao",
     "ModuleNotFoundError: No module named 'torch.nn'; 'torch' is not a package",
 ]

@@ -26,6 +26,7 @@ EXAMPLES = [
     "AttributeError: module 'enum' has no attribute 'IntFlag'",
 ]
 NOT_THIS = [
+    "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/torch/__init__.py\", line 778, in <module>\n    _C._initExtension(manager_path())\nAttributeError: partially initialized module 'torch' has no attribute 'UntypedStorage' (most likely due to a circular import)",
     "AttributeError: module 'torch' has no attribute 'compiler'",
     "ModuleNotFoundError: No module named 'torch._six'",
     "ImportError: cannot import name 'Mapping' from 'collections' (/usr/lib/python3.10/collections/__init__.py)",
@@ -40,5 +41,7 @@ NOT_THIS = [
 SAYS = {
     EXAMPLES[0]: "Python imported something else under the name torch, which hides the real module",
     EXAMPLES[5]: "Python imported something else: /data/proj/random.py, which hides the real module",
-    EXAMPLES[9]: "Python imported something else under the name random: /data/proj/random.py, which hides the real module",
+    EXAMPLES[
+        9
+    ]: "Python imported something else under the name random: /data/proj/random.py, which hides the real module",
 }

@@ -17,11 +17,13 @@ EXAMPLES = [
     "RuntimeError: /data/run/model.pth is a zip archive (did you mean to use torch.jit.load()?)",
     "AttributeError: module 'torch' has no attribute 'compiler'. Did you mean: 'compile'?",
     "AttributeError: module 'torch.utils._pytree' has no attribute 'register_pytree_node'. Did you mean: '_register_pytree_node'?",
-    'Traceback (most recent call last):\n  File "/env/lib/python3.10/site-packages/somelib/ops.py", line 12, in <module>\n    KIND = torch.brand_new_kind\nAttributeError: module \'torch\' has no attribute \'brand_new_kind\'',
+    "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/somelib/ops.py\", line 12, in <module>\n    KIND = torch.brand_new_kind\nAttributeError: module 'torch' has no attribute 'brand_new_kind'",
     "ModuleNotFoundError: No module named 'torch.distributed.checkpoint.format_utils'",
     "/usr/bin/python: No module named torch.distributed.run",
     "ImportError: cannot import name 'fully_shard' from 'torch.distributed.fsdp' (/env/lib/python3.11/site-packages/torch/distributed/fsdp/__init__.py)",
     "TypeError: __init__() got an unexpected keyword argument 'static_graph'",
+    "TypeError: init_process_group() got an unexpected keyword argument 'device_id'",
+    "TypeError: 'weights_only' is an invalid keyword argument for Unpickler()",
 ]
 NOT_THIS = [
     "AttributeError: module 'torch' has no attribute '_six'",
@@ -32,6 +34,8 @@ NOT_THIS = [
     "AttributeError: module 'torch' has no attribute 'zeroes'",
     "ImportError: cannot import name 'log' from 'torch.distributed.elastic.agent.server.api' (/env/lib/python3.11/site-packages/torch/distributed/elastic/agent/server/api.py)",
     "torchvision 0.15.2 requires torch==2.0.1, but you have torch 2.1.0 which is incompatible.",
+    "torchvision 0.29.2 requires torch>=2.14.0, but you have torch 2.13.0 which is incompatible.",
+    "Requirement already satisfied: torch>=2.0.0 in /env/lib/python3.11/site-packages",
     "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
     "UserWarning: unable to find torch.distributed._all_gather_base. will fall back to torch.distributed.all_gather",
 ]
@@ -39,5 +43,7 @@ SAYS = {
     EXAMPLES[0]: "the installed torch (2.3.0) is older than what uses it, which asks for 2.4 or later",
     EXAMPLES[5]: "the installed torch is older than what uses it, which asks for 2.6.0 or later",
     EXAMPLES[14]: "the installed torch is older than what uses it: it does not have compiler",
-    EXAMPLES[17]: "the installed torch is older than what uses it: it does not have distributed.checkpoint.format_utils",
+    EXAMPLES[
+        17
+    ]: "the installed torch is older than what uses it: it does not have distributed.checkpoint.format_utils",
 }

@@ -49,8 +49,10 @@ EXAMPLES = [
     "ValueError: Could not find the operator torchvision::nms. Please make sure you have already registered the operator",
     "  UserWarning: Failed to load image Python extension: /srv/env/lib/python3.10/site-packages/torchvision/image.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs",
     "Unknown builtin op: torchvision::nms.",
-    "RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA major versions. "
-    "PyTorch has CUDA Version=12.1 and torchvision has CUDA Version=11.8.",
+    (
+        "RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA major versions. "
+        "PyTorch has CUDA Version=12.1 and torchvision has CUDA Version=11.8."
+    ),
     "AttributeError: '_OpNamespace' 'torchvision' object has no attribute 'nms'",
     "RuntimeError: Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of your definitions",
 ]

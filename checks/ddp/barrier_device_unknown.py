@@ -1,0 +1,52 @@
+"""A barrier had to guess which GPU a rank uses.
+
+## What happens
+
+"Rank 0 using best-guess GPU 0 to perform barrier as devices used by this process are currently unknown. This can
+potentially cause a hang if this rank to GPU mapping is incorrect", in newer torch "using GPU 0 as device used by this
+process is currently unknown", "No device id is provided via `init_process_group` or `barrier`" or "barrier(): using the
+device under current context".
+
+## Why
+
+With NCCL a barrier is a small collective on a GPU. `dist.barrier()` came before any other collective, and
+`init_process_group` was not told the GPU, so torch takes GPU number rank, modulo the number of GPUs, or the current one.
+
+- The guess is right where rank and GPU go together. Then the warning is all there is to it.
+- It is wrong where each process sees one GPU, where GPUs are handed out in another order, or where `set_device` was
+  never called: then two ranks meet on one GPU ("Duplicate GPU detected"), or the barrier hangs.
+
+## How to tell
+
+Compare the GPU that each rank names with `nvidia-smi`: one process per GPU, and none of rank 1's on GPU 0.
+
+## See also
+
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): `device_id`
+- [torch issue 60752](https://github.com/pytorch/pytorch/issues/60752)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.WARNING,
+    symptoms=[
+        r"(?:\b[Rr]ank (?P<rank>\d+)\]? {1,3})?using (?:best-guess )?GPU (?P<gpu>\d+) (?:to perform barrier )?"
+        r"as devices? used by this process (?:are|is) currently unknown",
+        r"No device id is provided via .init_process_group. or .barrier",
+        r"barrier\(\): using the device under current context",
+        r"Failed to infer a GPU device id to perform barrier",
+    ],
+    message="the process group was not told which GPU is its own[, so rank <rank> took GPU <gpu>]; a wrong guess hangs, "
+    "or puts two ranks on one GPU",
+    fixes=[
+        Fix(
+            "Choose the GPU first, and tell the process group",
+            'torch.cuda.set_device(local_rank)\ndist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Or tell each barrier (torch before 2.3)", "dist.barrier(device_ids=[local_rank])", Kind.EDIT
+        ),
+    ],
+)

@@ -1,0 +1,76 @@
+"""DDP overwrote a buffer between a forward pass and its backward pass.
+
+## What happens
+
+Under DDP alone, with two calls of the model before `backward()`: "one of the variables needed for gradient computation
+has been modified by an inplace operation: [torch.cuda.FloatTensor [64]] is at version 3; expected version 2 instead".
+The tensor is small (`[64]`), or one of integers (`LongTensor [1, 512]`), and the message names no operation: no
+"which is output 0 of …".
+
+## Why
+
+Before each forward pass, DDP copies rank 0's buffers over those of the other ranks, in place. A second forward pass
+thereby changes what the first has saved for its backward pass:
+
+- The running statistics of BatchNorm, called for real and fake images, for two views, or for student and teacher.
+- Position ids and masks that a text encoder registers as buffers.
+
+Newer torch (2.15) copies in a way that autograd does not count as a change.
+
+## How to tell
+
+The same script runs with one process and no DDP, or with `broadcast_buffers=False`. Search
+`{n: b.shape for n, b in model.named_buffers()}` for the size in the message.
+
+## See also
+
+- [torch issue 22095](https://github.com/pytorch/pytorch/issues/22095): BatchNorm and two forward passes
+- [torch issue 66504](https://github.com/pytorch/pytorch/issues/66504): the same, with what to do
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# As in inplace-gradient, which takes the other cases. What an operation computed is "which is output 0 of"; weights of
+# convolutions have four sizes; integers and what is smaller is a buffer.
+CHANGED = (
+    r"one of the variables needed for gradient computation has been modified by an inplace operation"
+    r"(?:: \[(?=[\w.]*(?:Long|Int|Bool|Byte)|[\w.]+ \[(?:\d+(?:, \d+){0,2})?\])"
+    r"(?P<type>[\w.]+) (?P<size>\[[\d, ]*\])\] is at version (?P<version>\d+); expected version (?P<expected>\d+)"
+    r"|(?!: \[))"
+)
+DDP = (
+    r"DistributedDataParallel|\bDDP\b|\bddp\b|parallel[/\\]distributed\.py|torch[./\\]distributed|torchrun|"
+    r"terminated with the following error"
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"\[(?:[Rr]ank ?|default|worker)\d+\]:?.{{0,120}}{CHANGED}",
+        Symptom(CHANGED, near=DDP),
+    ],
+    message="between forward and backward DDP copied rank 0's buffers over[ a <type> of size <size>][: version "
+    "<version>, where backward expects <expected>]",
+    fixes=[
+        Fix(
+            "Make one forward pass of the two",
+            "both = model(torch.cat([real, fake]))\nreal_score, fake_score = both.chunk(2)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Do not copy buffers in each forward pass, where the ranks need not agree on them "
+            "(with torch 2.15: forward_sync_buffers=False)",
+            "DistributedDataParallel(model, device_ids=[local_rank], broadcast_buffers=False)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Let the ranks compute BatchNorm's statistics together, then there is nothing to copy",
+            "model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)\n"
+            "model = DistributedDataParallel(model, device_ids=[local_rank], broadcast_buffers=False)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Use a copy of the buffer in forward", "ids = self.position_ids[:, :length].clone()", Kind.EDIT
+        ),
+    ],
+)

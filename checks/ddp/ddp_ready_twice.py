@@ -1,0 +1,66 @@
+"""A parameter's gradient came twice in one backward pass under DDP.
+
+## What happens
+
+`backward()` raises "Expected to mark a variable ready only once", and "Parameter at index 55 with name … has been
+marked as ready twice".
+
+## Why
+
+DDP sends a gradient as soon as it is there, so it must be complete by then. It comes a second time when:
+
+- Gradient checkpointing with `use_reentrant=True` runs a backward pass inside the backward pass, and
+  `find_unused_parameters=True` has marked the parameters before: transformers with LoRA, most of the time.
+- A layer is checkpointed twice, or its weights are shared between two checkpointed blocks.
+- `forward` was called several times before `backward` (two views, chosen and rejected answers).
+- A parameter was used outside `forward`: `model.module.head(x)`, or a loss that reads the weights.
+
+## How to tell
+
+Look for `gradient_checkpointing`, for a warning that names `use_reentrant`, and for `find_unused_parameters`.
+`TORCH_DISTRIBUTED_DEBUG=INFO` adds the parameter's name.
+
+## See also
+
+- [torch.utils.checkpoint](https://docs.pytorch.org/docs/stable/checkpoint.html): `use_reentrant`
+- [peft issue 313](https://github.com/huggingface/peft/issues/313): LoRA and gradient checkpointing under DDP
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Expected to mark a variable ready only once",
+        r"Parameter at index (?P<index>\d+)(?: with name (?P<name>\w+(?:\.\w+){0,40}))? has been marked as ready twice",
+    ],
+    message="the gradient of a parameter[ (index <index>)][, <name>,] came twice in one backward pass, and DDP had "
+    "summed it already",
+    fixes=[
+        Fix(
+            "Checkpoint without a backward pass inside the backward pass",
+            "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "The same in transformers and TRL",
+            'TrainingArguments(..., gradient_checkpointing=True, gradient_checkpointing_kwargs={"use_reentrant": False})',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Do not search for unused parameters where all are used (transformers: --ddp_find_unused_parameters False)",
+            "DistributedDataParallel(model, device_ids=[local_rank], find_unused_parameters=False)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Put everything that uses parameters into one call of the wrapper per backward pass",
+            "both = model(torch.cat([first, second]))\none, two = both.chunk(2)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Where the graph is the same in each iteration: say so to DDP",
+            "DistributedDataParallel(model, device_ids=[local_rank], static_graph=True)",
+            Kind.EDIT,
+        ),
+    ],
+)

@@ -1,0 +1,87 @@
+"""The script uses a part of torch.distributed that is deprecated or gone.
+
+## What happens
+
+A warning names the old part and the new one: "torch.distributed.reduce_op is deprecated", "The module
+torch.distributed.launch is deprecated". What has been removed since fails: "module 'torch.distributed' has no attribute
+'all_reduce_multigpu'", and `group=0` gives "'int' object has no attribute 'allreduce'".
+
+## Why
+
+The script was written for an older torch. `group=0` once meant all ranks; today a group is an object. The functions
+`*_multigpu` served several GPUs from one process and went with torch 2.1: now each process has one GPU.
+
+## How to tell
+
+The version that warns still works, so the warning alone is not why a run failed. `torchrun` sets `LOCAL_RANK` where
+`torch.distributed.launch` passed `--local-rank`: a script that has no such argument fails at once (`launch-local-rank`).
+
+## See also
+
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): from torch.distributed.launch to torchrun
+- [torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html)
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+COLLECTIVE = r"(?:all_reduce|broadcast|reduce|all_gather|reduce_scatter)_multigpu"
+
+check = Check(
+    severity=Severity.NOTE,
+    symptoms=[
+        r"(?P<old>torch\.distributed\.reduce_op)`? is deprecated",
+        r"[Tt]he module (?P<old>torch\.distributed\.launch) is deprecated",
+        r"Note that (?P<old>--use[-_]env) is set by default in torchrun",
+        r"(?P<old>--use[-_]env) is deprecated and will be removed in future releases",
+        rf"(?P<old>torch\.distributed\.(?:{COLLECTIVE}|\w+_coalesced))`? will be deprecated",
+        r"(?P<old>torch\.distributed\._\w+_base)`? is a private function and will be deprecated",
+        r"(?P<old>torch\.distributed\.distributed_c10d\.\w+)`? is deprecated,? please use",
+        r"(?P<old>FSDP\.state_dict_type\(\)) and FSDP\.set_state_dict_type\(\) are being deprecated",
+        r"(?P<old>broadcast_buffers)`? is deprecated\. Use `?forward_sync_buffers",
+        r"(?P<old>check_reduction)`? argument in `?DistributedDataParallel`? module is deprecated",
+        # gone
+        rf"module '?torch\.distributed(?:\.distributed_c10d)?'? has no attribute '?(?P<gone>{COLLECTIVE}|reduce_op|deprecated)\b",
+        rf"cannot import name '(?P<gone>{COLLECTIVE}|reduce_op)' from 'torch\.distributed",
+        r"'int' object has no attribute '(?P<group>allreduce|allgather|reduce_scatter|alltoall|_allgather_base)'",
+        Symptom(
+            r"'int' object has no attribute '(?P<group>broadcast|reduce|gather|scatter|size|rank|barrier|bound_device_id)'",
+            near=r"distributed[/\\](?:distributed_c10d|c10d_logger)\.py",
+        ),
+        r"(?P<gone>TCP backend) has been deprecated\. Please use Gloo or MPI",
+    ],
+    message="the script uses a part of torch.distributed that is deprecated",
+    fixes=[
+        Fix("Start with torchrun instead of torch.distributed.launch", "torchrun --nproc-per-node=gpu train.py"),
+        Fix("Read the rank that torchrun sets", 'local_rank = int(os.environ["LOCAL_RANK"])', Kind.EDIT),
+        Fix("Use today's names", "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)", Kind.EDIT),
+    ],
+)
+GROUP = [
+    Fix("Leave the group out: the default is all ranks", "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)", Kind.EDIT),
+    Fix(
+        "For some ranks, make a group, on all ranks alike",
+        "group = dist.new_group([0, 1])\ndist.all_reduce(tensor, group=group)",
+        Kind.EDIT,
+    ),
+]
+GONE = [
+    Fix(
+        "One process per GPU, and the collective without _multigpu",
+        "torch.cuda.set_device(local_rank)\ndist.all_reduce(tensor)",
+        Kind.EDIT,
+    ),
+    Fix("Use today's names: ReduceOp for reduce_op, nccl or gloo for tcp", "dist.ReduceOp.SUM", Kind.EDIT),
+]
+
+
+@check.log
+def log(sighting: Sighting) -> Finding:
+    """A warning is a note; what is gone ends the run."""
+    seen = sighting.groups
+    if "group" in seen:
+        said = f"a number was passed as the group of {seen['group']}; a group is an object, and the default is all ranks"
+        return check.found(said, severity=Severity.ERROR, source=Source.LOG, fixes=GROUP)
+    if "gone" in seen:
+        said = f"{seen['gone']} is no longer part of torch.distributed"
+        return check.found(said, severity=Severity.ERROR, source=Source.LOG, fixes=GONE)
+    return check.found(f"{seen['old']} is deprecated; the run goes on", source=Source.LOG)

@@ -1,0 +1,34 @@
+"""A softmax was called without dim, and chooses the dimension itself.
+
+## What happens
+
+"UserWarning: Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument."
+Training goes on.
+
+## Why
+
+`F.softmax(x)` and `nn.Softmax()` take dimension 0 of tensors with 0, 1 or 3 dimensions, and dimension 1 of all others.
+For a batch of sequences that is the batch: the probabilities then depend on the other samples, and change with the
+batch that each GPU gets. Results with one GPU and with several differ.
+
+## How to tell
+
+The warning names the line that calls it. `x.sum(dim=-1)` of the result is 1 everywhere if the last dimension was taken.
+`python -W error::UserWarning train.py` stops at the first such call and shows where it came from.
+
+## See also
+
+- [softmax](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.NOTE,
+    symptoms=[r"Implicit dimension choice for (?P<function>\w+) has been deprecated"],
+    message="<function> was called without dim; with 3-dimensional input it runs over the batch, which every GPU has another part of",
+    fixes=[
+        Fix("Name the dimension of the classes", "probabilities = F.softmax(logits, dim=-1)", Kind.EDIT),
+        Fix("The same in a module", "nn.Softmax(dim=-1)", Kind.EDIT),
+    ],
+)

@@ -1,0 +1,44 @@
+"""The program ended without destroying its process group.
+
+## What happens
+
+At the end of the run a rank warns "destroy_process_group() was not called before program exit, which can leak
+resources", or in torch 2.3 to 2.6 "process group has NOT been destroyed before we destruct ProcessGroupNCCL".
+
+## Why
+
+The script ends without `dist.destroy_process_group()`, or an exception skipped it. After an exception the warning is
+only an echo: it stands in the log of nearly every NCCL job that failed, whatever the reason was.
+
+A run that has otherwise finished is not harmed. In rare cases a rank that leaves early makes another one wait.
+
+## How to tell
+
+Look above it: if there is a traceback, that is the failure. If the run printed its last step and saved its model, there
+is nothing to repair but the end of the script.
+
+## See also
+
+- [Shutdown](https://docs.pytorch.org/docs/stable/distributed.html#shutdown)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.NOTE,
+    symptoms=[
+        r"destroy_process_group\(\) was not called before program exit",
+        r"process group has NOT been destroyed before (?:we destruct|it is being destructed)",
+        r"NCCL communicator hasn't been destroyed",
+    ],
+    message="the process group was not destroyed before the program ended; harmless where the run had finished, and an echo "
+    "where it had failed",
+    fixes=[
+        Fix(
+            "Destroy it at the end, after an exception too",
+            "try:\n    main()\nfinally:\n    dist.destroy_process_group()",
+            Kind.EDIT,
+        ),
+        Fix("Where an exception ended the run, look for that one first: `gpudoctor explain LOG`"),
+    ],
+)

@@ -1,0 +1,64 @@
+"""A DataLoader was given a sampler and another option that chooses the samples.
+
+## What happens
+
+Constructing the loader raises "sampler option is mutually exclusive with shuffle", "batch_sampler option is mutually
+exclusive with batch_size, shuffle, sampler, and drop_last", or, with an IterableDataset, "expected unspecified sampler
+option, but got sampler=…". Lightning: "can't inject a (distributed) sampler into your batch sampler".
+
+## Why
+
+The order and the share of the data have one owner. A `DistributedSampler` gives each rank its own share and shuffles
+it as well:
+
+- The sampler was added and `shuffle=True` was left in.
+- A batch sampler makes whole batches, so it takes the place of `batch_size`, `sampler` and `drop_last` too.
+- An IterableDataset yields in its own order: no sampler can choose. It must split itself over the ranks.
+
+## How to tell
+
+The last line of your own code in the traceback is the call of DataLoader, or of the helper that passes options on.
+
+## See also
+
+- [DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler)
+- [Data loading order and Sampler](https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"(?P<option>batch_sampler|sampler) option is mutually exclusive with (?P<options>shuffle|batch_size, shuffle[\w, ]*\w)",
+        r"DataLoader with IterableDataset: expected unspecified (?P<iterable>shuffle|sampler|batch_sampler) option",
+        r"can't inject a \(distributed\) sampler into your batch sampler",
+    ],
+    message="the loader was told twice which samples to take[: <option> and <options>]"
+    "[: <iterable> and the order of an IterableDataset]",
+    fixes=[
+        Fix(
+            "Let the sampler shuffle, in another order in each epoch",
+            "sampler = DistributedSampler(dataset, shuffle=True)\n"
+            "loader = DataLoader(dataset, batch_size=32, sampler=sampler)\n"
+            "for epoch in range(epochs):\n    sampler.set_epoch(epoch)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "In a script that also runs on one GPU",
+            "loader = DataLoader(dataset, batch_size=32, sampler=sampler, shuffle=sampler is None)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Split an iterable dataset over the ranks itself",
+            "dataset = datasets.distributed.split_dataset_by_node(dataset, rank=rank, world_size=world_size)\n"
+            "loader = DataLoader(dataset, batch_size=32)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "In Lightning, with a batch sampler of your own that already splits the data",
+            "trainer = Trainer(use_distributed_sampler=False)",
+            Kind.EDIT,
+        ),
+    ],
+)

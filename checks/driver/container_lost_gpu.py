@@ -1,0 +1,57 @@
+"""A running container lost its access to the GPUs.
+
+## What happens
+
+In a container that had its GPUs before, `nvidia-smi` says "Failed to initialize NVML: Unknown Error", and on the host it
+works. What runs on a GPU already goes on; every new process fails: a restarted worker, a validation job, the next start
+of the training.
+
+## Why
+
+The GPUs' device nodes were put into the container behind the back of systemd. When systemd writes the container's
+device rules anew (`systemctl daemon-reload`, an update of the container's resources, Kubernetes' CPU manager), the GPUs
+are not on its list, and access is denied. On a machine without containers the same words mean that the driver is
+broken.
+
+## How to tell
+
+`cat /dev/nvidiactl` in the container says "Operation not permitted"; "Input/output error" is right. The host's journal
+has "systemd: Reloading" just before. To provoke it: `sudo systemctl daemon-reload` on the host.
+
+## See also
+
+- [nvidia-docker 1730](https://github.com/NVIDIA/nvidia-docker/issues/1730): NVIDIA's notice, with the remedies
+- [nvidia-container-toolkit 48](https://github.com/NVIDIA/nvidia-container-toolkit/issues/48)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Failed to initialize NVML: (?P<error>Unknown Error|Insufficient Permissions)",
+        r"Failed to initialize NVML: (?P<error>GPU access blocked by the operating system)",
+        r"NVMLError_Unknown\b|NVMLError_OperatingSystem\b",
+        r"nvmlInit\w{0,8}(?:\(\))? failed: (?P<error>Unknown Error)",
+        r"nvidia-container-cli: (?:detection|initialization) error: nvml error: (?P<error>unknown error)",
+        r"/dev/nvidia(?:ctl|-uvm|\d+)['\"]?: (?P<error>Operation not permitted)",
+    ],
+    message="the GPUs' device nodes can no longer be opened[ (<error>)]: new processes in this container find no GPU",
+    fixes=[
+        Fix("Create the container or pod anew: this brings the GPUs back", "docker restart CONTAINER"),
+        Fix(
+            "Start it with the GPUs named by the container device interface, which systemd knows of",
+            "docker run --device nvidia.com/gpu=all IMAGE",
+        ),
+        Fix(
+            "On the host: make the links that systemd looks for, once and at every boot (udev rule)",
+            "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Or let docker manage the rules itself: in /etc/docker/daemon.json, then restart docker",
+            '{"exec-opts": ["native.cgroupdriver=cgroupfs"]}',
+            Kind.ADMIN,
+        ),
+    ],
+)

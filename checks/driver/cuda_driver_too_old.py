@@ -1,0 +1,115 @@
+"""The NVIDIA driver is too old for the CUDA version that torch is built with.
+
+## What happens
+
+torch says "The NVIDIA driver on your system is too old (found version 11040)", which means CUDA 11.4, or "CUDA driver
+version is insufficient for CUDA runtime version". `torch.cuda.is_available()` is False, and training goes on on the CPU
+where nothing stops it. Compiled kernels fail with "the provided PTX was compiled with an unsupported toolchain".
+
+## Why
+
+Each driver supports CUDA up to some version. A wheel that came with a plain `pip install torch` is built for a recent
+one: CUDA 13 needs driver 580 or later, CUDA 12 needs 525.60.13, CUDA 11 needs 450.80.02 (Linux). An image of NVIDIA's
+refuses to start for the same reason. In a container the driver is the host's.
+
+## How to tell
+
+`nvidia-smi` shows the driver and the highest CUDA version it supports, in its first lines;
+`python -c 'import torch; print(torch.version.cuda)'` shows what torch was built with. A CUDA toolkit or `nvcc` that is
+installed beside them plays no part.
+
+## See also
+
+- [CUDA compatibility](https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html)
+- [Previous versions of PyTorch](https://pytorch.org/get-started/previous-versions/)
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+# The wheels that run on every driver of the same major version.
+WHEELS = {13: "cu130", 12: "cu126", 11: "cu118"}
+INDEX = "https://download.pytorch.org/whl/"
+
+DRIVER = Fix(
+    "Install a newer driver: 580 or later runs every current wheel (on Ubuntu; elsewhere its package)",
+    "sudo apt install nvidia-driver-580-server && sudo reboot",
+    Kind.ADMIN,
+)
+WHEEL = Fix(
+    "Or take a wheel for this driver: cu126 from driver 525 on",
+    f"pip install --force-reinstall torch --index-url {INDEX}cu126",
+)
+COMPATIBILITY = Fix(
+    "On data centre GPUs: NVIDIA's forward compatibility libraries stand in for the newer driver, untested by torch",
+    "export LD_LIBRARY_PATH=/usr/local/cuda-13.0/compat:$LD_LIBRARY_PATH",
+    Kind.MITIGATION,
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"NVIDIA driver on your system is too old(?: \(found version (?P<found>\d+)\))?",
+        Symptom(
+            r"CUDA driver version is insufficient for CUDA runtime version|cudaErrorInsufficientDriver",
+            unless=r"CUDA driver is a stub library|couldn't communicate with the NVIDIA driver|Found no NVIDIA driver",
+        ),
+        r"Insufficient driver: (?P<found>\d+) < (?P<needed>\d+)",
+        r"unsatisfied condition: (?P<condition>(?:cuda|driver|brand) ?[<>=][^,:]{1,80})",
+        Symptom(
+            r"container was built for NVIDIA Driver Release (?P<wanted>[\d.]+) or later",
+            near=r"version (?P<installed>\d[\d.]+) was detected and compatibility mode is UNAVAILABLE",
+        ),
+        r"provided PTX was compiled with an unsupported toolchain|CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+        r"Unsupported \.version (?P<ptx>[\d.]+); current version is '[\d.]+'",
+        r"NVRM: installed in this system is not supported by the",
+        r"NVIDIA driver's CUDA version is (?P<cuda>[\d.]+) which is older than",
+    ],
+    fixes=[WHEEL, DRIVER, COMPATIBILITY],
+)
+
+
+def cuda(number: str) -> str:
+    """Return 12020 as 12.2."""
+    return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Say which CUDA version the driver supports, and which wheel it can run."""
+    groups = sighting.groups
+    found = groups.get("found", "")
+    if found == "0":
+        return None  # no driver at all
+    major = int(found) // 1000 if found else 12
+    if "condition" in groups:
+        message = f"the image wants {groups['condition'].strip()}, and the host's driver is older"
+        earlier = Fix("Take an earlier image", "docker run --gpus all EARLIER_IMAGE")
+        return check.found(message, source=Source.LOG, fixes=[earlier, DRIVER])
+    if "wanted" in groups:
+        message = (
+            f"the image wants driver {groups['wanted']} or later, and the host has {groups['installed']}"
+        )
+        earlier = Fix("Take an earlier image", "docker run --gpus all EARLIER_IMAGE")
+        return check.found(message, source=Source.LOG, fixes=[earlier, DRIVER])
+    if "NVRM: installed" in sighting.line:
+        message = "this GPU is newer than the driver, which does not support it"
+        return check.found(message, source=Source.LOG, fixes=[DRIVER])
+    if "PTX" in sighting.line or "ptx" in groups:
+        message = (
+            "a kernel was compiled by a CUDA version newer than the driver's: the driver cannot translate it"
+        )
+        return check.found(message, source=Source.LOG)
+    version = cuda(found) if found else groups.get("cuda")
+    message = "the driver supports an older CUDA version than the one torch is built with: no GPU can be used"
+    if version:
+        needed = (
+            f"CUDA {cuda(groups['needed'])} is needed"
+            if "needed" in groups
+            else "torch is built for a newer one"
+        )
+        message = f"the driver supports CUDA {version} at most, and {needed}: no GPU can be used"
+    fixes = [DRIVER, COMPATIBILITY]
+    if wheel := WHEELS.get(major):
+        command = f"pip install --force-reinstall torch --index-url {INDEX}{wheel}"
+        fixes.insert(0, Fix(f"Take a wheel that this driver runs ({wheel})", command))
+    return check.found(message, source=Source.LOG, fixes=fixes if found else None)

@@ -1,0 +1,99 @@
+"""CUDA cannot start, although a driver is there.
+
+## What happens
+
+torch says "CUDA unknown error - this may be due to an incorrectly set up environment", or "Unexpected error from
+cudaGetDeviceCount() … Error 804: forward compatibility was attempted on non supported HW"; TensorFlow and JAX say
+"failed call to cuInit". `nvidia-smi` works all the same. No GPU can be used, and nothing has run yet.
+
+## Why
+
+Likely first: the machine slept, and `nvidia_uvm` did not come back; `/dev/nvidia-uvm` is missing (a container, a fresh
+boot); CUDA_VISIBLE_DEVICES was changed after CUDA had started; `stubs` or `compat` libraries come first on
+LD_LIBRARY_PATH (34, 804); the MPS daemon is dead or another user's (805 to 807); a limit of virtual memory; a GPU that
+hangs (look for an Xid).
+
+## How to tell
+
+`python -c "import ctypes; print(ctypes.CDLL('libcuda.so.1').cuInit(0))"` prints the error code without torch, 0 where
+all is well. Then `echo $LD_LIBRARY_PATH; ldconfig -p | grep libcuda`, `ls -l /dev/nvidia*` and
+`sudo dmesg -T | grep -iE 'xid|nvrm' | tail`.
+
+## See also
+
+- [pytorch 49081](https://github.com/pytorch/pytorch/issues/49081): the unknown error, and what others found
+- [CUDA errors](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html): every code
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+# A child of a process that had started CUDA gets error 3 as well: cuda-fork.
+FORKED = r"re-initialize CUDA in forked|DataLoader worker|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)"
+HIDDEN = r"CUDA_VISIBLE_DEVICES"
+START = r"_cuda_init\(\)|_lazy_init\(\)|_cuda_getDeviceCount"
+
+UVM = Fix(
+    "After a sleep: load the module for unified memory anew, with nothing running on the GPUs",
+    "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
+    Kind.ADMIN,
+)
+NODES = Fix("Make the device nodes that are missing", "sudo nvidia-modprobe -c 0 -u", Kind.ADMIN)
+LIBRARIES = Fix("Take stubs and compatibility libraries off the path", "unset LD_LIBRARY_PATH")
+EARLY = Fix(
+    "Set CUDA_VISIBLE_DEVICES before torch is imported",
+    'import os\n\nos.environ["CUDA_VISIBLE_DEVICES"] = "0,1"\n\nimport torch',
+    Kind.EDIT,
+)
+MPS = Fix(
+    "Do without MPS, or start its daemon as the same user",
+    "unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY; echo quit | nvidia-cuda-mps-control",
+)
+REBOOT = Fix("Restart the machine", "sudo reboot", Kind.ADMIN)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"CUDA unknown error - this may be due to an incorrectly set up environment",
+        r"CUDA driver initialization failed, you might not have a CUDA gpu",
+        Symptom(
+            r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error (?P<code>3|34|36|304|80[0145679]|8[1-9]\d|999): "
+            r"(?P<text>\S.{0,80})",
+            unless=FORKED,
+        ),
+        Symptom(
+            r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error (?P<code>10[01]): (?P<text>\S.{0,60})",
+            unless=HIDDEN,
+        ),
+        r"cuda runtime error \((?P<code>30|999)\) : (?P<text>unknown error)",
+        r"THCudaCheck FAIL .{0,200}error=(?P<code>30|999) : (?P<text>unknown error)",
+        r"(?P<text>forward compatibility was attempted on non supported HW)|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        r"(?P<text>CUDA driver is a stub library)|CUDA_ERROR_STUB_LIBRARY",
+        r"cuInit\b.{0,40}(?P<text>CUDA_ERROR_(?:UNKNOWN|NOT_INITIALIZED|OPERATING_SYSTEM|NOT_PERMITTED)|unknown error)",
+        r"\bcuInit\(0?\)(?: returned |=)(?P<code>3|34|304|804|805|999)\b",
+        r"(?P<text>MPS client failed to connect to the MPS \w+|between the MPS server and the MPS client failed|"
+        r"MPS server is not ready to accept new MPS client)",
+        r"(?P<text>CUDA_ERROR_MPS_\w+)",
+        r"Cuda failure (?P<code>999) '(?P<text>unknown error)'",
+        Symptom(r"Cuda failure (?:3 )?'(?P<text>initialization error)", unless=FORKED),
+        Symptom(r"CUDA error: (?P<text>initialization error)", unless=FORKED),
+        Symptom(r"CUDA error: (?P<text>unknown error)", near=START),
+    ],
+    follows=["container-lost-gpu", "driver-library-mismatch", "gpu-fell-off-bus", "gpu-reset-required"],
+    fixes=[LIBRARIES, EARLY, UVM, NODES, REBOOT],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding:
+    """Say what the driver answered, and put first what helps against that."""
+    code, text = sighting.groups.get("code", ""), sighting.groups.get("text", "").strip(" .")
+    if "CUDA unknown error" in sighting.line and not code:
+        code, text = "999", "unknown error"
+    said = " ".join(part for part in (f"error {code}" if code else "", f'"{text}"' if text else "") if part)
+    fixes = [UVM, NODES, EARLY, LIBRARIES, REBOOT]
+    if code in ("34", "804") or "stub" in text or "forward" in text:
+        fixes = [LIBRARIES, REBOOT]
+    elif code in ("805", "806", "807") or "MPS" in text:
+        fixes = [MPS, REBOOT]
+    words = f"CUDA could not start{f' ({said})' if said else ''}: no GPU can be used in this process"
+    return check.found(words, source=Source.LOG, fixes=fixes)

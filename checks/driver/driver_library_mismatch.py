@@ -1,0 +1,67 @@
+"""The driver's libraries and its loaded kernel module are of different versions.
+
+## What happens
+
+`nvidia-smi` says "Failed to initialize NVML: Driver/library version mismatch"; the kernel log has "API mismatch: the
+client has the version 535.171.04, but this kernel module has the version 535.161.07". CUDA says "Error 803: system has
+unsupported display driver / cuda driver combination". Jobs that were started before go on; new ones find no GPU.
+
+## Why
+
+The driver's packages were upgraded, often by unattended upgrades, while the old module stays in the kernel until it is
+unloaded. Or two installations lie side by side (a .run file and packages). In a container: the image brings libraries
+of the driver itself, or the container is older than the host's upgrade.
+
+## How to tell
+
+`cat /proc/driver/nvidia/version` is the module that is loaded; `ls -l /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.*
+/usr/lib/x86_64-linux-gnu/libcuda.so.*` are the libraries. `sudo dmesg | grep 'API mismatch'` names both versions. If
+`LD_LIBRARY_PATH` has a `compat` folder, take that out first.
+
+## See also
+
+- [NVIDIA driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/)
+- [nvidia-container-toolkit 394](https://github.com/NVIDIA/nvidia-container-toolkit/issues/394)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+VERSION = r"\d+\.[\d.]*\d"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(r"Driver/library version mismatch", near=rf"NVML library version: (?P<client>{VERSION})"),
+        r"[Dd]river/library version mismatch",
+        r"NVMLError_LibRmVersionMismatch|ERROR_LIB_RM_VERSION_MISMATCH|RM has detected an NVML/RM version mismatch",
+        Symptom(
+            rf"API mismatch: the client has the version (?P<client>{VERSION})",
+            near=rf"this kernel module has the version (?P<module>{VERSION})",
+        ),
+        rf"API mismatch: the client has (?:the )?version (?P<client>{VERSION})",
+        r"system has unsupported display driver / cuda driver combination",
+        r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|cudaErrorSystemDriverMismatch",
+        rf"kernel version (?P<module>{VERSION}) does not match DSO version (?P<client>{VERSION})",
+    ],
+    message="the driver's libraries[ (<client>)] and its loaded kernel module[ (<module>)] are of different versions: no "
+    "new process can use a GPU",
+    fixes=[
+        Fix("See both versions", "cat /proc/driver/nvidia/version; ls -l /usr/lib/*/libnvidia-ml.so.*"),
+        Fix("Restart the machine, which loads the module of the libraries", "sudo reboot", Kind.ADMIN),
+        Fix(
+            "Or load it without a restart, once nothing uses a GPU (sudo lsof /dev/nvidia*)",
+            "sudo systemctl stop nvidia-persistenced nvidia-fabricmanager; "
+            "sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "In a container: take the driver's libraries out of the image, and create it anew after an upgrade",
+            "docker run --gpus all IMAGE",
+        ),
+        Fix(
+            "Keep upgrades from doing it again",
+            "sudo apt-mark hold $(dpkg-query -W -f '${Package}\\n' 'nvidia-driver-*' 'libnvidia-*')",
+            Kind.ADMIN,
+        ),
+    ],
+)

@@ -1,0 +1,56 @@
+"""The GPU admits no further process.
+
+## What happens
+
+The first CUDA call of a process fails with "all CUDA-capable devices are busy or unavailable", from CUDA 13 on
+"CUDA-capable device(s) is/are busy or unavailable" (code 46). `nvidia-smi` shows `E. Process` or `Prohibited` in its
+column "Compute M.", or nothing unusual at all.
+
+## Why
+
+Likely first: the GPU is in exclusive mode, and a second process comes: every rank on GPU 0 because none set its device,
+a rank that opens GPU 0 by `torch.load` or `.cuda()`, or another user's job. Compute is prohibited on it. Nobody holds
+it: the GPU waits for a reset, or hangs after a fault. MIG is on without instances.
+
+## How to tell
+
+`nvidia-smi --query-gpu=index,compute_mode --format=csv` shows the mode, and
+`nvidia-smi --query-compute-apps=gpu_uuid,pid,name --format=csv` who holds it. In default mode with nobody on it, look
+at `nvidia-smi -q | grep -iE 'recovery action|reset'` and at the kernel log for an Xid.
+
+## See also
+
+- [Compute modes](https://docs.nvidia.com/deploy/nvidia-smi/index.html): `--compute-mode`
+- [pytorch-image-models 1033](https://github.com/huggingface/pytorch-image-models/issues/1033): DDP in exclusive mode
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"all CUDA-capable devices are busy or unavailable",
+        r"CUDA-capable device\(s\) is/are busy or unavailable",
+        r"cudaErrorDevicesUnavailable|CUDA_ERROR_DEVICE_UNAVAILABLE|CUDA_ERROR_DEVICE_ALREADY_IN_USE",
+        r"exclusive-thread device already in use by a different thread",
+        r"\bCompute Mode\s{1,60}: (?P<mode>Prohibited)",
+    ],
+    message="the GPU admits no further process[: its compute mode is <mode>]; it is in exclusive mode and taken, closed, "
+    "or hangs",
+    follows=["gpu-reset-required", "gpu-fell-off-bus", "gpu-ecc-error", "gpu-xid"],
+    fixes=[
+        Fix(
+            "Give each rank its own GPU before any other CUDA call, and load checkpoints onto the CPU",
+            'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\ntorch.load(path, map_location="cpu")',
+            Kind.EDIT,
+        ),
+        Fix(
+            "See the mode of each GPU, and who holds it",
+            "nvidia-smi --query-gpu=index,compute_mode --format=csv; "
+            "nvidia-smi --query-compute-apps=gpu_uuid,pid,name --format=csv",
+        ),
+        Fix("Take a GPU that is free", "export CUDA_VISIBLE_DEVICES=GPU"),
+        Fix("Admit several processes", "sudo nvidia-smi --compute-mode=DEFAULT", Kind.ADMIN),
+        Fix("If nobody holds it: reset it", "sudo nvidia-smi --gpu-reset -i GPU", Kind.ADMIN),
+    ],
+)

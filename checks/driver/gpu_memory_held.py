@@ -1,0 +1,119 @@
+"""Another process holds the GPU's memory.
+
+## What happens
+
+An allocation fails although this process has taken little: "CUDA out of memory … Process 4711 has 60.12 GiB memory in
+use … this process has 612.00 MiB memory in use". The first `.to(device)` fails already, or CUDA does not start at all:
+"Error 2: out of memory". vLLM says "Free memory on device … is less than desired GPU memory utilization".
+
+## Why
+
+Other users without a scheduler; ranks of your last run that were not ended with it; a notebook's kernel; a display or an
+inference server; a dead process whose data loader workers live on. A GPU with a fault keeps memory that nobody holds.
+
+## How to tell
+
+`nvidia-smi --query-compute-apps=gpu_uuid,pid,name,used_memory --format=csv` names the holders; where that list is empty,
+`sudo fuser -v /dev/nvidia*` names them, processes of other containers too. `ps -o user,ppid,lstart,cmd -p PID` shows
+what one is: with the same command as yours, it is a rank of an earlier run. Several of one size that belong to this
+launch: the ranks share one GPU.
+
+## See also
+
+- [My GPU memory isn't freed properly](https://docs.pytorch.org/docs/stable/notes/faq.html)
+- [pytorch 1085](https://github.com/pytorch/pytorch/issues/1085)
+"""
+
+import re
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+
+SIZE = r"[\d.]+ ?(?:[KMGT]i?B|bytes)"
+BYTES = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+MUCH = 0.25
+"""Of the GPU's memory: what others must hold for it to be theirs to blame."""
+
+SEE = Fix(
+    "See who holds the memory",
+    "nvidia-smi --query-compute-apps=gpu_uuid,pid,name,used_memory --format=csv",
+)
+FREE = Fix("Take GPUs that are free", "export CUDA_VISIBLE_DEVICES=FREE_GPUS")
+END = Fix(
+    "End your own old ranks, after a look at what they are", "ps -o user,ppid,lstart,cmd -p PID; kill PID"
+)
+RESET = Fix("If no process holds it: reset the GPU", "sudo nvidia-smi --gpu-reset -i GPU", Kind.ADMIN)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"\bProcess (?P<pid>\d+) has (?P<held>{SIZE}) memory in use",
+        rf"\(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity; (?P<allocated>{SIZE}) already allocated; "
+        rf"(?P<free>{SIZE}) free; (?P<own>{SIZE}) (?:reserved|cached)",
+        r"Free memory on device (?:cuda:(?P<gpu>\d+) )?\((?P<left>[\d.]+)/(?P<all>[\d.]+) GiB\) on startup is less than",
+        r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error 2: out of memory",
+    ],
+    fixes=[SEE, FREE, END, RESET],
+)
+
+
+def size(text: str) -> float:
+    """Return 1.5 GiB in bytes."""
+    number, unit = re.match(r"([\d.]+) ?(\w)", text).groups()  # type: ignore[union-attr]
+    return float(number.rstrip(".")) * BYTES[unit.lower()]
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Compare what others hold with this process's own share and with the whole."""
+    groups = sighting.groups
+    on = f" of GPU {groups['gpu']}" if "gpu" in groups else ""
+    if "held" in groups:
+        return _by_process(sighting)
+    if "total" in groups:
+        total = size(groups["total"])
+        others = total - size(groups["own"]) - size(groups["free"])
+        if others < MUCH * total:
+            return None
+        words = f"{others / 2**30:.1f} GiB{on} are held by other processes, {groups['own']} by this one"
+    elif "left" in groups:
+        words = f"{groups['left']} of {groups['all']} GiB{on} were free when this process started"
+    else:
+        words = "the GPU had no memory left to start CUDA in"
+    return check.found(f"{words}: the memory is another process's", source=Source.LOG)
+
+
+def _by_process(sighting: Sighting) -> Finding | None:
+    """Read a message that lists the processes on the GPU."""
+    # The message may have been cut or wrapped: it begins in this line at the latest and ends soon.
+    start = sighting.around.find(sighting.line)
+    text = sighting.around[max(start, 0) :][:2000] if start >= 0 else sighting.line
+    holders = {
+        pid: size(held) for pid, held in re.findall(rf"\bProcess (\d+) has ({SIZE}) memory in use", text)
+    }
+    own = re.search(rf"this process has ({SIZE}) memory in use", text)
+    allocated = re.search(rf"({SIZE}) is allocated by PyTorch", text)
+    reserved = re.search(rf"({SIZE}) is reserved by PyTorch", text)
+    mine = size(own[1]) if own else sum(size(match[1]) for match in (allocated, reserved) if match)
+    if not own:  # in a container this process is among those that are listed, by the host's number
+        near = [pid for pid, held in holders.items() if mine <= held <= mine + 2 * 2**30 and mine > 0]
+        if near:
+            del holders[min(near, key=lambda pid: holders[pid] - mine)]
+    if not holders:
+        return None
+    pid, most = max(holders.items(), key=lambda item: item[1])
+    others = sum(holders.values())
+    capacity = re.search(rf"total capac\w+ of ({SIZE})", text)
+    # As large as this process's own share: the ranks of one launch share the GPU.
+    if (capacity and others < MUCH * size(capacity[1])) or most <= 1.2 * mine:
+        return None
+    number = re.search(r"\bGPU (\d+) has a total", text)
+    on = f" of GPU {number[1]}" if number else ""
+    look = Fix(
+        f"See what process {pid} is; if it is an old one of your own, end it",
+        f"ps -o user,ppid,lstart,cmd -p {pid}",
+    )
+    message = (
+        f"{others / 2**30:.1f} GiB{on} are held by other processes (most by {pid}), {mine / 2**30:.1f} GiB by this one: "
+        "the memory is another process's"
+    )
+    return check.found(message, source=Source.LOG, fixes=[look, FREE, SEE, RESET])

@@ -1,0 +1,69 @@
+"""MIG instances stand where several GPUs are expected.
+
+## What happens
+
+`nvidia-smi -L` lists several "MIG 3g.40gb Device 1: (UUID: MIG-…)" below a GPU, and `torch.cuda.device_count()` is 1.
+The second rank gets "invalid device ordinal", or NCCL refuses with "Duplicate GPU detected" (from 2.30 on "Multiple
+Ranks are using the same GPU/Partition").
+
+## Why
+
+MIG cuts a GPU into instances for separate users. A CUDA process sees one instance, however many stand in
+`CUDA_VISIBLE_DEVICES`, and there is no peer access between instances. NCCL takes ranks on instances of one GPU for
+ranks on one GPU. Training with several ranks needs whole GPUs.
+
+## How to tell
+
+`nvidia-smi -L` shows whether MIG is on and which instances there are; `nvidia-smi --query-gpu=index,mig.mode.current
+--format=csv` shows it for each GPU. A name with " MIG " in `torch.cuda.get_device_name()` is an instance.
+
+## See also
+
+- [MIG user guide](https://docs.nvidia.com/datacenter/tesla/mig-user-guide/)
+- [pytorch 130181](https://github.com/pytorch/pytorch/issues/130181): an assertion with MIG devices
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"CUDA_VISIBLE_DEVICES\W{1,4}(?P<list>MIG-[\w/-]{4,80}, ?MIG-[\w/,-]{4,400})",
+        r"\bMIG (?P<profile>\d+g\.\d+gb)\S{0,8}\s{1,20}Device\s{1,6}(?P<device>[1-9]\d?): \(UUID: MIG-",
+        r"nvidia\.com/mig-(?P<profile>\d+g\.\d+gb)\S{0,8}: [\"']?(?P<count>[2-9]|\d\d)\b",
+        r"gres\W{1,3}gpu:(?P<profile>\d+g\.\d+gb):(?P<count>[2-9]|\d\d)\b",
+        r"No MIG devices found",
+    ],
+    fixes=[
+        Fix("See the instances of each GPU", "nvidia-smi -L"),
+        Fix(
+            "Ask for whole GPUs, or turn MIG off, with nothing running",
+            "sudo nvidia-smi -i GPU -mig 0",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Or run separate trainings, one process on each instance and no DDP",
+            "CUDA_VISIBLE_DEVICES=MIG_UUID python train.py",
+        ),
+        Fix(
+            "To try out code alone: gloo works between instances",
+            'dist.init_process_group("gloo")',
+            Kind.EDIT,
+        ),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding:
+    """Say what shows it; instances that are merely listed or asked for are a warning."""
+    groups = sighting.groups
+    if "list" in groups:
+        count = groups["list"].count("MIG-")
+        message = f"CUDA_VISIBLE_DEVICES names {count} MIG instances, of which a CUDA process sees one"
+        return check.found(message, source=Source.LOG)
+    if "profile" not in groups:
+        return check.found("MIG is on and no instance was made: CUDA sees no GPU there", source=Source.LOG)
+    size = f"({groups['profile']}) "
+    message = f"several MIG instances {size}are there: a process sees one, and NCCL cannot use two of one GPU"
+    return check.found(message, severity=Severity.WARNING, source=Source.LOG)

@@ -1,0 +1,72 @@
+"""Copies between GPUs arrive with wrong data.
+
+## What happens
+
+A tensor that is moved from `cuda:0` to `cuda:1` holds zeros or old data there, without any error. Training is right on
+one GPU, and on several the loss is NaN or does not fall. `simpleP2P` of the CUDA samples says "Verification error",
+nccl-tests "Out of bounds values : 8 FAILED", and the kernel log may have `IO_PAGE_FAULT` at the time of the copy.
+
+## Why
+
+GPUs copy to each other over PCIe, and something on the way sends the data elsewhere: an IOMMU that translates
+addresses, access control (ACS) on PCIe bridges, a virtual machine, or a driver that reports peer access for cards that
+do not have it (GeForce 40 with drivers before 550.40.07), or a patched one.
+
+## How to tell
+
+`python -c "import torch; a = torch.arange(9., device='cuda:0'); print((a.to('cuda:1').cpu() == a.cpu()).all())"` must
+print True. `cat /sys/bus/pci/devices/*/iommu_group/type | sort | uniq -c` shows `DMA` where the IOMMU translates and
+`identity` where it does not.
+
+## See also
+
+- [NCCL: PCI access control services](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html)
+- [pytorch 84803](https://github.com/pytorch/pytorch/issues/84803): with the IOMMU off, the copies were right
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+ZEROS = r"tensor\(\[0\.(?:, *0\.){0,20}\], device='cuda:[1-9]\d?'\)"
+NVIDIA = r"nvidia|NVRM|NCCL|[Cc]uda|CUDA"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Verification error @ element \d+: val = ",
+        r"Out of bounds values : [1-9]\d* FAILED",
+        r"nvidia [0-9a-fA-F:.]{7,16}: .{0,40}IO_PAGE_FAULT",
+        Symptom(r"Event logged \[IO_PAGE_FAULT\b", near=NVIDIA),
+        Symptom(r"DMAR: \[DMA (?:Read|Write)\b.{0,160}PTE (?:Read|Write) access is not set", near=NVIDIA),
+        r"DCGM_FR_BROKEN_P2P_\w+",
+        # a Python session: a tensor with values on cuda:0, and nothing but zeros after the copy
+        Symptom(
+            ZEROS,
+            near=r"tensor\(\[(?=[^\]]{0,200}[1-9])[^\]]{1,200}\], device='cuda:0'\)[\s\S]{0,400}"
+            r"\.(?:to|cuda)\((?:['\"]cuda:)?[1-9]\d?['\"]?\)[\s\S]{0,80}" + ZEROS,
+        ),
+    ],
+    message="what one GPU sent is not what the other received: gradients and weights are wrong without an error",
+    fixes=[
+        Fix(
+            "Prove it: this must print True",
+            "python -c \"import torch; a = torch.arange(9., device='cuda:0'); "
+            "print((a.to('cuda:1').cpu() == a.cpu()).all())\"",
+        ),
+        Fix(
+            "Let the IOMMU pass addresses through (kernel parameter, then reboot), or turn it off in the firmware",
+            "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Turn ACS off on every PCIe bridge above the GPUs",
+            "sudo setpci -s BDF ECAP_ACS+6.w=0000",
+            Kind.ADMIN,
+        ),
+        Fix("Install a newer driver: 550.40.07 or later for GeForce 40", kind=Kind.ADMIN),
+        Fix(
+            "Keep NCCL from peer copies, which is slower; torch's own copies between GPUs stay wrong",
+            "export NCCL_P2P_DISABLE=1",
+            Kind.MITIGATION,
+        ),
+    ],
+)

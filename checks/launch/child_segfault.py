@@ -1,0 +1,83 @@
+"""A worker crashed in native code.
+
+## What happens
+
+torchrun says "exitcode : -11" and "Signal 11 (SIGSEGV) received", a shell "Segmentation fault (core dumped)", faulthandler
+"Fatal Python error: Segmentation fault". There is no Python traceback, for Python was not asked.
+
+## Why
+
+- -11 (139 from a shell), SIGSEGV: an extension built for another torch or CUDA (flash-attn, apex, a DeepSpeed op), two
+  copies of one library (OpenMP, CUDA, NCCL), an NCCL plug-in, conda and pip mixed, seldom bad memory.
+- -6 (134), SIGABRT: a library gave up on purpose, mostly after an error that stands just above: NCCL's watchdog, a CUDA
+  error, "terminate called". That one is the cause.
+- -7 (135), SIGBUS: /dev/shm is full (`shm-too-small`), or a file that is mapped got shorter.
+- -4 (132), SIGILL: a binary for a newer CPU. -8 (136), SIGFPE: an integer divided by zero.
+
+## How to tell
+
+Start once more with `PYTHONFAULTHANDLER=1`: it prints the Python line of each thread. `dmesg -T | grep segfault` names
+the library that it happened in, `coredumpctl gdb` shows its stack.
+
+## See also
+
+- [faulthandler](https://docs.python.org/3/library/faulthandler.html)
+- [DeepSpeed#3989](https://github.com/deepspeedai/DeepSpeed/issues/3989): return code -11
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
+RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}"
+SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
+WORDS = r"(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception)"
+SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
+EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]ode|Code| status)\"?[ :=]{1,12}"
+
+check = Check(
+    severity=Severity.ERROR,
+    secondary=True,
+    symptoms=[
+        Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)(?: +\((?P<signal>SIG\w+)\))?", near=RANK),
+        rf"Signal (?:4|6|7|8|11) \({SIGNAL}\) received by PID",
+        rf"failed \(exitcode: {CODE}\) local_rank: (?P<rank>\d+)",
+        rf"exits with return code = {CODE}",
+        rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",
+        rf"died with <Signals\.{SIGNAL}",
+        rf"returned non-zero exit status {CODE}",
+        rf"Child process with PID \d+ terminated with code {CODE}",
+        rf"(?:{SRUN}\w+ with )?{EXIT}{CODE}",
+        rf"{EXIT}(?P<code>-1073741819|3221225477|0xC0000005)",  # Windows
+        r"exited on signal (?:4|6|7|8|11) \((?P<signal>[^)]+)\)",
+        rf"{SRUN}(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception|Bus error(?! ?\(core))",
+        rf"\b{WORDS} {{0,8}}\(core dumped\)",
+        rf"(?:^|: line \d+: +\d+) {{0,8}}{WORDS}(?: *$| {{2}})",
+        r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>segmentation fault|abort|illegal hardware instruction) +\S",  # zsh
+        r"Fatal Python error: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction|Floating[- ]point exception)",
+        r"!!!!!!! (?P<signal>Segfault) encountered !!!!!!!",
+        rf"\*\*\* {SIGNAL} (?:received at|\(@)",
+        r"Caught signal (?:4|6|7|8|11) \((?P<signal>[^:)]+)",
+        r"Signal: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction) \(\d+\)",
+        r"\[\d+\]: (?P<signal>segfault) at \S+ ip \S+ sp \S+ error \w+(?: in (?P<library>[^\s\[]+))?",
+        r"traps: \S+\[\d+\] (?P<signal>general protection|trap invalid opcode|trap divide error)",
+        # what() on the next line names the reason, and another failure knows it, or it stands for itself
+        Symptom(r"(?P<signal>terminate called (?:without an active|after throwing an instance of)\b)", unless=r"what\(\):|std::bad_alloc"),
+        r"(?P<signal>double free or corruption|(?:free|munmap_chunk)\(\): invalid|malloc\(\): \w+|corrupted size vs\. prev_size|stack smashing detected|pure virtual method called)",
+    ],
+    message="a worker[ (rank <rank>)][ on <host>] crashed in native code[: <signal>][, exit code <code>][, in <library>]",
+    fixes=[
+        Fix(
+            "Have the Python line of each thread printed",
+            "PYTHONFAULTHANDLER=1 torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py",
+        ),
+        Fix("See in which library it happened", "sudo dmesg -T | grep -E 'segfault|traps:'"),
+        Fix(
+            "Build the extension that the stack names once more, for this torch",
+            "python -m pip install --force-reinstall --no-build-isolation --no-deps --no-cache-dir PACKAGE",
+        ),
+        Fix(
+            "See whether other copies of libraries are at fault",
+            "env -u LD_LIBRARY_PATH -u LD_PRELOAD torchrun --standalone --nproc-per-node=gpu train.py",
+        ),
+    ],
+)

@@ -1,0 +1,106 @@
+"""The host's memory ran out, and a process was killed or got none.
+
+## What happens
+
+A rank is gone without a traceback: torchrun says "exitcode : -9" and "Signal 9 (SIGKILL) received", a shell "Killed",
+Slurm "Detected 1 oom_kill event", Kubernetes "OOMKilled" with exit code 137 (128 + 9). The other ranks report a lost
+connection or time out. Where the allocation itself fails, it is `MemoryError` or "DefaultCPUAllocator: can't allocate".
+
+## Why
+
+The host's memory is meant, or the limit of the job or container; not the GPU's (`cuda-oom`).
+
+- Every rank loads the whole checkpoint or data set: eight ranks need it eight times.
+- DataLoader workers x ranks x prefetch_factor; the workers' copies of Python lists grow while they are read.
+- Offloading (ZeRO, FSDP) and pinned memory; a small default of `--mem`; files in /dev/shm, which count as memory.
+
+SIGKILL without a word about memory can also be a scheduler, an administrator, or the launcher itself.
+
+## How to tell
+
+`sudo dmesg -T | grep -iE "oom|killed process"` on the node; `oom_kill` in `/sys/fs/cgroup/memory.events` in a container;
+`sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem`; `kubectl describe pod POD`.
+
+## See also
+
+- [sbatch --mem](https://slurm.schedmd.com/sbatch.html#OPT_mem)
+- [DataLoader: memory of worker processes](https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# With one of these the scheduler killed the job for another reason.
+SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)"
+# torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
+AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
+RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137)\b"
+SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
+EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]ode|Code| status)\"?[ :=]{1,12}"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        # Slurm
+        r"(?P<words>Detected \d+ oom[-_]kill event(?:\(s\)|s)?)",
+        rf"{SRUN}(?P<words>Out Of Memory)",
+        r"(?P<words>exceeded (?:virtual )?memory limit \(\d+ > \d+\), being killed)",
+        r"(?P<words>Exceeded (?:job|step) memory limit)",
+        r"(?<!\w)(?P<words>OUT_OF_ME(?:MORY|\+)) +\d+:\d+",
+        # the kernel and systemd
+        r"(?P<words>[Oo]ut of memory): Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]+)\)",
+        r"(?P<words>oom-kill:constraint=\w+).{0,400}?task=(?P<process>[^,]+),pid=(?P<pid>\d+)",
+        r"(?P<process>\S+) (?P<words>invoked oom-killer)",
+        r"(?P<words>oom_reaper: reaped) process (?P<pid>\d+) \((?P<process>[^)]+)\)",
+        r"(?P<words>killed by the OOM killer|Failed with result 'oom-kill')",
+        r"(?P<words>[Kk]illed .{0,120}due to memory pressure)",
+        # containers, other schedulers, Ray
+        r"\b(?P<words>OOMKill(?:ed|ing))\b(?!['\"]?[:=] ?[Ff]alse)",
+        r"(?P<words>[Tt]he node was low on resource: memory)",
+        r"(?P<words>TERM_MEMLIMIT: job killed)",
+        r"(?P<words>PBS: job killed: \w*mem \S+ exceeded limit)",
+        r"(?P<words>Job has gone over memory limit)",
+        r"(?P<words>Container killed due to memory usage)",
+        r"(?P<words>killed due to the node running low on memory)",
+        # SIGKILL, and nobody says why
+        Symptom(r"\bexitcode *: (?P<signal>-9|137) \(pid: \d+\)", near=RANK, unless=AGENT),
+        Symptom(r"(?P<signal>Signal 9) \(SIGKILL\) received by PID", unless=AGENT),
+        Symptom(r"failed \(exitcode: (?P<signal>-9|137)\) local_rank: (?P<rank>\d+)", unless=SCHEDULER),
+        Symptom(r"exits with return code = (?P<signal>-9|137)\b", unless=SCHEDULER),
+        Symptom(r"process (?P<rank>\d+) terminated with signal (?P<signal>SIGKILL)", unless=SCHEDULER),
+        Symptom(r"died with <Signals\.(?P<signal>SIGKILL)", unless=SCHEDULER),
+        Symptom(r"returned non-zero exit status (?P<signal>-9|137)\b", unless=SCHEDULER),
+        Symptom(r"Child process with PID \d+ terminated with code (?P<signal>-9)\b", unless=SCHEDULER),
+        Symptom(r"exited on signal (?P<signal>9) \(Killed\)", unless=SCHEDULER),
+        Symptom(r"EXIT STRING: Killed \((?P<signal>signal 9)\)", unless=SCHEDULER),
+        Symptom(rf"{SRUN}(?P<signal>Killed)", unless=SCHEDULER),
+        Symptom(rf"(?:{SRUN}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
+        Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=SCHEDULER),
+        Symptom(r": line \d+: +\d+ (?P<signal>Killed)\b", unless=SCHEDULER),
+        Symptom(r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>killed) +\S", unless=SCHEDULER),  # zsh
+        # refused
+        r"DefaultCPUAllocator: (?:can't allocate memory|not enough memory): you tried to allocate (?P<size>\d+ ?\w*)",
+        r"Torch: not enough memory: you tried to allocate (?P<size>\w+)",
+        r"Unable to allocate (?P<size>[\d.]+ \w+) for an array with shape",
+        r"(?P<refused>OSError: \[Errno 12\] Cannot allocate memory)",
+        r"\b(?P<refused>MemoryError|std::bad_alloc)\b'?:? *$",
+    ],
+    message="a process[ (<process>)][ of rank <rank>][ on <host>][ was killed for want of the host's memory: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
+    fixes=[
+        Fix(
+            "See whether the kernel killed it, on the node where it ran",
+            'sudo dmesg -T | grep -iE "oom|killed process"',
+        ),
+        Fix("Under Slurm: ask for all of the node's memory", "sbatch --mem=0 train.sbatch"),
+        Fix(
+            "Map the checkpoint instead of reading a copy into each rank",
+            'state = torch.load("model.pt", map_location="cpu", mmap=True, weights_only=True)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Fewer workers per rank, and fewer batches waiting in each",
+            "DataLoader(dataset, num_workers=2, prefetch_factor=1)",
+            Kind.EDIT,
+        ),
+        Fix("In docker: raise the container's limit", "docker run --memory=64g --memory-swap=64g IMAGE", Kind.ADMIN),
+    ],
+)

@@ -1,0 +1,84 @@
+"""The job was ended from outside: time limit, preemption, node failure, signal.
+
+## What happens
+
+"slurmstepd: error: *** JOB 4711 ON node0 CANCELLED AT 2026-09-21T10:00:00 DUE TO TIME LIMIT ***". torchrun says
+"SignalException: Process 4711 got signal: 15" and "Received 15 death signal, shutting down workers". What the ranks
+print after that (broken pipes, lost connections, leaked semaphores) follows from it.
+
+## Why
+
+- The time limit of the job or partition was reached. After a hang, look for what hung.
+- Preemption: a job that goes first took the nodes, or the cloud took back a spot instance.
+- A node failed, or was drained; a user or an administrator cancelled the job.
+- Signal 1 is the terminal that was closed, 2 is Ctrl-C, 10 and 12 are warnings that the job asked for (`--signal`).
+
+## How to tell
+
+`sacct -j JOBID --format=JobID,State,Reason,Elapsed,Timelimit,ExitCode,NodeList`: TIMEOUT, PREEMPTED, NODE_FAIL, or
+CANCELLED with the number of the user who did it.
+
+## See also
+
+- [sbatch --signal](https://slurm.schedmd.com/sbatch.html#OPT_signal): a warning before the end
+- [Slurm: preemption](https://slurm.schedmd.com/preempt.html)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# Here a rank had failed, and the launcher then told the others to end.
+OTHER = r"Exited with exit code|Child process with PID|Traceback \(most|exitcode *: [1-9]"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        # Slurm; until 15.08 the node came last
+        r"\*\*\* (?:JOB|STEP) (?P<job>\d+)\S*(?: ON (?P<host>[\w.-]+))? CANCELLED AT \S+ DUE [Tt][Oo] (?P<reason>[A-Z][A-Z ]+|SIGNAL \w+)",
+        # a step without a reason is srun tidying up after a task that failed
+        r"\*\*\* JOB (?P<job>\d+) ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
+        r"\*\*\* (?:JOB|STEP) (?P<job>\d+)\S* (?:ON (?P<host>[\w.-]+) )?(?P<reason>UNCORRECTABLE MEMORY ERROR|STEPD TERMINATED)",
+        r"srun: error: (?P<reason>Node failure) on (?P<host>[\w.-]+)",
+        r"Job killed due (?P<reason>hitting max wall clock limit|node failure)",
+        r"Job (?P<job>\d+) has exceeded its (?P<reason>time limit) and its allocation has been revoked",
+        r"salloc: error: (?P<reason>Node failure) on (?P<host>[\w.-]+)",
+        r"^ {0,4}(?P<job>\d+)\S* .{0,200} (?P<reason>TIMEOUT|PREEMPTED|NODE_FAIL|BOOT_FAIL|DEADLINE|CANCELLED by \d+) +(?:\S+ +){0,6}\d+:\d+",
+        # torchrun, Lightning, submitit
+        r"SignalException: Process \d+ got (?P<reason>signal: \d+)",
+        r"Received (?P<reason>(?:Signals\.)?\w+ death signal)",
+        Symptom(r"\[rank: (?P<rank>\d+)\] Received (?P<reason>SIGTERM)", unless=OTHER),
+        Symptom(r"\b(?P<reason>SIGTERMException)\b", unless=OTHER),
+        r"Handling auto-requeue (?P<reason>signal: \d+)",
+        r"this job is (?P<reason>timed-out|preempted)\.",
+        r"Job has (?P<reason>timed out)\. Ran \d+ minutes? out of requested",
+        r"Job not requeued because: (?P<reason>timed-out too many times)",
+        # other schedulers and clouds
+        r"\bTERM_(?P<reason>RUNLIMIT|PREEMPT|OWNER|ADMIN|FORCE_ADMIN|DEADLINE|WINDOW|CPULIMIT|REMOVE_HUNG_JOB): ",
+        r"PBS: job killed: (?P<reason>walltime \d+ exceeded limit|node \d+ \(\S{1,80}\) requested job terminate)",
+        r"(?P<reason>exceeded hard wallclock time)",
+        r"job\.exception type=(?P<reason>timeout|cancel)",
+        r"(?:[Rr]eason['\"]?[:=] {0,12}['\"]?(?P<reason>DeadlineExceeded|TaintManagerEviction|PreemptionByScheduler)|MaxRuntimeExceeded)\b",
+        r"Job was active longer than (?P<reason>specified deadline)",
+        r"(?P<reason>[Ii]nstance was preempted|Spot Instance interruption|Job (?:was )?preempted|Job was evicted)",
+        Symptom(r"(?:^|: line \d+: +\d+) {0,8}(?P<reason>Terminated|Hangup)(?: *$| {2})", unless=OTHER),
+        r"timeout: sending (?P<reason>signal TERM) to command",
+    ],
+    message="the job[ <job>] was ended from outside[ on <host>][: <reason>]",
+    follows=["nccl-timeout", "rank-desync"],
+    fixes=[
+        Fix(
+            "See who or what ended it",
+            "sacct -j <job> --format=JobID,State,Reason,Elapsed,Timelimit,ExitCode,NodeList",
+        ),
+        Fix(
+            "Ask for more time, for a warning 120 seconds before the end, and to be started again",
+            "sbatch --time=24:00:00 --signal=USR1@120 --requeue train.sbatch",
+        ),
+        Fix(
+            "Save when the warning comes, and go on from the last checkpoint at the start",
+            "signal.signal(signal.SIGUSR1, lambda *_: stop.set())\nif stop.is_set():\n    save_checkpoint()",
+            Kind.EDIT,
+        ),
+        Fix("Without a scheduler: outlive the terminal", "nohup torchrun --nproc-per-node=gpu train.py > train.log 2>&1 &"),
+        Fix("After a node failure: leave the node out, and tell its administrator", "sbatch --exclude=<host> train.sbatch"),
+    ],
+)

@@ -1,0 +1,59 @@
+"""The script reads Slurm's variables, and srun did not start it.
+
+## What happens
+
+`KeyError: 'SLURM_PROCID'`, or another name that begins with SLURM_. The same with the variables of mpirun:
+`KeyError: 'OMPI_COMM_WORLD_RANK'`. Or a command of Slurm is not there: "scontrol: command not found".
+
+## Why
+
+- The script runs outside of Slurm, with an option such as `launcher="slurm"` or a `SLURMEnvironment` plug-in.
+- Inside sbatch or salloc, but not by `srun`: there SLURM_PROCID, SLURM_LOCALID and the SLURM_STEP_ names mean nothing.
+- The variable comes with an option that was not given: SLURM_NTASKS_PER_NODE needs `--ntasks-per-node`,
+  SLURM_CPUS_PER_TASK needs `--cpus-per-task`.
+- ssh, a container or `--export=NONE` dropped the variables on the way.
+
+## How to tell
+
+`env | grep SLURM_`, run in the way that the script is run.
+
+## See also
+
+- [srun: output environment variables](https://slurm.schedmd.com/srun.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES)
+- [ColossalAI#1023](https://github.com/hpcaitech/ColossalAI/issues/1023): the launcher of Slurm without Slurm
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+NAMES = r"SLURMD?_[A-Z_]+|OMPI_COMM_WORLD_[A-Z_]+|PMIX?_[A-Z_]+|PBS_NODEFILE|LSB_(?:M?CPU_)?HOSTS|FLUX_TASK_[A-Z_]+"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"KeyError:? ?(?:KeyError)?['\"](?P<variable>{NAMES})['\"]",
+        r"Could not find ['\"]?(?P<variable>SLURM_[A-Z_]+)['\"]? in the SLURM environment",
+        r"\b(?P<variable>SLURMD?_[A-Z_]+): (?:unbound variable|parameter (?:not set|null or not set))",
+        Symptom(r"int\(\) argument must be a string.{0,80}not 'NoneType'", near=r"(?:environ|getenv).{0,20}['\"](?P<variable>SLURMD?_[A-Z_]+)"),
+        # SLURM_TASKS_PER_NODE is 4(x2) for two nodes with four tasks each
+        Symptom(r"invalid literal for int\(\) with base 10: '(?P<value>|[\d,]+\(x\d+\)[\d,]{0,9})'", near=r"['\"](?P<variable>SLURMD?_[A-Z_]+)"),
+        r"(?:^|: )(?P<command>scontrol|srun): (?:command )?not found",
+        r"No such file or directory: '(?P<command>scontrol|srun|sinfo)'",
+        r"Could not detect \"(?P<command>srun)\", are you indeed on a slurm cluster",
+        r"RuntimeError: SLURM does not appear to be installed",
+        r"srun: error: Invalid numeric value \"(?P<value>)\" for --ntasks",
+    ],
+    message="the script counts on Slurm or MPI[ (<variable>)][ (<command>)], which did not start this process or does not give that value",
+    fixes=[
+        Fix("Let srun start one task per rank", "srun --ntasks-per-node=4 --cpus-per-task=8 python train.py"),
+        Fix(
+            "Outside of Slurm: use torchrun, and tell the script so (its option is often --launcher)",
+            "torchrun --standalone --nproc-per-node=gpu train.py --launcher pytorch",
+        ),
+        Fix(
+            "Read torchrun's variables first",
+            'rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", 0)))',
+            Kind.EDIT,
+        ),
+        Fix("See what is set where the script runs", "env | grep -E '^(SLURM|OMPI|PMI)'"),
+    ],
+)

@@ -1,0 +1,52 @@
+"""Slurm shows each task one GPU, and the script counts on all of them.
+
+## What happens
+
+"invalid device ordinal" on every rank but the node's first; Lightning says "You requested gpu: [0, 1, 2, 3] But your
+machine only has: [0]". The other ranks wait for those that died.
+
+## Why
+
+`--gpus-per-task=1`, `--gpu-bind=single:1` or `closest`, or `--ntasks-per-gpu` give each task its own GPU and hide the
+others. In each task it is `cuda:0`; `cuda:1`, which local rank 1 asks for, does not exist.
+
+## How to tell
+
+`srun bash -c 'echo $SLURM_LOCALID $CUDA_VISIBLE_DEVICES'` inside the allocation. One GPU per line, and several tasks
+per node: this is it. If every task shows the same single GPU, the job has one GPU for all (`nccl-duplicate-gpu`).
+
+## See also
+
+- [Slurm: generic resources](https://slurm.schedmd.com/gres.html)
+- [lightning#16828](https://github.com/Lightning-AI/pytorch-lightning/issues/16828), [mace#435](https://github.com/ACEsuit/mace/issues/435)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# What shows that the process ran under Slurm; elsewhere the same words mean cuda-visible-devices.
+SLURM = r"srun: |slurmstepd|SLURM_[A-Z]{3}|/slurm_script|/slurmd?/|\bhandled by Slurm\b|--gpus-per-task|--gpu-bind|SLURMEnvironment|sbatch"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(
+            r"invalid device ordinal|GPU device may be out of range|AssertionError: Invalid device id|ut your machine only has: \[",
+            near=SLURM,
+        ),
+        Symptom(r"You requested (?P<asked>(?:gpus?|GPUs): \[[\d, ]+\])", near=SLURM),
+        Symptom(r"You requested (?:to find )?(?P<asked>\d+ (?:devices|GPUs)) but (?:this|your) machine only has \d+ GPUs?", near=SLURM),
+    ],
+    message="Slurm bound this task to its own GPU, which is cuda:0 for it[; the script asked for <asked>]",
+    fixes=[
+        Fix(
+            "Give the GPUs to the node's tasks together, and let each choose by its local rank",
+            "srun --gpus-per-node=4 --ntasks-per-node=4 --gpu-bind=none python train.py",
+        ),
+        Fix(
+            "Or choose among those that the task sees",
+            'local = int(os.environ["SLURM_LOCALID"]) % torch.cuda.device_count()\ntorch.cuda.set_device(local)',
+            Kind.EDIT,
+        ),
+        Fix("See what each task sees", "srun bash -c 'echo $SLURM_LOCALID $CUDA_VISIBLE_DEVICES'"),
+    ],
+)

@@ -1,0 +1,66 @@
+"""Slurm refuses the step or the job: it asks for what there is not.
+
+## What happens
+
+"srun: error: Unable to create step for job 4711: More processors requested than permitted", "Batch job submission
+failed: Requested node configuration is not available", or for ever "step creation temporarily disabled, retrying
+(Requested nodes are busy)". The program has not started.
+
+## Why
+
+- A step that runs already holds everything: srun inside srun, inside `srun --pty bash`, or several in the background.
+  Since Slurm 20.11 steps do not share CPUs and memory.
+- srun asks for more CPUs, memory or GPUs than sbatch did. Since 22.05 it no longer takes over `--cpus-per-task`.
+- Memory options of both kinds, per node and per CPU, one of them from the environment.
+- Account, partition or limits of the job; a node that is down; a program that is not there.
+
+## How to tell
+
+`scontrol show job $SLURM_JOB_ID | grep -E 'NumTasks|CPUs/Task|TRES|Gres'` shows what the job has, and
+`squeue -s -j $SLURM_JOB_ID` which steps use it.
+
+## See also
+
+- [srun --overlap](https://slurm.schedmd.com/srun.html#OPT_overlap)
+- [PySR#891](https://github.com/astroautomata/PySR/issues/891): memory that is not available to a step
+"""
+
+from gpudoctor import Check, Fix, Severity, Symptom
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"(?:Unable to create step for job (?P<job>\d+)|Unable to create job step|Failed creating job step context): (?P<reason>\S.{0,100}?) *$",
+        Symptom(
+            r"Job (?P<job>\d+) step creation (?:temporarily|still) disabled, retrying \((?P<reason>[^)]+)\)",
+            unless=r"Step created for|[Ss]tep creation succeeded",
+        ),
+        r"Task launch for StepId=(?P<job>\d+)\S* failed on node (?P<host>[\w.-]+): (?P<reason>\S.{0,100}?) *$",
+        r"srun: error: Application launch failed: (?P<reason>\S.{0,100}?) *$",
+        r"(?P<reason>CPU binding outside of job step allocation)",
+        r"srun: error: (?P<reason>Timed out waiting for job step to complete)",
+        r"slurmstepd: error: execve\(\): (?!torchrun\b|python)(?P<reason>\S.{0,200}?) *$",
+        r"srun: (?:fatal|error): (?P<reason>SLURM_MEM_PER_\w+.{0,60} are mutually exclusive)",
+        r"srun: fatal: (?P<reason>cpus-per-task set by two different environment variables|--gpus-per-task .{0,40}used without)",
+        r"(?:srun|sbatch|salloc): (?P<reason>unrecognized option '[^']{1,60}')",
+        r"Batch job submission failed: (?P<reason>\S.{0,100}?) *$",
+        r"srun: error: Unable to allocate resources: (?P<reason>\S.{0,100}?) *$",
+        r"salloc: error: Job submit/allocate failed: (?P<reason>\S.{0,100}?) *$",
+        r"slurmstepd: error: (?P<reason>pyxis: couldn't start container|spank: required plugin \S{1,60} task_init\(\) failed)",
+    ],
+    message="Slurm did not start the program[ of job <job>][ on <host>]: <reason>",
+    follows=["scheduler-ended-job"],
+    fixes=[
+        Fix("In an allocation that a step holds already: share with it", "srun --overlap --ntasks=1 nvidia-smi -L"),
+        Fix(
+            "Hand the CPUs that sbatch got on to srun",
+            "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK",
+        ),
+        Fix(
+            "Name what each of several steps shall have",
+            "srun --exact --ntasks=1 --cpus-per-task=8 --gpus=1 --mem=16G python train.py",
+        ),
+        Fix("Drop what an outer job left in the environment", "unset SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_CPU_BIND"),
+        Fix("See what there is to ask for", "sinfo -o '%P %a %l %D %c %m %G'"),
+    ],
+)

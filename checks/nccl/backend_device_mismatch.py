@@ -1,0 +1,79 @@
+"""The backend cannot send this tensor: wrong device, type, layout or operation.
+
+## What happens
+
+"No backend type associated with device type cpu", before torch 2.0 "Tensors must be CUDA and dense". The collective is
+refused before anything is sent, mostly in the first evaluation, log step or checkpoint.
+
+## Why
+
+NCCL sends CUDA tensors alone, gloo mostly CPU tensors, and neither knows every type and operation.
+
+- A loss, a metric or a count is made with `torch.tensor(x)`, on the CPU, and reduced over NCCL.
+- Buffers or parameters are still on the CPU when the model is wrapped in DDP.
+- A checkpoint or FSDP with CPU offload needs a CPU backend beside NCCL.
+- The backend lacks the operation or type: `ReduceOp.AVG` or reduce_scatter with gloo, sparse tensors with NCCL.
+
+## How to tell
+
+The traceback's last line of your own code is the call. Print `tensor.device, tensor.dtype, tensor.layout` and
+`dist.get_backend()` there.
+
+## See also
+
+- [Backends](https://docs.pytorch.org/docs/stable/distributed.html#backends): which operation works on which device
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+OPERATION = (
+    r"_?(?:all_?gather|all_?reduce|reduce_?scatter|all_?to_?all|gather|scatter|recv|send|broadcast|"
+    r"barrier|monitoredBarrier|reduce)\w*"
+)
+DISTRIBUTED = r"torch[./\\]distributed|distributed_c10d|ProcessGroup|\bdist\.\w|c10d"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"No backend type associated with device type (?P<device>\w+)",
+        r"Default backend not registered for device ?: ?(?P<device>\w+)",
+        r"NCCL only supports CUDA tensors, but got a tensor on (?P<device>\w+)",
+        r"Attempt to perform collective on tensor not on device passed to init_process_group",
+        r"Tensors must be CUDA and dense",
+        Symptom(
+            r"(?:Error|what\(\)): +Tensors must be (?:contiguous|non-overlapping and dense|on the same device)",
+            near=DISTRIBUTED,
+        ),
+        r"ProcessGroup(?P<backend>Gloo|MPI|UCC)::(?P<operation>\w+): unsupported (?:layout|device)",
+        r"NCCL does not support (?P<operation>\w+) with sparse tensors",
+        rf"\b(?:ProcessGroup|Backend) ?(?P<backend>\w{{3,12}}?) ?does not support (?P<operation>{OPERATION})",
+        r"Cannot use ReduceOp\.(?P<operation>\w+) with (?P<backend>NCCL|Gloo|non-integral dtype|boolean inputs)",
+        r"Input tensor data type is not supported for (?P<backend>NCCL) process group: (?P<dtype>\w+)",
+        r"Unconvertible (?P<backend>NCCL) type (?P<dtype>\w+)",
+        Symptom(r"Error: +Invalid scalar type", near=r"distributed_c10d|ProcessGroupGloo|\bdist\.all_?\w+\("),
+    ],
+    message="the process group's backend[ <backend>] cannot do this[: <operation>][ with type <dtype>]"
+    "[ on device <device>]; the tensor must be on a device, of a type and for a call that the backend knows",
+    fixes=[
+        Fix(
+            "Make what is sent on this rank's GPU",
+            'loss = torch.tensor(loss, device=torch.device("cuda", local_rank))\ndist.all_reduce(loss)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Have a backend for each device: for checkpoints, offload, and metrics on the CPU",
+            'dist.init_process_group("cpu:gloo,cuda:nccl")',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Move the model before wrapping it",
+            "model = DDP(model.to(local_rank), device_ids=[local_rank])",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Write what the backend lacks with what it has",
+            "dist.all_reduce(x)  # for ReduceOp.AVG with gloo\nx /= dist.get_world_size()",
+            Kind.EDIT,
+        ),
+    ],
+)

@@ -1,0 +1,67 @@
+"""This torch has no torch.distributed, or not the backend that was asked for.
+
+## What happens
+
+"module 'torch.distributed' has no attribute 'init_process_group'", or an import of transformers or torchao ends with
+"No module named 'torch._C._distributed_c10d'". For a single backend: "Distributed package doesn't have MPI built in".
+
+## Why
+
+- The wheel was built with USE_DISTRIBUTED=0: some wheels for Jetson, for ROCm on Windows, and old ones for macOS.
+- A torch of your own was built without it, or without MPI: MPI is never part of the wheels, UCC and XCCL of few.
+- A library takes torch.distributed for granted, even on one device.
+
+## How to tell
+
+`python -c "import torch.distributed as d; print(d.is_available())"` prints False. If it prints True, the missing name
+is newer than this torch (`torch-too-old`), or a backend alone is missing: `d.is_mpi_available()` and its likes.
+
+## See also
+
+- [torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html): on which systems it is available
+- [pytorch#26947](https://github.com/pytorch/pytorch/issues/26947): no attribute init_process_group
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+# Names that torch.distributed has had since 1.0 to 1.4: where one is missing, the package is.
+OLD = (
+    r"(?:init_process_group|destroy_process_group|is_initialized|get_rank|get_world_size|get_backend|new_group|group|"
+    r"ReduceOp|Backend|barrier|all_reduce|all_gather|broadcast|TCPStore|PrefixStore|Store|Work|ProcessGroup)"
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"module '?torch\.distributed'? has no attribute '(?P<name>{OLD})'",
+        rf"cannot import name '(?P<name>{OLD})' from '?torch\.distributed'?(?![.\w])",
+        r"No module named '?(?P<name>torch\._C\._distributed_c10d)",
+        r"module '?torch\._C'? has no attribute '(?P<name>_c10d_init|_distributed_c10d)'",
+        r"Requires distributed package to be available",
+        r"\b[Dd]istributed package is not available",
+        r"torch\.distributed(?:\.is_available\(\) is False| is not available\b)",
+        r"Distributed package doesn't have (?P<backend>MPI|UCC|XCCL|Gloo|GLOO) built in",
+    ],
+    message="this build of torch lacks[ the backend <backend> of][ <name>, and with it] torch.distributed: no process group "
+    "can be made with it",
+    fixes=[
+        Fix(
+            "See what this build has",
+            'python -c "import torch, torch.distributed as d; print(torch.__version__, d.is_available())"',
+        ),
+        Fix(
+            "Install a build with torch.distributed; on Jetson take NVIDIA's or your own, built with USE_DISTRIBUTED=1",
+            "python -m pip install --force-reinstall torch torchvision",
+        ),
+        Fix(
+            "Choose a backend that the build has",
+            'dist.init_process_group("nccl" if dist.is_nccl_available() else "gloo")',
+            Kind.EDIT,
+        ),
+        Fix(
+            "On one device, do without it",
+            "if dist.is_available() and dist.is_initialized():\n    dist.all_reduce(loss)",
+            Kind.EDIT,
+        ),
+    ],
+)

@@ -1,0 +1,99 @@
+"""An InfiniBand or RoCE adapter refuses, or does not get through.
+
+## What happens
+
+"NET/IB : Got completion from peer 10.0.0.2<38560> with status=12 … vendor err 129", "Call to ibv_reg_mr failed with
+error Cannot allocate memory", "Call to ibv_modify_qp failed with 101 Network is unreachable". The rank ends.
+
+## Why
+
+- Status 12 (no answer) at the start: the adapters cannot reach each other. Over RoCE mostly a wrong GID index, another
+  VLAN or subnet, or rails that are not connected.
+- Status 12 after hours: the peer died, a link flaps, or the network is congested.
+- `ibv_reg_mr` or `ibv_create_*`, "Cannot allocate memory": the limit of locked memory (`ulimit -l`) is too low.
+- `ibv_reg_mr`, "Bad address": GPU memory was handed over and nvidia-peermem is not loaded.
+- Status 4, 10 or 12 with GPUDirect: PCIe access control (ACS) diverts the transfers.
+
+## How to tell
+
+Inside the job: `ulimit -l` (should be unlimited), `ibstat` (State: Active), `show_gids` (RoCE v2 with the IPv4 address).
+`ib_write_bw -d mlx5_0 PEER` between the two nodes tests the path without NCCL.
+
+## See also
+
+- [Networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html)
+- [nccl#426](https://github.com/NVIDIA/nccl/issues/426): error 12
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+
+# enum ibv_wc_status of rdma-core's verbs.h. 5, "flushed", follows from another failure: nccl-remote-exit.
+STATUS = {
+    1: "the message did not fit into the receiver's buffer",
+    4: "this adapter may not access the memory that it was given",
+    9: "the other side refused the request as invalid",
+    10: "the other side refused access to its memory",
+    11: "the other side could not carry out the operation",
+    12: "the other side did not answer, and the retries are used up",
+    13: "the other side had no buffer ready, and the retries are used up",
+}
+COMPLETION = r"Got completion (?:from peer (?P<peer>[^\s<>]{1,80})\S* )?with (?:error |status=)(?:IBV_\w+\()?(?!5\b)(?P<status>\d+)\b"
+# Left out: what is tried without being needed, and what fails when a communicator is torn down.
+CALL = r"Call to (?P<call>ibv_(?!query_ece|set_ece|get_async_event|destroy_|close_|dealloc_|dereg_)\w+|mlx5dv_reg_dmabuf_mr)"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"NET/IB\w*(?:/GIN)? ?: ?{COMPLETION}",
+        rf"{CALL}(?:\(\))? failed(?!.{{0,300}}, retrying )(?: with (?:error |\d+ )?(?P<reason>[^,]{{1,80}}))?",
+        r"NET/IB ?: ?(?:(?P<hca>\S{1,40}) )?(?:Got async event ?: ?|async fatal event(?: on \w+ \(\w+\))?.{0,120}: )"
+        r"(?!.{0,20}(?:port|PORT|client|GID|LID|SM|P_Key|[Ll]ast WQE))(?P<reason>\w[\w -]{2,60})",
+        r"(?P<reason>Remote \w+ device is incompatible with the local|Attempted to (?:connect|merge) incompatible devices)",
+        r"NET/IB ?: ?(?P<reason>Unable to (?:open|query) (?:device|port_num) \S{1,40})",
+        r"(?P<reason>Detected mixed local Net device counts across ranks)(?!.{0,80}Ignoring)",  # 2.30
+        r"UCX +ERROR.{0,60} (?P<call>ibv_\w+)\(.{0,300}\) failed: (?P<reason>\w[\w ]{2,60})",
+        r"Transport retry count exceeded on (?P<hca>[\w:/]+)",  # UCX
+        r"(?P<reason>OpenFabrics \(openib\) BTL failed to initialize while trying to allocate some locked memory)",
+    ],
+    follows=["infiniband-port-down", "interface-down"],
+    fixes=[
+        Fix(
+            "See adapters, links, addresses and the limit of locked memory inside the job",
+            "ulimit -l; ibstat; show_gids; ibv_devinfo",
+        ),
+        Fix(
+            "Let containers lock memory and use the adapters",
+            "docker run --gpus all --network=host --ipc=host --ulimit memlock=-1 --cap-add=IPC_LOCK "
+            "--device=/dev/infiniband IMAGE",
+        ),
+        Fix(
+            "Let NCCL find the GID index itself (2.21 or later), and name the adapters that lead to the other nodes",
+            "unset NCCL_IB_GID_INDEX; export NCCL_IB_HCA=mlx5_0:1,mlx5_1:1",
+        ),
+        Fix("Load the module for GPUDirect", "sudo modprobe nvidia_peermem", Kind.ADMIN),
+        Fix(
+            "Go over TCP instead, to train meanwhile; much slower",
+            "export NCCL_IB_DISABLE=1",
+            Kind.MITIGATION,
+        ),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Say what the number of a completion means, or which call failed with what."""
+    groups = sighting.groups
+    reason = groups.get("reason", "").strip(" .,")
+    if "status" in groups:
+        number = int(groups["status"])
+        to = f" from {groups['peer']}" if "peer" in groups else ""
+        said = f"a transfer{to} ended with status {number}"
+        message = f"{said}: {STATUS[number]}" if number in STATUS else said
+    elif "call" in groups:
+        message = f"{groups['call']} failed{': ' if reason else ''}{reason}"
+    elif "hca" in groups:
+        message = f"{groups['hca']} reports {reason or 'that the other side did not answer'}"
+    else:
+        message = f"the InfiniBand adapters cannot be used: {reason}"
+    return check.found(message, source=Source.LOG)

@@ -1,0 +1,65 @@
+"""NCCL was asked for in a process that sees no GPU.
+
+## What happens
+
+`init_process_group("nccl")` raises "ProcessGroupNCCL is only supported with GPUs, no GPUs found!", or with torch 2.15
+"nccl2 requires at least one CUDA device". torchrun with `--nproc-per-node=gpu` says "Cuda is not available."
+
+## Why
+
+NCCL moves data between GPUs only, and `torch.cuda.device_count()` is 0 in this process:
+
+- The container or job was started without GPUs: no `--gpus all`, no `--gres=gpu:N`, or it runs on a login node.
+- CUDA_VISIBLE_DEVICES is empty or names a GPU that is not there.
+- The driver is not usable; a warning "CUDA initialization: …" then stands further up.
+- torch is a CPU build.
+
+## How to tell
+
+Run in the same container or job step:
+`python -c "import torch; print(torch.version.cuda, torch.cuda.device_count())"; nvidia-smi -L; echo "$CUDA_VISIBLE_DEVICES"`.
+`None` is a CPU build. GPUs in `nvidia-smi` and a count of 0 mean the variable or the driver; no GPU in either means that
+none was handed to the job.
+
+## See also
+
+- [Which backend to use](https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"ProcessGroupNCCL is only supported with GPUs, no GPUs found",
+        r"nccl2 requires at least one CUDA device",  # torch 2.15
+        r"ValueError: Cuda is not available\.",  # torchrun --nproc-per-node=gpu
+    ],
+    message="NCCL moves data between GPUs only, and this process sees none",
+    follows=[
+        "driver-not-loaded",
+        "driver-library-mismatch",
+        "cuda-driver-too-old",
+        "cuda-init-failed",
+        "fabric-manager-down",
+        "container-lost-gpu",
+        "gpu-fell-off-bus",
+        "torch-cpu-build",
+        "cuda-visible-devices",
+    ],
+    fixes=[
+        Fix(
+            "See what this process has: a CUDA build of torch, GPUs, and a variable that hides them",
+            'python -c "import torch; print(torch.version.cuda, torch.cuda.device_count())"; '
+            'nvidia-smi -L; echo "CUDA_VISIBLE_DEVICES=[$CUDA_VISIBLE_DEVICES]"',
+        ),
+        Fix("Hand the GPUs to the container", "docker run --gpus all --ipc=host IMAGE"),
+        Fix("Ask Slurm for GPUs", "srun --gres=gpu:2 torchrun --nproc-per-node=gpu train.py"),
+        Fix("Take away a variable that hides them", "unset CUDA_VISIBLE_DEVICES"),
+        Fix(
+            "Train on the CPU where there is no GPU; this is slow",
+            'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")',
+            Kind.MITIGATION,
+        ),
+    ],
+)

@@ -1,0 +1,65 @@
+"""GPUs cannot read each other's memory where NCCL expects it.
+
+## What happens
+
+"failed to open CUDA IPC handle", "peer access is not supported between these two devices", or a "Cuda failure" in
+transport/p2p.cc. On other machines the first collective hangs after "via P2P/IPC", with the GPUs at 100 %.
+
+## Why
+
+- Consumer cards (RTX 40, RTX 50) have no peer access; some drivers said that they had.
+- The IOMMU, PCIe access control (ACS) or a virtual machine stands between two GPUs that are not linked by NVLink.
+- The ranks of one machine run in different containers, which cannot pass memory handles to each other.
+- "P2P is disabled between NVLINK connected GPUs": a link that should be up is not (`nvlink-down`).
+
+## How to tell
+
+`nvidia-smi topo -p2p rw` shows OK between two GPUs, or why not (NS, CNS, GNS). `sudo dmesg | grep -iE
+'IO_PAGE_FAULT|DMAR'` shows transfers that the IOMMU refused. If training runs with NCCL_P2P_DISABLE=1, this is it.
+
+## See also
+
+- [GPU troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html)
+- [nccl#1647](https://github.com/NVIDIA/nccl/issues/1647): ranks in different containers
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+WARN = r"(?: \(\w+\))? NCCL WARN"  # since 2.30 the function's name stands before it
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"failed to (?:open|get) (?:CUDA|HIP) IPC handle(?! : (?:711 |2 |out of memory|peer mapping)) ?: (?:\d+ )?(?P<reason>\w[\w ]{2,60})",
+        r"(?P<reason>peer access is not supported between these two devices)",
+        r"(?:failed to set up peer access|failed to peer with device \S{1,30}) ?: (?!711 |2 |60 )\d+ (?P<reason>\w[\w ]{2,60})",
+        r"(?:Cuda failure|CUDA error|cuda runtime error).{0,12}(?P<reason>peer access (?:is already|has not been) enabled)",
+        rf"p2p\.(?:cc|cu):\d+{WARN} (?:Cuda|HIP) failure (?:\d+ )?'(?P<reason>invalid argument|invalid resource handle|unknown error|"
+        r"operation not (?:permitted|supported)|mapping of buffer object failed|the operation cannot be performed[^']{0,40})'",
+        r"\bUDS: (?:Sending|Receiving|Binding)\b.{0,120}? failed ?: (?P<reason>[\w(][\w ()]{0,60})",
+        r"doesn't support faster communication broadband via P2P or IB",  # accelerate, for RTX 3090 and 4000
+        r"failed to enable peer access from (?!.{0,200}(?:TOO_MANY_PEERS|peer mapping))",  # TensorFlow
+    ],
+    message="GPUs of this machine cannot reach each other's memory[: <reason>]",
+    follows=["nvlink-down", "gpu-fell-off-bus", "gpu-ecc-error"],
+    fixes=[
+        Fix("See which pairs of GPUs can, and how they are connected", "nvidia-smi topo -p2p rw; nvidia-smi topo -m"),
+        Fix(
+            "Put all ranks of a machine into one container, with the host's shared memory",
+            "docker run --gpus all --ipc=host IMAGE torchrun --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Let accelerate set what consumer cards need",
+            "accelerate launch --multi_gpu train.py",
+        ),
+        Fix(
+            "Switch PCIe access control off in the BIOS, and let the IOMMU pass through (kernel parameter iommu=pt)",
+            kind=Kind.ADMIN,
+        ),
+        Fix(
+            "Go through host memory instead; this is slower, and does not repair a broken link",
+            "export NCCL_P2P_DISABLE=1",
+            Kind.MITIGATION,
+        ),
+    ],
+)

@@ -1,0 +1,83 @@
+"""The ranks, or the program and the library, have different versions of NCCL.
+
+## What happens
+
+"Mismatched NCCL version detected : rank 0 version 21903 rank 8 version 22005" (2.19.3 and 2.20.5), or "NCCL library is
+too old. This application was compiled with NCCL version 2.30.7, but is running with NCCL library version 2.27.3". NCCL
+before 2.26 does not look: it fails with "Message truncated" or "wrong type 4 != 3", or hangs.
+
+## Why
+
+All ranks of a communicator need the same NCCL:
+
+- The nodes have different images or virtual environments.
+- LD_LIBRARY_PATH or LD_PRELOAD brings the system's libnccl.so.2 on one node instead of the wheel's.
+- One environment holds NCCL from pip and from conda, or wheels for two versions of CUDA.
+- A topology file (NCCL_TOPO_FILE) was written by another version.
+
+## How to tell
+
+On each node: `python -c "import torch; print(torch.cuda.nccl.version())"`, and what is really loaded:
+`grep libnccl /proc/PID/maps` of a rank.
+
+## See also
+
+- [nccl#1328](https://github.com/NVIDIA/nccl/issues/1328): messages that are truncated
+- [nccl-tests#188](https://github.com/NVIDIA/nccl-tests/issues/188): wrong type of socket
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+
+VERSION = r"\d+(?:\.\d+)*"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Mismatched NCCL version detected ?: rank (?P<first>\d+) version (?P<found>\d+) rank (?P<second>\d+) version (?P<other>\d+)",
+        rf"NCCL version mismatch with remote peer \S{{1,80}} \(local: (?P<found>{VERSION}), remote:? (?P<other>{VERSION})\)",
+        rf"NCCL library is (?:too old|not backwards compatible)\. This application was compiled with NCCL version (?P<built>{VERSION}), "
+        rf"but is running with NCCL library version (?P<found>{VERSION})",
+        rf"compiled with too old version of NCCL\.(?: It was compiled with NCCL version (?P<built>{VERSION}), "
+        rf"but is running with NCCL library version (?P<found>{VERSION}))?",
+        r"XML (?P<file>Topology|Graph) has wrong version (?P<built>\d+), (?P<found>\d+) needed",
+        # versions without a check of their own read each other's messages wrongly
+        r"bootstrap\.(?:cc|cu):\d+(?: \(\w+\))? NCCL WARN Message truncated ?: received \d+ bytes instead of \d+",
+        r"socketFinalizeAccept: wrong (?P<field>type|magic) \w+ != \w+",
+    ],
+    fixes=[
+        Fix(
+            "Compare on every node; the versions must agree",
+            'python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"; '
+            'echo "$LD_LIBRARY_PATH $LD_PRELOAD"',
+        ),
+        Fix("Keep the system's NCCL from being loaded before the wheel's", "unset LD_LIBRARY_PATH LD_PRELOAD"),
+        Fix("Install the same on all nodes, with the NCCL that torch asks for", "python -m pip install --force-reinstall torch==VERSION"),
+        Fix("Start all nodes from one image", "docker run --gpus all --network=host --ipc=host IMAGE"),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Write both versions as people do."""
+    groups = sighting.groups
+    found, other, built = (_readable(groups.get(name, "")) for name in ("found", "other", "built"))
+    if "first" in groups:
+        message = f"rank {groups['first']} has NCCL {found} and rank {groups['second']} has {other}: they must be the same"
+    elif other:
+        message = f"this process has NCCL {found} and another one {other}: they must be the same"
+    elif "file" in groups:
+        message = f"the {groups['file'].lower()} file is of version {built}, and this NCCL needs {found}"
+    elif built:
+        message = f"the program was compiled with NCCL {built} and runs with {found}"
+    else:
+        message = "two processes do not understand each other's messages: another NCCL, or settings that differ"
+    return check.found(message, source=Source.LOG)
+
+
+def _readable(version: str) -> str:
+    """Write NCCL_VERSION_CODE as a version: 2.8.4 is 2804, 2.19.3 is 21903."""
+    if not version.isdigit() or len(version) < 4:
+        return version
+    number, unit = int(version), 1000 if len(version) == 4 else 10000
+    return f"{number // unit}.{number % unit // 100}.{number % 100}"

@@ -1,0 +1,98 @@
+"""A GPU kernel found a value that it cannot compute with.
+
+## What happens
+
+"CUDA error: device-side assert triggered" (59 or 710 in old versions), and before it one line per thread of the kernel:
+"Loss.cu:250: nll_loss_forward…: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed." On the CPU
+the same says "Target 10 is out of bounds".
+
+## Why
+
+The assertion names the value:
+
+- `t >= 0 && t < n_classes`: a class label outside of 0 … classes - 1: an ignore value such as 255 or -1, labels that
+  count from 1, or a last layer with too few outputs.
+- `input_val >= zero && input_val <= one`: BCELoss without a sigmoid before it, or NaN.
+- `probability tensor contains either inf, nan or element < 0`: sampling from logits that overflowed in half precision.
+- An assertion about an index is `embedding-index`.
+
+## How to tell
+
+The GPU works ahead of Python, so the traceback may point at a later, innocent line. `CUDA_LAUNCH_BLOCKING=1` makes it
+point at the right one; the same batch on the CPU gives a plain message. Every CUDA, cuBLAS or NCCL error that follows
+in this process means nothing, and the process must be started again.
+
+## See also
+
+- [Asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution)
+- [pytorch#1204](https://github.com/pytorch/pytorch/issues/1204): labels out of range
+"""
+
+import re
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+THREAD = r"thread: ?\[\d+, ?\d+, ?\d+\] Assertion "
+ABOUT_INDEX = r".{0,160}?(?:[Ii]ndex|\bidx|\bind_dim)"
+OTHER_CAUSE = rf"{THREAD}{ABOUT_INDEX}"
+REASONS = [
+    (r"n_classes", "a class label lies outside of the classes"),
+    (
+        r"<= ?(?:one|1\.)|0 and 1",
+        "a value for binary cross entropy lies outside of 0 to 1: a sigmoid is missing, or it is NaN",
+    ),
+    (r"probability|cumdist|isnan|input\[0\] != 0|val >= zero|ge\(val", "sampling got NaN, infinite or negative probabilities"),
+    (r"p\d? <= 1", "a Bernoulli probability lies outside of 0 to 1"),
+    (r"Class values", "one_hot got a class that it was told does not exist"),
+]
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"{THREAD}[`'\"]?(?!{ABOUT_INDEX})(?P<assertion>.{{1,200}}?)[`'\"]? failed",
+        Symptom(r"device-side assert triggered", unless=OTHER_CAUSE),
+        Symptom(r"\bcudaErrorAssert\b|\bCUDA_ERROR_ASSERT\b", unless=OTHER_CAUSE),
+        # the same on the CPU
+        r"\bTarget (?P<target>-?\d+) is out of bounds",
+        r"Assertion [`'](?P<assertion>cur_target >= 0 && cur_target < n_classes)' failed",
+        r"(?P<assertion>all elements of (?:input|target) should be between 0 and 1)",
+        r"(?P<assertion>Class values must be (?:smaller than num_classes|non-negative))",
+    ],
+    fixes=[
+        Fix("Let the traceback point at the operation", "CUDA_LAUNCH_BLOCKING=1 python train.py"),
+        Fix(
+            "Check the labels of each batch, and name the one that is to be ignored",
+            "assert 0 <= target.min() and target.max() < classes\nloss = F.cross_entropy(logits, target, ignore_index=255)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Binary cross entropy on logits: no value can be out of range",
+            "loss = F.binary_cross_entropy_with_logits(logits, target)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Look for NaN before sampling; bfloat16 does not overflow where half does",
+            "assert torch.isfinite(logits).all()\nmodel = model.to(torch.bfloat16)",
+            Kind.EDIT,
+        ),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Say what the kernel's assertion means, also where it stands above the error."""
+    groups = sighting.groups
+    if "target" in groups:
+        message = f"the label {groups['target']} lies outside of the classes that the model has outputs for"
+        return check.found(message, source=Source.LOG)
+    assertion = groups.get("assertion")
+    if assertion is None:
+        above = re.search(rf"{THREAD}[`'\"]?(.{{1,200}}?)[`'\"]? failed", sighting.around)
+        assertion = above[1] if above else None
+    if assertion is None:
+        message = "a kernel's assertion failed; which one stands in lines with \"Assertion\" above, or only on the CPU"
+        return check.found(message, source=Source.LOG)
+    reason = next((why for pattern, why in REASONS if re.search(pattern, assertion)), "")
+    message = f'"{assertion}" does not hold' if "Assertion" in sighting.around else f'"{assertion}"'
+    return check.found(f"{message}: {reason}" if reason else message, source=Source.LOG)

@@ -1,0 +1,53 @@
+"""DataParallel's replicas find their ParameterList or ParameterDict empty.
+
+## What happens
+
+torch 1.7 to 1.11 warns "nn.ParameterList is being used with DataParallel but this is not supported. This list will
+appear empty for the models replicated on each GPU except the original one." The forward then fails in a replica with
+"IndexError: index 0 is out of range", "expected a non-empty list of Tensors", or a KeyError. Or it does not fail: a
+loop over an empty list does nothing, and the result is wrong.
+
+## Why
+
+DataParallel's replicas hold weights as plain tensors. Until torch 1.11 a ParameterList or ParameterDict kept nothing
+but registered parameters, so its copy is empty. Parameters that are direct attributes of a module are there.
+
+## How to tell
+
+`print(len(self.weights))` in `forward`: 0 on a replica. The last frame of the original traceback is in
+`torch/nn/modules/container.py`. A warning without an error is true as well: those parameters are not used there.
+
+## See also
+
+- [pytorch#36035](https://github.com/pytorch/pytorch/issues/36035): the report
+- [pytorch#44405](https://github.com/pytorch/pytorch/pull/44405): the warning
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+REPLICA = r"in replica (?P<replica>\d+) on device (?P<device>\d+)"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"nn\.Parameter(?P<kind>List|Dict) is being used with DataParallel but this is not supported",
+        Symptom(r"'Parameter(?P<kind>List|Dict)' object has no attribute '", near=REPLICA),
+        Symptom(r"IndexError: index -?\d+ is out of range\s*$", near=rf"{REPLICA}[\s\S]{{0,8000}}container\.py"),
+        Symptom(r"expect(?:ed|s) a non-empty (?:list of Tensors|TensorList)", near=REPLICA),
+    ],
+    message="a list of parameters[, Parameter<kind>,] is empty in DataParallel's replicas[, seen in replica <replica>]: what it "
+    "holds is not used there",
+    fixes=[
+        Fix(
+            "One process per GPU, with DistributedDataParallel instead of DataParallel",
+            "torchrun --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Make each parameter an attribute of the module",
+            'for i, p in enumerate(parameters):\n    self.register_parameter(f"p{i}", p)\n\n'
+            'weights = [getattr(self, f"p{i}") for i in range(n)]  # in forward',
+            Kind.EDIT,
+        ),
+        Fix("torch 1.12 and later keeps the tensors in the list", "pip install --upgrade torch"),
+    ],
+)

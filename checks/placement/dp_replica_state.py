@@ -1,0 +1,75 @@
+"""State that forward keeps is lost or does not fit in DataParallel's replicas.
+
+## What happens
+
+"Expected hidden[0] size (1, 16, 128), got (1, 32, 128)" in a replica: a hidden state was made for the whole batch and
+meets a part of it. Often there is no message: `self.step += 1` in `forward` stays at its first value, a cache stays
+empty. torch says "RNN module weights are not part of single contiguous chunk of memory", which is harmless.
+
+## Why
+
+DataParallel makes new copies of the module for every forward and throws them away. What `forward` stores on `self` is
+stored on a copy. Only changes of a buffer in place on the first GPU reach the module itself. A tensor that is a plain
+attribute is the same one in all replicas: it has the whole batch's size, and it is on one GPU (`device-mismatch`).
+
+## How to tell
+
+Look for assignments to `self.…` in `forward`, and for states that are made outside of it with `batch_size`. The same
+code works on one GPU and under DistributedDataParallel, which makes no copies.
+
+## See also
+
+- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): its warning on in-place changes
+- [pytorch#2864](https://github.com/pytorch/pytorch/issues/2864)
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(
+            r"Expected hidden(?:\[\d\])? size \((?P<wanted>[\d, ]+)\), got [\[(](?P<got>[\d, ]+)[\])]",
+            near=r"in replica (?P<replica>\d+) on device \d+",
+        ),
+        Symptom(
+            r"RNN module weights are not part of single contiguous chunk of memory",
+            near=r"DataParallel|data_parallel|parallel_apply|in replica \d+ on device \d+",
+        ),
+    ],
+    fixes=[
+        Fix(
+            "One process per GPU, with DistributedDataParallel instead of DataParallel",
+            "torchrun --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Make states in forward, from the input that this replica got",
+            "hidden = x.new_zeros(layers, x.size(0), width)  # batch_first; was: self.hidden",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Return a new state from forward, and keep it outside",
+            "out, state = model(x, state)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Count in a buffer, in place; the first GPU's replica keeps it",
+            'self.register_buffer("step", torch.zeros(1))\n\nself.step += 1  # in forward',
+            Kind.EDIT,
+        ),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """A state of the wrong size ends the run; weights in pieces only cost memory."""
+    groups = sighting.groups
+    if "got" not in groups:
+        message = "the replicas' RNN weights lie in pieces; harmless, it costs memory: self.rnn.flatten_parameters() in forward"
+        return check.found(message, severity=Severity.NOTE, source=Source.LOG)
+    message = (
+        f"replica {groups['replica']} got a hidden state of size ({groups['got']}) and needs ({groups['wanted']}): "
+        "it was not made for the replica's part of the batch"
+    )
+    return check.found(message, source=Source.LOG)

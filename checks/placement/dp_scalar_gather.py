@@ -1,0 +1,96 @@
+"""DataParallel cannot put together what forward returns.
+
+## What happens
+
+"Was asked to gather along dimension 0, but all input tensors were scalars; will instead unsqueeze and return a vector."
+Then `loss.backward()` fails with "grad can be implicitly created only for scalar outputs", or `.item()` with "a Tensor
+with 2 elements cannot be converted to Scalar". Other outputs end with "'float' object is not iterable", "zip argument
+#1 must support iteration", or "Input tensor at index 1 has invalid shape [2, 35, 10], but expected [2, 32, 10]".
+
+## Why
+
+Each replica returns its part, and DataParallel joins the parts along the batch dimension on the first GPU. It can join
+CUDA tensors, and tuples, lists and dicts of them. A loss that forward computes itself becomes a vector with one entry
+per GPU. A Python number, None, a CPU tensor, or sequences padded to different lengths cannot be joined.
+
+## How to tell
+
+Look at what `forward` returns. `gather_map` in the traceback means that the replicas were done and joining them failed.
+The warning alone, with a `.mean()` after it, is harmless.
+
+## See also
+
+- [FAQ: recurrent networks and DataParallel](https://docs.pytorch.org/docs/stable/notes/faq.html#pack-rnn-unpack-with-data-parallelism)
+- [pytorch#9811](https://github.com/pytorch/pytorch/issues/9811): the warning
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+SCALARS = r"all input tensors were scalars"
+JOINING = r"in gather_map\b|in gather\b"
+NOT_SCALAR = (
+    r"(?P<scalar>grad can be implicitly created only for scalar outputs|only one element tensors can be converted|"
+    r"a Tensor with \d+ elements cannot be converted to Scalar)"
+)
+SHAPE = r"\[[\d, ]*\]"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"(?P<warning>Was asked to gather along dimension \d+, but {SCALARS})",
+        Symptom(NOT_SCALAR, near=rf"{SCALARS}|in replica \d+ on device \d+"),
+        Symptom(r"'(?P<type>\w+)' object is not iterable", near=JOINING),
+        Symptom(r"zip argument #\d+ must support iteration", near=JOINING),
+        r"All dicts must have the same number of keys",
+        Symptom(
+            r"first argument must be callable or None|__init__\(\) missing \d+ required positional argument", near=JOINING
+        ),
+        r"(?P<cpu>Gather function not implemented for CPU tensors|Gather expects all inputs to have CUDA type|"
+        r"All inputs to Gather must be CUDA tensors)",
+        Symptom(r"(?P<cpu>AssertionError):? *$", near=r"in gather_map[\s\S]{0,600}assert all\("),
+        rf"Input tensor at index (?P<replica>\d+) has invalid shape (?P<got>{SHAPE}),? but expected (?P<wanted>{SHAPE})",
+        rf"Gather got an input of invalid size: got (?P<got>{SHAPE}),? but expected (?P<wanted>{SHAPE})",
+    ],
+    fixes=[
+        Fix(
+            "Average the losses of the replicas before backward",
+            "loss = model(x, target).mean()\nloss.backward()",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Return tensors on the replica's GPU, with the batch as first dimension",
+            "return torch.tensor([value], device=x.device)  # was: return value",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Pad sequences to the whole batch's length on every replica",
+            "pad_packed_sequence(out, batch_first=True, total_length=x.size(1))",
+            Kind.EDIT,
+        ),
+        Fix(
+            "One process per GPU: DistributedDataParallel joins no outputs",
+            "torchrun --nproc-per-node=gpu train.py",
+        ),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """The warning alone is harmless where the loss is averaged; an error after it is not."""
+    groups = sighting.groups
+    if "warning" in groups:
+        message = "each replica returned a single number, so the model returns a vector of them: average it before backward"
+        return check.found(message, severity=Severity.NOTE, source=Source.LOG)
+    if "scalar" in groups:
+        message = "the loss is a vector with one entry per GPU, because each replica returned a single number"
+    elif "type" in groups:
+        message = f"forward returns a value of type {groups['type']}, and DataParallel joins CUDA tensors only"
+    elif "cpu" in groups:
+        message = "forward returns a tensor on the CPU, and DataParallel joins CUDA tensors only"
+    elif "got" in groups:
+        which = f"replica {groups['replica']}" if "replica" in groups else "a replica"
+        message = f"{which} returned the shape {groups['got']} and the first one {groups['wanted']}: they cannot be joined"
+    else:
+        message = "forward returns something other than tensors, and DataParallel cannot join it"
+    return check.found(message, source=Source.LOG)

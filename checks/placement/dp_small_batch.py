@@ -1,0 +1,68 @@
+"""A batch is too small to give every DataParallel replica a piece.
+
+## What happens
+
+"TypeError: forward() missing 1 required positional argument: 'x'" under "in replica 3 on device 3": in one of the last
+replicas and never in replica 0, mostly at the last batch of an epoch or in validation. Or "The number of modules 4 is
+not equal to the number of inputs 3". A BatchNorm in a replica says "Expected more than 1 value per channel when
+training", because its piece is a single sample.
+
+## Why
+
+DataParallel cuts the batch with `torch.chunk` into pieces of ceil(batch / GPUs). 9 samples on 4 GPUs make 3 pieces of
+3, 9 samples on 8 GPUs make 5 pieces, the last with 1. Replicas without a piece run where a keyword argument is not a
+tensor, and they get no input.
+
+## How to tell
+
+Compare the batch of this step with the number of GPUs: `print(x.shape, torch.cuda.device_count())`. If the same error
+comes in replica 0 too, the arguments of `forward` are wrong, and the batch has nothing to do with it.
+
+## See also
+
+- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): a batch larger than the GPUs
+- [pytorch#15161](https://github.com/pytorch/pytorch/issues/15161)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+LATER = r"in replica (?P<replica>[1-9]\d*) on device (?P<device>\d+)"
+FIRST = r"in replica 0 on device \d+"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(r"forward\(\) missing \d+ required positional argument", near=LATER, unless=FIRST),
+        Symptom(r"IndexError: (?:list|tuple) index out of range", near=LATER, unless=FIRST),
+        # batchnorm-single-sample leaves this line to DataParallel where a replica is named
+        Symptom(
+            r"Expected more than 1 (?P<what>value per channel|spatial element) when training",
+            near=r"in replica (?P<replica>\d+) on device (?P<device>\d+)",
+        ),
+        r"The number of modules (?P<replicas>\d+) is not equal to the number of inputs (?P<pieces>\d+)",
+        Symptom(r"AssertionError:? *$", near=r"assert len\(modules\) == len\(inputs\)"),
+        Symptom(r"chunk expects at least a 1-dimensional tensor", near=r"in scatter|in replica \d+ on device \d+"),
+    ],
+    message="the batch gave[ replica <replica>] too small a piece or none[: <pieces> pieces for <replicas> replicas]",
+    fixes=[
+        Fix(
+            "Leave out the last, smaller batch, and make the batch a multiple of the number of GPUs",
+            "DataLoader(dataset, batch_size=8 * torch.cuda.device_count(), drop_last=True)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Validate with the bare model on one GPU, which takes any batch",
+            "model.module(x)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Pass tensors only: keyword arguments of another kind go to every replica",
+            "model(x, mask)  # was: model(x, mask=mask, names=names)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "One process per GPU, with DistributedDataParallel: every rank has a batch of its own",
+            "torchrun --nproc-per-node=gpu train.py",
+        ),
+    ],
+)

@@ -1,0 +1,56 @@
+"""A DataParallel replica asks for its parameters and has none.
+
+## What happens
+
+"StopIteration: Caught StopIteration in replica 0 on device 0.", and the last frame of the original traceback is
+`next(self.parameters())`, often `self.device` or `self.dtype` of an old transformers model. Inside a generator Python
+says "RuntimeError: generator raised StopIteration" instead.
+
+## Why
+
+DataParallel copies the model to each GPU for each forward. Since torch 1.5 these replicas hold their weights as plain
+tensors, not as registered parameters: `self.fc.weight` is there, and `self.parameters()` is empty, on every replica.
+
+## How to tell
+
+Read the last frame under "Original Traceback": it iterates over `parameters()`. The same model works on one GPU, and
+under DistributedDataParallel, which makes no replicas.
+
+A `StopIteration` without "in replica" is another failure: an iterator of the program's own that is used up.
+
+## See also
+
+- [pytorch#40457](https://github.com/pytorch/pytorch/issues/40457): parameters of replicas since torch 1.5
+- [transformers#4189](https://github.com/huggingface/transformers/issues/4189)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+REPLICA = r"in replica (?P<replica>\d+) on device (?P<device>\d+)"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"Caught StopIteration {REPLICA}",
+        Symptom(r"generator raised StopIteration", near=REPLICA),
+    ],
+    message="replica <replica> on device <device> ran through an empty list: since torch 1.5 the replicas of DataParallel have "
+    "no registered parameters",
+    fixes=[
+        Fix(
+            "Take device and type from the input, or from a weight by its name",
+            "device, dtype = x.device, self.fc.weight.dtype  # was: next(self.parameters())",
+            Kind.EDIT,
+        ),
+        Fix(
+            "One process per GPU, with DistributedDataParallel instead of DataParallel",
+            "torchrun --nproc-per-node=gpu train.py",
+        ),
+        Fix("Where the frame is in transformers, take a newer one", "pip install --upgrade transformers"),
+        Fix(
+            "Train on one GPU: no replicas, and no second GPU",
+            "CUDA_VISIBLE_DEVICES=0 python train.py",
+            Kind.MITIGATION,
+        ),
+    ],
+)

@@ -1,0 +1,12 @@
+"""ddp-no-grad: seen in logs."""
+
+EXAMPLES = [
+    "[rank1]: RuntimeError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires "
+    "a gradient.",
+    "AssertionError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.",
+]
+NOT_THIS = [
+    "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+    "ValueError: optimizer got an empty parameter list",
+    "ValueError: Must flatten tensors with uniform `requires_grad` when `use_orig_params=False`",
+]

@@ -1,0 +1,30 @@
+"""nccl-net-plugin: seen in logs."""
+
+EXAMPLES = [
+    "node0:4711:4790 [0] nccl_net_ofi_rdma.c:5100 NCCL WARN NET/OFI Creating new endpoint for domain 0x7f9b00 failed: Invalid argument",
+    "node0:4711:4790 [0] nccl_net_ofi.c:88 NCCL WARN NET/gIB : cannot find any device",
+    "[rank4]: NET/OFI Request completed with error. RC: 21. Error: unknown error. Completed length: 0",
+    "NCCL INFO NET/Plugin: Plugin load returned 2 : libnccl-net.so: undefined symbol: fi_getinfo_v2 : when loading libnccl-net.so",
+    "python: symbol lookup error: /opt/amazon/ofi/lib/libnccl-net.so: undefined symbol: fi_dupinfo",
+    "node0:4711:4711 [0] net.cc:210 NCCL WARN Error: network AWS Libfabric not found.",
+    "[rank0]: Error: network IB not found.",
+    "node0:4711:4711 [0] plugin/net.cc:300 (ncclNetInit) NCCL WARN Failed to initialize any NET plugin",
+    "NCCL WARN External network plugin libnccl-net-old.so is unsupported",
+    "NCCL WARN NCCL_DEVICE_UNPACK plugin has incompatible version 7, this NCCL build is compatible with 8, not using it",
+    "OSError: libfabric.so.1: version `FABRIC_1.6' not found (required by /opt/plugin/libnccl-net.so)",
+]
+NOT_THIS = [
+    "node0:4711:4711 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",
+    "node0:4711:4711 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so.",
+    "NCCL INFO NET/Plugin : Plugin load (libnccl-net.so) returned 2 : libnccl-net.so: cannot open shared object file: No such file or directory",
+    "node0:4711:4711 [0] NCCL INFO NET/Plugin: Failed to find ncclNetPlugin_v9 symbol.",
+    "node0:4711:4711 [0] NCCL INFO NET/OFI Selected Provider is efa (found 4 nics)",
+    "node0:4711:4711 [0] NCCL INFO TUNER/Plugin: Failed to find ncclTunerPlugin_v3 symbol.",
+    "node0:4711:4711 [0] NCCL INFO Using network Socket",
+    "Error response from daemon: network training_default not found",
+]
+SAYS = {
+    EXAMPLES[5]: "NCCL's network plug-in does not work here: AWS Libfabric: not found",
+    EXAMPLES[3]: "NCCL's network plug-in does not work here: libnccl-net.so: undefined symbol: fi_getinfo_v2",
+    EXAMPLES[7]: "NCCL's network plug-in does not work here",
+}

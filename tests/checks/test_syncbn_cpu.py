@@ -1,0 +1,19 @@
+"""syncbn-cpu: seen in logs."""
+
+EXAMPLES = [
+    "[rank0]: ValueError: SyncBatchNorm layers only work with GPU modules",
+    "AssertionError: SyncBatchNorm layers only work with CUDA modules",
+    "ValueError: SyncBatchNorm expected input tensor to be on GPU or XPU or privateuseone",
+    "ValueError: SyncBatchNorm expected input tensor to be on GPU",
+    "AttributeError: SyncBatchNorm is only supported within torch.nn.parallel.DistributedDataParallel",
+    "ValueError: SyncBatchNorm is only supported for DDP with single GPU per process",
+]
+NOT_THIS = [
+    "ValueError: SyncBatchNorm number of input channels should be non-zero",
+    "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 3])",
+    "  (bn1): SyncBatchNorm(64, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)",
+]
+SAYS = {
+    EXAMPLES[0]: "SyncBatchNorm works on GPUs alone, one for each DDP process; its layers had no such place",
+    EXAMPLES[5]: "SyncBatchNorm works on GPUs alone, one for each DDP process",
+}

@@ -1,0 +1,16 @@
+"""unrecognised-error: `gpudoctor explain` makes it of the first exception that no check knows."""
+
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("unrecognised-error")
+EXAMPLES: list[str] = []
+
+
+def test_no_symptom_and_no_fact_shows_it():
+    assert CHECK.symptoms == ()
+    assert CHECK.environment_function is None
+    assert CHECK.log_function is None
+
+
+def test_every_fix_can_be_tried_as_it_stands():
+    assert all("<" not in fix.summary + fix.command for fix in CHECK.fixes)

@@ -1,0 +1,149 @@
+"""Cause and consequence: what went wrong first, on which rank, and what only followed."""
+
+import pytest
+
+from gpudoctor import explain
+from gpudoctor.model import Role, Severity, Status
+
+OOM = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of "
+    "which 1.19 GiB is free."
+)
+TRACE = """\
+Traceback (most recent call last):
+  File "/home/user/train.py", line 12, in main
+    loss.backward()
+  File "/venv/lib/python3.12/site-packages/torch/_tensor.py", line 648, in backward
+    torch.autograd.backward(
+"""
+TIMEOUT = (
+    "[E ProcessGroupNCCL.cpp:629] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=811, "
+    "OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing out."
+)
+REMOTE = "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
+FAILED = """\
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-03-04_05:06:07
+  host      : node0
+  rank      : 1 (local_rank: 1)
+  exitcode  : 1 (pid: 4711)
+  error_file: <N/A>
+============================================================
+"""
+
+
+def on(rank, text):
+    return "\n".join(f"[rank{rank}]: {line}" for line in text.strip().split("\n")) + "\n"
+
+
+def causes(report):
+    return [f.id for f in report.findings if f.role is Role.CAUSE]
+
+
+def consequences(report):
+    return [f.id for f in report.findings if f.role is Role.CONSEQUENCE]
+
+
+def test_one_rank_runs_out_of_memory_and_the_others_only_notice():
+    text = (
+        on(1, TRACE + OOM) + on(0, REMOTE) + on(0, TIMEOUT.format(0)) + on(2, TIMEOUT.format(2)) + on(3, TIMEOUT.format(3)) + FAILED
+    )
+    report = explain(text, name="train.log")
+    assert causes(report) == ["cuda-oom"]
+    cause = report.findings[0]
+    assert (cause.severity, cause.evidence[0].rank, cause.evidence[0].where) == (Severity.ERROR, 1, "train.log:6")
+    assert set(consequences(report)) >= {"nccl-timeout", "child-failed"}
+    assert all(f.severity is Severity.NOTE and not f.fixes for f in report.findings[1:])
+    assert "(ranks 0, 2, 3)" in next(f.message for f in report.findings if f.id == "nccl-timeout")
+    assert report.verdict.primary == "cuda-oom"
+    assert "rank 1" in report.verdict.sentence
+
+
+def test_the_order_in_the_text_does_not_matter_where_a_cause_is_by_nature():
+    report = explain(on(0, TIMEOUT.format(0)) + FAILED + on(1, TRACE + OOM))
+    assert causes(report) == ["cuda-oom"]
+
+
+def test_time_stamps_give_the_order():
+    first = "2026-03-04T05:06:01Z [rank1]: RuntimeError: Distributed package doesn't have NCCL built in\n"
+    later = f"2026-03-04T05:06:09Z [rank0]: {OOM}\n"
+    assert causes(explain(later + first)) == ["nccl-not-built"]
+    assert causes(explain(first.replace("06:01", "06:10") + later)) == ["cuda-oom"]
+
+
+def test_a_log_with_only_secondary_symptoms_says_so():
+    report = explain(on(0, TIMEOUT.format(0)) + on(2, TIMEOUT.format(2)) + FAILED)
+    assert causes(report) == ["nccl-timeout"]
+    assert "Another rank failed first, and its output is not here" in report.verdict.sentence
+    assert any("--tee" in fix.command for fix in report.findings[0].fixes)
+    assert any("TORCH_FR_BUFFER_SIZE" in fix.command for fix in report.findings[0].fixes)
+
+
+def test_a_fault_outside_the_catalogue_is_the_first_exception_its_rank_and_the_users_own_frame():
+    report = explain(on(2, TRACE + "KeyError: 'labels'") + on(0, TIMEOUT.format(0)) + FAILED, name="x.log")
+    (cause,) = [f for f in report.findings if f.role is Role.CAUSE]
+    assert cause.id == "unrecognised-error"
+    assert "KeyError: 'labels'" in cause.message
+    assert "(rank 2)" in cause.message
+    assert (cause.location.path, cause.location.line) == ("/home/user/train.py", 12)
+    assert cause.evidence[0].where == "x.log:6"
+    assert report.verdict.status is Status.BROKEN
+    assert set(consequences(report)) == {"nccl-timeout", "child-failed"}
+
+
+def test_a_traceback_that_was_caught_and_retried_does_not_win():
+    text = (
+        TRACE + OOM + "\nretrying with half of the batch\n"
+        + "".join(f"epoch 1 step {n} loss 0.{n}\n" for n in range(5))
+        + TRACE + "KeyError: 'labels'\n"
+    )  # fmt: skip
+    report = explain(text)
+    assert causes(report)[0] == "unrecognised-error"
+    survived = next(f for f in report.findings if f.id == "cuda-oom")
+    assert survived.severity is Severity.WARNING
+    assert "training went on after it" in survived.message
+
+
+def test_training_that_went_on_to_its_end_is_no_failure():
+    text = TRACE + OOM + "\n" + "".join(f"step {n} loss 0.{n}\n" for n in range(9)) + "Training completed\n"
+    report = explain(text)
+    assert report.worst() is Severity.WARNING
+    assert report.verdict.status is Status.SUSPECT
+
+
+def test_a_keyword_in_the_users_own_print_does_not_win():
+    text = "note: after CUDA out of memory. lower the batch\n" + TRACE + "KeyError: 'labels'\n"
+    assert explain(text).verdict.primary == "unrecognised-error"
+    text = TRACE + "KeyError: 'labels'\n\nnote to self: CUDA out of memory. is what I had yesterday\n"
+    assert explain(text).verdict.primary == "unrecognised-error"
+
+
+def test_an_exception_at_exit_is_not_the_cause():
+    text = TRACE + OOM + "\nException ignored in: <function Loader.__del__ at 0x7f>\n" + TRACE + "TypeError: 'NoneType' object is not iterable\n"
+    assert causes(explain(text)) == ["cuda-oom"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "epoch 1 loss 0.3\nepoch 2 loss 0.2\n",
+        "W1120 00:16:41.369000 370001 torch/distributed/run.py:803] Setting OMP_NUM_THREADS environment variable for each process to be 1\n",
+        "[W socket.cpp:663] [c10d] The IPv6 network addresses of (node0, 29500) cannot be retrieved (gai error: -9 - Address family)\n",
+        "node1:104:104 [0] NCCL INFO misc/socket.cc:47 -> 3\nnode1:104:104 [0] NCCL INFO comm 0x1 rank 0 - Abort COMPLETE\n",
+        "UserWarning: Detected call of `lr_scheduler.step()` before `optimizer.step()`.\n",
+        "[rank0]:[W1020 20:38:36.1 ProcessGroupNCCL.cpp:1479] Warning: WARNING: destroy_process_group() was not called before program exit\n",
+        "FutureWarning: `torch.cuda.amp.autocast(args...)` is deprecated.\n",
+        "RequestsDependencyWarning: urllib3 (2.0.7) doesn't match a supported version!\n",
+    ],
+)
+def test_noise_is_never_an_error(text):
+    assert explain(text).worst() in (None, Severity.NOTE)

@@ -1,0 +1,118 @@
+"""What stands in front of a line is taken off and understood; what a terminal would not show is gone."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.logs.lines import by_process, plain, read_lines
+from gpudoctor.logs.unwrap import joined
+
+TEXT = "RuntimeError: it broke"
+
+
+def one(text, name="train.log"):
+    return read_lines([(7, text)], name)[0]
+
+
+@pytest.mark.parametrize(
+    ("raw", "rank", "host", "seconds"),
+    [
+        (TEXT, None, None, False),
+        (f"[rank3]: {TEXT}", 3, None, False),
+        (f"[default3]:{TEXT}", 3, None, False),
+        (f"[rank: 3] {TEXT}", 3, None, False),
+        (f"[Rank 12] {TEXT}", 12, None, False),
+        (f"[1,3]<stderr>:{TEXT}", 3, None, False),
+        (f"> {TEXT}", None, None, False),
+        (f"> > [rank3]: {TEXT}", 3, None, False),
+        (f"2026-03-04T05:06:07.123456Z {TEXT}", None, None, True),
+        (f"2026-03-04T05:06:07.123456789Z stderr F [rank3]: {TEXT}", 3, None, True),
+        (f"[2026-03-04 05:06:07,123] [ERROR] [engine.py:12:step] {TEXT}", None, None, True),
+        (f"2026-03-04 05:06:07.123 | ERROR    | {TEXT}", None, None, True),
+        (f"05:06:07 {TEXT}", None, None, True),
+        (f"(RayTrainWorker pid=4711, ip=10.0.0.4) [rank3]: {TEXT}", 3, "10.0.0.4", False),
+        (f"(Worker_PP1_TP0 pid=4711) ERROR 02-27 00:29:48 [executor.py:863] {TEXT}", None, None, True),
+        (f"[pod/train-0/pytorch] {TEXT}", None, "train-0", False),
+        (f"trainer-1  | {TEXT}", None, "trainer-1", False),
+        (f"[rank0]:[E504 22:44:08.389636235 ProcessGroupNCCL.cpp:1896] {TEXT}", 0, None, True),
+        (f"E1120 00:16:41.369000 370001 torch/distributed/run.py:803] {TEXT}", None, None, True),
+        (f"\x1b[31m[rank3]:\x1b[0m \x1b[1m{TEXT}\x1b[0m", 3, None, False),
+        (f"INFO:root:{TEXT}", None, None, False),
+    ],
+)
+def test_prefixes_of_launchers_and_loggers(raw, rank, host, seconds):
+    line = one(raw)
+    assert line.text.removeprefix("root:") == TEXT
+    assert (line.rank, line.host, line.seconds is not None) == (rank, host, seconds)
+    assert line.where == "train.log:7"
+
+
+def test_nccl_names_host_and_process_and_its_own_rank():
+    line = one("node1:4775:4803 [0] init.cc:128 NCCL WARN Bootstrap : no socket interface found")
+    assert (line.host, line.pid) == ("node1", "4775")
+    assert "no socket interface" in line.text
+    assert one("[E ProcessGroupNCCL.cpp:523] [Rank 2] Watchdog caught").rank == 2
+
+
+def test_srun_labels_are_ranks_and_line_numbers_are_none():
+    labelled = read_lines(list(enumerate(["0: a", "1: b", "0: c", "2: d", "1: e"], 1)), "x")
+    assert [line.rank for line in labelled] == [0, 1, 0, 2, 1]
+    numbered = read_lines(list(enumerate(["12: a", "13: b", "14: c", "15: d"], 1)), "x")
+    assert [(line.rank, line.text) for line in numbered] == [
+        (None, "a"),
+        (None, "b"),
+        (None, "c"),
+        (None, "d"),
+    ]
+
+
+def test_times_are_in_order_across_midnight_and_years_of_no_matter():
+    clocks = ["2026-03-04T23:59:59Z a", "2026-03-05 00:00:01 b", "E0305 00:00:02.5 12 x.py:1] c"]
+    seconds = [one(clock).seconds for clock in clocks]
+    assert seconds == sorted(seconds)
+    assert seconds[2] - seconds[0] == 3.5
+
+
+def test_a_progress_bar_hides_nothing_and_is_shown_once():
+    raw = "  3%|#   | 1/40\r  4%|#   | 2/40\rRuntimeError: it broke\r  5%|#   | 3/40"
+    assert [line.text for line in read_lines([(1, raw)], "x")] == [TEXT, "5%|#   | 3/40"]
+
+
+def test_plain_shows_what_a_terminal_shows_at_last():
+    assert plain("\x1b[31ma\x1b[0m\r\n 3%|# | 1\r 4%|# | 2\nb") == ["a", " 4%|# | 2", "b"]
+
+
+def test_html_of_an_issue_tracker_is_undone():
+    assert (
+        one("Missing key(s) in state_dict: &quot;fc.weight&quot; &lt;x&gt;").text
+        == 'Missing key(s) in state_dict: "fc.weight" <x>'
+    )
+
+
+def test_lines_of_one_process_belong_together():
+    lines = read_lines(list(enumerate(["[rank0]: a", "[rank1]: b", "[rank0]: c", "d"], 1)), "x")
+    assert [[x.text for x in group] for group in by_process(lines).values()] == [["a", "c"], ["b"], ["d"]]
+
+
+def test_lines_cut_at_the_width_of_a_terminal_are_joined():
+    text = "RuntimeError: " + "word " * 40 + "end"
+    pieces = [text[i : i + 80] for i in range(0, len(text), 80)]
+    lines = read_lines(list(enumerate(["short", *pieces, "after"], 1)), "x")
+    assert any(row.line.full.startswith(text) and row.place == 1 for row in joined(lines))
+
+
+def test_a_sentence_broken_between_words_is_joined():
+    lines = read_lines(
+        [(1, "one of the variables has been modified"), (2, "by an inplace operation: x")], "x"
+    )
+    assert [row.line.full for row in joined(lines)] == [
+        "one of the variables has been modified by an inplace operation: x"
+    ]
+
+
+@given(st.lists(st.text(max_size=200), max_size=20))
+def test_any_text_can_be_read(rows):
+    lines = read_lines(list(enumerate(rows, 1)), "x", rank=5)
+    assert all(line.text in line.full for line in lines)
+    assert all(1 <= line.number <= len(rows) for line in lines)
+    list(joined(lines))

@@ -1,0 +1,87 @@
+"""No pattern is lost by searching for its literals first."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.logs.index import derived, finder, written
+from gpudoctor.logs.literals import Finder, Vague, literals
+from gpudoctor.logs.scan import MARKERS
+from gpudoctor.registry import Registry
+
+REGISTRY = Registry()
+CHECKS = REGISTRY.checks()
+PATTERNS = [(check.id, symptom.pattern) for check in CHECKS for symptom in check.symptoms]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"EADDRINUSE", {"EADDRINUSE"}),
+        (r"port (?P<port>\d+) in use", {" in use"}),
+        (
+            r"[Ee]xpected (it|them) here",
+            {"Expected it here", "Expected them here", "expected it here", "expected them here"},
+        ),
+        (r"colou?r wrong", {"color wrong", "colour wrong"}),
+        (r"(?:alpha|beta\d)-gamma", {"-gamma"}),
+        (r"(?:alphabet|betatron \d+)", {"alphabet", "betatron "}),
+        (r"(?<!not )broken(?! glass)", {"broken"}),
+        (r"(long text )+x", {"long text "}),
+    ],
+)
+def test_the_rarest_text_that_every_match_holds(pattern, expected):
+    assert literals(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"\d+", r"(?:longer text)?", r"(?i)some error", r"abc", r"(?i:some error)", r".*"]
+)
+def test_a_pattern_without_a_fixed_text_is_refused(pattern):
+    with pytest.raises(Vague):
+        literals(pattern)
+
+
+@settings(max_examples=4)
+@given(data=st.data())
+@pytest.mark.parametrize("number", range(len(PATTERNS)))
+def test_whatever_a_symptom_matches_holds_one_of_its_literals(number, data):
+    pattern = PATTERNS[number][1]
+    text = data.draw(st.from_regex(pattern))
+    assert any(literal in text for literal in literals(pattern)), (PATTERNS[number], text)
+
+
+def test_the_index_beside_the_checks_is_what_the_patterns_say(generated):
+    assert generated("checks/literals.json", written(CHECKS).decode())
+
+
+def test_the_finder_of_the_index_knows_every_symptom():
+    owners = {owner for group in finder(REGISTRY)._owners for owner in group if owner is not None}
+    assert owners == {(check.id, number) for check in CHECKS for number, _ in enumerate(check.symptoms)}
+
+
+def test_a_package_without_an_index_is_read_as_it_is(tmp_path):
+    (tmp_path / "my_own.py").write_text(
+        '"""Mine.\n\n## What happens\n"""\nfrom gpudoctor import Check, Severity\n'
+        'check = Check(severity=Severity.ERROR, symptoms=["my very own failure"], message="mine")\n'
+    )
+    registry = Registry((tmp_path,))
+    hits = [owner for hit in finder(registry).hits(b"so: my very own failure!") for owner in hit.owners]
+    assert hits == [("my-own", 0)]
+    assert derived(registry.check("my-own")) == [["my very own failure"]]
+
+
+def test_literals_that_overlap_are_all_found():
+    find = Finder([("out of memory", 1), ("memory", 2), ("out of memory", 3)])
+    assert sorted(owner for hit in find.hits(b"CUDA out of memory") for owner in hit.owners) == [1, 2, 3]
+
+
+def test_a_text_in_another_alphabet_is_found_too():
+    find = Finder([("größer als", 1)])
+    assert [hit.owners for hit in find.hits("x größer als y".encode())] == [(1,)]
+
+
+def test_markers_are_not_in_every_line():
+    assert all(len(marker) >= 7 and re.search(r"[A-Za-z]{5}", marker) for marker in MARKERS)

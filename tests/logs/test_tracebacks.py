@@ -1,0 +1,107 @@
+"""Exceptions in logs: which was raised, by whom, where in the user's own code."""
+
+import pytest
+
+from gpudoctor.logs.lines import read_lines
+from gpudoctor.logs.tracebacks import exceptions, quoted_source
+
+
+def read(text, name="x"):
+    return read_lines(list(enumerate(text.split("\n"), 1)), name)
+
+
+def said(text):
+    return [(r.type, r.message) for r in exceptions(read(text))]
+
+
+PLAIN = """\
+step 3
+Traceback (most recent call last):
+  File "/home/user/train.py", line 12, in <module>
+    main()
+  File "/home/user/train.py", line 8, in main
+    raise ValueError("not this one")
+  File "/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1, in _call_impl
+    return forward_call(*args)
+           ^^^^^^^^^^^^^^^^^^^
+mylib.errors.ShapeProblem: too wide
+and a second line of it
+"""
+
+
+def test_type_message_and_the_last_frame_that_is_the_users_own():
+    (raised,) = exceptions(read(PLAIN))
+    assert (raised.type, raised.message) == ("ShapeProblem", "too wide")
+    assert (raised.own.path, raised.own.line, raised.own.function) == ("/home/user/train.py", 8, "main")
+    assert (raised.line.number, raised.first, raised.last) == (10, 1, 10)
+
+
+@pytest.mark.parametrize("prefix", ["[rank3]: ", "> ", "2026-03-04T05:06:07.1Z ", "# ", "[default3]:", "(Worker pid=3) "])
+def test_prefixes_on_every_line_change_nothing(prefix):
+    text = "\n".join(prefix + line for line in PLAIN.split("\n"))
+    (raised,) = exceptions(read(text))
+    assert (raised.type, raised.own.line) == ("ShapeProblem", 8)
+
+
+def test_ranks_that_interleave_are_told_apart():
+    lines = PLAIN.strip().split("\n")[1:-1]
+    other = [line.replace("too wide", "too high") for line in lines]
+    mixed = "\n".join(f"[rank{rank}]: {line}" for pair in zip(lines, other, strict=True) for rank, line in enumerate(pair))
+    assert [(r.message, r.line.rank) for r in exceptions(read(mixed))] == [("too wide", 0), ("too high", 1)]
+
+
+def test_an_exception_raised_while_another_is_handled_is_chained():
+    text = PLAIN + "\nDuring handling of the above exception, another exception occurred:\n\n" + PLAIN
+    assert [r.chained for r in exceptions(read(text))] == [False, True]
+
+
+def test_what_python_ignores_at_exit_is_late():
+    text = "Exception ignored in: <function Loader.__del__ at 0x7f>\n" + PLAIN.split("\n", 1)[1]
+    assert [r.late for r in exceptions(read(text))] == [True]
+
+
+def test_exceptions_without_a_traceback_and_of_native_code():
+    assert said("so it said: ValueError: bad batch") == [("ValueError", "bad batch")]
+    assert said("# KeyError: 'loss'") == [("KeyError", "'loss'")]
+    assert said("terminate called after throwing an instance of 'c10::Error'\n  what():  cannot do") == [
+        ("Error", ""),
+        ("C++ exception", "cannot do"),
+    ]
+    assert said("Warning: nothing\nloss: 0.3\nValidation Error rate 3 %") == []
+
+
+def test_the_words_of_other_processes_are_read():
+    text = """\
+torch.multiprocessing.spawn.ProcessRaisedException:
+
+-- Process 1 terminated with the following error:
+Traceback (most recent call last):
+  File "/home/user/train.py", line 3, in worker
+    f()
+KeyError: 'x'"""
+    assert [(r.type, r.wrapper) for r in exceptions(read(text)) if not r.wrapper] == [("KeyError", False)]
+    text = "StopIteration: Caught StopIteration in replica 0 on device 0.\nOriginal Traceback (most recent call last):\n" + PLAIN
+    assert ("ShapeProblem", "too wide") in said(text)
+
+
+def test_an_exception_group_names_its_members():
+    text = """\
+  + Exception Group Traceback (most recent call last):
+  |   File "/home/user/a.py", line 1, in <module>
+  | ExceptionGroup: several (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/home/user/a.py", line 2, in f
+    | ValueError: inner
+    +------------------------------------"""
+    assert ("ValueError", "inner") in said(text)
+
+
+def test_quoted_source_is_no_error():
+    lines = read(PLAIN)
+    assert [lines[place].text for place in sorted(quoted_source(lines))] == [
+        "main()",
+        'raise ValueError("not this one")',
+        "return forward_call(*args)",
+        "^^^^^^^^^^^^^^^^^^^",
+    ]
