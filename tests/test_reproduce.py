@@ -59,7 +59,11 @@ def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
     # All that broken.py printed explains to its own failure.
     if os.environ.get("GPUDOCTOR_UPDATE"):
         RECORDED.mkdir(exist_ok=True)
-        text = said[0].output.replace(sys.prefix, "/venv").replace(str(Path(REGISTRY.reproduction(id)).parent), "/home/user")
+        text = (
+            said[0]
+            .output.replace(sys.prefix, "/venv")
+            .replace(str(Path(REGISTRY.reproduction(id)).parent), "/home/user")
+        )
         (RECORDED / f"{id}.txt").write_text(re.sub(r"/tmp/\S*?gpudoctor-\w+", "/tmp/run", text))
     assert explain(said[0].output).verdict.primary == id
 

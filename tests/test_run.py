@@ -17,7 +17,9 @@ OOM = "RuntimeError: CUDA out of memory."
 
 
 def run(*command, options=(), **more):
-    return subprocess.run([*RUN, *options, "--", *command], capture_output=True, text=True, timeout=60, **more)
+    return subprocess.run(
+        [*RUN, *options, "--", *command], capture_output=True, text=True, timeout=60, **more
+    )
 
 
 def test_a_command_that_succeeds_is_alone_with_its_output():
@@ -39,7 +41,9 @@ def test_a_command_that_a_signal_ends_gives_what_a_shell_gives():
 
 
 def test_bytes_pass_through_as_they_are():
-    program = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000); sys.stdout.buffer.write(b'no end')"
+    program = (
+        "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000); sys.stdout.buffer.write(b'no end')"
+    )
     done = subprocess.run([*RUN, "--", sys.executable, "-c", program], capture_output=True, timeout=60)
     assert done.stdout == bytes(range(256)) * 1000 + b"no end"
 
@@ -71,7 +75,9 @@ def test_a_report_is_written(tmp_path):
 
 def test_a_command_on_a_terminal_sees_a_terminal():
     leader, follower = pty.openpty()
-    program = "import os, sys; print(os.isatty(1), os.get_terminal_size(1).columns); print('x', file=sys.stderr)"
+    program = (
+        "import os, sys; print(os.isatty(1), os.get_terminal_size(1).columns); print('x', file=sys.stderr)"
+    )
     command = [*RUN, "--", sys.executable, "-c", program]
     process = subprocess.Popen(command, stdout=follower, stderr=follower, stdin=follower)
     os.close(follower)

@@ -44,6 +44,8 @@ check = Check(
         r"Expected \w* ?== CUBLAS_STATUS_SUCCESS to be true",
         r"cuBLAS Error: (?P<status>\w[\w ,]{4,80})",
         r"cu(BLAS|blas)(Lt)? (API failed with status|[Ee]rror) (?P<status>\d+)",
+        r"cublasLt ran into an error",  # bitsandbytes
+        r"cusolver error: (?P<status>\d+), when calling",
         r"Blas x?GEMM\w* launch failed",
     ],
     message="[the library answered <status>: ]a matrix product or the like failed, mostly after an index out "

@@ -43,6 +43,7 @@ check = Check(
         r"Please make sure (?P<library>(lib)?cudnn[\w.-]+) is in your library path",
         r"Could not locate (?P<library>cudnn\w+\.dll)",
         r"Unable to load any of \{(?P<library>(lib)?cudnn[\w.-]+)",
+        r"Could not load symbol (?P<symbol>cudnn\w+)\. Error",
         r"Invalid handle\. Cannot load symbol (?P<symbol>cudnn\w+)",
         r"CUDNN_STATUS_(SUBLIBRARY_VERSION_MISMATCH|SUBLIBRARY_LOADING_FAILED|VERSION_MISMATCH)",
         r"Loaded runtime CuDNN library: (?P<found>[\d.]+) but source was compiled with: (?P<built>\d+(\.\d+)*)",

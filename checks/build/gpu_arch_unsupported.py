@@ -36,6 +36,7 @@ check = Check(
         r"no kernel image is available for execution on the device",
         r"CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice",
         rf"{NAME} with CUDA capability (?P<arch>sm_\d+\w?) is not compatible with the current PyTorch installation",
+        r"The current PyTorch install supports CUDA capabilities sm_",
         # 1.0 to 2.8, and since 2.9 with the list of what the build is for
         rf"Found GPU\d+ {NAME} which is of (cuda capability|compute capability \(CC\)) (?P<capability>\d+\.\d+)",
         r"PyTorch no longer supports this GPU because it is too old",

@@ -41,7 +41,7 @@ check = Check(
         r"compiled using NumPy 1\.x cannot be run in",
         rf"Failed to initialize NumPy: (?:numpy\.)?{REASONS}",
         # without NumPy torch says so too
-        Symptom(r"RuntimeError: Numpy is not available", unless=r"No module named 'numpy'"),
+        Symptom(r"\bNumpy is not available", unless=r"No module named 'numpy'"),
         r"expected np\.ndarray \(got numpy\.ndarray\)",
         # as a RuntimeWarning it is harmless
         r"ValueError: numpy\.\w{1,30} size changed, may indicate binary incompatibility",

@@ -37,7 +37,8 @@ LIBRARIES = (
     r"|nvToolsExt|nvshmem|nccl|cudss|nvpl|gomp|iomp5|tbb|mkl|openblas|mpi)[\w.+-]*"
 )
 # Those of torchvision's own libraries are the failure torchvision-mismatch.
-UNDEFINED = r"^(?!.*torchvision[/\\](?:_C|image)).*undefined symbol: "
+# cuDNN's own loader says "Could not load", which is the failure cuda-library-conflict.
+UNDEFINED = r"^(?!.*(?:torchvision[/\\](?:_C|image)|Could not load (?:library|symbol) )).*undefined symbol: "
 
 check = Check(
     severity=Severity.ERROR,
@@ -47,7 +48,6 @@ check = Check(
         rf"{UNDEFINED}(?P<symbol>mkl_\w+|omp_\w+|__kmpc_\w+|aoti_torch_\w+|THP[A-Z]\w+)",
         # c10::, at:: and torch:: as the compiler spells them: an extension that was compiled for another torch
         rf"{UNDEFINED}(?P<symbol>_Z\w{{0,40}}?(?<!\d)(3c10|2at|5torch|6caffe2)\w*)",
-        # cuDNN's own loader says "Could not load library", which is the failure cuda-library-conflict
         r"^(?!.*Could not load library).*symbol (?P<symbol>\w+),? version \S+ not defined in file \S+ with link time reference",
         r"ValueError: (?P<library>lib(cu|nv|nccl)\w*)\.so\S* not found in the system path",  # torch's search for wheels
         r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(libtorch|libc10|torch/|flash_attn|_cuda\.)",

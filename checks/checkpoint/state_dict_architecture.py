@@ -34,15 +34,17 @@ ONE_SIDE = rf"\A(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UN
 # Any other prefix shows in the first key of each list: the one ends with the other.
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
 IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""
-IN_MODEL = (
-    rf"Missing key\(s\) in state_dict: \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=b)\""
-)
+IN_MODEL = rf"Missing key\(s\) in state_dict: \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=b)\""
 PREFIX = rf"{ONE_SIDE}|{IN_FILE}|{IN_MODEL}"
 FIRST = r"['\"](?P<key>[\w.-]+)"
 # mmcv and mmengine only print it unless strict=True; of a backbone without its head it is meant so.
-RAISED = r"RuntimeError: (?:Error\(s\) in loading state_dict|The model and loaded state dict do not match exactly)"
+RAISED = (
+    r"RuntimeError: (?:Error\(s\) in loading state_dict|The model and loaded state dict do not match exactly)"
+)
 IN_SOURCE = r"unexpected keys? in source state_dict: [\w.]{1,100}?\.(?P<c>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=c)\b"
-LOADING = r"torch\.load\(|load_state_dict|load_checkpoint|load_from_checkpoint|(?:checkpoint|ckpt|saved|state)\["
+LOADING = (
+    r"torch\.load\(|load_state_dict|load_checkpoint|load_from_checkpoint|(?:checkpoint|ckpt|saved|state)\["
+)
 
 check = Check(
     severity=Severity.ERROR,

@@ -52,7 +52,9 @@ check = Check(
         rf"were not used when initializing \w+: [\[{{]['\"]{PREFIX}",  # transformers
         rf"newly initialized: [\[{{]['\"]{PREFIX}",
         rf"Weights from pretrained model not used in \w+: \[['\"]{PREFIX}",  # pytorch_pretrained_bert
-        Symptom(rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: {PREFIX}", unless=BOTH_SIDES),  # mmcv
+        Symptom(
+            rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: {PREFIX}", unless=BOTH_SIDES
+        ),  # mmcv
         Symptom(r"([Uu]nexpected|[Mm]issing) keys? in source state_dict: \w", near=IN_SOURCE),
         Symptom(  # detectron2
             r"state_dict contains keys that are not used by the model",

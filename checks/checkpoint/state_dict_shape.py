@@ -55,7 +55,7 @@ check = Check(
         r"You may consider adding `ignore_mismatched_sizes=True` in the model",
         r"You set `ignore_mismatched_sizes` to `False`, thus raising an error",
         Symptom(
-            rf"(?P<key>[\w.]{{1,300}})\s{{0,80}}\|\s{{0,80}}MISMATCH\s{{0,80}}\|.{{0,200}}ckpt: {FILE} vs model: ?{MODEL}",
+            rf"(?<![\w.])(?P<key>[\w.]{{1,300}})\s{{0,80}}\|\s{{0,80}}MISMATCH\s{{0,80}}\|.{{0,200}}ckpt: {FILE} vs model: ?{MODEL}",
             near=r"thus raising an error",
         ),
         # accelerate, diffusers
@@ -87,7 +87,10 @@ check = Check(
             "model.resize_token_embeddings(len(tokenizer))",
             Kind.EDIT,
         ),
-        Fix("An optimizer that does not fit: load the model alone and start the optimizer anew", kind=Kind.EDIT),
+        Fix(
+            "An optimizer that does not fit: load the model alone and start the optimizer anew",
+            kind=Kind.EDIT,
+        ),
     ],
 )
 EMPTY = [
@@ -109,11 +112,17 @@ EMPTY = [
     ),
 ]
 OPTIMIZER = [
-    Fix("Give the optimizer the same parameters, in the same groups and order, as when it was saved", kind=Kind.EDIT),
+    Fix(
+        "Give the optimizer the same parameters, in the same groups and order, as when it was saved",
+        kind=Kind.EDIT,
+    ),
     Fix("Load the model alone and start the optimizer anew", kind=Kind.EDIT),
 ]
 WORLD = [
-    Fix("Go on with as many ranks as the checkpoint was saved with", "torchrun --nproc-per-node=<saved> train.py"),
+    Fix(
+        "Go on with as many ranks as the checkpoint was saved with",
+        "torchrun --nproc-per-node=<saved> train.py",
+    ),
     Fix(
         "Load the weights alone",
         "engine.load_checkpoint(folder, load_optimizer_states=False, load_module_only=True)",
@@ -131,7 +140,11 @@ def log(sighting: Sighting) -> Finding | None:
         said = f"the checkpoint's optimizer state is in {seen['saved']} parts, and this run has {seen['world']} ranks"
         return check.found(said, source=Source.LOG, fixes=fixes)
     if "loaded state dict" in sighting.line and "parameter group" in sighting.line:
-        return check.found("the optimizer was saved with other parameters than it has now", source=Source.LOG, fixes=OPTIMIZER)
+        return check.found(
+            "the optimizer was saved with other parameters than it has now",
+            source=Source.LOG,
+            fixes=OPTIMIZER,
+        )
     key, file, model = seen.get("key"), seen.get("file"), seen.get("model")
     if file is not None and model is not None:
         if file.replace(" ", "") == model.replace(" ", ""):
@@ -140,6 +153,8 @@ def log(sighting: Sighting) -> Finding | None:
         if model.strip() == "0":
             said += ": DeepSpeed's ZeRO-3 keeps it in parts, and nothing can be copied into it"
             return check.found(said, source=Source.LOG, fixes=EMPTY)
-        return check.found(f"{said}: another number of classes or tokens, or another variant", source=Source.LOG)
+        return check.found(
+            f"{said}: another number of classes or tokens, or another variant", source=Source.LOG
+        )
     said = f"{key} has" if key else "tensors of the file have"
     return check.found(f"{said} another size in the model, and cannot be copied into it", source=Source.LOG)

@@ -31,8 +31,10 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.WARNING,
     symptoms=[
-        r"(?:\b[Rr]ank (?P<rank>\d+)\]? {1,3})?using (?:best-guess )?GPU (?P<gpu>\d+) (?:to perform barrier )?"
-        r"as devices? used by this process (?:are|is) currently unknown",
+        (
+            r"(?:\b[Rr]ank (?P<rank>\d+)\]? {1,3})?using (?:best-guess )?GPU (?P<gpu>\d+) (?:to perform barrier )?"
+            r"as devices? used by this process (?:are|is) currently unknown"
+        ),
         r"No device id is provided via .init_process_group. or .barrier",
         r"barrier\(\): using the device under current context",
         r"Failed to infer a GPU device id to perform barrier",
@@ -45,8 +47,6 @@ check = Check(
             'torch.cuda.set_device(local_rank)\ndist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))',
             Kind.EDIT,
         ),
-        Fix(
-            "Or tell each barrier (torch before 2.3)", "dist.barrier(device_ids=[local_rank])", Kind.EDIT
-        ),
+        Fix("Or tell each barrier (torch before 2.3)", "dist.barrier(device_ids=[local_rank])", Kind.EDIT),
     ],
 )

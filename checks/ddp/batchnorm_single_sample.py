@@ -33,8 +33,10 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # a batch that DataParallel cut too small is dp-small-batch
-        Symptom(rf"Expected more than 1 value per channel {GOT}", unless=r"in replica \d+ on device \d+"),
-        rf"Expected more than 1 spatial element {GOT}",
+        Symptom(
+            rf"Expected more than 1 (?:value per channel|spatial element) {GOT}",
+            unless=r"in replica \d+ on device \d+",
+        ),
     ],
     message="a normalisation layer in training got an input of size <size>, a single value per channel, which has no spread",
     fixes=[
@@ -55,7 +57,9 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Or take a layer that does not look at the batch", "norm = torch.nn.GroupNorm(32, channels)", Kind.EDIT
+            "Or take a layer that does not look at the batch",
+            "norm = torch.nn.GroupNorm(32, channels)",
+            Kind.EDIT,
         ),
     ],
 )

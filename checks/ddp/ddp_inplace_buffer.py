@@ -25,7 +25,7 @@ The same script runs with one process and no DDP, or with `broadcast_buffers=Fal
 ## See also
 
 - [torch issue 22095](https://github.com/pytorch/pytorch/issues/22095): BatchNorm and two forward passes
-- [torch issue 66504](https://github.com/pytorch/pytorch/issues/66504): the same, with what to do
+- [torch issue 175024](https://github.com/pytorch/pytorch/issues/175024): a discriminator called twice, and the repair
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
@@ -69,8 +69,6 @@ check = Check(
             "model = DistributedDataParallel(model, device_ids=[local_rank], broadcast_buffers=False)",
             Kind.EDIT,
         ),
-        Fix(
-            "Use a copy of the buffer in forward", "ids = self.position_ids[:, :length].clone()", Kind.EDIT
-        ),
+        Fix("Use a copy of the buffer in forward", "ids = self.position_ids[:, :length].clone()", Kind.EDIT),
     ],
 )

@@ -5,7 +5,7 @@
 DDP compares the parameters when it wraps the model: "DDP expects same model across all ranks, but Rank 1 has 4 params,
 while rank 0 has inconsistent 2 params", or "params[0] in this process with sizes [5, 4] appears not to match sizes of
 the same param in process 0". DeepSpeed: "disagreement between rank0 and rank1". Some ranks raise, the others wait for
-them until the time-out. Torch before 1.11 hangs instead of comparing counts.
+them until the time-out. Torch 1.8 and older do not compare the counts, and hang.
 
 ## Why
 
@@ -33,10 +33,14 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # "inconsistent 0 params" is ddp-peer-missing
-        r"DDP expects same model across all ranks, but Rank (?P<rank>\d+) has (?P<own>\d+) params, "
-        r"while rank (?P<other>\d+) has inconsistent (?P<others>[1-9]\d*) params",
-        r"(?:params|replicas\[\d+\])\[(?P<index>\d+)\] in this process with sizes (?P<sizes>\[[\d, ]{0,100}\]) "
-        r"appears not to match sizes of the same param in process (?P<first>\d+)",
+        (
+            r"DDP expects same model across all ranks, but Rank (?P<rank>\d+) has (?P<own>\d+) params, "
+            r"while rank (?P<other>\d+) has inconsistent (?P<others>[1-9]\d*) params"
+        ),
+        (
+            r"(?:params|replicas\[\d+\])\[(?P<index>\d+)\] in this process with sizes (?P<sizes>\[[\d, ]{0,100}\]) "
+            r"appears not to match sizes of the same param in process (?P<first>\d+)"
+        ),
         r"disagreement between rank0 and rank(?P<last>\d+): rank0: ",
     ],
     message="the ranks built different models[: rank <rank> has <own> trainable parameters, rank <other> has <others>]"

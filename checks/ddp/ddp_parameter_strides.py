@@ -32,8 +32,10 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?:params|replicas\[\d+\])\[(?P<index>\d+)\] in this process with (?P<what>sizes|strides) "
-        r"(?P<values>\[[\d, ]{0,100}\]) appears not to match strides of the same param in process (?P<first>\d+)",
+        (
+            r"(?:params|replicas\[\d+\])\[(?P<index>\d+)\] in this process with (?P<what>sizes|strides) "
+            r"(?P<values>\[[\d, ]{0,100}\]) appears not to match strides of the same param in process (?P<first>\d+)"
+        ),
     ],
     message="parameter <index>, with <what> <values>, has other strides on this rank than on rank <first>",
     fixes=[

@@ -29,8 +29,10 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"DDP expects same model across all ranks, but Rank (?P<rank>\d+) has (?P<own>\d+) params, "
-        r"while rank (?P<other>\d+) has inconsistent 0 params",
+        (
+            r"DDP expects same model across all ranks, but Rank (?P<rank>\d+) has (?P<own>\d+) params, "
+            r"while rank (?P<other>\d+) has inconsistent 0 params"
+        ),
     ],
     message="rank <rank> has <own> parameters and nothing came from rank <other>, which failed, is late or cannot be reached",
     follows=[

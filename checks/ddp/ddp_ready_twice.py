@@ -26,13 +26,18 @@ Look for `gradient_checkpointing`, for a warning that names `use_reentrant`, and
 - [peft issue 313](https://github.com/huggingface/peft/issues/313): LoRA and gradient checkpointing under DDP
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# At its end the message names the parameter.
+HEADLINE = r"Expected to mark a variable ready only once"
+MARKED = r"Parameter at index (?P<index>\d+)(?: with name (?P<name>\w+(?:\.\w+){0,40}))? has been marked as ready twice"
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"Expected to mark a variable ready only once",
-        r"Parameter at index (?P<index>\d+)(?: with name (?P<name>\w+(?:\.\w+){0,40}))? has been marked as ready twice",
+        Symptom(HEADLINE, near=MARKED),
+        Symptom(HEADLINE, unless=r"has been marked as ready twice"),
+        MARKED,
     ],
     message="the gradient of a parameter[ (index <index>)][, <name>,] came twice in one backward pass, and DDP had "
     "summed it already",

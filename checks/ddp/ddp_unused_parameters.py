@@ -29,19 +29,31 @@ indices, the branch depends on the data.
 - [DDP: internal design](https://docs.pytorch.org/docs/stable/notes/ddp.html)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# Below its headline the message names the parameters: their numbers, with TORCH_DISTRIBUTED_DEBUG their names.
+HEADLINE = r"Expected to have finished reduction in the prior iteration"
+RANK = r"which did not receive grad for rank (?P<rank>\d+): "
+NAMES = r"(?P<names>[\w.]+(?:, [\w.]+){0,7})"
+INDICES = r"(?P<indices>\d+(?: \d+){0,19})"
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"Expected to have finished reduction in the prior iteration",
-        r"Parameter ind(?:ices|exes) which did not receive grad for rank (?P<rank>\d+): (?P<indices>\d+(?: \d+){0,19})",
-        r"Parameters which did not receive grad for rank (?P<rank>\d+): (?P<names>[\w.]+(?:, [\w.]+){0,7})",
+        Symptom(HEADLINE, near=rf"Parameters which did not receive grad for rank \d+: {NAMES}"),
+        Symptom(
+            HEADLINE,
+            near=rf"Parameter ind(?:ices|exes) which did not receive grad for rank \d+: {INDICES}",
+            unless=r"Parameters which did not receive",
+        ),
+        Symptom(HEADLINE, unless=r"did not receive grad for rank \d"),
+        rf"Parameter ind(?:ices|exes) {RANK}{INDICES}",
+        rf"Parameters {RANK}{NAMES}",
         r"Your training graph has changed in this iteration, e\.g\., one parameter is unused in first iteration",
         r"static_graph=True is enabled for DDP, we expect",
         r"LightningModule has parameters that were not used in producing the loss",
         # mmcv and mmengine, with detect_anomalous_params
-        r"(?P<names>[\w.]+) with shape torch\.Size\(\[[\d, ]*\]\) is not in the computational graph",
+        r"(?<![\w.])(?P<names>[\w.]{1,200}) with shape torch\.Size\(\[[\d, ]*\]\) is not in the computational graph",
     ],
     message="DDP waited[ on rank <rank>] for gradients that never came[, such as those of parameters <indices>]"
     "[, such as those of <names>]",

@@ -14,7 +14,7 @@ The script was written for an older torch. `group=0` once meant all ranks; today
 ## How to tell
 
 The version that warns still works, so the warning alone is not why a run failed. `torchrun` sets `LOCAL_RANK` where
-`torch.distributed.launch` passed `--local-rank`: a script that has no such argument fails at once (`launch-local-rank`).
+`torch.distributed.launch` passes `--local-rank`: a script without that argument fails at once (`launch-local-rank`).
 
 ## See also
 
@@ -51,13 +51,20 @@ check = Check(
     ],
     message="the script uses a part of torch.distributed that is deprecated",
     fixes=[
-        Fix("Start with torchrun instead of torch.distributed.launch", "torchrun --nproc-per-node=gpu train.py"),
+        Fix(
+            "Start with torchrun instead of torch.distributed.launch",
+            "torchrun --nproc-per-node=gpu train.py",
+        ),
         Fix("Read the rank that torchrun sets", 'local_rank = int(os.environ["LOCAL_RANK"])', Kind.EDIT),
         Fix("Use today's names", "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)", Kind.EDIT),
     ],
 )
 GROUP = [
-    Fix("Leave the group out: the default is all ranks", "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)", Kind.EDIT),
+    Fix(
+        "Leave the group out: the default is all ranks",
+        "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)",
+        Kind.EDIT,
+    ),
     Fix(
         "For some ranks, make a group, on all ranks alike",
         "group = dist.new_group([0, 1])\ndist.all_reduce(tensor, group=group)",

@@ -2,8 +2,8 @@
 
 ## What happens
 
-"UserWarning: Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an argument."
-Training goes on.
+"UserWarning: Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an
+argument." Training goes on.
 
 ## Why
 

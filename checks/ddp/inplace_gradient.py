@@ -50,8 +50,10 @@ check = Check(
         ),
         r"a (?P<leaf>(?:view of a )?leaf) Variable that requires grad (?:is being|has been) used in an in-place operation",
         # a replica's BroadcastBackward is DataParallel's; until torch 1.8 some of these were warnings
-        r"Output \d+ of (?P<operation>(?!Broadcast)\w+) is a view and "
-        r"(?:is being|its base or another view of its base has been) modified inplace(?!.{0,200} deprecated)",
+        (
+            r"Output \d+ of (?P<operation>(?!Broadcast)\w+) is a view and "
+            r"(?:is being|its base or another view of its base has been) modified inplace(?!.{0,200} deprecated)"
+        ),
     ],
     message="an operation in place changed a value[ of size <size>][ (the output of <operation>)][ (a <leaf>)] that the "
     "backward pass still needs",

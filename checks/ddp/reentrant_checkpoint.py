@@ -38,7 +38,11 @@ check = Check(
     ],
     message="activation checkpointing runs in its reentrant form, which DDP and frozen inputs do not go well with",
     fixes=[
-        Fix("Take the other form, which torch recommends", "x = checkpoint(self.block, x, use_reentrant=False)", Kind.EDIT),
+        Fix(
+            "Take the other form, which torch recommends",
+            "x = checkpoint(self.block, x, use_reentrant=False)",
+            Kind.EDIT,
+        ),
         Fix(
             "transformers: the same through the Trainer's arguments",
             'TrainingArguments(..., gradient_checkpointing_kwargs={"use_reentrant": False})',

@@ -3,7 +3,7 @@
 ## What happens
 
 Wrapping raises "SyncBatchNorm layers only work with GPU modules", or the forward pass "SyncBatchNorm expected input
-tensor to be on GPU". Torch before 1.9 also says "SyncBatchNorm is only supported within
+tensor to be on GPU". Old torch (1.8) also says "SyncBatchNorm is only supported within
 torch.nn.parallel.DistributedDataParallel" and "… for DDP with single GPU per process".
 
 ## Why
@@ -30,12 +30,18 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"SyncBatchNorm (?P<what>layers) only work with (?:GPU|CUDA) modules",
-        r"SyncBatchNorm expected (?P<what>input) tensor to be on (?:GPU|CUDA|XPU)",
+        r"SyncBatchNorm layers only work with (?:GPU|CUDA) modules",
+        r"SyncBatchNorm expected input tensor to be on (?:GPU|CUDA|XPU)",
         r"SyncBatchNorm is only supported (?:within torch\.nn\.parallel\.DistributedDataParallel|for DDP with single GPU)",
     ],
-    message="SyncBatchNorm works on GPUs alone, one for each DDP process[; its <what> had no such place]",
-    follows=["torch-cpu-build", "cuda-visible-devices", "driver-not-loaded", "cuda-driver-too-old", "cuda-init-failed"],
+    message="SyncBatchNorm was used without a GPU, or outside of DDP; it sums its statistics over the ranks, on GPUs alone",
+    follows=[
+        "torch-cpu-build",
+        "cuda-visible-devices",
+        "driver-not-loaded",
+        "cuda-driver-too-old",
+        "cuda-init-failed",
+    ],
     fixes=[
         Fix(
             "Convert on GPUs alone, and move the model before the wrap",

@@ -2,8 +2,8 @@
 
 ## What happens
 
-A layer fails on an empty weight: "'weight' must be 2-D", "weight of shape [0]", "mat2 must be a matrix, got 1-D tensor".
-Or a file that was saved so is loaded later: "copying a param with shape torch.Size([0]) from checkpoint".
+A layer fails on an empty weight: "'weight' must be 2-D", "weight of shape [0]", "mat2 must be a matrix, got 1-D
+tensor". Or a file that was saved so is loaded later: "copying a param with shape torch.Size([0]) from checkpoint".
 
 ## Why
 
@@ -12,7 +12,7 @@ it together just before its layer runs, and at no other time:
 
 - `torch.save(model.state_dict())` or `save_pretrained` wrote the empty ones.
 - A second model (teacher, reference, reward, VAE) was built while ZeRO-3 was configured, and never given to an engine.
-- A weight is used outside of its layer's `forward`: `model.lm_head.weight` in the loss, a tied head, own initialisation.
+- A weight is used outside of its layer's `forward`: `model.lm_head.weight` in the loss, a tied head.
 - Only some ranks run the layer, for example rank 0 when it evaluates or generates alone.
 
 FSDP does the same: a layer that is called without its wrapper's `forward` sees a flat or empty weight.

@@ -2,7 +2,7 @@
 
 ## What happens
 
-In a container that had its GPUs before, `nvidia-smi` says "Failed to initialize NVML: Unknown Error", and on the host it
+In a container that had its GPUs before, `nvidia-smi` says "Failed to initialize NVML: Unknown Error"; on the host it
 works. What runs on a GPU already goes on; every new process fails: a restarted worker, a validation job, the next start
 of the training.
 

@@ -70,10 +70,11 @@ check = Check(
         r"(?P<text>CUDA driver is a stub library)|CUDA_ERROR_STUB_LIBRARY",
         r"cuInit\b.{0,40}(?P<text>CUDA_ERROR_(?:UNKNOWN|NOT_INITIALIZED|OPERATING_SYSTEM|NOT_PERMITTED)|unknown error)",
         r"\bcuInit\(0?\)(?: returned |=)(?P<code>3|34|304|804|805|999)\b",
-        r"(?P<text>MPS client failed to connect to the MPS \w+|between the MPS server and the MPS client failed|"
-        r"MPS server is not ready to accept new MPS client)",
+        (
+            r"(?P<text>MPS client failed to connect to the MPS \w+|between the MPS server and the MPS client failed|"
+            r"MPS server is not ready to accept new MPS client)"
+        ),
         r"(?P<text>CUDA_ERROR_MPS_\w+)",
-        r"Cuda failure (?P<code>999) '(?P<text>unknown error)'",
         Symptom(r"Cuda failure (?:3 )?'(?P<text>initialization error)", unless=FORKED),
         Symptom(r"CUDA error: (?P<text>initialization error)", unless=FORKED),
         Symptom(r"CUDA error: (?P<text>unknown error)", near=START),

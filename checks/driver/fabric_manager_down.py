@@ -1,14 +1,14 @@
-"""The fabric manager of an NVSwitch system is down, or is not of the driver's version.
+"""The fabric manager is down, or is not of the driver's version.
 
 ## What happens
 
 CUDA says "Error 802: system not yet initialized" (`CUDA_ERROR_SYSTEM_NOT_READY`), while `nvidia-smi` lists every GPU.
-The service's own log has "fabric manager NVIDIA GPU driver interface version … don't match with driver version …", or
+The service's own log has "fabric manager NVIDIA GPU driver interface version … don't match with driver version …"; or
 `systemctl` shows nvidia-fabricmanager as failed or not installed. After that torch finds no GPU.
 
 ## Why
 
-HGX and DGX systems (A100, H100, H200, B200 as SXM) join their GPUs by NVSwitch. CUDA waits for the fabric manager to set
+HGX and DGX systems (A100, H100, H200, B200 as SXM) join GPUs by NVSwitch. CUDA waits for the fabric manager to set
 it up, and that must be of exactly the driver's version: an upgrade of the driver alone breaks it. It takes a minute or
 two after boot. In a container or virtual machine it runs on the host. A missing switch is a fault of the hardware.
 
@@ -32,8 +32,10 @@ check = Check(
         r"\bsystem not yet initialized|System not yet initialized",
         r"CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady",
         r"cudaGet\w{4,30} returned 802\b",
-        r"[Ff]abric manager NVIDIA GPU driver interface version (?P<manager>[\d.]*\d) don't match with driver version "
-        r"(?P<driver>[\d.]*\d)",
+        (
+            r"[Ff]abric manager NVIDIA GPU driver interface version (?P<manager>[\d.]*\d) don't match with driver version "
+            r"(?P<driver>[\d.]*\d)"
+        ),
         r"nvidia-fabricmanager\.service: (?:Control process exited|Failed with result|Main process exited)",
         r"Failed to start (?:nvidia-fabricmanager|NVIDIA fabric manager|FabricManager)",
         r"Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)",

@@ -8,12 +8,12 @@ use … this process has 612.00 MiB memory in use". The first `.to(device)` fail
 
 ## Why
 
-Other users without a scheduler; ranks of your last run that were not ended with it; a notebook's kernel; a display or an
+Other users without a scheduler; ranks of your last run that did not end with it; a notebook's kernel; a display or an
 inference server; a dead process whose data loader workers live on. A GPU with a fault keeps memory that nobody holds.
 
 ## How to tell
 
-`nvidia-smi --query-compute-apps=gpu_uuid,pid,name,used_memory --format=csv` names the holders; where that list is empty,
+`nvidia-smi --query-compute-apps=gpu_uuid,pid,name,used_memory --format=csv` names the holders; where it is empty,
 `sudo fuser -v /dev/nvidia*` names them, processes of other containers too. `ps -o user,ppid,lstart,cmd -p PID` shows
 what one is: with the same command as yours, it is a rank of an earlier run. Several of one size that belong to this
 launch: the ranks share one GPU.
@@ -47,8 +47,10 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"\bProcess (?P<pid>\d+) has (?P<held>{SIZE}) memory in use",
-        rf"\(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity; (?P<allocated>{SIZE}) already allocated; "
-        rf"(?P<free>{SIZE}) free; (?P<own>{SIZE}) (?:reserved|cached)",
+        (
+            rf"\(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity; (?P<allocated>{SIZE}) already allocated; "
+            rf"(?P<free>{SIZE}) free; (?P<own>{SIZE}) (?:reserved|cached)"
+        ),
         r"Free memory on device (?:cuda:(?P<gpu>\d+) )?\((?P<left>[\d.]+)/(?P<all>[\d.]+) GiB\) on startup is less than",
         r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error 2: out of memory",
     ],

@@ -42,6 +42,7 @@ check = Check(
         r"Unable to determine the device handle for (?:GPU|gpu) ?\d+: (?:Unknown Error|GPU is lost)",
         r"NVMLError_GpuIsLost|NVML_ERROR_GPU_IS_LOST|DCGM_ST_GPU_IS_LOST",
         r"\bGPU is lost\b",
+        r"\b(?P<address>[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d) .{0,40}NVIDIA Corporation.{0,120}\(rev ff\)",
     ],
     message="the GPU[ at <address>] no longer answers on the bus: every process on it is dead, and the others wait for it",
     fixes=[

@@ -34,6 +34,7 @@ check = Check(
         r"GPU requires (?:reset|restart)\b",
         r"NVMLError_ResetRequired|\bNV_ERR_RESET_REQUIRED\b|NVML_ERROR_RESET_REQUIRED",
         r"the GPU is likely in a bad state and may need to be reset",
+        r"uvm encountered global fatal error 0x\w{1,8}, requiring os (?P<action>reboot) to recover",
         r"[Tt]he following GPUs could not be reset",
     ],
     message="the driver has closed the GPU[ at <address>] until it is recovered[ (<action>)]: nothing can run on it",

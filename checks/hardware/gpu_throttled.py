@@ -39,8 +39,10 @@ check = Check(
     symptoms=[
         rf"{REASON}\s{{0,60}}: Active",
         rf"{REASON}.{{0,60}} (?:is|are) engaged",
-        r"clocks_(?:throttle|event)_reasons\.(?P<reason>hw_slowdown|hw_thermal_slowdown|hw_power_brake_slowdown|"
-        r"sw_thermal_slowdown)\W{1,4}Active",
+        (
+            r"clocks_(?:throttle|event)_reasons\.(?P<reason>hw_slowdown|hw_thermal_slowdown|hw_power_brake_slowdown|"
+            r"sw_thermal_slowdown)\W{1,4}Active"
+        ),
         r"clocks_(?:throttle|event)_reasons\.active\W{1,4}(?P<hex>0x[0-9a-fA-F]{1,16})\b",
         r"DCGM_FI_DEV_CLOCKS?_(?:THROTTLE|EVENT)_REASONS\{[^}]{0,400}\} (?P<mask>\d{1,5})\b",
         r"DCGM_FR_CLOCKS?_(?:EVENT|THROTTLE)_(?P<reason>THERMAL|POWER|HARDWARE)",

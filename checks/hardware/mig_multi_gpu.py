@@ -23,7 +23,10 @@ ranks on one GPU. Training with several ranks needs whole GPUs.
 - [pytorch 130181](https://github.com/pytorch/pytorch/issues/130181): an assertion with MIG devices
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+# Without one of these, the ranks simply share a GPU: nccl-duplicate-gpu.
+MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
 
 check = Check(
     severity=Severity.ERROR,
@@ -33,6 +36,9 @@ check = Check(
         r"nvidia\.com/mig-(?P<profile>\d+g\.\d+gb)\S{0,8}: [\"']?(?P<count>[2-9]|\d\d)\b",
         r"gres\W{1,3}gpu:(?P<profile>\d+g\.\d+gb):(?P<count>[2-9]|\d\d)\b",
         r"No MIG devices found",
+        Symptom(
+            r"(?P<twice>Duplicate GPU detected|Multiple Ranks are using the same GPU/Partition)", near=MIG
+        ),
     ],
     fixes=[
         Fix("See the instances of each GPU", "nvidia-smi -L"),
@@ -61,6 +67,9 @@ def log(sighting: Sighting) -> Finding:
     if "list" in groups:
         count = groups["list"].count("MIG-")
         message = f"CUDA_VISIBLE_DEVICES names {count} MIG instances, of which a CUDA process sees one"
+        return check.found(message, source=Source.LOG)
+    if "twice" in groups:
+        message = "ranks are on MIG instances of one GPU, which NCCL takes for one and the same GPU"
         return check.found(message, source=Source.LOG)
     if "profile" not in groups:
         return check.found("MIG is on and no instance was made: CUDA sees no GPU there", source=Source.LOG)

@@ -14,8 +14,8 @@ batch must fit the smallest. An old card may also need another build of torch (`
 
 ## How to tell
 
-`nvidia-smi --query-gpu=index,name,memory.total,compute_cap --format=csv` lists the cards. If an error stands in the same
-log, it is the one to look at first: `cuda-oom` of the small card, for one.
+`nvidia-smi --query-gpu=index,name,memory.total,compute_cap --format=csv` lists the cards. An error in the same
+log is the one to look at first: `cuda-oom` of the small card, for one.
 
 ## See also
 

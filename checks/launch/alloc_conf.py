@@ -11,7 +11,7 @@ or a bare "stoull", at the first use of CUDA. The line of the traceback (`.cuda(
 - The form: `name:value,name:value`, no blanks, no `=`, `True` and not `true`. Quotes that Docker's `-e`, an `.env` file or
   YAML passes on are part of the value.
 - A value out of range, such as a `max_split_size_mb` of 20 or less.
-- Accepted, but not for this: memory of expandable segments is not shared between processes before torch 2.5 or so.
+- Accepted, but not for this: GPU tensors in expandable segments cannot always be handed to another process.
 
 torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name. Libraries and scripts set it as well.
 
@@ -25,7 +25,7 @@ torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name. Li
 - [pytorch#123505](https://github.com/pytorch/pytorch/issues/123505)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Fix, Severity, Symptom
 
 NEAR = r"ALLOC_CONF|[Aa]llocator|_cuda_init|_lazy_init|AllocatorSettings"
 
@@ -59,11 +59,14 @@ check = Check(
             "Write it as torch reads it",
             "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,garbage_collection_threshold:0.8",
         ),
-        Fix("See who sets it", "printenv | grep ALLOC_CONF; grep -rn ALLOC_CONF --include='*.py' --include='*.sh' ."),
+        Fix(
+            "See who sets it",
+            "printenv | grep ALLOC_CONF; grep -rn ALLOC_CONF --include='*.py' --include='*.sh' .",
+        ),
         Fix(
             "For GPU tensors that go to another process",
             "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False",
         ),
-        Fix("Take a torch that knows the option", "python -m pip install --upgrade torch", Kind.COMMAND),
+        Fix("Take a torch that knows the option", "python -m pip install --upgrade torch"),
     ],
 )

@@ -25,7 +25,7 @@ the library that it happened in, `coredumpctl gdb` shows its stack.
 - [DeepSpeed#3989](https://github.com/deepspeedai/DeepSpeed/issues/3989): return code -11
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Fix, Severity, Symptom
 
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}"
@@ -61,7 +61,10 @@ check = Check(
         r"\[\d+\]: (?P<signal>segfault) at \S+ ip \S+ sp \S+ error \w+(?: in (?P<library>[^\s\[]+))?",
         r"traps: \S+\[\d+\] (?P<signal>general protection|trap invalid opcode|trap divide error)",
         # what() on the next line names the reason, and another failure knows it, or it stands for itself
-        Symptom(r"(?P<signal>terminate called (?:without an active|after throwing an instance of)\b)", unless=r"what\(\):|std::bad_alloc"),
+        Symptom(
+            r"(?P<signal>terminate called (?:without an active|after throwing an instance of)\b)",
+            unless=r"what\(\):|std::bad_alloc",
+        ),
         r"(?P<signal>double free or corruption|(?:free|munmap_chunk)\(\): invalid|malloc\(\): \w+|corrupted size vs\. prev_size|stack smashing detected|pure virtual method called)",
     ],
     message="a worker[ (rank <rank>)][ on <host>] crashed in native code[: <signal>][, exit code <code>][, in <library>]",

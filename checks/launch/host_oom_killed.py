@@ -49,7 +49,7 @@ check = Check(
         # the kernel and systemd
         r"(?P<words>[Oo]ut of memory): Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]+)\)",
         r"(?P<words>oom-kill:constraint=\w+).{0,400}?task=(?P<process>[^,]+),pid=(?P<pid>\d+)",
-        r"(?P<process>\S+) (?P<words>invoked oom-killer)",
+        r"(?P<process>[\w.:/-]{1,64}) (?P<words>invoked oom-killer)",
         r"(?P<words>oom_reaper: reaped) process (?P<pid>\d+) \((?P<process>[^)]+)\)",
         r"(?P<words>killed by the OOM killer|Failed with result 'oom-kill')",
         r"(?P<words>[Kk]illed .{0,120}due to memory pressure)",
@@ -101,6 +101,10 @@ check = Check(
             "DataLoader(dataset, num_workers=2, prefetch_factor=1)",
             Kind.EDIT,
         ),
-        Fix("In docker: raise the container's limit", "docker run --memory=64g --memory-swap=64g IMAGE", Kind.ADMIN),
+        Fix(
+            "In docker: raise the container's limit",
+            "docker run --memory=64g --memory-swap=64g IMAGE",
+            Kind.ADMIN,
+        ),
     ],
 )

@@ -14,7 +14,7 @@ parallel group is already initialized", accelerate "AcceleratorState has already
 
 ## How to tell
 
-`grep -rnE 'init_process_group|init_distributed|Accelerator\\(|PartialState' .` finds the callers; the traceback has the
+`grep -rnE 'init_process_group|init_distributed|Accelerator[(]|PartialState' .` finds the callers; the traceback has the
 second one.
 
 ## See also

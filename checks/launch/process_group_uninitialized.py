@@ -36,7 +36,6 @@ check = Check(
         r"DeepSpeed backend not set, please initialize it using init_process_group",
         r"AssertionError: .{0,80}(?P<group>parallel group) is not initialized",  # Megatron, vLLM
         r"[Nn]eed to initialize default process group using .?init_process_group",
-        r"DDP Pickling/Unpickling are only supported when using DDP with the default process group",
     ],
     message="torch.distributed was used before init_process_group ran in this process, or after the group was destroyed",
     fixes=[

@@ -78,7 +78,13 @@ check = Check(
             "signal.signal(signal.SIGUSR1, lambda *_: stop.set())\nif stop.is_set():\n    save_checkpoint()",
             Kind.EDIT,
         ),
-        Fix("Without a scheduler: outlive the terminal", "nohup torchrun --nproc-per-node=gpu train.py > train.log 2>&1 &"),
-        Fix("After a node failure: leave the node out, and tell its administrator", "sbatch --exclude=<host> train.sbatch"),
+        Fix(
+            "Without a scheduler: outlive the terminal",
+            "nohup torchrun --nproc-per-node=gpu train.py > train.log 2>&1 &",
+        ),
+        Fix(
+            "After a node failure: leave the node out, and tell its administrator",
+            "sbatch --exclude=<host> train.sbatch",
+        ),
     ],
 )

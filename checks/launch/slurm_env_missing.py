@@ -33,9 +33,15 @@ check = Check(
         rf"KeyError:? ?(?:KeyError)?['\"](?P<variable>{NAMES})['\"]",
         r"Could not find ['\"]?(?P<variable>SLURM_[A-Z_]+)['\"]? in the SLURM environment",
         r"\b(?P<variable>SLURMD?_[A-Z_]+): (?:unbound variable|parameter (?:not set|null or not set))",
-        Symptom(r"int\(\) argument must be a string.{0,80}not 'NoneType'", near=r"(?:environ|getenv).{0,20}['\"](?P<variable>SLURMD?_[A-Z_]+)"),
+        Symptom(
+            r"int\(\) argument must be a string.{0,80}not 'NoneType'",
+            near=r"(?:environ|getenv).{0,20}['\"](?P<variable>SLURMD?_[A-Z_]+)",
+        ),
         # SLURM_TASKS_PER_NODE is 4(x2) for two nodes with four tasks each
-        Symptom(r"invalid literal for int\(\) with base 10: '(?P<value>|[\d,]+\(x\d+\)[\d,]{0,9})'", near=r"['\"](?P<variable>SLURMD?_[A-Z_]+)"),
+        Symptom(
+            r"invalid literal for int\(\) with base 10: '(?P<value>|[\d,]+\(x\d+\)[\d,]{0,9})'",
+            near=r"['\"](?P<variable>SLURMD?_[A-Z_]+)",
+        ),
         r"(?:^|: )(?P<command>scontrol|srun): (?:command )?not found",
         r"No such file or directory: '(?P<command>scontrol|srun|sinfo)'",
         r"Could not detect \"(?P<command>srun)\", are you indeed on a slurm cluster",

@@ -34,7 +34,10 @@ check = Check(
             near=SLURM,
         ),
         Symptom(r"You requested (?P<asked>(?:gpus?|GPUs): \[[\d, ]+\])", near=SLURM),
-        Symptom(r"You requested (?:to find )?(?P<asked>\d+ (?:devices|GPUs)) but (?:this|your) machine only has \d+ GPUs?", near=SLURM),
+        Symptom(
+            r"You requested (?:to find )?(?P<asked>\d+ (?:devices|GPUs)) but (?:this|your) machine only has \d+ GPUs?",
+            near=SLURM,
+        ),
     ],
     message="Slurm bound this task to its own GPU, which is cuda:0 for it[; the script asked for <asked>]",
     fixes=[

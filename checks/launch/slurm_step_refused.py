@@ -51,7 +51,10 @@ check = Check(
     message="Slurm did not start the program[ of job <job>][ on <host>]: <reason>",
     follows=["scheduler-ended-job"],
     fixes=[
-        Fix("In an allocation that a step holds already: share with it", "srun --overlap --ntasks=1 nvidia-smi -L"),
+        Fix(
+            "In an allocation that a step holds already: share with it",
+            "srun --overlap --ntasks=1 nvidia-smi -L",
+        ),
         Fix(
             "Hand the CPUs that sbatch got on to srun",
             "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK",
@@ -60,7 +63,10 @@ check = Check(
             "Name what each of several steps shall have",
             "srun --exact --ntasks=1 --cpus-per-task=8 --gpus=1 --mem=16G python train.py",
         ),
-        Fix("Drop what an outer job left in the environment", "unset SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_CPU_BIND"),
+        Fix(
+            "Drop what an outer job left in the environment",
+            "unset SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_CPU_BIND",
+        ),
         Fix("See what there is to ask for", "sinfo -o '%P %a %l %D %c %m %G'"),
     ],
 )

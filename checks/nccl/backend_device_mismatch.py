@@ -39,7 +39,7 @@ check = Check(
         r"Default backend not registered for device ?: ?(?P<device>\w+)",
         r"NCCL only supports CUDA tensors, but got a tensor on (?P<device>\w+)",
         r"Attempt to perform collective on tensor not on device passed to init_process_group",
-        r"Tensors must be CUDA and dense",
+        r"Tensors must be CUDA and dense|ProcessGroupNCCL requires CUDA tensors/devices",
         Symptom(
             r"(?:Error|what\(\)): +Tensors must be (?:contiguous|non-overlapping and dense|on the same device)",
             near=DISTRIBUTED,

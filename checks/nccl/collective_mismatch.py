@@ -17,8 +17,8 @@ A collective matches calls by their order alone, so every rank must make the sam
 
 ## How to tell
 
-Run once more with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the message quotes both ranks' calls and in what they differ. Compare
-`env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtrace` reports the mismatch.
+Run once more with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the message quotes both ranks' calls and in what they differ.
+Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtrace` reports the mismatch.
 
 ## See also
 
@@ -35,13 +35,22 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # torch with TORCH_DISTRIBUTED_DEBUG=DETAIL; 2.x says in what the calls differ, 1.9 to 1.13 do not
-        rf"Detected mismatch between collectives on ranks\. Rank (?P<rank>\d+) is running (?:inconsistent )?collective: "
-        rf"{FINGERPRINT}(?:.{{0,1500}}{DIFFERENCE})?",
-        r"Detected mismatch between collectives on ranks(?!\. Rank \d+ is running \w* ?collective: CollectiveFingerPrint\()",
+        (
+            rf"Detected mismatch between collectives on ranks\. Rank (?P<rank>\d+) is running "
+            rf"(?:inconsistent )?collective: "
+            rf"{FINGERPRINT}(?:.{{0,1500}}{DIFFERENCE})?"
+        ),
+        (
+            r"Detected mismatch between collectives on ranks(?!\. Rank \d+ is running \w* ?collective: "
+            r"CollectiveFingerPrint\()"
+        ),
         # gloo; the sentence behind the sizes came with torch 2.3
         r"op\.preamble\.length <= op\.nbytes\. (?P<got>\d+) vs (?P<expected>\d+)",
         r"Is there a distributed collective mismatch in your code",
-        r"ProcessGroupGloo::\w+: invalid tensor (?:size|type|layout) at index (?P<index>\d+) \(expected (?P<expected>.{1,60}), got (?P<got>.{1,60}?)\)\W*$",
+        (
+            r"ProcessGroupGloo::\w+: invalid tensor (?:size|type|layout) at index (?P<index>\d+) \(expected "
+            r"(?P<expected>.{1,60}), got (?P<got>.{1,60}?)\)\W*$"
+        ),
         r"ProcessGroup\w+::\w+: Incorrect (?:in|out)put list size (?P<got>\d+)\. .{0,40}should be (?P<expected>\d+)",
         # NCCL
         r"Mismatched collective detected, please check your collective calls at and around rank (?P<rank>\d+)",

@@ -1,4 +1,4 @@
-"""This torch has no torch.distributed, or not the backend that was asked for.
+"""torch was built without torch.distributed, or without the backend that was asked for.
 
 ## What happens
 
@@ -42,8 +42,10 @@ check = Check(
         r"torch\.distributed(?:\.is_available\(\) is False| is not available\b)",
         r"Distributed package doesn't have (?P<backend>MPI|UCC|XCCL|Gloo|GLOO) built in",
     ],
-    message="this build of torch lacks[ the backend <backend> of][ <name>, and with it] torch.distributed: no process group "
-    "can be made with it",
+    message=(
+        "this build of torch lacks[ the backend <backend> of][ <name>, and with it] torch.distributed: "
+        "no process group can be made with it"
+    ),
     fixes=[
         Fix(
             "See what this build has",

@@ -14,8 +14,8 @@ with "use_libuv was requested but PyTorch was build without libuv support" (sic,
 ## How to tell
 
 `python -c "import os; print({k: v for k, v in os.environ.items() if 'GLOO' in k or 'LIBUV' in k})"` shows what is asked
-for. `python -c "import torch.distributed as d; print(d.is_gloo_available(), d.is_nccl_available())"` shows the backends.
-With one GPU no process group is needed at all: start the script with `python`, not with `torchrun`.
+for. `python -c "import torch.distributed as d; print(d.is_gloo_available())"` shows whether gloo is there at all. With
+one GPU no process group is needed at all: start the script with `python`, not with `torchrun`.
 
 ## See also
 

@@ -41,7 +41,10 @@ check = Check(
         # tensorpipe, under torch.distributed.rpc
         r"RPCErr:\d+:.{0,120}(?:: eof|pipe closed|connection reset by peer) \(this error originated at tensorpipe",
     ],
-    message="the connection[ to the rank at <peer>] ended, because that process did: what ended it is in its own output",
+    message=(
+        "the connection[ to the rank at <peer>] ended, because that process did: what ended it is in "
+        "its own output"
+    ),
     fixes=[
         Fix(
             "Keep every rank's output, and read that of the rank which ended first",

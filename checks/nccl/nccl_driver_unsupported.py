@@ -2,8 +2,9 @@
 
 ## What happens
 
-"Cuda failure 36 'API call is not supported in the installed CUDA driver'", "Cuda failure 801 'operation not supported'",
-or "The installed CUDA driver is older than the minimum version (R465)". torch itself imported and found the GPUs.
+"Cuda failure 36 'API call is not supported in the installed CUDA driver'", "Cuda failure 801 'operation not
+supported'", or "The installed CUDA driver is older than the minimum version (R465)". torch itself imported and found
+the GPUs.
 
 ## Why
 
@@ -14,8 +15,9 @@ or "The installed CUDA driver is older than the minimum version (R465)". torch i
 
 ## How to tell
 
-`nvidia-smi | head -4` names the driver and the highest CUDA that it knows; `python -c "import torch;
-print(torch.version.cuda)"` must not be higher. `NCCL_DEBUG=INFO` prints "cudaDriverVersion 11000" for CUDA 11.0.
+`nvidia-smi | head -4` names the driver and the highest CUDA that it knows. What
+`python -c "import torch; print(torch.version.cuda)"` prints must not be higher. With `NCCL_DEBUG=INFO`, NCCL says
+"cudaDriverVersion 11000" for CUDA 11.0.
 
 ## See also
 
@@ -43,7 +45,10 @@ check = Check(
             "Compare the driver's CUDA with torch's",
             'nvidia-smi | head -4; python -c "import torch; print(torch.version.cuda, torch.cuda.nccl.version())"',
         ),
-        Fix("Install torch for the driver's CUDA", "python -m pip install --force-reinstall torch --index-url INDEX_OF_CUDA_VERSION"),
+        Fix(
+            "Install torch for the driver's CUDA",
+            "python -m pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/CUDA_TAG",
+        ),
         Fix("Install a newer driver, and restart the machine", kind=Kind.ADMIN),
         Fix(
             "Keep NCCL from the newer calls: slower set-up, and more memory",

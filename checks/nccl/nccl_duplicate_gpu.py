@@ -2,8 +2,8 @@
 
 ## What happens
 
-NCCL says "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000" (since 2.30 "Multiple Ranks are using the
-same GPU/Partition"), and torch raises "invalid usage". The number is the GPU's PCI address in hexadecimal.
+NCCL says "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000" (since 2.30 "Multiple Ranks are using
+the same GPU/Partition"), and torch raises "invalid usage". The number is the GPU's PCI address in hexadecimal.
 
 ## Why
 

@@ -9,15 +9,15 @@ error Cannot allocate memory", "Call to ibv_modify_qp failed with 101 Network is
 
 - Status 12 (no answer) at the start: the adapters cannot reach each other. Over RoCE mostly a wrong GID index, another
   VLAN or subnet, or rails that are not connected.
-- Status 12 after hours: the peer died, a link flaps, or the network is congested.
+- Status 12 after hours, or "port error": a link flaps, the peer died, or the network is congested.
 - `ibv_reg_mr` or `ibv_create_*`, "Cannot allocate memory": the limit of locked memory (`ulimit -l`) is too low.
 - `ibv_reg_mr`, "Bad address": GPU memory was handed over and nvidia-peermem is not loaded.
 - Status 4, 10 or 12 with GPUDirect: PCIe access control (ACS) diverts the transfers.
 
 ## How to tell
 
-Inside the job: `ulimit -l` (should be unlimited), `ibstat` (State: Active), `show_gids` (RoCE v2 with the IPv4 address).
-`ib_write_bw -d mlx5_0 PEER` between the two nodes tests the path without NCCL.
+Inside the job: `ulimit -l` (should be unlimited), `ibstat` (State: Active), `show_gids` (RoCE v2 with the IPv4
+address). `ib_write_bw -d mlx5_0 PEER` between the two nodes tests the path without NCCL.
 
 ## See also
 
@@ -46,8 +46,10 @@ check = Check(
     symptoms=[
         rf"NET/IB\w*(?:/GIN)? ?: ?{COMPLETION}",
         rf"{CALL}(?:\(\))? failed(?!.{{0,300}}, retrying )(?: with (?:error |\d+ )?(?P<reason>[^,]{{1,80}}))?",
-        r"NET/IB ?: ?(?:(?P<hca>\S{1,40}) )?(?:Got async event ?: ?|async fatal event(?: on \w+ \(\w+\))?.{0,120}: )"
-        r"(?!.{0,20}(?:port|PORT|client|GID|LID|SM|P_Key|[Ll]ast WQE))(?P<reason>\w[\w -]{2,60})",
+        (
+            r"NET/IB ?: ?(?:(?P<hca>\S{1,40}) )?(?:Got async (?:error )?event ?: ?|async fatal event(?: on \w+ \(\w+\))?.{0,120}: )"
+            r"(?!.{0,20}(?:port (?!error)|PORT|client|GID|LID|SM|P_Key|[Ll]ast WQE))(?P<reason>\w[\w -]{2,60})"
+        ),
         r"(?P<reason>Remote \w+ device is incompatible with the local|Attempted to (?:connect|merge) incompatible devices)",
         r"NET/IB ?: ?(?P<reason>Unable to (?:open|query) (?:device|port_num) \S{1,40})",
         r"(?P<reason>Detected mixed local Net device counts across ranks)(?!.{0,80}Ignoring)",  # 2.30

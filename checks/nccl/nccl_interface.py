@@ -38,7 +38,9 @@ check = Check(
         r"NET/Socket ?: ?(?:no interface found|No usable listening interface found)",
         r"NET/IB ?: ?No IP interface found",
         # an interface that is not there leaves an address of a random family; a forced one is address-family
-        Symptom(r"connecting to address .{0,80}?with family \d+ is neither AF_INET", unless="NCCL_SOCKET_FAMILY"),
+        Symptom(
+            r"connecting to address .{0,80}?with family \d+ is neither AF_INET", unless="NCCL_SOCKET_FAMILY"
+        ),
         rf"No interface found in the same subnet as remote address {PEER}",
         r"Invalid NCCL_COMM_ID, please use format",
         # 2.4 to 2.10 bare, then after "Net : ", "socketStartConnect: " and, in small letters, the function's name

@@ -36,10 +36,12 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"NCCL WARN NET/(?P<network>OFI|gIB|FasTrak|GPUDirectTCPXO?|UCX)\b ?:? ?{HARMLESS}(?P<reason>\S.{{3,160}})",
-        r"(?<!INFO )NET/(?P<network>OFI) (?P<reason>(?:Request completed with error|Creating new endpoint|Couldn't |Unable to |Failed to "
-        r"|No eligible providers|Only EFA provider).{0,160})",
+        (
+            r"(?<!INFO )NET/(?P<network>OFI) (?P<reason>(?:Request completed with error|Creating new endpoint|Couldn't |Unable to |Failed to "
+            r"|No eligible providers|Only EFA provider).{0,160})"
+        ),
         r"(?P<network>libnccl-(?:net|tuner)[\w.-]*): (?P<reason>undefined symbol: \w+)",
-        r"(?:Error: |NCCL WARN )network (?P<network>\w[\w /.-]{0,40}) (?P<reason>not found)",
+        r"(?:Error: |NCCL WARN )network (?P<network>\w[\w /.-]{0,40}) (?P<reason>not found)\.",
         r"Failed to initialize any NET plugin",
         r"External network plugin (?P<network>\S{1,80}) is (?P<reason>unsupported)",
         r"(?P<network>NCCL_DEVICE_UNPACK) plugin has (?P<reason>incompatible version)",

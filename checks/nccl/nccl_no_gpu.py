@@ -16,10 +16,9 @@ NCCL moves data between GPUs only, and `torch.cuda.device_count()` is 0 in this 
 
 ## How to tell
 
-Run in the same container or job step:
-`python -c "import torch; print(torch.version.cuda, torch.cuda.device_count())"; nvidia-smi -L; echo "$CUDA_VISIBLE_DEVICES"`.
-`None` is a CPU build. GPUs in `nvidia-smi` and a count of 0 mean the variable or the driver; no GPU in either means that
-none was handed to the job.
+In the same container or job step, run `python -c "import torch; print(torch.version.cuda, torch.cuda.device_count())"`,
+`nvidia-smi -L` and `echo "$CUDA_VISIBLE_DEVICES"`. `None` is a CPU build. GPUs in `nvidia-smi` and a count of 0
+mean the variable or the driver; no GPU in either means that none was handed to the job.
 
 ## See also
 

@@ -41,7 +41,7 @@ check = Check(
         r"Disable NVLS \(NCCL_NVLS_ENABLE=0\) if you wish to avoid this error",
         r"system or configuration error in the Fabric Manager or NVSwitches",
         # torch's own multicast memory; where it goes on without, it says "gracefully skipping"
-        r"SymmetricMemory\[\w+\]: failed to (?P<reason>(?:create|export|import|add device to|bind memory to|map) (?:a )?multicast\w*(?: object| handle)?|add device to multicast object)",
+        r"SymmetricMemory\[\w+\]: failed to (?P<reason>(?:create|export|import|add device to|bind memory to|map) multicast(?: object| handle)?)",
     ],
     message="the NVSwitches' multicast (NVLS) could not be set up[ for <size> bytes][: <reason>]",
     follows=["fabric-manager-down", "fabric-state", "nvlink-down", "gpu-fell-off-bus"],
@@ -50,7 +50,10 @@ check = Check(
             "See the state of each GPU's fabric, and of the service that sets it up",
             "nvidia-smi -q | grep -A4 -i fabric; systemctl status nvidia-fabricmanager",
         ),
-        Fix("Update NCCL, which comes with torch: newer releases fall back in more cases", "python -m pip install --upgrade torch"),
+        Fix(
+            "Update NCCL, which comes with torch: newer releases fall back in more cases",
+            "python -m pip install --upgrade torch",
+        ),
         Fix(
             "End all jobs, then restart the Fabric Manager, of exactly the driver's version; or restart the machine",
             "sudo systemctl restart nvidia-fabricmanager",

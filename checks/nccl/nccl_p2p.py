@@ -14,8 +14,9 @@ transport/p2p.cc. On other machines the first collective hangs after "via P2P/IP
 
 ## How to tell
 
-`nvidia-smi topo -p2p rw` shows OK between two GPUs, or why not (NS, CNS, GNS). `sudo dmesg | grep -iE
-'IO_PAGE_FAULT|DMAR'` shows transfers that the IOMMU refused. If training runs with NCCL_P2P_DISABLE=1, this is it.
+`nvidia-smi topo -p2p rw` shows OK between two GPUs, or why not (NS, CNS, GNS).
+`sudo dmesg | grep -iE 'IO_PAGE_FAULT|DMAR'` shows transfers that the IOMMU refused. If training runs with
+NCCL_P2P_DISABLE=1, this is it.
 
 ## See also
 
@@ -34,8 +35,10 @@ check = Check(
         r"(?P<reason>peer access is not supported between these two devices)",
         r"(?:failed to set up peer access|failed to peer with device \S{1,30}) ?: (?!711 |2 |60 )\d+ (?P<reason>\w[\w ]{2,60})",
         r"(?:Cuda failure|CUDA error|cuda runtime error).{0,12}(?P<reason>peer access (?:is already|has not been) enabled)",
-        rf"p2p\.(?:cc|cu):\d+{WARN} (?:Cuda|HIP) failure (?:\d+ )?'(?P<reason>invalid argument|invalid resource handle|unknown error|"
-        r"operation not (?:permitted|supported)|mapping of buffer object failed|the operation cannot be performed[^']{0,40})'",
+        (
+            rf"p2p\.(?:cc|cu):\d+{WARN} (?:Cuda|HIP) failure (?:\d+ )?'(?P<reason>invalid argument|invalid resource handle|unknown error|"
+            r"operation not (?:permitted|supported)|mapping of buffer object failed|the operation cannot be performed[^']{0,40})'"
+        ),
         r"\bUDS: (?:Sending|Receiving|Binding)\b.{0,120}? failed ?: (?P<reason>[\w(][\w ()]{0,60})",
         r"doesn't support faster communication broadband via P2P or IB",  # accelerate, for RTX 3090 and 4000
         r"failed to enable peer access from (?!.{0,200}(?:TOO_MANY_PEERS|peer mapping))",  # TensorFlow
@@ -43,7 +46,10 @@ check = Check(
     message="GPUs of this machine cannot reach each other's memory[: <reason>]",
     follows=["nvlink-down", "gpu-fell-off-bus", "gpu-ecc-error"],
     fixes=[
-        Fix("See which pairs of GPUs can, and how they are connected", "nvidia-smi topo -p2p rw; nvidia-smi topo -m"),
+        Fix(
+            "See which pairs of GPUs can, and how they are connected",
+            "nvidia-smi topo -p2p rw; nvidia-smi topo -m",
+        ),
         Fix(
             "Put all ranks of a machine into one container, with the host's shared memory",
             "docker run --gpus all --ipc=host IMAGE torchrun --nproc-per-node=gpu train.py",

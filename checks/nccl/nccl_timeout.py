@@ -66,7 +66,10 @@ check = Check(
         r"Aborting process on rank (?P<rank>\d+) due to .{0,80}[Tt]ime",
         r"NCCL timeout (?:when waiting for nonblocking call|in: )",
         # torch 1.5 to 1.7 with NCCL_BLOCKING_WAIT
-        Symptom(r"RuntimeError: Operation timed out!", near=r"ProcessGroupNCCL|distributed_c10d|NCCL_BLOCKING_WAIT"),
+        Symptom(
+            r"RuntimeError: Operation timed out!",
+            near=r"ProcessGroupNCCL|distributed_c10d|NCCL_BLOCKING_WAIT",
+        ),
     ],
     message="a collective did not finish[: <operation>][, number <seq>][, after <ms> ms][, after <seconds> s]; "
     "mostly not every rank came to it",

@@ -26,7 +26,7 @@ On each node: `python -c "import torch; print(torch.cuda.nccl.version())"`, and 
 - [nccl-tests#188](https://github.com/NVIDIA/nccl-tests/issues/188): wrong type of socket
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from gpudoctor import Check, Finding, Fix, Severity, Sighting, Source
 
 VERSION = r"\d+(?:\.\d+)*"
 
@@ -35,10 +35,14 @@ check = Check(
     symptoms=[
         r"Mismatched NCCL version detected ?: rank (?P<first>\d+) version (?P<found>\d+) rank (?P<second>\d+) version (?P<other>\d+)",
         rf"NCCL version mismatch with remote peer \S{{1,80}} \(local: (?P<found>{VERSION}), remote:? (?P<other>{VERSION})\)",
-        rf"NCCL library is (?:too old|not backwards compatible)\. This application was compiled with NCCL version (?P<built>{VERSION}), "
-        rf"but is running with NCCL library version (?P<found>{VERSION})",
-        rf"compiled with too old version of NCCL\.(?: It was compiled with NCCL version (?P<built>{VERSION}), "
-        rf"but is running with NCCL library version (?P<found>{VERSION}))?",
+        (
+            rf"NCCL library is (?:too old|not backwards compatible)\. This application was compiled with NCCL version (?P<built>{VERSION}), "
+            rf"but is running with NCCL library version (?P<found>{VERSION})"
+        ),
+        (
+            rf"compiled with too old version of NCCL\.(?: It was compiled with NCCL version (?P<built>{VERSION}), "
+            rf"but is running with NCCL library version (?P<found>{VERSION}))?"
+        ),
         r"XML (?P<file>Topology|Graph) has wrong version (?P<built>\d+), (?P<found>\d+) needed",
         # versions without a check of their own read each other's messages wrongly
         r"bootstrap\.(?:cc|cu):\d+(?: \(\w+\))? NCCL WARN Message truncated ?: received \d+ bytes instead of \d+",
@@ -50,8 +54,13 @@ check = Check(
             'python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"; '
             'echo "$LD_LIBRARY_PATH $LD_PRELOAD"',
         ),
-        Fix("Keep the system's NCCL from being loaded before the wheel's", "unset LD_LIBRARY_PATH LD_PRELOAD"),
-        Fix("Install the same on all nodes, with the NCCL that torch asks for", "python -m pip install --force-reinstall torch==VERSION"),
+        Fix(
+            "Keep the system's NCCL from being loaded before the wheel's", "unset LD_LIBRARY_PATH LD_PRELOAD"
+        ),
+        Fix(
+            "Install the same on all nodes, with the NCCL that torch asks for",
+            "python -m pip install --force-reinstall torch==VERSION",
+        ),
         Fix("Start all nodes from one image", "docker run --gpus all --network=host --ipc=host IMAGE"),
     ],
 )
@@ -71,7 +80,9 @@ def log(sighting: Sighting) -> Finding | None:
     elif built:
         message = f"the program was compiled with NCCL {built} and runs with {found}"
     else:
-        message = "two processes do not understand each other's messages: another NCCL, or settings that differ"
+        message = (
+            "two processes do not understand each other's messages: another NCCL, or settings that differ"
+        )
     return check.found(message, source=Source.LOG)
 
 

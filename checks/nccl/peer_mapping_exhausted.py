@@ -2,8 +2,8 @@
 
 ## What happens
 
-"peer mapping resources exhausted": "Cuda failure 711" from NCCL, "CUDA error" from torch, "cuda runtime error (60)" until
-torch 1.4, CUDA_ERROR_TOO_MANY_PEERS from TensorFlow. It comes on machines with more than eight GPUs.
+"peer mapping resources exhausted": "Cuda failure 711" from NCCL, "CUDA error" from torch, "cuda runtime error (60)"
+until torch 1.4, CUDA_ERROR_TOO_MANY_PEERS from TensorFlow. It comes on machines with more than eight GPUs.
 
 ## Why
 
@@ -12,8 +12,8 @@ Without NVSwitch, a GPU can have at most eight peers mapped at a time. A process
 
 ## How to tell
 
-`nvidia-smi -L | wc -l` says more than eight, and one process sees them all. With `CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7` the
-same program works.
+`nvidia-smi -L | wc -l` says more than eight, and one process sees them all. With
+`CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7` the same program works.
 
 ## See also
 
@@ -31,7 +31,10 @@ check = Check(
     ],
     message="this process uses more GPUs than the eight peers that a GPU can have without NVSwitch",
     fixes=[
-        Fix("Start one process per GPU, each with DistributedDataParallel", "torchrun --nproc-per-node=gpu train.py"),
+        Fix(
+            "Start one process per GPU, each with DistributedDataParallel",
+            "torchrun --nproc-per-node=gpu train.py",
+        ),
         Fix("Or give the process eight GPUs", "export CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7"),
         Fix(
             "Keep NCCL from mapping peers; this is slower, and does not always suffice",

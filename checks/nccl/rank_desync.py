@@ -37,8 +37,10 @@ check = Check(
         r"(?<!\]: )Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
         r"Rank (?P<missing>\d+) timed out in monitoredBarrier after (?P<ms>\d+) ms",
         r"Rank (?P<waiting>\d+) timed out waiting for (?:\d+ )?rank(?:\(s\))?:? ?(?P<missing>\d[\d, ]*)?",
-        r"Rank (?P<waiting>\d+) successfully reached monitoredBarrier, but received errors while waiting"
-        r"(?: for send/recv from rank (?P<missing>\d+))?",
+        (
+            r"Rank (?P<waiting>\d+) successfully reached monitoredBarrier, but received errors while waiting"
+            r"(?: for send/recv from rank (?P<missing>\d+))?"
+        ),
         # gloo; newer builds add the other side's address
         r"Timed out waiting (?P<ms>\d+)ms for (?:recv|send) operation to complete",
         r"Application timeout caused pair closure",
@@ -48,9 +50,14 @@ check = Check(
         r"the lagging/dead/mismatched ranks that caused the desync are",
         r"\[(?P<missing>\d[\d, ]*)\] joined but didn't finish collective #",
         # a process group that some ranks alone make; the first one, 0 or 1, is rendezvous-incomplete
-        r"Timed out initializing process group in store based barrier on rank:? (?P<waiting>\d+), "
-        r"for key: store_based_barrier_key:(?![01] |default_pg)",
-        r"Timed out waiting on barrier on rank (?P<waiting>\d+), for key prefix: .{0,160}missing_ranks=\[(?P<missing>\d[\d, ]*)",
+        (
+            r"Timed out initializing process group in store based barrier on rank:? (?P<waiting>\d+), "
+            r"for key: store_based_barrier_key:(?![01] |default_pg)"
+        ),
+        (
+            r"Timed out waiting on barrier on rank (?P<waiting>\d+), for key prefix: "
+            r".{0,160}missing_ranks=\[(?P<missing>\d[\d, ]*)"
+        ),
         # Join, NCCL's ncclras, Horovod
         r"Detected at least one rank that exhausted inputs",
         r"Communicator ranks have different \w+ operation counts",

@@ -3,20 +3,24 @@
 ## What happens
 
 "The client socket has timed out after 600000ms while trying to connect to (node0, 29500)", "Connection refused", "No
-route to host". The process gives up before any training begins.
+route to host". The process gives up before any training begins. A few such warnings at the start are harmless if the
+connection is made in the end: the client was there before the server.
 
 ## Why
 
 - Rank 0 has not started, died at once, or sits on another machine than MASTER_ADDR says.
 - Another port: MASTER_PORT or `--rdzv-endpoint` differs between the nodes.
-- A firewall, or a container network, drops or refuses the port. Silence until the time-out is a firewall; "refused" is
-  a machine on which nothing listens.
+- A firewall, or a container network, drops or refuses the port.
 - MASTER_ADDR is an address that this node does not reach: a public one, 127.0.0.1, another network's.
 
 ## How to tell
 
+By the error: "refused" (111) is a machine on which nothing listens there; "no route" (113) or "unreachable" (101) is
+routing, or a firewall that says no; silence until the time-out is a firewall that drops, or a wrong address.
+
 From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 0 waits. On rank 0's machine:
-`ss -ltnp 'sport = :PORT'` shows whether it listens, and on which address.
+`ss -ltnp 'sport = :PORT'` shows whether it listens, and on which address. If that node itself fails to connect, it is
+`rendezvous-no-host`.
 
 ## See also
 
@@ -24,32 +28,83 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 - [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
-PEER = r"\(?\[?(?P<host>[\w.:-]+?)\]?[,:] ?(?P<port>\d+)\)?"
+# localhost.localdomain as the other side's name is duplicate-hostname.
+PEER = r"\(?\[?(?!localhost\d?\.localdomain)(?P<host>[\w.:-]+?)\]?[,:] ?(?P<port>\d+)\)?"
+REASON = r"(?: \(errno: \d+ - (?P<reason>[^)]{1,60})\))?"
+# The node that should be the host fails to connect: rendezvous-no-host.
+LONE = r"--nnodes[= ]\"?1(?::\d+)?(?!\d)|min_nodes\s*: 1\b|--node[_-]rank[= ]\"?0\b"
+SAME = r"trying to connect to \(([\w.-]+), \d+\)[\s\S]{0,6000}?srun: error: \1: task"
+NO_HOST = rf"(?:{LONE})[\s\S]{{0,8000}}C10d store has failed|{SAME}"
+NO_FAMILY = r"errno: 97 - Address family"
+# The store was there and went away: its process ended.
+LATER = r"in _call_store|in num_nodes_waiting"
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"client socket has timed out after (?P<ms>\d+)ms while trying to connect to {PEER}",
-        rf"client socket has failed to connect to (?:any network address of )?{PEER}(?!.{{0,80}}gai error)",
-        r"The connection to the C10d store has failed",
-        r"\[c10d\] The client socket cannot be initialized to connect to",
-        r"\bconnect\b.{0,60}: (?:No route to host|Network is unreachable)",
-        r"TCPStore.{0,80}(?:Connection refused|Connection timed out|No route to host)",
+        Symptom(
+            rf"client socket has timed out after (?:(?P<ms>\d+)ms|(?P<seconds>\d+)s) while trying to connect to {PEER}",
+            unless=NO_HOST,
+        ),
+        Symptom(
+            rf"client socket has failed to connect to any network address of {PEER}(?!.{{0,80}}gai error)",
+            unless=rf"{NO_HOST}|{NO_FAMILY}",
+        ),
+        # 97 is address-family, 10049 Windows's harmless first try
+        (
+            rf"client socket has failed to connect to (?!any ){PEER}(?!.{{0,80}}(?:gai error|errno: 97|error: "
+            rf"10049|errno: 100 )){REASON}"
+        ),
+        Symptom(
+            r"\A(?!\s{0,3}0: ).{0,300}The connection to (?:the C10d store|etcd) has failed",
+            unless=rf"{LONE}|{LATER}|{SAME}",
+        ),
+        r"\[c10d\] The client socket cannot be initialized to connect to (?!.{0,200}errno: 97)",
+        rf"TCP client failed to connect/validate to host {PEER} - (?:retrying|timed out)",
+        rf"No socket on {PEER} is listening yet",
+        rf"server socket on {PEER} is not yet listening",
+        # until 1.10
+        r"\bconnect\(\) timed out\.(?: Original timeout was (?P<ms>\d+) ms)?",
+        r"\bconnect\b(?! \[).{0,60}: (?P<reason>No route to host|Network is unreachable)",
+        r"TCPStore.{0,80}(?P<reason>Connection refused|Connection timed out|No route to host)",
+        Symptom(
+            (
+                r"RuntimeError: (?P<reason>Connection refused|Connection timed out|No route to host|Network is "
+                r"unreachable)$"
+            ),
+            near=r"distributed[/\\]rendezvous\.py|TCPStore\(|_rendezvous_handler",
+        ),
+        # launchers that start the other nodes by ssh
+        r"ssh: connect to host (?P<host>\S+) port (?P<port>\d+): (?P<reason>\w[\w ]{4,40})",
+        r"etcd\.EtcdConnectionFailed",
     ],
-    message="this process could not connect to[ <host> port <port>][ within <ms> ms]: nothing answered there",
-    follows=["hostname-resolution", "port-in-use", "rendezvous-no-host"],
+    message=(
+        "this process could not connect[ to <host>][ port <port>][ within <ms> ms][ within <seconds> "
+        "s][: <reason>]"
+    ),
+    follows=[
+        "hostname-resolution",
+        "port-in-use",
+        "rendezvous-no-host",
+        "duplicate-hostname",
+        "address-family",
+        "interface-down",
+    ],
     fixes=[
         Fix("Try the connection from the node that fails, while rank 0 waits", "nc -vz <host> <port>"),
         Fix("See on rank 0's machine whether it listens, and where", "ss -ltnp 'sport = :<port>'"),
         Fix(
             "Name one node and one free port for all, by an address that every node reaches",
-            "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE0:29500 train.py",
+            (
+                "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB "
+                "--rdzv-endpoint=NODE0:29500 train.py"
+            ),
         ),
         Fix(
-            "Open the port between the nodes",
-            "sudo ufw allow from SUBNET to any port 29500 proto tcp",
+            "Open the port between the nodes, and the ports above 32767 that gloo and NCCL choose",
+            "sudo ufw allow from SUBNET",
             Kind.ADMIN,
         ),
     ],

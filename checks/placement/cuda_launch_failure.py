@@ -45,8 +45,10 @@ check = Check(
     symptoms=[
         r"(?P<error>unspecified launch failure)",
         # "CUDA error: …", "cuda runtime error (74) : …", "Triton Error [CUDA]: …", "Cuda failure 716 '…", "error=74 : …"
-        rf"(?:(?:CUDA|Cuda|cuda|HIP) (?:runtime |driver )?(?:[Ee]rror|failure)|Triton Error \[(?:CUDA|HIP)\]|error=\d+ ).{{0,12}}"
-        rf"(?P<error>{WORDS})",
+        (
+            rf"(?:(?:CUDA|Cuda|cuda|HIP) (?:runtime |driver )?(?:[Ee]rror|failure)|Triton Error \[(?:CUDA|HIP)\]|error=\d+ ).{{0,12}}"
+            rf"(?P<error>{WORDS})"
+        ),
         r"(?:RuntimeError|AcceleratorError): CUDA error: (?P<error>invalid argument|invalid resource handle)",
         rf"\b(?P<error>{CODES})\b",
         Symptom(
@@ -58,8 +60,13 @@ check = Check(
     fixes=[
         Fix("Let the traceback point at the operation", "CUDA_LAUNCH_BLOCKING=1 python train.py"),
         Fix("See whether the driver blames the program or the GPU", "sudo dmesg -T | grep -i xid"),
-        Fix("Give the operation memory of its own instead of a slice", "x = x.contiguous().clone()", Kind.EDIT),
-        Fix("Build the extension again for this GPU", "pip install --no-cache-dir --no-binary=PACKAGE --force-reinstall PACKAGE"),
+        Fix(
+            "Give the operation memory of its own instead of a slice", "x = x.contiguous().clone()", Kind.EDIT
+        ),
+        Fix(
+            "Build the extension again for this GPU",
+            "pip install --no-cache-dir --no-binary=PACKAGE --force-reinstall PACKAGE",
+        ),
         Fix(
             "Do without compiled kernels; slower, and it shows whether they are the fault",
             "TORCH_COMPILE_DISABLE=1 python train.py",

@@ -3,68 +3,161 @@
 ## What happens
 
 "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.19 GiB is free.
-Process 4711 has 77.95 GiB memory in use. Of the allocated memory 70.10 GiB is allocated by PyTorch, and 6.80 GiB is
-reserved by PyTorch but unallocated." Until torch 1.x: "cuda runtime error (2) : out of memory".
+Process 4711 has 20.10 GiB memory in use. … this process has 57.80 GiB memory in use. Of the allocated memory 50.10 GiB
+is allocated by PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated." Old: "cuda runtime error (2)".
 
 ## Why
 
 - The batch, the sequence or the model is too large. Activations grow with the batch, optimizer state does not.
 - Tensors are kept that nobody needs: `losses.append(loss)` keeps every graph, evaluation without `no_grad` does too.
-- Every rank is on the same GPU: several processes of this job are named in the message, or all ranks fail on GPU 0.
-- Much is "reserved but unallocated": the memory is there, in pieces that are too small.
-- Little is allocated by PyTorch and yet nothing is free: another process holds it (`gpu-memory-held`).
+- Several ranks are on one GPU: the message lists processes as large as this one, or all ranks fail on GPU 0. Each
+  needs `set_device`, and `map_location` when it loads a checkpoint.
+- Much is "reserved by PyTorch but unallocated": the memory is there, in pieces that are too small.
+- Other processes hold it, and this one little: `gpu-memory-held`. Inside NCCL it is `nccl-out-of-memory`.
+- The request is larger than the GPU, or "more than 1EB": a shape is wrong, and no GPU would be large enough.
 - DataParallel gathers outputs and gradients on the first GPU, which is full first.
 
 ## How to tell
 
-The message has the numbers: allocated, reserved, free, other processes. `nvidia-smi` shows whose they are.
-`torch.cuda.memory_summary()` before the step that fails shows what the memory went to.
+Read the numbers in the message in this order: asked, total, other processes, reserved but unallocated.
+`torch.cuda.memory_summary()` before the step that fails shows what the memory went to. If one rank alone fails, look at
+its batch: the longest sample. The other ranks then wait for it and report a time-out.
 
 ## See also
 
-- [CUDA memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management)
+- [FAQ: out of memory](https://docs.pytorch.org/docs/stable/notes/faq.html)
 - [Understanding CUDA memory usage](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html): snapshots
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+import re
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
 
 SIZE = r"[\d.]+ ?(?:[KMGT]i?B|bytes)"
+UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+DEVICE = r"\b(?:CUDA|HIP|XPU|NPU)"
+MUCH = 0.1
+"""Of the GPU's memory: with less than that in pieces, putting them together would not carry far."""
+# torch.compile and fairseq try, and go on without what did not fit
+HANDLED = r"Ignoring this choice|[Ee]rror during autotuning|skipping batch"
+
+SMALLER = Fix(
+    "Take a smaller batch per rank, and add up the gradients of several",
+    "(loss / 4).backward()\nif step % 4 == 3:\n    optimizer.step()\n    optimizer.zero_grad(set_to_none=True)",
+    Kind.EDIT,
+)
+LOOK = Fix(
+    "See who holds the memory",
+    "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
+)
+PIECES = Fix("Against pieces that are too small", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
+OWN_GPU = Fix(
+    "One GPU per process: choose it first, and load checkpoints elsewhere than onto the GPU they came from",
+    'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\nstate = torch.load("model.pt", map_location="cpu")',
+    Kind.EDIT,
+)
+GRAPHS = Fix(
+    "Keep numbers instead of graphs, and none while evaluating",
+    "total += loss.item()\nwith torch.inference_mode():\n    evaluate(model)",
+    Kind.EDIT,
+)
+AGAIN = Fix(
+    "Compute activations again in the backward pass instead of keeping them",
+    "from torch.utils.checkpoint import checkpoint\n\nx = checkpoint(self.block, x, use_reentrant=False)",
+    Kind.EDIT,
+)
+SHAPE = Fix(
+    "Print the shapes before the operation: two tensors are broadcast against each other, or a size is wrong",
+    "print(x.shape, y.shape, x.dtype)",
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
+    follows=["gpu-memory-held"],
     symptoms=[
         # since 2.1 one sentence per number, before that all in brackets
-        rf"CUDA out of memory\. Tried to allocate (?P<asked>{SIZE})\. GPU (?P<gpu>\d+) has a total capac\w+ of (?P<total>{SIZE}) of which (?P<free>{SIZE}) is free",
-        rf"CUDA out of memory\. Tried to allocate (?P<asked>{SIZE}) \(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity; .{{0,120}}?(?P<free>{SIZE}) free",
-        rf"CUDA out of memory(?!\. Tried to allocate {SIZE}[.( ])",
-        r"(?:CUDA|cuda runtime) error ?(?:\(2\) ?)?: out of memory",
-        r"THCudaCheck FAIL .*error=2 : out of memory",
-        r"CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation",
+        Symptom(
+            rf"{DEVICE} out of memory\. Tried to allocate (?:(?P<huge>more than 1EB)|(?P<asked>{SIZE}))"
+            rf"(?:\.? \(?GPU (?P<gpu>\d+)(?: has a total capac\w+ of|;) (?P<total>{SIZE}))?",
+            unless=HANDLED,
+        ),
+        Symptom(
+            rf"(?<!avoid )(?<!avoiding )(?<!prevent )(?<!cause )(?<!of )(?<!with )(?<!if )(?<!a ){DEVICE} out of memory"
+            r"(?!\. Tried to allocate (?:more than |[\d.]+ ?[KMGTb]))(?! (?:errors?|issues?|problems?|exceptions?|when|if)\b)",
+            unless=HANDLED,
+        ),
+        r"MPS backend out of memory",
+        r"llocation was preemptively rejected because it would exceed|Preemptively rejecting allocation: requested",
+        r"Allocation on device (?P<gpu>\d+) would exceed allowed memory",
+        r"(?:CUDA|HIP|cuda runtime|CUDA driver) error ?(?:\(2\) ?)?: out of memory|Triton Error \[\w+\]: out of memory",
+        r"\berror=2 : out of memory",
+        r"(?<!failure ')\bCUDA_ERROR_OUT_OF_MEMORY\b|\bcudaErrorMemoryAllocation\b",
+        r"memory (?:allocation|mapping) failed with OOM on device (?P<gpu>\d+)",
+        r"OutOfMemoryError: Out of memory allocating (?P<asked>[\d,]+ bytes)",  # cupy
+        r"RESOURCE_EXHAUSTED: Out of memory while trying to allocate (?P<asked>[\d.]+ ?\w+)",  # JAX, TensorFlow
+        r"No available memory for the cache blocks",  # vLLM
+        r"No executable batch size found, reached zero",  # accelerate
+        r"Error out of memory at line \d+ in file",  # bitsandbytes
     ],
-    message="GPU[ <gpu>] had no room[ for <asked>][: <free> of <total> were free]",
-    fixes=[
-        Fix(
-            "Take a smaller batch per rank, and add up the gradients of several",
-            "(loss / 4).backward()\nif step % 4 == 3:\n    optimizer.step()\n    optimizer.zero_grad(set_to_none=True)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "See who holds GPU <gpu>",
-            "nvidia-smi -i <gpu> --query-compute-apps=pid,process_name,used_memory --format=csv",
-        ),
-        Fix(
-            "See who holds the memory",
-            "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
-        ),
-        Fix("Against pieces that are too small", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
-        Fix(
-            "Keep numbers instead of graphs, and none while evaluating",
-            "total += loss.item()\nwith torch.inference_mode():\n    evaluate(model)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Compute activations again in the backward pass instead of keeping them",
-            "from torch.utils.checkpoint import checkpoint\n\nx = checkpoint(self.block, x, use_reentrant=False)",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN],
 )
+
+
+def size(text: str) -> float:
+    """Return 1.5 GiB in bytes."""
+    number, unit = re.match(r"([\d.]+) ?(\w)", text).groups()  # type: ignore[union-attr]
+    return float(number.strip(".") or 0) * UNITS[unit.lower()]
+
+
+def first(pattern: str, text: str) -> str | None:
+    """Return what the pattern's group catches first in a text."""
+    match = re.search(pattern, text)
+    return match[1] if match else None
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Say which of the numbers in the message tells the reason."""
+    groups = sighting.groups
+    asked, total, gpu = groups.get("asked"), groups.get("total"), groups.get("gpu")
+    if "huge" in groups:
+        message = "an allocation of more than 1 EB was asked for: a size is wrong or negative, and memory is not the fault"
+        return check.found(message, source=Source.LOG, fixes=[SHAPE])
+    # The numbers stand in this line, or, where it was wrapped, in the few after it.
+    start = sighting.around.find(sighting.line)
+    text = sighting.around[max(start, 0) :][:1200]
+    free = first(rf"of which ({SIZE}) is free", text) or first(rf"({SIZE}) free", text) if total else None
+    message = f"GPU {gpu} had no room" if gpu else "the GPU had no room"
+    message += f" for {asked}" if asked else ""
+    message += f": {free} of {total} were free" if free and total else ""
+    if not (asked and total):
+        return check.found(message, source=Source.LOG)
+    if size(asked) > size(total):
+        message += "; no such GPU could hold that at once, so look at the shapes first"
+        return check.found(message, source=Source.LOG, fixes=[SHAPE, SMALLER, AGAIN])
+    limit = first(rf"({SIZE}) allowed", text)
+    if limit:
+        message += f", and this process may take {limit}"
+    others = [size(held) for held in re.findall(rf"\bProcess \d+ has ({SIZE}) memory in use", text)]
+    if others and "this process has" in text:
+        many = f"{len(others)} other processes hold" if len(others) > 1 else "another process holds"
+        message += f", and {many} {sum(others) / 2**30:.1f} GiB"
+        return check.found(message, source=Source.LOG, fixes=[OWN_GPU, LOOK, SMALLER, GRAPHS])
+    pieces = _unallocated(text)
+    if pieces >= max(size(asked), MUCH * size(total)):
+        message += f"; {pieces / 2**30:.1f} GiB are reserved by PyTorch, in pieces that are too small"
+        return check.found(message, source=Source.LOG, fixes=[PIECES, SMALLER, GRAPHS, AGAIN])
+    return check.found(message, source=Source.LOG, fixes=[SMALLER, LOOK, GRAPHS, AGAIN, PIECES])
+
+
+def _unallocated(text: str) -> float:
+    """Return what PyTorch's allocator holds and nobody uses."""
+    unallocated = first(rf"({SIZE}) (?:is reserved by PyTorch but unallocated|cached\))", text)
+    if unallocated:
+        return size(unallocated)
+    allocated, reserved = (
+        first(rf"({SIZE}) already allocated", text),
+        first(rf"({SIZE}) reserved in total", text),
+    )
+    return size(reserved) - size(allocated) if allocated and reserved else 0

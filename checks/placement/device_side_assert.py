@@ -41,7 +41,10 @@ REASONS = [
         r"<= ?(?:one|1\.)|0 and 1",
         "a value for binary cross entropy lies outside of 0 to 1: a sigmoid is missing, or it is NaN",
     ),
-    (r"probability|cumdist|isnan|input\[0\] != 0|val >= zero|ge\(val", "sampling got NaN, infinite or negative probabilities"),
+    (
+        r"probability|cumdist|isnan|input\[0\] != 0|val >= zero|ge\(val",
+        "sampling got NaN, infinite or negative probabilities",
+    ),
     (r"p\d? <= 1", "a Bernoulli probability lies outside of 0 to 1"),
     (r"Class values", "one_hot got a class that it was told does not exist"),
 ]
@@ -91,7 +94,7 @@ def log(sighting: Sighting) -> Finding | None:
         above = re.search(rf"{THREAD}[`'\"]?(.{{1,200}}?)[`'\"]? failed", sighting.around)
         assertion = above[1] if above else None
     if assertion is None:
-        message = "a kernel's assertion failed; which one stands in lines with \"Assertion\" above, or only on the CPU"
+        message = 'a kernel\'s assertion failed; which one stands in lines with "Assertion" above, or only on the CPU'
         return check.found(message, source=Source.LOG)
     reason = next((why for pattern, why in REASONS if re.search(pattern, assertion)), "")
     message = f'"{assertion}" does not hold' if "Assertion" in sighting.around else f'"{assertion}"'

@@ -32,7 +32,9 @@ check = Check(
     symptoms=[
         r"nn\.Parameter(?P<kind>List|Dict) is being used with DataParallel but this is not supported",
         Symptom(r"'Parameter(?P<kind>List|Dict)' object has no attribute '", near=REPLICA),
-        Symptom(r"IndexError: index -?\d+ is out of range\s*$", near=rf"{REPLICA}[\s\S]{{0,8000}}container\.py"),
+        Symptom(
+            r"IndexError: index -?\d+ is out of range\s*$", near=rf"{REPLICA}[\s\S]{{0,8000}}container\.py"
+        ),
         Symptom(r"expect(?:ed|s) a non-empty (?:list of Tensors|TensorList)", near=REPLICA),
     ],
     message="a list of parameters[, Parameter<kind>,] is empty in DataParallel's replicas[, seen in replica <replica>]: what it "

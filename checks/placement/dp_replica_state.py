@@ -19,7 +19,7 @@ code works on one GPU and under DistributedDataParallel, which makes no copies.
 
 ## See also
 
-- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): its warning on in-place changes
+- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): its warnings
 - [pytorch#2864](https://github.com/pytorch/pytorch/issues/2864)
 """
 

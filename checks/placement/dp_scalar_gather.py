@@ -20,7 +20,7 @@ The warning alone, with a `.mean()` after it, is harmless.
 
 ## See also
 
-- [FAQ: recurrent networks and DataParallel](https://docs.pytorch.org/docs/stable/notes/faq.html#pack-rnn-unpack-with-data-parallelism)
+- [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
 - [pytorch#9811](https://github.com/pytorch/pytorch/issues/9811): the warning
 """
 
@@ -43,10 +43,13 @@ check = Check(
         Symptom(r"zip argument #\d+ must support iteration", near=JOINING),
         r"All dicts must have the same number of keys",
         Symptom(
-            r"first argument must be callable or None|__init__\(\) missing \d+ required positional argument", near=JOINING
+            r"first argument must be callable or None|__init__\(\) missing \d+ required positional argument",
+            near=JOINING,
         ),
-        r"(?P<cpu>Gather function not implemented for CPU tensors|Gather expects all inputs to have CUDA type|"
-        r"All inputs to Gather must be CUDA tensors)",
+        (
+            r"(?P<cpu>Gather function not implemented for CPU tensors|Gather expects all inputs to have CUDA type|"
+            r"All inputs to Gather must be CUDA tensors)"
+        ),
         Symptom(r"(?P<cpu>AssertionError):? *$", near=r"in gather_map[\s\S]{0,600}assert all\("),
         rf"Input tensor at index (?P<replica>\d+) has invalid shape (?P<got>{SHAPE}),? but expected (?P<wanted>{SHAPE})",
         rf"Gather got an input of invalid size: got (?P<got>{SHAPE}),? but expected (?P<wanted>{SHAPE})",
@@ -85,7 +88,9 @@ def log(sighting: Sighting) -> Finding | None:
     if "scalar" in groups:
         message = "the loss is a vector with one entry per GPU, because each replica returned a single number"
     elif "type" in groups:
-        message = f"forward returns a value of type {groups['type']}, and DataParallel joins CUDA tensors only"
+        message = (
+            f"forward returns a value of type {groups['type']}, and DataParallel joins CUDA tensors only"
+        )
     elif "cpu" in groups:
         message = "forward returns a tensor on the CPU, and DataParallel joins CUDA tensors only"
     elif "got" in groups:

@@ -20,7 +20,7 @@ comes in replica 0 too, the arguments of `forward` are wrong, and the batch has 
 
 ## See also
 
-- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): a batch larger than the GPUs
+- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): how it cuts a batch
 - [pytorch#15161](https://github.com/pytorch/pytorch/issues/15161)
 """
 
@@ -41,7 +41,9 @@ check = Check(
         ),
         r"The number of modules (?P<replicas>\d+) is not equal to the number of inputs (?P<pieces>\d+)",
         Symptom(r"AssertionError:? *$", near=r"assert len\(modules\) == len\(inputs\)"),
-        Symptom(r"chunk expects at least a 1-dimensional tensor", near=r"in scatter|in replica \d+ on device \d+"),
+        Symptom(
+            r"chunk expects at least a 1-dimensional tensor", near=r"in scatter|in replica \d+ on device \d+"
+        ),
     ],
     message="the batch gave[ replica <replica>] too small a piece or none[: <pieces> pieces for <replicas> replicas]",
     fixes=[

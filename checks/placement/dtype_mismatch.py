@@ -29,17 +29,25 @@ The last line of your own code in the traceback is the operation: print the `.dt
 from gpudoctor import Check, Fix, Kind, Severity
 
 # Types as messages spell them, of one device on both sides; of two, it is device-mismatch.
-KINDS = [r"(?:torch\.cuda\.|CUDA)\w+", r"(?:torch\.(?!cuda)|CPU)\w+", r"MPS\w+", r"(?!torch|CPU|CUDA|MPS)[\w: ]+"]
+KINDS = [
+    r"(?:torch\.cuda\.|CUDA)\w+",
+    r"(?:torch\.(?!cuda)|CPU)\w+",
+    r"MPS\w+",
+    r"(?!torch|CPU|CUDA|MPS)[\w: ]+",
+]
 TENSORS = [
-    rf"(?:Variable\[)?{kind}\]?" for kind in (r"torch\.cuda\.\w+Tensor", r"torch\.(?!cuda)\w+Tensor", r"CUDA\w+Type")
+    rf"(?:Variable\[)?{kind}\]?"
+    for kind in (r"torch\.cuda\.\w+Tensor", r"torch\.(?!cuda)\w+Tensor", r"CUDA\w+Type")
 ]
 PAIR = r"(?P<one>[\w.:]+?),? (?:and|!=) (?P<other>[\w.:]+)"
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?:mat1 and mat2|m1 and m2|input tensors|[Ee]xpected [\w, ]{1,40}) (?:must|to) have (?:the )?same (?:dtypes?|scalar type)"
-        rf"(?:,? but (?:got|found):? ?{PAIR})?",
+        (
+            r"(?:mat1 and mat2|m1 and m2|input tensors|[Ee]xpected [\w, ]{1,40}) (?:must|to) have (?:the )?same (?:dtypes?|scalar type)"
+            rf"(?:,? but (?:got|found):? ?{PAIR})?"
+        ),
         r"[Ee]xpected (?:object of )?scalar type (?P<other>\w+) but (?:found|got)(?: scalar type)? (?P<one>\w+)",
         r"to have (?:scalar type|one of the following scalar types:?) (?P<other>\w+(?:, \w+)*); but got (?P<one>[\w.]+) instead",
         *(

@@ -3,16 +3,19 @@
 ## What happens
 
 "DataLoader worker (pid 19597) is killed by signal: Killed", or "DataLoader worker (pid(s) 123, 456) exited
-unexpectedly". The traceback shows whatever line the main process was at when it learnt of it, mostly not the culprit.
+unexpectedly". The traceback shows whatever line the main process was at when it learnt of it, mostly not the culprit;
+"Connection reset by peer", "Broken pipe" and "queue.Empty" around it follow from the death.
 
 ## Why
 
 The signal tells:
 
-- Killed: the machine or the container ran out of memory, and the kernel chose the worker. Each worker holds a copy of
-  the dataset object, and the copies grow when Python touches their reference counts.
+- Killed: the machine or the container ran out of memory, and the kernel chose the worker (`host-oom-killed`). Each
+  worker holds a copy of the dataset object, and the copies grow when Python touches their reference counts.
 - Bus error: /dev/shm is full (`shm-too-small`).
-- Segmentation fault or Aborted: native code crashed in the worker, often OpenCV, HDF5 or a library used after `fork`.
+- Segmentation fault, Aborted, Floating point exception: native code crashed in the worker, often OpenCV, HDF5 or a
+  library whose threads did not survive `fork`.
+- Terminated: the launcher or the scheduler ended the job; the reason is elsewhere.
 - "exited unexpectedly": the worker ended itself, or was killed before it could say how.
 
 ## How to tell
@@ -26,32 +29,78 @@ names what the kernel killed; `cat /sys/fs/cgroup/memory.events` counts it insid
 - [pytorch#13246](https://github.com/pytorch/pytorch/issues/13246): memory that grows with the workers
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from gpudoctor.model import Role
+
+MAIN = Fix(
+    "See the exception itself: load in the main process", "DataLoader(dataset, num_workers=0)", Kind.EDIT
+)
+KERNEL = Fix("See what the kernel killed for want of memory", 'sudo dmesg -T | grep -i "killed process"')
+FEWER = Fix(
+    "Fewer workers, and fewer batches waiting in each",
+    "DataLoader(dataset, num_workers=2, prefetch_factor=1)",
+    Kind.EDIT,
+)
+ARRAY = Fix(
+    "Hold large lists as one array, which the workers share",
+    "self.paths = numpy.array(paths)  # a list of strings is copied page by page",
+    Kind.EDIT,
+)
+NATIVE = Fix(
+    "Keep native libraries from using threads or files of the parent: OpenCV, HDF5",
+    "cv2.setNumThreads(0)  # and open an HDF5 file in __getitem__, at the first use",
+    Kind.EDIT,
+)
+FRESH = Fix(
+    "Start workers afresh instead of forking them, from under the main guard",
+    'DataLoader(dataset, num_workers=4, multiprocessing_context="spawn")',
+    Kind.EDIT,
+)
+WHERE = Fix("See which call crashes: Python prints it", "PYTHONFAULTHANDLER=1 python train.py")
+CRASHED = ("Segmentation fault", "Aborted", "Floating point exception", "Illegal instruction")
 
 check = Check(
     severity=Severity.ERROR,
+    follows=[
+        "host-oom-killed",
+        "spawn-main-guard",
+        "shm-too-small",
+        "too-many-open-files",
+        "scheduler-ended-job",
+    ],
     symptoms=[
         r"DataLoader worker \(pid (?P<pid>\d+)\) is killed by signal: (?P<signal>(?!Bus)[A-Z][\w ]+)",
-        r"DataLoader worker \(pid\(?s?\)? ?(?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>\d+))?",
+        r"DataLoader worker \(pid\(?s?\)? ?(?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>-?\d+))?",
         r"DataLoader worker \(pid (?P<pid>\d+)\) is killed by (an )?unknown signal",
+        r"ERROR: Unexpected (?P<crash>segmentation fault|floating-point exception) encountered in worker",
+        r"Pin memory thread exited (?P<pin>unexpectedly)",
+        r"DataLoader timed out after (?P<seconds>[\d.]+) seconds",
     ],
-    message="worker process <pid> died[: <signal>][, exit code <code>]",
-    fixes=[
-        Fix(
-            "See the exception itself: load in the main process",
-            "DataLoader(dataset, num_workers=0)",
-            Kind.EDIT,
-        ),
-        Fix("See what the kernel killed for want of memory", 'sudo dmesg -T | grep -i "killed process"'),
-        Fix(
-            "Fewer workers, and fewer batches waiting in each",
-            "DataLoader(dataset, num_workers=2, prefetch_factor=1)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Hold large lists as one array, which the workers share",
-            "self.paths = numpy.array(paths)  # a list of strings is copied page by page",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[MAIN, KERNEL, FEWER, ARRAY, NATIVE, FRESH],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Say what the signal means; a worker that was told to end has not failed."""
+    groups = sighting.groups
+    signal = groups.get("signal", "").strip()
+    who = f"worker process {groups['pid'].strip()}" if "pid" in groups else "a worker process"
+    if signal == "Terminated":
+        message = f"{who} was told to end (SIGTERM): the launcher or the scheduler was ending the job"
+        return check.found(message, source=Source.LOG, role=Role.CONSEQUENCE, fixes=[MAIN])
+    if signal == "Killed":
+        message = f"{who} was killed (SIGKILL), mostly by the kernel because memory ran out"
+        return check.found(message, source=Source.LOG, fixes=[KERNEL, FEWER, ARRAY])
+    if "crash" in groups or signal in CRASHED:
+        message = f"{who} crashed in native code: {groups.get('crash') or signal.lower()}"
+        return check.found(message, source=Source.LOG, fixes=[WHERE, MAIN, NATIVE, FRESH])
+    if "seconds" in groups:
+        message = f"no worker gave a batch within {groups['seconds']} seconds: they hang, or the storage is too slow"
+        return check.found(message, source=Source.LOG, fixes=[MAIN, NATIVE, FRESH])
+    if "pin" in groups:
+        message = "the thread that copies batches into pinned memory died, and its exception is above"
+        return check.found(message, source=Source.LOG, fixes=[MAIN, KERNEL, FEWER])
+    message = f"{who} died" + (f": {signal}" if signal else "")
+    message += f" with exit code {groups['code']}" if "code" in groups else ""
+    return check.found(f"{message}, and its own error shows with num_workers=0", source=Source.LOG)

@@ -37,6 +37,9 @@ check = Check(
             "If only several ranks fail, keep the output of each",
             "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=gpu train.py",
         ),
-        Fix("When you ask for help, attach what gpudoctor knows of the machine and the log", "gpudoctor report --log LOG -o ticket.md"),
+        Fix(
+            "When you ask for help, attach what gpudoctor knows of the machine and the log",
+            "gpudoctor report --log LOG -o ticket.md",
+        ),
     ],
 )

@@ -1,6 +1,8 @@
 """Tell the cause from what followed: what went wrong first, in which process, and what is only its echo."""
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -11,7 +13,7 @@ from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.model import Check, Severity
 
 PROGRESS = re.compile(
-    r"\b(?:[Ee]poch|EPOCH|[Ss]teps?|STEP|[Ii]ter(?:ation)?s?|[Bb]atch)\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|\d+(?:\.\d+)?\s?(?:it/s|s/it|samples/s)"
+    r"\b(?:[Ee]poch|EPOCH|[Ss]teps?|STEP|[Ii]ter(?:ation)?s?|[Bb]atch)\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|(?<![\d.])\d{1,6}(?:\.\d{1,4})?\s?(?:it/s|s/it|samples/s)"
 )
 """What a training that goes on prints."""
 ENOUGH = 3
@@ -42,7 +44,8 @@ class Event(Struct):
     @property
     def fault(self) -> bool:
         """Whether it ended or spoilt the training, as far as the log shows."""
-        return self.check.severity is Severity.ERROR and not self.survived
+        made = self.seen[0].finding
+        return (made or self.check).severity is Severity.ERROR and not self.survived
 
 
 class Judgement(Struct):
@@ -64,95 +67,113 @@ def rank_of(seen: Seen) -> int | None:
 
 def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> Judgement:
     """Choose the one cause; whatever else failed followed from it, or is not known to have."""
-    order = _clock(lines)
-    events = _events(lines, seen, raised, order)
-
-    def when(event: Event) -> tuple[float, int]:
-        return order(event.seen[0].line, event.seen[0].place)
-
-    present = {event.check.id for event in events if event.fault}
-    faults = [event for event in events if event.fault]
+    log = _Log(lines, seen, raised)
+    events = log.events()
+    faults = sorted((event for event in events if event.fault), key=log.when)
+    present = {event.check.id for event in faults}
     causes = [e for e in faults if not e.check.secondary and not e.check.follows & (present - {e.check.id})]
-    first = min(causes, key=lambda e: (not e.strong, when(e)), default=None)
-    unknown = _unknown(lines, seen, raised)
+    first = min(causes, key=lambda event: (not event.strong, log.when(event)), default=None)
+    unknown = log.unknown()
     if unknown is not None and first is not None:
         # What a check knows is the better answer, unless it was only mentioned beside a real traceback.
         mentioned = not first.strong and bool(unknown.frames)
         first, unknown = (None, unknown) if mentioned else (first, None)
     if first is None and unknown is None:
-        first = min(faults, key=when, default=None)
-    rest = sorted((e for e in faults if e is not first), key=when)
-    return Judgement(first, unknown, rest, [event for event in events if not event.fault])
+        first = min(faults, key=lambda event: (bool(event.check.follows & present), log.when(event)), default=None)
+    return Judgement(
+        first, unknown, [event for event in faults if event is not first], [e for e in events if not e.fault]
+    )
 
 
-def _clock(lines: Sequence[Line]):  # type: ignore[no-untyped-def]
-    """Return the order of lines: by time where every line that counts has one, else by place in the text."""
-    times: dict[int, float] = {}
-    last: float | None = None
-    for place, line in enumerate(lines):
+class _Log:
+    """What was read of a log, with what is asked of it again and again at hand."""
+
+    def __init__(self, lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> None:
+        self.seen, self.raised = seen, raised
+        self.times = _times(lines)
+        self.progress: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for place, line in enumerate(lines):
+            if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
+                self.progress[line.name, line.who].append(place)
+        self.spans: dict[tuple[str, str], list[Raised]] = defaultdict(list)
+        for one in raised:
+            self.spans[one.line.name, one.line.who].append(one)
+        self.known: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for sighting in seen:
+            self.known[sighting.line.name, sighting.line.who].append(sighting.place)
+
+    def order(self, place: int) -> tuple[float, int]:
+        """Return the sort key of a line: its time where lines have one, and its place."""
+        return (self.times[place] if self.times else 0.0, place)
+
+    def when(self, event: Event) -> tuple[float, int]:
+        """Return the sort key of an event."""
+        return self.order(event.seen[0].place)
+
+    def survived(self, line: Line, place: int) -> bool:
+        """Tell whether the same process printed progress after a line: what was caught and retried did not end it."""
+        places = self.progress[line.name, line.who]
+        return len(places) - bisect_right(places, place) >= ENOUGH
+
+    def events(self) -> list[Event]:
+        """Put all sightings of one failure together, in the order in which they came."""
+        groups: dict[str, list[Seen]] = defaultdict(list)
+        for one in sorted(self.seen, key=lambda seen: self.order(seen.place)):
+            groups[one.check.id].append(one)
+        events = []
+        for each in groups.values():
+            lasting = [s for s in each if not self.survived(s.line, s.place)]
+            first = next((s for s in lasting if self.strong(s)), (lasting or each)[0])
+            rest = [s for s in each if s is not first]
+            events.append(Event(first.check, [first, *rest], not lasting, self.strong(first)))
+        return events
+
+    def strong(self, seen: Seen) -> bool:
+        """Tell whether a sighting was raised or reported as an error: its words say so, or it lies in an exception."""
+        if NATIVE.search(seen.line.full):
+            return True
+        spans = self.spans[seen.line.name, seen.line.who]
+        at = bisect_right(spans, seen.place, key=lambda raised: raised.first) - 1
+        return at >= 0 and seen.place <= spans[at].last
+
+    def unknown(self) -> Raised | None:
+        """Return the first exception that no check knows, unless it was survived, passed on, or came at the very end."""
+        for chain in self.chains():
+            own = [r for r in chain if not r.wrapper and not r.late]
+            if own and not any(map(self.recognised, chain)) and not self.survived(chain[-1].line, chain[-1].last):
+                return own[0]
+        return None
+
+    def recognised(self, raised: Raised) -> bool:
+        """Tell whether a symptom lies in an exception: in its traceback or its message."""
+        places = self.known[raised.line.name, raised.line.who]
+        at = bisect_left(places, raised.first)
+        return at < len(places) and places[at] <= raised.last
+
+    def chains(self) -> list[list[Raised]]:
+        """Put each exception together with those that were raised while it was handled."""
+        chains: list[list[Raised]] = []
+        last: dict[tuple[str, str], list[Raised]] = {}
+        for one in sorted(self.raised, key=lambda raised: self.order(raised.place)):
+            key = (one.line.name, one.line.who)
+            if one.chained and key in last:
+                last[key].append(one)
+            else:
+                last[key] = [one]
+                chains.append(last[key])
+        return chains
+
+
+def _times(lines: Sequence[Line]) -> list[float]:
+    """Return the time of each line, by the last stamp before it; empty where the order of the text says more.
+
+    That is so where one process wrote it all, and where too few lines are stamped.
+    """
+    times: list[float] = []
+    stamped, last = 0, 0.0
+    for line in lines:
         if line.seconds is not None:
-            last = line.seconds
-        if last is not None:
-            times[place] = last
-    several = len({line.name for line in lines}) > 1 or len({line.who for line in lines}) > 1
-    if several and len(times) > 0.9 * len(lines):
-        return lambda line, place: (times.get(place, 0.0), place)
-    return lambda line, place: (0.0, place)
-
-
-def _events(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised], order) -> list[Event]:  # type: ignore[no-untyped-def]
-    """Put all sightings of one failure together, in the order in which they came."""
-    groups: dict[str, list[Seen]] = {}
-    for one in sorted(seen, key=lambda s: order(s.line, s.place)):
-        groups.setdefault(one.check.id, []).append(one)
-    events = []
-    for each in groups.values():
-        strong = [s for s in each if _strong(s, raised)]
-        survived = all(_survived(lines, s) for s in each)
-        first = next((s for s in strong if not _survived(lines, s)), (strong or each)[0])
-        events.append(Event(first.check, [first, *(s for s in each if s is not first)], survived, bool(strong)))
-    return events
-
-
-def _strong(seen: Seen, raised: Sequence[Raised]) -> bool:
-    return NATIVE.search(seen.line.full) is not None or any(_within(seen, r) for r in raised)
-
-
-def _within(seen: Seen, raised: Raised) -> bool:
-    """Tell whether a sighting lies in an exception: in its traceback or its message."""
-    same = (seen.line.name, seen.line.who) == (raised.line.name, raised.line.who)
-    return same and raised.first <= seen.place <= raised.last
-
-
-def _survived(lines: Sequence[Line], seen: Seen) -> bool:
-    """Tell whether the same process printed progress after a line: what was caught and retried did not end it."""
-    key, count = (seen.line.name, seen.line.who), 0
-    for line in lines[seen.place + 1 :]:
-        if (line.name, line.who) == key and PROGRESS.search(line.text) and not line.text.startswith(("File ", "Traceback")):
-            count += 1
-            if count >= ENOUGH:
-                return True
-    return False
-
-
-def _unknown(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> Raised | None:
-    """Return the first exception that no check knows, unless it was survived, passed on, or came at the very end."""
-    for chain in _chains(raised):
-        if any(_within(s, r) for r in chain for s in seen):
-            continue
-        own = [r for r in chain if not r.wrapper and not r.late]
-        if own and not _survived(lines, Seen(None, chain[-1].line, chain[-1].last, None)):  # type: ignore[arg-type]
-            return own[0]
-    return None
-
-
-def _chains(raised: Sequence[Raised]) -> list[list[Raised]]:
-    """Put each exception together with those that were raised while it was handled."""
-    chains: list[list[Raised]] = []
-    for one in raised:
-        last = next((c for c in reversed(chains) if (c[-1].line.name, c[-1].line.who) == (one.line.name, one.line.who)), None)
-        if one.chained and last is not None:
-            last.append(one)
-        else:
-            chains.append([one])
-    return chains
+            last, stamped = line.seconds, stamped + 1
+        times.append(last)
+    several = len({(line.name, line.who) for line in lines}) > 1
+    return times if several and stamped > 0.5 * len(lines) else []

@@ -23,6 +23,8 @@ ENTITIES = {
     "&#34;": '"',
 }
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
+REDRAWN = 100
+"""Parts between carriage returns of one line that are read: what a progress bar overwrites says nothing."""
 LINE_MOST = 4000
 """Characters of a line that are searched: an error message fits, a dump of binary data is cut."""
 
@@ -72,6 +74,8 @@ def visible(raw: str) -> Iterator[str]:
         yield text
         return
     parts = [part for part in text.split("\r") if part.strip()]
+    if len(parts) > REDRAWN:
+        parts = [part for part in parts[:-1] if not BAR.search(part)][: REDRAWN // 2] + parts[-REDRAWN // 2 :]
     for number, part in enumerate(parts):
         if number == len(parts) - 1 or not (BAR.search(part) and len(part) < 400):
             yield part

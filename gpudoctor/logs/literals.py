@@ -129,13 +129,9 @@ class Finder:
         owners: dict[bytes, list[Any]] = {}
         for text, owner in owned:
             owners.setdefault(text.encode(), []).append(owner)
-        self._texts = list(owners)
+        self.texts = list(owners)
+        """The literals, as bytes."""
         self._owners = [tuple(o) for o in owners.values()]
-
-    @property
-    def longest(self) -> int:
-        """Bytes of the longest literal."""
-        return max(map(len, self._texts), default=0)
 
     def find(self, data: bytes) -> list[tuple[int, int, int]]:
         """Return number, start and end of each literal in `data`, in order and without overlaps."""
@@ -155,4 +151,4 @@ class Finder:
         return self._automaton(ahocorasick_rs.Implementation.DFA)
 
     def _automaton(self, kind: ahocorasick_rs.Implementation) -> ahocorasick_rs.BytesAhoCorasick:
-        return ahocorasick_rs.BytesAhoCorasick(self._texts, implementation=kind)
+        return ahocorasick_rs.BytesAhoCorasick(self.texts, implementation=kind)

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 _CLOCK = r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
@@ -68,8 +68,8 @@ class Prefix(NamedTuple):
 
 
 def habits(lines: Iterable[str]) -> list[re.Pattern[str]]:
-    """Return the patterns of prefixes that most of a text's lines bear."""
-    rows = [line for line in lines if line.strip()][:2000]
+    """Return the patterns of prefixes that most of a text's lines bear, behind the ones that speak for themselves."""
+    rows = [line[read(line).length :] for line in islice((line for line in lines if line.strip()), 2000)]
     found = []
     for name, pattern in _MOSTLY.items():
         numbers = [m for row in rows if (m := pattern.match(row))]

@@ -13,7 +13,7 @@ from gpudoctor.logs.unwrap import joined
 from gpudoctor.model import Check, Finding, Sighting, Symptom
 
 BEFORE, AFTER = 60, 30
-"""Lines of the same process that count as standing near a line: a traceback has about as many."""
+"""Lines of the same rank that count as standing near a line: a traceback has about as many."""
 
 
 class Seen(Struct):
@@ -132,9 +132,9 @@ def _see(check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence
 
 
 def _around(place: int, lines: Sequence[Line]) -> Iterator[str]:
-    """Yield the lines of the same process that stand near a line, and the line itself."""
-    own = (lines[place].name, lines[place].who)
+    """Yield the lines that stand near a line, and the line itself; those of other ranks are left out."""
+    own = lines[place]
     near = range(max(0, place - 4 * BEFORE), min(len(lines), place + 4 * AFTER))
-    same = [p for p in near if (lines[p].name, lines[p].who) == own]
+    same = [p for p in near if lines[p].name == own.name and lines[p].rank in (own.rank, None)]
     at = same.index(place)
     return (lines[p].text for p in same[max(0, at - BEFORE) : at + AFTER])

@@ -12,13 +12,20 @@ FRAME = re.compile(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (
 # rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
 BOXED = re.compile(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
 RAISED = re.compile(
-    r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80})(?:: ?(?P<message>.*))?$"
+    r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}"
+    # Any capitalised name may be an exception where a message follows; alone, its name must say so.
+    r"(?=: |:?$)(?:(?<=Error|.Exit)|(?<=Exception|Interrupt|Iteration)|(?=: \S)))(?:: ?(?P<message>.*))?$"
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = re.compile(
     r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit))"
     r": (?P<message>\S.*)$"
 )
+USAGE = re.compile(
+    r"^(?P<message>[\w./-]*python[\d.]*: can't open file.*|[\w./-]+\.py: error: .*|"
+    r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
+)
+"""What Python, argparse and a shell say before a script runs."""
 NATIVE = re.compile(
     r"^(?:terminate called after throwing an instance of '(?P<type>[^']{1,80})'|what\(\): +(?P<message>\S.*))"
 )
@@ -138,6 +145,8 @@ def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:
         match = NAMED.search(text)
     if match is not None:
         return match["type"].rpartition(".")[2], (match["message"] or "").strip(" `│|*")
+    if usage := USAGE.match(text):
+        return "usage error", usage["message"]
     if native := NATIVE.match(text):
         return (native["type"] or "C++ exception").rpartition("::")[2], native["message"] or ""
     return None

@@ -6,12 +6,16 @@ EXAMPLES = [
     "ValueError: Expected more than 1 spatial element when training, got input size torch.Size([1, 3, 1, 1])",
 ]
 NOT_THIS = [
-    "ValueError: Caught ValueError in replica 1 on device 1.\nOriginal Traceback (most recent call last):\n"
-    "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 64])",
+    (
+        "ValueError: Caught ValueError in replica 1 on device 1.\nOriginal Traceback (most recent call last):\n"
+        "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 64])"
+    ),
     "ValueError: batch_size should be a positive integer value, but got batch_size=0",
     "RuntimeError: weight should contain 64 elements not 0",
 ]
 SAYS = {
-    EXAMPLES[0]: "a normalisation layer in training got an input of size [1, 256, 1, 1], a single value per channel, "
+    EXAMPLES[
+        0
+    ]: "a normalisation layer in training got an input of size [1, 256, 1, 1], a single value per channel, "
     "which has no spread",
 }

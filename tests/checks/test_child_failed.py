@@ -17,8 +17,10 @@ Root Cause (first observed failure):
 EXAMPLES = [
     TABLE,
     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
-    "E0202 14:00:27.983 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: 1) local_rank: 0 "
-    "(pid: 3957105) of binary: /usr/bin/python3",
+    (
+        "E0202 14:00:27.983 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: 1) local_rank: 0 "
+        "(pid: 3957105) of binary: /usr/bin/python3"
+    ),
     "subprocess.CalledProcessError: Command '['python', '-u', 'train.py', '--local_rank=0']' returned non-zero exit status 1.",
     "[2024-05-01 10:00:00,000] [ERROR] [launch.py:321:sigkill_handler] ['python', 'train.py'] exits with return code = 1",
     "srun: error: node1: tasks 0-3: Exited with exit code 1",
@@ -28,8 +30,10 @@ EXAMPLES = [
     # as torch 1.9 wrote it
     "Root Cause:\n[0]:\n  time: 2021-09-02_13:10:01\n  rank: 1 (local_rank: 1)\n  exitcode: 1 (pid: 149)\n  error_file: <N/A>",
     "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -15) local_rank: 3 (pid: 19414) of binary: python",
-    "[default0]:E1120 12:05:04.378 20812 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
-    "local_rank: 0 (pid: 7) of fn: main (start_method: spawn)",
+    (
+        "[default0]:E1120 12:05:04.378 20812 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
+        "local_rank: 0 (pid: 7) of fn: main (start_method: spawn)"
+    ),
     "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGTERM: 15>.",
     "pdsh@node0: node1: ssh exited with exit code 1",
     "slurmstepd: error: *** JOB 4711 ON node1 FAILED (non-zero exit code or other failure mode) ***",
@@ -55,8 +59,6 @@ SAYS = {
     EXAMPLES[
         5
     ]: "a worker (rank 0) on node1 ended with exit code 1; what it died of is not in the launcher's words",
-    EXAMPLES[
-        9
-    ]: "a worker (rank 1) ended with exit code 1; what it died of is not in the launcher's words",
+    EXAMPLES[9]: "a worker (rank 1) ended with exit code 1; what it died of is not in the launcher's words",
     EXAMPLES[15]: "a worker (rank 1) ended by SIGTERM; what it died of is not in the launcher's words",
 }

@@ -58,8 +58,6 @@ NOT_THIS = [
 ]
 SAYS = {
     TABLE: "a worker (rank 5) crashed in native code: SIGSEGV, exit code -11",
-    EXAMPLES[
-        9
-    ]: "a worker (rank 2) on node01 crashed in native code, exit code 134",
+    EXAMPLES[9]: "a worker (rank 2) on node01 crashed in native code, exit code 134",
     EXAMPLES[28]: "a worker crashed in native code: segfault, in libtorch_cuda.so",
 }

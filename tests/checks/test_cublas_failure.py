@@ -12,6 +12,8 @@ EXAMPLES = [
     "RuntimeError: Expected __err == CUBLAS_STATUS_SUCCESS to be true, but got false.",
     "RuntimeError: /build/transformer_engine/common/gemm/cublaslt_gemm.cu:331 in function cublas_gemm: cuBLAS Error: the function failed to launch on the GPU",
     "cuBLAS API failed with status 15",
+    "Exception: cublasLt ran into an error!",
+    "RuntimeError: cusolver error: 7, when calling `cusolverDnCreate(handle)`",
     "tensorflow.python.framework.errors_impl.InternalError: Blas GEMM launch failed : a.shape=(64, 784), b.shape=(784, 10)",
 ]
 NOT_THIS = [

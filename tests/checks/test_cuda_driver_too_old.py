@@ -7,21 +7,31 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("cuda-driver-too-old")
 EXAMPLES = [
-    "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12020). Please update "
-    "your GPU driver by downloading and installing a new version from the URL: http://www.nvidia.com/Download/index.aspx",
+    (
+        "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12020). Please update "
+        "your GPU driver by downloading and installing a new version from the URL: http://www.nvidia.com/Download/index.aspx"
+    ),
     "AssertionError: \nThe NVIDIA driver on your system is too old (found version 9010).\nPlease update your GPU driver",
-    "RuntimeError: cuda runtime error (35) : CUDA driver version is insufficient for CUDA runtime version at "
-    "/pytorch/aten/src/THC/THCGeneral.cpp:50",
+    (
+        "RuntimeError: cuda runtime error (35) : CUDA driver version is insufficient for CUDA runtime version at "
+        "/pytorch/aten/src/THC/THCGeneral.cpp:50"
+    ),
     "[rank1]: torch.AcceleratorError: CUDA error: CUDA driver version is insufficient for CUDA runtime version",
     "Insufficient driver: 11040 < 12000",
-    "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver to a newer "
-    "version, or use an earlier cuda container: unknown",
-    "ERROR: This container was built for NVIDIA Driver Release 530.30 or later, but\n"
-    "   version 470.57.02 was detected and compatibility mode is UNAVAILABLE.",
+    (
+        "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver to a newer "
+        "version, or use an earlier cuda container: unknown"
+    ),
+    (
+        "ERROR: This container was built for NVIDIA Driver Release 530.30 or later, but\n"
+        "   version 470.57.02 was detected and compatibility mode is UNAVAILABLE."
+    ),
     "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",
     "ptxas application ptx input, line 9; fatal   : Unsupported .version 8.4; current version is '8.2'",
-    "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2330)\nNVRM: installed in this system is not supported by the\n"
-    "NVRM: NVIDIA 450.80.02 driver release.",
+    (
+        "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2330)\nNVRM: installed in this system is not supported by the\n"
+        "NVRM: NVIDIA 450.80.02 driver release."
+    ),
     "The NVIDIA driver's CUDA version is 12.1 which is older than the ptxas CUDA version (12.3.107).",
 ]
 NOT_THIS = [

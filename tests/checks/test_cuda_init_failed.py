@@ -11,9 +11,11 @@ UNEXPECTED = (
     "NumCudaDevices() that might have already set an error? Error "
 )
 EXAMPLES = [
-    "/data/env/lib/python3.10/site-packages/torch/cuda/__init__.py:128: UserWarning: CUDA initialization: CUDA unknown "
-    "error - this may be due to an incorrectly set up environment, e.g. changing env variable CUDA_VISIBLE_DEVICES after "
-    "program start. Setting the available devices to be zero.",
+    (
+        "/data/env/lib/python3.10/site-packages/torch/cuda/__init__.py:128: UserWarning: CUDA initialization: CUDA unknown "
+        "error - this may be due to an incorrectly set up environment, e.g. changing env variable CUDA_VISIBLE_DEVICES after "
+        "program start. Setting the available devices to be zero."
+    ),
     "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.",
     UNEXPECTED + "804: forward compatibility was attempted on non supported HW",
     UNEXPECTED + "34: CUDA driver is a stub library",
@@ -27,19 +29,23 @@ EXAMPLES = [
     "[[ CUDA Driver UNAVAILABLE (cuInit(0) returned 804) ]]",
     "CUDA error: MPS server is not ready to accept new MPS client requests",
     "failed to create context: CUDA_ERROR_MPS_CONNECTION_FAILED",
-    "node0:4711:4811 [0] init.cc:1 NCCL WARN Cuda failure 999 'unknown error'",
     "NCCL WARN Cuda failure 'initialization error'",
     "RuntimeError: CUDA error: initialization error",
-    '  File "/data/env/torch/cuda/__init__.py", line 298, in _lazy_init\n    torch._C._cuda_init()\n'
-    "RuntimeError: CUDA error: unknown error",
+    (
+        '  File "/data/env/torch/cuda/__init__.py", line 298, in _lazy_init\n    torch._C._cuda_init()\n'
+        "RuntimeError: CUDA error: unknown error"
+    ),
 ]
 NOT_THIS = [
     UNEXPECTED + "802: system not yet initialized",
     UNEXPECTED + "803: system has unsupported display driver / cuda driver combination",
     "RuntimeError: CUDA error: unknown error",
+    "node0:4711:4811 [0] init.cc:1 NCCL WARN Cuda failure 999 'unknown error'",
     "RuntimeError: Found no NVIDIA driver on your system.",
-    "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
-    "'spawn' start method\nRuntimeError: CUDA error: initialization error",
+    (
+        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+        "'spawn' start method\nRuntimeError: CUDA error: initialization error"
+    ),
 ]
 
 

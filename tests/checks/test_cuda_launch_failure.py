@@ -12,8 +12,10 @@ EXAMPLES = [
     "RuntimeError: CUDA error: invalid configuration argument",
     "RuntimeError: CUDA error: invalid resource handle",
     "numba.cuda.cudadrv.driver.CudaAPIError: [719] Call to cuMemcpyDtoH results in CUDA_ERROR_LAUNCH_FAILED",
-    "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware limit: 101376. "
-    "Reducing block sizes or `num_stages` may help.",
+    (
+        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware limit: 101376. "
+        "Reducing block sizes or `num_stages` may help."
+    ),
 ]
 NOT_THIS = [
     "RuntimeError: CUDA error: no kernel image is available for execution on the device",

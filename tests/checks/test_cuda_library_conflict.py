@@ -10,6 +10,7 @@ EXAMPLES = [
     "Please make sure libcudnn_cnn_infer.so.8 is in your library path!",
     "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!",
     "Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9.1, libcudnn_cnn.so.9, libcudnn_cnn.so}",
+    "Could not load symbol cudnnGetLibConfig. Error: /usr/lib/x86_64-linux-gnu/libcudnn_graph.so.9: undefined symbol: cudnnGetLibConfig",
     "Invalid handle. Cannot load symbol cudnnCreateConvolutionDescriptor",
     "[rank0]: RuntimeError: cuDNN error: CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
     "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN library needs to have matching major version",
@@ -34,9 +35,9 @@ SAYS = {
     ]: "two versions of CUDA or of one of its libraries meet: (9, 1, 0) was found where (9, 10, 2) was expected",
     EXAMPLES[3]: "two versions of CUDA or of one of its libraries meet, at libcudnn_cnn_infer.so.8",
     EXAMPLES[
-        13
+        14
     ]: "two versions of CUDA or of one of its libraries meet: 11.8 was found where 12.4 was expected",
     EXAMPLES[
-        15
+        16
     ]: "two versions of CUDA or of one of its libraries meet: 12.2 was found where 11.7 was expected",
 }

@@ -1,21 +1,121 @@
 """cuda-oom: seen in logs."""
 
+import pytest
+
+from gpudoctor.logs.symptoms import matches
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("cuda-oom")
+NEW = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.15 GiB of which "
+    "1.19 GiB is free. Including non-PyTorch memory, this process has 77.95 GiB memory in use. Of the allocated memory 70.10 "
+    "GiB is allocated by PyTorch, and 600.00 MiB is reserved by PyTorch but unallocated."
+)
+OLD = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity; 9.61 GiB already "
+    "allocated; 14.75 MiB free; 9.62 GiB reserved in total by PyTorch)"
+)
 EXAMPLES = [
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.15 GiB of "
-    "which 1.19 GiB is free. Including non-PyTorch memory, this process has 77.95 GiB memory in use.",
-    "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity; 9.50 GiB already "
-    "allocated; 14.75 MiB free; 9.62 GiB reserved in total by PyTorch)",
-    "RuntimeError: CUDA out of memory.",
+    NEW,
+    OLD,
+    NEW.replace("70.10", "60.10").replace("600.00 MiB", "14.20 GiB"),
+    OLD.replace("9.61", "8.12"),
+    NEW.replace("2.00 GiB", "148.00 GiB", 1),
+    NEW.replace("Including", "Process 4711 has 38.10 GiB memory in use. Including").replace("77.95", "39.60"),
+    "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.",
+    (
+        "RuntimeError: CUDA out of memory. Tried to allocate 264.00 MiB (GPU 1; 11.17 GiB total capacity; 1.00 GiB allowed; 0.90 "
+        "GiB already allocated; 9.58 GiB free; 1.00 GiB reserved in total by PyTorch)"
+    ),
+    "[rank2]: RuntimeError: CUDA out of memory.",
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB.",
+    "RuntimeError: MPS backend out of memory (MPS allocated: 17.50 GB, other allocations: 384.00 KB, max allowed: 18.13 GB).",
+    "torch.OutOfMemoryError: Allocation was preemptively rejected because it would exceed per_process_memory_fraction limit.",
+    "RuntimeError: Allocation on device 0 would exceed allowed memory. (out of memory)",
     "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/torch/lib/THC/generic/THCStorage.cu:58",
-    "RuntimeError: CUDA error: out of memory",
+    "[rank1]: torch.AcceleratorError: CUDA error: out of memory",
+    "RuntimeError: Triton Error [CUDA]: out of memory",
     "THCudaCheck FAIL file=/pytorch/torch/lib/THC/generic/THCStorage.cu line=58 error=2 : out of memory",
-    "pynvml error: CUDA_ERROR_OUT_OF_MEMORY",
+    "failed to allocate 10.50G (11274289152 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+    (
+        "[W1120 12:00:01.123 CUDACachingAllocator.cpp:900] Warning: memory allocation failed with OOM on device 1 while trying "
+        "to allocate 2097152"
+    ),
+    "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,024 bytes (allocated so far: 512 bytes).",
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.",
+    "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`",
+    "RuntimeError: No executable batch size found, reached zero.",
+    "Error out of memory at line 380 in file /src/csrc/ops.cu",
 ]
 NOT_THIS = [
-    "RuntimeError: [enforce fail at alloc_cpu.cpp:73] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"
+    "RuntimeError: [enforce fail at alloc_cpu.cpp:73] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes",
+    "node0:311:377 [1] include/alloc.h:178 NCCL WARN Cuda failure 2 'out of memory'",
+    "node0:311:377 [1] include/alloc.h:185 NCCL WARN Failed to CUDA calloc 6291456 bytes",
+    "NCCL WARN Cuda failure 'CUDA_ERROR_OUT_OF_MEMORY'",
+    "Use gradient checkpointing to avoid CUDA out of memory errors",
+    "nvmlInit_v2 failed; omitting per-process memory info from CUDA out-of-memory messages.",
+    "Runtime error during autotuning:\nCUDA out of memory. Tried to allocate 2.00 GiB.\nIgnoring this choice.",
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=123.0.",
 ]
-SAYS = {
-    EXAMPLES[0]: "GPU 3 had no room for 2.00 GiB: 1.19 GiB of 79.15 GiB were free",
-    EXAMPLES[1]: "GPU 0 had no room for 20.00 MiB: 14.75 MiB of 10.76 GiB were free",
-    EXAMPLES[4]: "GPU had no room",
-}
+
+
+@pytest.mark.parametrize(
+    ("number", "message", "fix"),
+    [
+        (0, "GPU 3 had no room for 2.00 GiB: 1.19 GiB of 79.15 GiB were free", "Take a smaller batch"),
+        (1, "GPU 0 had no room for 20.00 MiB: 14.75 MiB of 10.76 GiB were free", "Take a smaller batch"),
+        (
+            2,
+            (
+                "GPU 3 had no room for 2.00 GiB: 1.19 GiB of 79.15 GiB were free; 14.2 GiB are reserved by PyTorch, in pieces that "
+                "are too small"
+            ),
+            "Against pieces",
+        ),
+        (
+            3,
+            (
+                "GPU 0 had no room for 20.00 MiB: 14.75 MiB of 10.76 GiB were free; 1.5 GiB are reserved by PyTorch, in pieces "
+                "that are too small"
+            ),
+            "Against pieces",
+        ),
+        (
+            4,
+            (
+                "GPU 3 had no room for 148.00 GiB: 1.19 GiB of 79.15 GiB were free; no such GPU could hold that at once, so look "
+                "at the shapes first"
+            ),
+            "Print the shapes",
+        ),
+        (
+            5,
+            "GPU 3 had no room for 2.00 GiB: 1.19 GiB of 79.15 GiB were free, and another process holds 38.1 GiB",
+            "One GPU per process",
+        ),
+        (
+            6,
+            "an allocation of more than 1 EB was asked for: a size is wrong or negative, and memory is not the fault",
+            "Print the shapes",
+        ),
+        (
+            7,
+            "GPU 1 had no room for 264.00 MiB: 9.58 GiB of 11.17 GiB were free, and this process may take 1.00 GiB",
+            "Take a smaller batch",
+        ),
+        (9, "the GPU had no room for 256.00 MiB", "Take a smaller batch"),
+        (14, "the GPU had no room", "Take a smaller batch"),
+    ],
+)
+def test_the_numbers_tell_the_reason(number, message, fix):
+    finding = matches(EXAMPLES[number], [CHECK])[0].finding
+    assert finding.message == message
+    assert finding.fixes[0].summary.startswith(fix)
+
+
+def test_until_torch_1_3_the_cache_was_counted_beside_what_is_allocated():
+    text = (
+        "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 11.17 GiB total capacity; 9.10 GiB already "
+        "allocated; 16.00 KiB free; 1.50 GiB cached)"
+    )
+    assert "1.5 GiB are reserved by PyTorch, in pieces" in matches(text, [CHECK])[0].finding.message

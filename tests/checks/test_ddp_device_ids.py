@@ -1,29 +1,44 @@
 """ddp-device-ids: seen in logs."""
 
 EXAMPLES = [
-    "[rank0]: ValueError: DistributedDataParallel device_ids and output_device arguments only work with "
-    "single-device/multiple-device GPU modules or CPU modules, but got device_ids [0], output_device None, and module "
-    "parameters {device(type='cpu')}.",
-    "AssertionError: DistributedDataParallel device_ids and output_device arguments only work with single-device GPU "
-    "modules, but got device_ids [1], output_device 1, and module parameters {device(type='cuda', index=0)}.",
-    "AssertionError: DistributedDataParallel device_ids and output_device arguments only work with single-device CUDA "
-    "modules, but got device_ids [0], output_device 0, and module parameters {device(type='cuda', index=0), "
-    "device(type='cuda', index=1)}.",
+    (
+        "[rank0]: ValueError: DistributedDataParallel device_ids and output_device arguments only work with "
+        "single-device/multiple-device GPU modules or CPU modules, but got device_ids [0], output_device None, and module "
+        "parameters {device(type='cpu')}."
+    ),
+    (
+        "AssertionError: DistributedDataParallel device_ids and output_device arguments only work with single-device GPU "
+        "modules, but got device_ids [1], output_device 1, and module parameters {device(type='cuda', index=0)}."
+    ),
+    (
+        "AssertionError: DistributedDataParallel device_ids and output_device arguments only work with single-device CUDA "
+        "modules, but got device_ids [0], output_device 0, and module parameters {device(type='cuda', index=0), "
+        "device(type='cuda', index=1)}."
+    ),
     "ValueError: device_ids can only be None or contain a single element.",
-    "ValueError: DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
-    "locate in {'cpu', 'cuda'}.",
-    "AssertionError: DistributedDataParallel with multi-device module only works with CUDA devices, but module parameters "
-    "locate in {'cpu'}.",
+    (
+        "ValueError: DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
+        "locate in {'cpu', 'cuda'}."
+    ),
+    (
+        "AssertionError: DistributedDataParallel with multi-device module only works with CUDA devices, but module parameters "
+        "locate in {'cpu'}."
+    ),
 ]
 NOT_THIS = [
-    "UserWarning: Single-Process Multi-GPU is not the recommended mode for DDP. In this mode, each DDP instance operates "
-    "on multiple devices and creates multiple module replicas within one process.",
-    "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them on "
-    "device: cpu",
-    f"Some parameters are on the meta device. device_map='auto'\n{EXAMPLES[2]}",
+    (
+        "UserWarning: Single-Process Multi-GPU is not the recommended mode for DDP. In this mode, each DDP instance operates "
+        "on multiple devices and creates multiple module replicas within one process."
+    ),
+    (
+        "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of them on "
+        "device: cpu"
+    ),
 ]
 SAYS = {
-    EXAMPLES[0]: "DDP's device_ids, here [0], must name the one GPU of this process, with all of the module on it: "
+    EXAMPLES[
+        0
+    ]: "DDP's device_ids, here [0], must name the one GPU of this process, with all of the module on it: "
     "it is on cpu",
     EXAMPLES[3]: "DDP's device_ids must name the one GPU of this process, with all of the module on it",
     EXAMPLES[4]: "DDP's device_ids must name the one GPU of this process, with all of the module on it: "

@@ -12,22 +12,30 @@ Traceback (most recent call last):
   File "/home/me/train.py", line 80, in <module>
     loss.backward()
 {LINE}""",
-    """-- Process 1 terminated with the following error:
+    (
+        """-- Process 1 terminated with the following error:
 Traceback (most recent call last):
   File "/home/me/train.py", line 80, in main
     loss.backward()
 RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: """
-    "[torch.cuda.LongTensor [1, 512]] is at version 2; expected version 1 instead.",
+        "[torch.cuda.LongTensor [1, 512]] is at version 2; expected version 1 instead."
+    ),
 ]
 NOT_THIS = [
     LINE,
-    "[rank0]: RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
-    "operation: [torch.cuda.FloatTensor [8, 64]], which is output 0 of ReluBackward0, is at version 1; expected version 0 "
-    "instead.",
-    "[rank0]: RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
-    "operation: [torch.cuda.FloatTensor [64, 3, 3, 3]] is at version 2; expected version 1 instead.",
+    (
+        "[rank0]: RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: [torch.cuda.FloatTensor [8, 64]], which is output 0 of ReluBackward0, is at version 1; expected version 0 "
+        "instead."
+    ),
+    (
+        "[rank0]: RuntimeError: one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: [torch.cuda.FloatTensor [64, 3, 3, 3]] is at version 2; expected version 1 instead."
+    ),
 ]
 SAYS = {
-    EXAMPLES[0]: "between forward and backward DDP copied rank 0's buffers over a torch.cuda.FloatTensor of size [64]: "
+    EXAMPLES[
+        0
+    ]: "between forward and backward DDP copied rank 0's buffers over a torch.cuda.FloatTensor of size [64]: "
     "version 3, where backward expects 2",
 }

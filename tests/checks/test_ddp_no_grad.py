@@ -1,8 +1,10 @@
 """ddp-no-grad: seen in logs."""
 
 EXAMPLES = [
-    "[rank1]: RuntimeError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires "
-    "a gradient.",
+    (
+        "[rank1]: RuntimeError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires "
+        "a gradient."
+    ),
     "AssertionError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.",
 ]
 NOT_THIS = [

@@ -1,24 +1,44 @@
 """ddp-ready-twice: seen in logs."""
 
 EXAMPLES = [
-    "[rank0]: RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following "
-    "reasons: 1) Use of a module parameter outside the `forward` function. Please make sure model parameters are not "
-    "shared across multiple concurrent forward-backward passes. or try to use _set_static_graph() as a workaround",
-    "RuntimeError: Expected to mark a variable ready only once. This error is caused by use of a module parameter outside "
-    "the `forward` function.",
-    "[rank1]: Parameter at index 1 with name l.bias has been marked as ready twice. This means that multiple autograd "
-    "engine  hooks have fired for this particular parameter during this iteration.",
-    "Parameter at index 55 has been marked as ready twice. This means that multiple autograd engine  hooks have fired for "
-    "this particular parameter during this iteration. You can set the environment variable TORCH_DISTRIBUTED_DEBUG",
+    (
+        "[rank0]: RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following "
+        "reasons: 1) Use of a module parameter outside the `forward` function. Please make sure model parameters are not "
+        "shared across multiple concurrent forward-backward passes. or try to use _set_static_graph() as a workaround"
+    ),
+    (
+        "RuntimeError: Expected to mark a variable ready only once. This error is caused by use of a module parameter outside "
+        "the `forward` function."
+    ),
+    (
+        "[rank1]: Parameter at index 1 with name l.bias has been marked as ready twice. This means that multiple autograd "
+        "engine  hooks have fired for this particular parameter during this iteration."
+    ),
+    (
+        "Parameter at index 55 has been marked as ready twice. This means that multiple autograd engine  hooks have fired for "
+        "this particular parameter during this iteration. You can set the environment variable TORCH_DISTRIBUTED_DEBUG"
+    ),
+    (
+        "RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following reasons:\n"
+        "Parameter at index 1 with name l.bias has been marked as ready twice. This means that multiple autograd engine"
+    ),
 ]
 NOT_THIS = [
-    "RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors after they have "
-    "already been freed).",
+    (
+        "RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors after they have "
+        "already been freed)."
+    ),
     "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one.",
     "UserWarning: torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly.",
 ]
 SAYS = {
+    EXAMPLES[
+        4
+    ]: "the gradient of a parameter (index 1), l.bias, came twice in one backward pass, and DDP had "
+    "summed it already",
     EXAMPLES[0]: "the gradient of a parameter came twice in one backward pass, and DDP had summed it already",
-    EXAMPLES[2]: "the gradient of a parameter (index 1), l.bias, came twice in one backward pass, and DDP had "
+    EXAMPLES[
+        2
+    ]: "the gradient of a parameter (index 1), l.bias, came twice in one backward pass, and DDP had "
     "summed it already",
 }

@@ -17,8 +17,10 @@ INDEX = (
 )
 EXAMPLES = [
     LABEL,
-    "/pytorch/aten/src/THCUNN/BCECriterion.cu:42: Acctype bce_functor<Dtype, Acctype>::operator()(Tuple) [with Dtype = "
-    "float]: block: [0,0,0], thread: [31,0,0] Assertion `*input >= 0. && *input <= 1.` failed.",
+    (
+        "/pytorch/aten/src/THCUNN/BCECriterion.cu:42: Acctype bce_functor<Dtype, Acctype>::operator()(Tuple) [with Dtype = "
+        "float]: block: [0,0,0], thread: [31,0,0] Assertion `*input >= 0. && *input <= 1.` failed."
+    ),
     "/pytorch/aten/src/ATen/native/cuda/TensorCompare.cu:110: block: [0,0,0], thread: [0,0,0] Assertion `input[0] != 0` failed.",
     "/home/me/ops/grid.cu:71: splat: block: [4,0,0], thread: [64,0,0] Assertion `weight == weight` failed.",
     "[rank1]: torch.AcceleratorError: CUDA error: device-side assert triggered",
@@ -26,8 +28,10 @@ EXAMPLES = [
     "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCTensorCopy.cu line=100 error=710 : device-side assert triggered",
     "Search for `cudaErrorAssert' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html",
     "IndexError: Target 10 is out of bounds.",
-    "RuntimeError: Assertion `cur_target >= 0 && cur_target < n_classes' failed.  at "
-    "/pytorch/aten/src/THNN/generic/ClassNLLCriterion.c:97",
+    (
+        "RuntimeError: Assertion `cur_target >= 0 && cur_target < n_classes' failed.  at "
+        "/pytorch/aten/src/THNN/generic/ClassNLLCriterion.c:97"
+    ),
     "RuntimeError: all elements of input should be between 0 and 1",
     "RuntimeError: Class values must be smaller than num_classes.",
 ]
@@ -48,8 +52,10 @@ NOT_THIS = [
         (EXAMPLES[8], "the label 10 lies outside of the classes that the model has outputs for"),
         (
             EXAMPLES[10],
-            '"all elements of input should be between 0 and 1": a value for binary cross entropy lies outside of 0 to 1: '
-            "a sigmoid is missing, or it is NaN",
+            (
+                '"all elements of input should be between 0 and 1": a value for binary cross entropy lies outside of 0 to 1: '
+                "a sigmoid is missing, or it is NaN"
+            ),
         ),
     ],
 )
@@ -58,9 +64,14 @@ def test_the_assertion_is_explained(text, message):
 
 
 def test_the_assertion_above_the_error_is_used():
-    text = f"{LABEL}\nTraceback (most recent call last):\nRuntimeError: CUDA error: device-side assert triggered"
+    text = (
+        f"{LABEL}\nTraceback (most recent call last):\nRuntimeError: CUDA error: device-side assert triggered"
+    )
     finding = CHECK.log_function(Sighting(line=text.splitlines()[-1], around=text))
-    assert finding.message == '"t >= 0 && t < n_classes" does not hold: a class label lies outside of the classes'
+    assert (
+        finding.message
+        == '"t >= 0 && t < n_classes" does not hold: a class label lies outside of the classes'
+    )
 
 
 def test_the_error_alone_says_where_to_look():

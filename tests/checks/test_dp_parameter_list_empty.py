@@ -1,11 +1,15 @@
 """dp-parameter-list-empty: seen in logs."""
 
 EXAMPLES = [
-    "/opt/conda/lib/python3.8/site-packages/torch/nn/modules/container.py:490: UserWarning: nn.ParameterList is being used "
-    "with DataParallel but this is not supported. This list will appear empty for the models replicated on each GPU except "
-    "the original one.",
-    "UserWarning: nn.ParameterDict is being used with DataParallel but this is not supported. This dict will appear empty "
-    "for the models replicated on each GPU except the original one.",
+    (
+        "/opt/conda/lib/python3.8/site-packages/torch/nn/modules/container.py:490: UserWarning: nn.ParameterList is being used "
+        "with DataParallel but this is not supported. This list will appear empty for the models replicated on each GPU except "
+        "the original one."
+    ),
+    (
+        "UserWarning: nn.ParameterDict is being used with DataParallel but this is not supported. This dict will appear empty "
+        "for the models replicated on each GPU except the original one."
+    ),
     """AttributeError: Caught AttributeError in replica 0 on device 0.
 Original Traceback (most recent call last):
   File "/home/me/model.py", line 12, in forward
@@ -36,6 +40,10 @@ NOT_THIS = [
     "RuntimeError: torch.cat(): expected a non-empty list of Tensors",
 ]
 SAYS = {
-    EXAMPLES[0]: "a list of parameters, ParameterList, is empty in DataParallel's replicas: what it holds is not used there",
-    EXAMPLES[3]: "a list of parameters is empty in DataParallel's replicas, seen in replica 1: what it holds is not used there",
+    EXAMPLES[
+        0
+    ]: "a list of parameters, ParameterList, is empty in DataParallel's replicas: what it holds is not used there",
+    EXAMPLES[
+        3
+    ]: "a list of parameters is empty in DataParallel's replicas, seen in replica 1: what it holds is not used there",
 }

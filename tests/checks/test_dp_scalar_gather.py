@@ -22,9 +22,11 @@ EXAMPLES = [
     "ValueError: All dicts must have the same number of keys",
     f"{GATHER}TypeError: __init__() missing 2 required positional arguments: 'loss' and 'logits'",
     "AssertionError: Gather function not implemented for CPU tensors",
-    f"{GATHER}    return Gather.apply(target_device, dim, *outputs)\n"
-    '  File "/opt/conda/lib/python3.6/site-packages/torch/nn/parallel/_functions.py", line 54, in forward\n'
-    "    assert all(map(lambda i: i.is_cuda, inputs))\nAssertionError",
+    (
+        f"{GATHER}    return Gather.apply(target_device, dim, *outputs)\n"
+        '  File "/opt/conda/lib/python3.6/site-packages/torch/nn/parallel/_functions.py", line 54, in forward\n'
+        "    assert all(map(lambda i: i.is_cuda, inputs))\nAssertionError"
+    ),
     "RuntimeError: Input tensor at index 1 has invalid shape [2, 35, 10], but expected [2, 32, 10]",
     "RuntimeError: Gather got an input of invalid size: got [2, 35, 10], but expected [2, 32, 10]",
 ]
@@ -52,7 +54,9 @@ def test_what_forward_returned_is_said():
     )
     assert "tensor on the CPU" in said(EXAMPLES[8])[1]
     assert "tensor on the CPU" in said(EXAMPLES[9])[1]
-    assert said(EXAMPLES[10])[1].startswith("replica 1 returned the shape [2, 35, 10] and the first one [2, 32, 10]")
+    assert said(EXAMPLES[10])[1].startswith(
+        "replica 1 returned the shape [2, 35, 10] and the first one [2, 32, 10]"
+    )
     assert said(EXAMPLES[11])[1].startswith("a replica returned the shape")
     assert said(EXAMPLES[5])[1].startswith("forward returns something other than tensors")
 
@@ -60,6 +64,6 @@ def test_what_forward_returned_is_said():
 def test_the_error_after_the_warning_is_an_error():
     text = EXAMPLES[1].splitlines()
     alone = [line for line in text if "UserWarning" not in line]
-    assert said("\n".join(["RuntimeError: Caught RuntimeError in replica 0 on device 0.", *alone]))[1].startswith(
-        "the loss is a vector with one entry per GPU"
-    )
+    assert said("\n".join(["RuntimeError: Caught RuntimeError in replica 0 on device 0.", *alone]))[
+        1
+    ].startswith("the loss is a vector with one entry per GPU")

@@ -16,8 +16,12 @@ NOT_THIS = [
     "RuntimeError: generator raised StopIteration",
 ]
 SAYS = {
-    EXAMPLES[0]: "replica 0 on device 0 ran through an empty list: since torch 1.5 the replicas of DataParallel have no "
+    EXAMPLES[
+        0
+    ]: "replica 0 on device 0 ran through an empty list: since torch 1.5 the replicas of DataParallel have no "
     "registered parameters",
-    EXAMPLES[1]: "replica 1 on device 1 ran through an empty list: since torch 1.5 the replicas of DataParallel have no "
+    EXAMPLES[
+        1
+    ]: "replica 1 on device 1 ran through an empty list: since torch 1.5 the replicas of DataParallel have no "
     "registered parameters",
 }

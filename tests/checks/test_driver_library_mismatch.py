@@ -6,13 +6,17 @@ EXAMPLES = [
     "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown",
     "node0:4711:4811 [0] misc/nvmlwrap.cc:183 NCCL WARN nvmlInit_v2() failed: Driver/library version mismatch",
     "pynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.",
-    "[ 100.1] NVRM: API mismatch: the client has the version 535.171.04, but\n"
-    "[ 100.1] NVRM: this kernel module has the version 535.161.07.  Please\n"
-    "[ 100.1] NVRM: make sure that this kernel module and all NVIDIA driver",
+    (
+        "[ 100.1] NVRM: API mismatch: the client has the version 535.171.04, but\n"
+        "[ 100.1] NVRM: this kernel module has the version 535.161.07.  Please\n"
+        "[ 100.1] NVRM: make sure that this kernel module and all NVIDIA driver"
+    ),
     "NVRM: API mismatch: the client has the version 535.171.04, but",
-    "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
-    "NumCudaDevices() that might have already set an error? Error 803: system has unsupported display driver / cuda "
-    "driver combination",
+    (
+        "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
+        "NumCudaDevices() that might have already set an error? Error 803: system has unsupported display driver / cuda "
+        "driver combination"
+    ),
     "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
     "kernel version 440.33.1 does not match DSO version 450.51.6 -- cannot find working devices in this configuration",
 ]

@@ -26,8 +26,10 @@ EXAMPLES = [
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
     "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",
     "modprobe: ERROR: could not insert 'nvidia': No such device",
-    "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: "
-    "no such file or directory: unknown",
+    (
+        "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: "
+        "no such file or directory: unknown"
+    ),
     "Unable to determine the device handle for GPU 0000:3B:00.0: Driver Not Loaded",
     "NVRM: No NVIDIA GPU found.",
 ]

@@ -2,17 +2,25 @@
 
 EXAMPLES = [
     "    Fabric\n        State                             : In Progress\n        Status                            : N/A",
-    "    Fabric\n        State                             : Completed\n"
-    "        Status                            : Insufficient Resources",
-    "    Fabric\n        State                             : Completed\n        Health\n"
-    "            Summary                       : Unhealthy",
-    "    Fabric\n        State                             : Completed\n        Health\n"
-    "            Bandwidth                     : Degraded",
+    (
+        "    Fabric\n        State                             : Completed\n"
+        "        Status                            : Insufficient Resources"
+    ),
+    (
+        "    Fabric\n        State                             : Completed\n        Health\n"
+        "            Summary                       : Unhealthy"
+    ),
+    (
+        "    Fabric\n        State                             : Completed\n        Health\n"
+        "            Bandwidth                     : Degraded"
+    ),
     "            Route Unhealthy               : True",
     "gpu 2: fabric state is not healthy: state=In Progress",
     "node0:4711:4811 [0] NCCL INFO MNNVL busId 0x3b000 fabric UUID 0.0 cliqueId 0x0 state 2 healthMask 0x0",
-    "NCCL WARN MNNVL (cliqueSize 8) is available but not working on this system. Check the IMEX configuration "
-    "(nvidia-imex-ctl -N). Set NCCL_MNNVL_ENABLE=0 to ignore this issue.",
+    (
+        "NCCL WARN MNNVL (cliqueSize 8) is available but not working on this system. Check the IMEX configuration "
+        "(nvidia-imex-ctl -N). Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
+    ),
     "NCCL WARN MemManager: cuMemExportToShareableHandle (FABRIC) failed for ptr=0x7f00",
     "RuntimeError: expandable_segments: FABRIC handle type configured but device 0 does not support fabric access.",
     "RuntimeError: All ranks using fabric handles must be in the same NVLink domain.",

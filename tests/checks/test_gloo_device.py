@@ -5,15 +5,21 @@ EXAMPLES = [
     "RuntimeError: makeDeviceForInterface(): unsupported gloo device",
     "RuntimeError: GlooDeviceFactory::makeTCPDevice(): interface or hostname can't be empty",
     "RuntimeError: use_libuv was requested but PyTorch was build without libuv support",
-    "torch.distributed.DistStoreError: use_libuv was requested but PyTorch was built without libuv support, run with "
-    "USE_LIBUV=0 to disable it.",
-    "RuntimeError: The libuv TCPStore backend does not support initialization with an listen fd. Please switch to the "
-    'legacy TCPStore by setting environment variable USE_LIBUV to "0".',
+    (
+        "torch.distributed.DistStoreError: use_libuv was requested but PyTorch was built without libuv support, run with "
+        "USE_LIBUV=0 to disable it."
+    ),
+    (
+        "RuntimeError: The libuv TCPStore backend does not support initialization with an listen fd. Please switch to the "
+        'legacy TCPStore by setting environment variable USE_LIBUV to "0".'
+    ),
     "RuntimeError: Gloo was not compiled with ibverbs support.",
 ]
 NOT_THIS = [
-    "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find "
-    "address for: eth9",
+    (
+        "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find "
+        "address for: eth9"
+    ),
     "NOTE: Redirects are currently not supported in Windows or MacOs.",
     "    use_libuv (bool, optional): If True, use libuv for ``TCPServer`` backend. Default is True.",
 ]

@@ -1,14 +1,20 @@
 """gloo-peer-closed: seen in logs."""
 
 EXAMPLES = [
-    "[rank0]: RuntimeError: [/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:561] Connection closed by "
-    "peer [127.0.0.1]:386. This is typically caused by a remote worker crashing. Check the logs of the remote worker "
-    "before reporting an error. GLHF!",
+    (
+        "[rank0]: RuntimeError: [/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:561] Connection closed by "
+        "peer [127.0.0.1]:386. This is typically caused by a remote worker crashing. Check the logs of the remote worker "
+        "before reporting an error. GLHF!"
+    ),
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:3121",
-    "[1]: gloo::IoException [/horovod/third_party/gloo/gloo/transport/tcp/pair.cc:575] Connection closed by peer "
-    "[fe80::1]:5005",
-    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:589] Read error [10.0.0.2]:46478: Connection reset "
-    "by peer",
+    (
+        "[1]: gloo::IoException [/horovod/third_party/gloo/gloo/transport/tcp/pair.cc:575] Connection closed by peer "
+        "[fe80::1]:5005"
+    ),
+    (
+        "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:589] Read error [10.0.0.2]:46478: Connection reset "
+        "by peer"
+    ),
     "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:309] writev [10.0.0.2]:1234: Broken pipe",
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/buffer.cc:70] Socket closed [10.0.0.2]:1234",
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:71] Pair is not connected ([10.0.0.3]:1234)",
@@ -19,12 +25,16 @@ NOT_THIS = [
     "node1:4711:4790 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node2<51159>",
     "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))",
     "ConnectionResetError: [Errno 104] Connection reset by peer",
-    "[W TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=4, addr=[node2]:48692, remote=[node1]:29500): "
-    "Connection reset by peer",
+    (
+        "[W TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=4, addr=[node2]:48692, remote=[node1]:29500): "
+        "Connection reset by peer"
+    ),
     "OSError: Read error while decoding image 17",
 ]
 SAYS = {
-    EXAMPLES[1]: "the connection to the rank at 10.0.0.2 ended, because that process did: what ended it is in its own "
+    EXAMPLES[
+        1
+    ]: "the connection to the rank at 10.0.0.2 ended, because that process did: what ended it is in its own "
     "output",
     EXAMPLES[7]: "the connection ended, because that process did: what ended it is in its own output",
 }

@@ -2,8 +2,10 @@
 
 EXAMPLES = [
     "[rank3]: RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable",
-    "RuntimeError: cuda runtime error (46) : all CUDA-capable devices are busy or unavailable at "
-    "/pytorch/aten/src/THC/THCGeneral.cpp:50",
+    (
+        "RuntimeError: cuda runtime error (46) : all CUDA-capable devices are busy or unavailable at "
+        "/pytorch/aten/src/THC/THCGeneral.cpp:50"
+    ),
     "torch.AcceleratorError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
     "node0:4711:4811 [1] NCCL WARN Cuda failure 46 'CUDA-capable device(s) is/are busy or unavailable'",
     "Search for `cudaErrorDevicesUnavailable' in https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html",

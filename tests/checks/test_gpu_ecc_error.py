@@ -14,8 +14,10 @@ EXAMPLES = [
     "cuda call failed: CUDA_ERROR_ECC_UNCORRECTABLE",
     "        Remapping Failure Occurred        : Yes",
     "NVRM: Xid (PCI:0000:10:1c): 94, pid=7062, name=python, Contained: SM (0x1). RST: No, D-RST: No",
-    "NVRM: Xid (PCI:0000:10:1c): 63, pid=1, Row Remapper: New row (0x00000001) marked for remapping\n"
-    "NVRM: Xid (PCI:0000:10:1c): 95, pid=7062, name=python, Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No",
+    (
+        "NVRM: Xid (PCI:0000:10:1c): 63, pid=1, Row Remapper: New row (0x00000001) marked for remapping\n"
+        "NVRM: Xid (PCI:0000:10:1c): 95, pid=7062, name=python, Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No"
+    ),
     "NVRM: Xid (PCI:0000:10:1c): 45, pid=7062, name=python, Ch 00000001 caused by previous Xid 95",
     "XidCriticalError: Xid=64 on Device=GPU-00000000-1111-2222-3333-444444444444, the device will go unhealthy.",
     'DCGM_FI_DEV_XID_ERRORS{gpu="3",Hostname="node0"} 94',
@@ -48,20 +50,26 @@ NOT_THIS = [
         ),
         (
             2,
-            "Xid 63 of the GPU at 0000:10:1c: a failing memory row or page is taken out of use, from the next reset "
-            "on; nothing was lost by this alone",
+            (
+                "Xid 63 of the GPU at 0000:10:1c: a failing memory row or page is taken out of use, from the next reset "
+                "on; nothing was lost by this alone"
+            ),
             Severity.NOTE,
         ),
         (
             6,
-            "Xid 95 of the GPU at 0000:10:1c: an error that reached beyond one program: reset the GPU before anything "
-            "else runs on it",
+            (
+                "Xid 95 of the GPU at 0000:10:1c: an error that reached beyond one program: reset the GPU before anything "
+                "else runs on it"
+            ),
             Severity.ERROR,
         ),
         (
             11,
-            "the GPU: a failing memory row or page is taken out of use, from the next reset on; nothing was lost by "
-            "this alone",
+            (
+                "the GPU: a failing memory row or page is taken out of use, from the next reset on; nothing was lost by "
+                "this alone"
+            ),
             Severity.NOTE,
         ),
     ],

@@ -15,8 +15,10 @@ EXAMPLES = [
     "Unable to determine the device handle for GPU 1: Unknown Error",
     "pynvml.NVMLError_GpuIsLost: GPU is lost",
     "slurmstepd: error: NVML: Failed to get usage(15): GPU is lost",
+    "3b:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 80GB] (rev ff)",
 ]
 NOT_THIS = [
+    "3b:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 80GB] (rev a1)",
     "Unable to determine the device handle for GPU0000:3B:00.0: Not Found",
     "Unable to determine the device handle for GPU 0000:3B:00.0: Insufficient Permissions",
     "Failed to initialize NVML: Unknown Error",

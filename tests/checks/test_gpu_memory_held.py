@@ -8,28 +8,44 @@ from gpudoctor.registry import Registry
 CHECK = Registry().check("gpu-memory-held")
 # The line of the exception itself is cuda-oom's too; these are what follows where it was wrapped.
 EXAMPLES = [
-    "GPU 0 has a total capacity of 79.15 GiB of which 14.25 MiB is free. Process 4711 has 60.12 GiB memory in use. "
-    "Process 4712 has 18.00 GiB memory in use. Including non-PyTorch memory, this process has 612.00 MiB memory in use. "
-    "Of the allocated memory 80.00 MiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated.",
-    "Process 4711 has 60.12 GiB memory in use. Of the allocated memory 0 bytes is allocated by PyTorch, and 0 bytes is "
-    "reserved by PyTorch but unallocated.",
-    "(GPU 2; 31.75 GiB total capacity; 612.00 MiB already allocated; 3.50 MiB free; 640.00 MiB reserved in total by "
-    "PyTorch)",
-    "ValueError: Free memory on device cuda:0 (2.77/22.05 GiB) on startup is less than desired GPU memory utilization "
-    "(0.9, 19.84 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
-    "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
-    "NumCudaDevices() that might have already set an error? Error 2: out of memory",
+    (
+        "GPU 0 has a total capacity of 79.15 GiB of which 14.25 MiB is free. Process 4711 has 60.12 GiB memory in use. "
+        "Process 4712 has 18.00 GiB memory in use. Including non-PyTorch memory, this process has 612.00 MiB memory in use. "
+        "Of the allocated memory 80.00 MiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated."
+    ),
+    (
+        "Process 4711 has 60.12 GiB memory in use. Of the allocated memory 0 bytes is allocated by PyTorch, and 0 bytes is "
+        "reserved by PyTorch but unallocated."
+    ),
+    (
+        "(GPU 2; 31.75 GiB total capacity; 612.00 MiB already allocated; 3.50 MiB free; 640.00 MiB reserved in total by "
+        "PyTorch)"
+    ),
+    (
+        "ValueError: Free memory on device cuda:0 (2.77/22.05 GiB) on startup is less than desired GPU memory utilization "
+        "(0.9, 19.84 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes."
+    ),
+    (
+        "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
+        "NumCudaDevices() that might have already set an error? Error 2: out of memory"
+    ),
 ]
 NOT_THIS = [
-    "GPU 0 has a total capacity of 79.15 GiB of which 1.19 GiB is free. Including non-PyTorch memory, this process has "
-    "77.95 GiB memory in use.",
+    (
+        "GPU 0 has a total capacity of 79.15 GiB of which 1.19 GiB is free. Including non-PyTorch memory, this process has "
+        "77.95 GiB memory in use."
+    ),
     # in a container, its own number is the host's
-    "GPU 0 has a total capacity of 79.15 GiB of which 1.19 GiB is free. Process 4711 has 77.95 GiB memory in use. Of the "
-    "allocated memory 70.10 GiB is allocated by PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated.",
+    (
+        "GPU 0 has a total capacity of 79.15 GiB of which 1.19 GiB is free. Process 4711 has 77.95 GiB memory in use. Of the "
+        "allocated memory 70.10 GiB is allocated by PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated."
+    ),
     # four ranks of one launch on one GPU
-    "GPU 0 has a total capacity of 79.15 GiB of which 1.19 GiB is free. Process 4711 has 19.40 GiB memory in use. Process "
-    "4712 has 19.50 GiB memory in use. Process 4713 has 19.40 GiB memory in use. Including non-PyTorch memory, this "
-    "process has 19.50 GiB memory in use.",
+    (
+        "GPU 0 has a total capacity of 79.15 GiB of which 1.19 GiB is free. Process 4711 has 19.40 GiB memory in use. Process "
+        "4712 has 19.50 GiB memory in use. Process 4713 has 19.40 GiB memory in use. Including non-PyTorch memory, this "
+        "process has 19.50 GiB memory in use."
+    ),
     "(GPU 0; 10.76 GiB total capacity; 9.50 GiB already allocated; 14.75 MiB free; 9.62 GiB reserved in total by PyTorch)",
 ]
 
@@ -39,8 +55,10 @@ NOT_THIS = [
     [
         (
             0,
-            "78.1 GiB of GPU 0 are held by other processes (most by 4711), 0.6 GiB by this one: the memory is another "
-            "process's",
+            (
+                "78.1 GiB of GPU 0 are held by other processes (most by 4711), 0.6 GiB by this one: the memory is another "
+                "process's"
+            ),
         ),
         (
             1,

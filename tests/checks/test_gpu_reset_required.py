@@ -9,8 +9,11 @@ EXAMPLES = [
     "Unable to determine the device handle for GPU 0000:4E:00.0: GPU requires restart",
     "pynvml.NVMLError_ResetRequired: GPU requires restart",
     "NVRM: GPU0 nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000066)",
-    "NVRM: _kgspBootGspRm: unexpected WPR2 already up, cannot proceed with booting GSP "
-    "(the GPU is likely in a bad state and may need to be reset)",
+    (
+        "NVRM: _kgspBootGspRm: unexpected WPR2 already up, cannot proceed with booting GSP "
+        "(the GPU is likely in a bad state and may need to be reset)"
+    ),
+    "NVRM: nvGpuOpsReportFatalError: uvm encountered global fatal error 0x60, requiring os reboot to recover.",
     "The following GPUs could not be reset:",
 ]
 NOT_THIS = [

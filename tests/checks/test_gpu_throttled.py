@@ -9,8 +9,10 @@ CHECK = Registry().check("gpu-throttled")
 EXAMPLES = [
     "        HW Thermal Slowdown               : Active",
     "            HW Power Brake Slowdown       : Active",
-    "    Clocks Throttle Reasons\n        Idle                              : Not Active\n"
-    "        HW Slowdown                       : Active",
+    (
+        "    Clocks Throttle Reasons\n        Idle                              : Not Active\n"
+        "        HW Slowdown                       : Active"
+    ),
     "gpu 2: HW Thermal Slowdown is engaged (nvml)",
     "clocks_event_reasons.sw_thermal_slowdown: Active",
     "clocks_event_reasons.active = 0x0000000000000048",

@@ -8,12 +8,18 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("gpu-xid")
 EXAMPLES = [
-    "[ 7201.55] NVRM: Xid (PCI:0000:17:00): 31, pid=4711, name=python3, Ch 00000010, intr 00000000. MMU Fault: ENGINE "
-    "GRAPHICS GPCCLIENT_T1_8 faulted @ 0x7f00_00000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ",
-    "Jan  9 12:00:41 node0 kernel: NVRM: Xid (PCI:0000:17:00): 13, pid='<unknown>', name=<unknown>, Graphics SM Warp "
-    "Exception on (GPC 1, TPC 2, SM 0): Out Of Range Address",
-    "NVRM: Xid (PCI:0000:17:00): 119, pid=4711, name=cache_mgr_main, Timeout after 6s of waiting for RPC response from "
-    "GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20809004 0x608).",
+    (
+        "[ 7201.55] NVRM: Xid (PCI:0000:17:00): 31, pid=4711, name=python3, Ch 00000010, intr 00000000. MMU Fault: ENGINE "
+        "GRAPHICS GPCCLIENT_T1_8 faulted @ 0x7f00_00000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ"
+    ),
+    (
+        "Jan  9 12:00:41 node0 kernel: NVRM: Xid (PCI:0000:17:00): 13, pid='<unknown>', name=<unknown>, Graphics SM Warp "
+        "Exception on (GPC 1, TPC 2, SM 0): Out Of Range Address"
+    ),
+    (
+        "NVRM: Xid (PCI:0000:17:00): 119, pid=4711, name=cache_mgr_main, Timeout after 6s of waiting for RPC response from "
+        "GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20809004 0x608)."
+    ),
     "NVRM: Xid (PCI:0000:17:00): 45, pid=4711, name=python3, Ch 00000008",
     "NVRM: Xid (0000:01:00): 32, Channel ID 00000009 intr 00800000",
     "NVRM: Xid (PCI:0000:01:00): 109, pid=1500, name=Xorg, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x58005",
@@ -29,8 +35,10 @@ NOT_THIS = [
     "r8169 0000:03:00.0 eth0: RTL8125B, 00:00:00:00:00:00, XID 641, IRQ 51",
     'DCGM_FI_DEV_XID_ERRORS{gpu="3",Hostname="node0"} 0',
     "NVRM: Xid (PCI:0000:17:00): 45, pid=4711, name=python3, Ch 00000001 caused by previous Xid 145",
-    "NVRM: Xid (PCI:0000:17:00): 48, pid=1, name=x, An uncorrectable double bit error (DBE)\n"
-    "NVRM: Xid (PCI:0000:17:00): 45, pid=4711, name=python3, Ch 00000008",
+    (
+        "NVRM: Xid (PCI:0000:17:00): 48, pid=1, name=x, An uncorrectable double bit error (DBE)\n"
+        "NVRM: Xid (PCI:0000:17:00): 45, pid=4711, name=python3, Ch 00000008"
+    ),
 ]
 
 
@@ -44,29 +52,37 @@ def finding(text):
     [
         (
             0,
-            "Xid 31 of the GPU at 0000:17:00 (python3, process 4711): a kernel or a copy used an address that is not "
-            "mapped; this blames the program, not the GPU",
+            (
+                "Xid 31 of the GPU at 0000:17:00 (python3, process 4711): a kernel or a copy used an address that is not "
+                "mapped; this blames the program, not the GPU"
+            ),
             Severity.ERROR,
             "CUDA_LAUNCH_BLOCKING=1",
         ),
         (
             2,
-            "Xid 119 of the GPU at 0000:17:00 (cache_mgr_main, process 4711): the GPU's own processor (GSP) did not "
-            "answer in time; this blames the GPU or its driver",
+            (
+                "Xid 119 of the GPU at 0000:17:00 (cache_mgr_main, process 4711): the GPU's own processor (GSP) did not "
+                "answer in time; this blames the GPU or its driver"
+            ),
             Severity.ERROR,
             "--gpu-reset",
         ),
         (
             3,
-            "Xid 45 of the GPU at 0000:17:00 (python3, process 4711): the driver removed a program's work: it was "
-            "killed, or another fault ended it; this blames the program, not the GPU",
+            (
+                "Xid 45 of the GPU at 0000:17:00 (python3, process 4711): the driver removed a program's work: it was "
+                "killed, or another fault ended it; this blames the program, not the GPU"
+            ),
             Severity.WARNING,
             "CUDA_LAUNCH_BLOCKING=1",
         ),
         (
             5,
-            "Xid 109 of the GPU at 0000:01:00 (Xorg, process 1500): a program's work did not give way in time (context "
-            "switch time-out); this is a program of the desktop, not the training",
+            (
+                "Xid 109 of the GPU at 0000:01:00 (Xorg, process 1500): a program's work did not give way in time (context "
+                "switch time-out); this is a program of the desktop, not the training"
+            ),
             Severity.NOTE,
             "CUDA_LAUNCH_BLOCKING=1",
         ),

@@ -9,8 +9,10 @@ TABLE = """Root Cause (first observed failure):
   error_file: <N/A>
   traceback : Signal 9 (SIGKILL) received by PID 149"""
 EXAMPLES = [
-    "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=191.batch cgroup. Some of your processes may have been "
-    "killed by the cgroup out-of-memory handler.",
+    (
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=191.batch cgroup. Some of your processes may have been "
+        "killed by the cgroup out-of-memory handler."
+    ),
     "[2026-09-21T10:00:00.123] error: Detected 2 oom_kill events in StepId=4711.13. Some of the step tasks have been OOM Killed.",
     "srun: error: node107: task 3: Out Of Memory",
     "slurmstepd: error: StepId=7.batch exceeded memory limit (734003200 > 52428800), being killed",
@@ -49,8 +51,10 @@ EXAMPLES = [
     "Killed",
     "train.sh: line 28:  8156 Killed                  python3 main.py --lr 0.1",
     "[1]    4711 killed     python train.py",
-    "RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
-    "allocate 40000000000 bytes. Error code 12 (Cannot allocate memory)",
+    (
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+        "allocate 40000000000 bytes. Error code 12 (Cannot allocate memory)"
+    ),
     "RuntimeError: $ Torch: not enough memory: you tried to allocate 8GB. Buy new RAM!",
     "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 12.0 GiB for an array with shape (1610612736,) and data type float64",
     "OSError: [Errno 12] Cannot allocate memory",
@@ -63,20 +67,18 @@ NOT_THIS = [
     # torchrun itself killed what would not end
     "Unable to shutdown process 149 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL\n  exitcode  : -9 (pid: 149)",
     # another rank failed first
-    "[1]:\n  rank      : 1 (local_rank: 1)\n  exitcode  : -9 (pid: 149)\nRoot Cause (first observed failure):\n[0]:\n"
-    "  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 148)",
+    (
+        "[1]:\n  rank      : 1 (local_rank: 1)\n  exitcode  : -9 (pid: 149)\nRoot Cause (first observed failure):\n[0]:\n"
+        "  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 148)"
+    ),
     "slurmstepd: error: *** STEP 7.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 DUE TO TIME LIMIT ***\nsrun: error: node01: task 0: Killed",
     '            "OOMKilled": false,',
     "srun: error: node01: task 0: Exited with exit code 1",
     "CUDA error: CUDA_ERROR_OUT_OF_MEMORY",
 ]
 SAYS = {
-    EXAMPLES[
-        2
-    ]: "a process of rank 3 on node107 was killed for want of the host's memory: Out Of Memory",
-    EXAMPLES[
-        6
-    ]: "a process (python) was killed for want of the host's memory: Out of memory",
+    EXAMPLES[2]: "a process of rank 3 on node107 was killed for want of the host's memory: Out Of Memory",
+    EXAMPLES[6]: "a process (python) was killed for want of the host's memory: Out of memory",
     TABLE: "a process of rank 5 was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     EXAMPLES[41]: "a process asked for 12.0 GiB of the host's memory and did not get it",
     EXAMPLES[43]: "a process got no more of the host's memory: MemoryError",

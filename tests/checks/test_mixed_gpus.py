@@ -1,15 +1,21 @@
 """mixed-gpus: seen in logs."""
 
 EXAMPLES = [
-    "/data/env/lib/python3.11/site-packages/torch/nn/parallel/data_parallel.py:33: UserWarning: \n"
-    "    There is an imbalance between your GPUs. You may want to exclude GPU 1 which\n"
-    "    has less than 75% of the memory or cores of GPU 0. You can do so by setting\n"
-    "    the device_ids argument to DataParallel, or by setting the CUDA_VISIBLE_DEVICES\n"
-    "    environment variable.",
-    "WARNING 03-04 10:00:00 [cuda.py:450] Detected different devices in the system: NVIDIA A100-PCIE-40GB, NVIDIA A10. "
-    "Please make sure to set `CUDA_DEVICE_ORDER=PCI_BUS_ID` to avoid unexpected behavior.",
-    "GPU models and configuration: \nGPU 0: NVIDIA GeForce RTX 3090\nGPU 1: NVIDIA GeForce RTX 3090\n"
-    "GPU 2: NVIDIA GeForce GTX 1080 Ti\n\nNvidia driver version: 535.54",
+    (
+        "/data/env/lib/python3.11/site-packages/torch/nn/parallel/data_parallel.py:33: UserWarning: \n"
+        "    There is an imbalance between your GPUs. You may want to exclude GPU 1 which\n"
+        "    has less than 75% of the memory or cores of GPU 0. You can do so by setting\n"
+        "    the device_ids argument to DataParallel, or by setting the CUDA_VISIBLE_DEVICES\n"
+        "    environment variable."
+    ),
+    (
+        "WARNING 03-04 10:00:00 [cuda.py:450] Detected different devices in the system: NVIDIA A100-PCIE-40GB, NVIDIA A10. "
+        "Please make sure to set `CUDA_DEVICE_ORDER=PCI_BUS_ID` to avoid unexpected behavior."
+    ),
+    (
+        "GPU models and configuration: \nGPU 0: NVIDIA GeForce RTX 3090\nGPU 1: NVIDIA GeForce RTX 3090\n"
+        "GPU 2: NVIDIA GeForce GTX 1080 Ti\n\nNvidia driver version: 535.54"
+    ),
     "GPU 0: NVIDIA RTX A6000 (UUID: GPU-00000000-1111)\nGPU 1: NVIDIA RTX A5000 (UUID: GPU-00000000-2222)",
 ]
 NOT_THIS = [

@@ -17,6 +17,8 @@ NOT_THIS = [
     "node0:4711:4790 [0] transport/nvls.cc:244 NCCL WARN Cuda failure 801 'operation not supported'",
 ]
 SAYS = {
-    EXAMPLES[0]: "the NVIDIA driver lacks a call that NCCL needs: API call is not supported in the installed CUDA driver",
+    EXAMPLES[
+        0
+    ]: "the NVIDIA driver lacks a call that NCCL needs: API call is not supported in the installed CUDA driver",
     EXAMPLES[6]: "the NVIDIA driver lacks a call that NCCL needs: R465 is the oldest that has it",
 }

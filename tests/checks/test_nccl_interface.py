@@ -10,21 +10,33 @@ EXAMPLES = [
     "[rank1]: ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
     "node0:4711:4711 [0] misc/socket.cc:615 NCCL WARN Net : connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)",
     "node0:4711:4711 [0] misc/socket.cc:203 NCCL WARN Net : No interface found in the same subnet as remote address 10.0.0.5<46671>",
-    "node0:4711:4711 [0] bootstrap.cc:101 NCCL WARN Invalid NCCL_COMM_ID, please use format: <ipv4>:<port> or [<ipv6>]:<port> or "
-    "<hostname>:<port>",
+    (
+        "node0:4711:4711 [0] bootstrap.cc:101 NCCL WARN Invalid NCCL_COMM_ID, please use format: <ipv4>:<port> or [<ipv6>]:<port> or "
+        "<hostname>:<port>"
+    ),
     "node0:4711:4790 [0] include/socket.h:403 NCCL WARN Connect to 172.17.0.1<43211> failed : Connection refused",
     "node0:4711:4790 [0] misc/socket.cc:441 NCCL WARN Net : Connect to 192.168.122.1<54263> failed : No route to host",
     "[rank2]: socketStartConnect: Connect to 192.168.0.3<36011> failed : Software caused connection abort",
-    "[2026-09-01 08:30:11] node1:812:860 [0] os/linux.cc:410 (socketStartConnect) NCCL WARN ncclOsSocketStartConnect: connect to "
-    "10.0.0.3<36011> failed : Connection refused",
-    "node1:812:860 [0] misc/socket.cc:560 NCCL WARN socketPollConnect: Connect to 10.0.0.3<36011> returned 111(Connection refused) "
-    "errno 115(Operation now in progress)",
-    "node1:812:860 [0] misc/socket.cc:520 NCCL WARN socketStartConnect: connect returned Connection timed out, exceeded error retry "
-    "count (35)",
-    "node1:812:860 [0] os/linux.cc:433 (ncclOsSocketPollConnect) NCCL WARN ncclOsSocketPollConnect: connect to 10.0.0.3<36011> returned "
-    "No route to host, exceeded error retry count after 35 attempts",
-    "node1:812:860 [0] os/linux.cc:451 (ncclOsSocketPollConnect) NCCL WARN ncclOsSocketPollConnect to 10.0.0.3<36011> failed with error "
-    "Connection refused",
+    (
+        "[2026-09-01 08:30:11] node1:812:860 [0] os/linux.cc:410 (socketStartConnect) NCCL WARN ncclOsSocketStartConnect: connect to "
+        "10.0.0.3<36011> failed : Connection refused"
+    ),
+    (
+        "node1:812:860 [0] misc/socket.cc:560 NCCL WARN socketPollConnect: Connect to 10.0.0.3<36011> returned 111(Connection refused) "
+        "errno 115(Operation now in progress)"
+    ),
+    (
+        "node1:812:860 [0] misc/socket.cc:520 NCCL WARN socketStartConnect: connect returned Connection timed out, exceeded error retry "
+        "count (35)"
+    ),
+    (
+        "node1:812:860 [0] os/linux.cc:433 (ncclOsSocketPollConnect) NCCL WARN ncclOsSocketPollConnect: connect to 10.0.0.3<36011> returned "
+        "No route to host, exceeded error retry count after 35 attempts"
+    ),
+    (
+        "node1:812:860 [0] os/linux.cc:451 (ncclOsSocketPollConnect) NCCL WARN ncclOsSocketPollConnect to 10.0.0.3<36011> failed with error "
+        "Connection refused"
+    ),
     "node1:812:860 [0] misc/socket.cc:523 NCCL WARN socketStartConnect: exceeded retries (20000)",
     "node1:81:86 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out",
 ]
@@ -35,11 +47,15 @@ NOT_THIS = [
     "node0:4711:4790 [0] NCCL INFO Call to connect returned Connection refused, retrying",
     "RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find address for: eth9",
     "node0:4711:4711 [0] misc/socket.cc:620 NCCL WARN ncclSocketInit: Socket creation failed : Address family not supported by protocol",
-    "NCCL_SOCKET_FAMILY set by environment to AF_INET6\n"
-    "NCCL WARN ncclSocketInit: connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)",
+    (
+        "NCCL_SOCKET_FAMILY set by environment to AF_INET6\n"
+        "NCCL WARN ncclSocketInit: connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)"
+    ),
 ]
 SAYS = {
     EXAMPLES[0]: "NCCL has no network interface that reaches the other ranks",
-    EXAMPLES[10]: "NCCL has no network interface that reaches the other ranks at 172.17.0.1: Connection refused",
+    EXAMPLES[
+        10
+    ]: "NCCL has no network interface that reaches the other ranks at 172.17.0.1: Connection refused",
     EXAMPLES[8]: "NCCL has no network interface that reaches the other ranks at 10.0.0.5",
 }

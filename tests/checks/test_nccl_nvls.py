@@ -4,8 +4,10 @@ EXAMPLES = [
     "[2026-04-06 22:31:56] node0:348525:348718 [0] transport/nvls.cc:598 NCCL WARN Cuda failure 1 'invalid argument'",
     "node0:4711:4790 [3] transport/nvls.cc:169 NCCL WARN Cuda failure 'out of memory'",
     "node0:4711:4790 [3] transport/nvls.cc:254 (nvlsBind) NCCL WARN Cuda failure 401 'the operation cannot be performed in the present state'",
-    "node0:4711:4790 [3] transport/nvls.cc:302 NCCL WARN Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 2 "
-    "'out of memory'.",
+    (
+        "node0:4711:4790 [3] transport/nvls.cc:302 NCCL WARN Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152 : CUDA error 2 "
+        "'out of memory'."
+    ),
     "[rank3]: Failed to bind NVLink SHARP (NVLS) Multicast memory of size 2097152",
     "NCCL WARN Failed to multicast-bind user buffer: CUDA error 1 'invalid argument'",
     "NCCL WARN Multicast support requested for team but none available on system.",

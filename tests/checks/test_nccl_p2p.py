@@ -12,8 +12,10 @@ EXAMPLES = [
     "failed to enable peer access from 0x7f10 to 0x7f20: CUDA_ERROR_UNKNOWN",
 ]
 NOT_THIS = [
-    "node0:4711:4711 [0] graph/paths.cc:310 NCCL WARN P2P is disabled between NVLINK connected GPUs 0 and 1. This should not be the "
-    "case given their connectivity, and is probably due to a hardware issue.",
+    (
+        "node0:4711:4711 [0] graph/paths.cc:310 NCCL WARN P2P is disabled between NVLINK connected GPUs 0 and 1. This should not be the "
+        "case given their connectivity, and is probably due to a hardware issue."
+    ),
     "node0:4711:4711 [0] NCCL INFO P2P is disabled between connected GPUs 6 and 7. You can repress this message with NCCL_IGNORE_DISABLED_P2P=1.",
     "node0:4711:4711 [0] NCCL INFO Could not enable P2P between dev 0(=1a000) and dev 1(=1b000)",
     "node0:4711:4790 [0] NCCL INFO Channel 00/02 : 0[0] -> 1[1] via P2P/CUMEM",

@@ -1,8 +1,10 @@
 """nvlink-down: seen in logs."""
 
 EXAMPLES = [
-    "node0:4711:4811 [1] graph/paths.cc:279 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. This should "
-    "not be the case given their connectivity, and is probably due to a hardware issue.",
+    (
+        "node0:4711:4811 [1] graph/paths.cc:279 NCCL WARN P2P is disabled between NVLINK connected GPUs 1 and 0. This should "
+        "not be the case given their connectivity, and is probably due to a hardware issue."
+    ),
     "GPU 0: NVIDIA A100-SXM4-80GB\n\t Link 3: <inactive>",
     "\t Link 0: inActive",
     "NVML: Unable to retrieve NVLink information as all links are inActive",
@@ -13,8 +15,10 @@ EXAMPLES = [
     "NVRM: knvlinkDiscoverPostRxDetLinks_GH100: Getting peer0's postRxDetLinkMask failed!",
 ]
 NOT_THIS = [
-    "NCCL INFO P2P is disabled between connected GPUs 2 and 1. You can repress this message with "
-    "NCCL_IGNORE_DISABLED_P2P=1.",
+    (
+        "NCCL INFO P2P is disabled between connected GPUs 2 and 1. You can repress this message with "
+        "NCCL_IGNORE_DISABLED_P2P=1."
+    ),
     "\t Link 0: 25 GB/s",
     "mlx5_core 0000:17:00.0 eth0: Link is Down",
     "GPU 0: NVIDIA A100-SXM4-80GB\n  MIG 3g.40gb     Device  0: (UUID: MIG-00000000)\n\t Link 0: <inactive>",

@@ -10,16 +10,20 @@ CHECK = Registry().check("nvlink-errors")
 EXAMPLES = [
     "[rank5]: RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution",
     "NCCL WARN Cuda failure 'Invalid access of peer GPU memory over nvlink or a hardware error'",
-    "NVRM: Xid (PCI:0000:1b:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 14(0x0, 0x0, "
-    "0x10000, 0x0, 0x0, 0x0, 0x0)",
+    (
+        "NVRM: Xid (PCI:0000:1b:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal error detected on link 14(0x0, 0x0, "
+        "0x10000, 0x0, 0x0, 0x0, 0x0)"
+    ),
     "NVRM: Xid (PCI:0000:1b:00): 145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0409a0c2 0x00000008 0x00000001)",
     "NVRM: Xid (PCI:0000:1b:00): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x026001c6 0x00000000)",
     "NVRM: Xid (PCI:0000:1b:00): 45, pid=4711, name=python3, Ch 0000000c caused by previous Xid 145",
     "XidCriticalError: Xid=74 on Device=GPU-00000000-1111-2222-3333-444444444444, the device will go unhealthy.",
     'DCGM_FI_DEV_XID_ERRORS{gpu="3",Hostname="node0"} 74',
     "nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
-    "[Jul 03 2025 07:53:55] [ERROR] [tid 841] detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id "
-    "00000000:86:00.0 physical id 3 port 33",
+    (
+        "[Jul 03 2025 07:53:55] [ERROR] [tid 841] detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id "
+        "00000000:86:00.0 physical id 3 port 33"
+    ),
     "\t Link 0: CRC Errors: 40",
     "DCGM_FR_NVLINK_ERROR_CRITICAL",
 ]
@@ -27,8 +31,10 @@ NOT_THIS = [
     "\t Link 0: CRC Errors: 0",
     "nvidia-nvswitch3: SXid (PCI:0000:04:00.0): 22013, Non-fatal, Link 44 Minion Link DLREQ interrupt",
     "NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.",
-    "NVRM: Xid (PCI:0000:1b:00): 94, pid=1, name=x, Contained: SM (0x1). RST: No, D-RST: No\n"
-    "CUDA error: Invalid access of peer GPU memory over nvlink or a hardware error",
+    (
+        "NVRM: Xid (PCI:0000:1b:00): 94, pid=1, name=x, Contained: SM (0x1). RST: No, D-RST: No\n"
+        "CUDA error: Invalid access of peer GPU memory over nvlink or a hardware error"
+    ),
 ]
 
 
@@ -43,8 +49,10 @@ NOT_THIS = [
         ),
         (
             3,
-            "NVLink had errors that it repaired (Xid 145, link 13, the GPU at 0000:1b:00): where they grow, the link "
-            "is failing",
+            (
+                "NVLink had errors that it repaired (Xid 145, link 13, the GPU at 0000:1b:00): where they grow, the link "
+                "is failing"
+            ),
             Severity.WARNING,
         ),
         (

@@ -5,8 +5,10 @@ EXAMPLES = [
     "# Out of bounds values : 8 FAILED",
     "[ 512.1] nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0012 address=0xfe00 flags=0x0020]",
     "NVRM: GPU 0000:41:00.0: peer copy\nAMD-Vi: Event logged [IO_PAGE_FAULT device=0000:41:00.0 domain=0x0012]",
-    "nvidia-uvm: Loaded the UVM driver\nDMAR: [DMA Write NO_PASID] Request device [3b:00.0] fault addr 0x1000 "
-    "[fault reason 0x05] PTE Write access is not set",
+    (
+        "nvidia-uvm: Loaded the UVM driver\nDMAR: [DMA Write NO_PASID] Request device [3b:00.0] fault addr 0x1000 "
+        "[fault reason 0x05] PTE Write access is not set"
+    ),
     "DCGM_FR_BROKEN_P2P_MEMORY_DEVICE",
     ">>> a\ntensor([1., 2., 3.], device='cuda:0')\n>>> a.to('cuda:1')\ntensor([0., 0., 0.], device='cuda:1')",
 ]

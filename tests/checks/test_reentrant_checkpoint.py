@@ -6,21 +6,29 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("reentrant-checkpoint")
 EXAMPLES = [
-    "UserWarning: torch.utils.checkpoint: please pass in use_reentrant=True or use_reentrant=False explicitly. The default "
-    "value of use_reentrant will be updated to be False in the future.",
-    "[rank0]: /opt/venv/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py:632: UserWarning: "
-    "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In a future "
-    "release, calling checkpoint without use_reentrant will raise an exception.",
+    (
+        "UserWarning: torch.utils.checkpoint: please pass in use_reentrant=True or use_reentrant=False explicitly. The default "
+        "value of use_reentrant will be updated to be False in the future."
+    ),
+    (
+        "[rank0]: /opt/venv/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py:632: UserWarning: "
+        "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In a future "
+        "release, calling checkpoint without use_reentrant will raise an exception."
+    ),
     "UserWarning: None of the inputs have requires_grad=True. Gradients will be None",
     "RuntimeError: Checkpointing is not compatible with .grad(), please use .backward() if possible",
-    "RuntimeError: When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
-    "parameter to .backward().",
+    (
+        "RuntimeError: When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+        "parameter to .backward()."
+    ),
     "RuntimeError: none of output has requires_grad=True, this checkpoint() is not necessary",
 ]
 NOT_THIS = [
     "`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`.",
-    "torch.utils.checkpoint.CheckpointError: torch.utils.checkpoint: Recomputed values for the following tensors have "
-    "different metadata than during the forward pass.",
+    (
+        "torch.utils.checkpoint.CheckpointError: torch.utils.checkpoint: Recomputed values for the following tensors have "
+        "different metadata than during the forward pass."
+    ),
     "RuntimeError: Expected to mark a variable ready only once. 1) Use of a module parameter outside the `forward` function.",
     "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
 ]

@@ -7,13 +7,56 @@ EXAMPLES = [
     "[c10d] The client socket cannot be initialized to connect to [node0]:29500",
     "RuntimeError: connect() timed out: No route to host",
     "ValueError: TCPStore(host=10.0.0.1, port=29500): Connection refused",
+    "TimeoutError: The client socket has timed out after 1800s while trying to connect to (10.0.0.1, 42649).",
+    "[E socket.cpp:610] [c10d] The client socket has failed to connect to any network address of (192.0.2.7, 1234).",
+    (
+        "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of (192.0.2.7, "
+        "29710). The client socket has failed to connect to 192.0.2.7:29710 (errno: 113 - No route to host)."
+    ),
+    (
+        "[W socket.cpp:558] [c10d] The client socket has failed to connect to [::ffff:192.0.2.7]:29710 (errno: 110 - "
+        "Connection timed out)."
+    ),
+    (
+        "[rank1]:[E1120 12:05:14.274453827 TCPStore.cpp:328] [c10d] TCP client failed to connect/validate to host "
+        "10.0.0.1:29701 - timed out (try=1, timeout=5000ms): interrupted"
+    ),
+    "[I socket.cpp:500] [c10d] No socket on (10.0.0.1, 29500) is listening yet, will retry.",
+    (
+        "[I socket.cpp:500] [c10d] The server socket on [10.0.0.1]:29500 is not yet listening (errno: 111 - Connection "
+        "refused), will retry."
+    ),
+    "RuntimeError: connect() timed out. Original timeout was 1800000 ms.",
+    (
+        '  File "/opt/env/lib/python3.7/site-packages/torch/distributed/rendezvous.py", line 172, in _env_rendezvous_handler\n'
+        "    store = TCPStore(master_addr, master_port, world_size, start_daemon, timeout)\n"
+        "RuntimeError: Connection refused"
+    ),
+    "ssh: connect to host node2 port 22: Connection refused",
+    "RendezvousConnectionError: The connection to etcd has failed. See inner exception for details.",
+    "etcd.EtcdConnectionFailed: Connection to etcd failed due to MaxRetryError",
+    "connect to 10.0.0.1 port 29500: Network is unreachable",
 ]
 NOT_THIS = [
     "[c10d] The IPv6 network addresses of (node0, 29500) cannot be retrieved (gai error: -2 - Name or service not known).",
     "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 4/8 clients joined.",
+    (
+        "[W socket.cpp:697] [c10d] The client socket has failed to connect to [kubernetes.docker.internal]:29500 (system "
+        "error: 10049 - The requested address is not valid in its context.)."
+    ),
+    (
+        "W1120 [c10d] The client socket cannot be initialized to connect to [node1]:29500 (errno: 97 - Address family not "
+        "supported by protocol)."
+    ),
+    (
+        '  File "/opt/env/lib/python3.11/site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py", line 1255, '
+        "in num_nodes_waiting\n"
+        "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed."
+    ),
+    "RuntimeError: Connection refused",
 ]
 SAYS = {
-    EXAMPLES[
-        0
-    ]: "this process could not connect to nid005216 port 29500 within 600000 ms: nothing answered there"
+    EXAMPLES[0]: "this process could not connect to nid005216 port 29500 within 600000 ms",
+    EXAMPLES[1]: "this process could not connect to node0 port 29500: Connection refused",
+    EXAMPLES[2]: "this process could not connect",
 }

@@ -7,10 +7,14 @@ EXAMPLES = [
     "KeyError: 'OMPI_COMM_WORLD_RANK'",
     "RuntimeError: Could not find 'SLURM_PROCID' in the SLURM environment, visit https://www.colossalai.org/ for more information",
     "train.sh: line 4: SLURM_JOB_ID: unbound variable",
-    '  File "train.py", line 12, in main\n    rank = int(os.environ.get("SLURM_PROCID"))\n'
-    "TypeError: int() argument must be a string, a bytes-like object or a real number, not 'NoneType'",
-    '  File "train.py", line 12, in main\n    tasks = int(os.environ["SLURM_TASKS_PER_NODE"])\n'
-    "ValueError: invalid literal for int() with base 10: '4(x2)'",
+    (
+        '  File "train.py", line 12, in main\n    rank = int(os.environ.get("SLURM_PROCID"))\n'
+        "TypeError: int() argument must be a string, a bytes-like object or a real number, not 'NoneType'"
+    ),
+    (
+        '  File "train.py", line 12, in main\n    tasks = int(os.environ["SLURM_TASKS_PER_NODE"])\n'
+        "ValueError: invalid literal for int() with base 10: '4(x2)'"
+    ),
     "bash: scontrol: command not found",
     "/bin/sh: 1: scontrol: not found",
     "FileNotFoundError: [Errno 2] No such file or directory: 'scontrol'",

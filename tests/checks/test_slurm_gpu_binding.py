@@ -6,10 +6,14 @@ from gpudoctor.logs.symptoms import matches
 from gpudoctor.registry import Registry
 
 EXAMPLES = [
-    "srun: launching StepId=4711.0 on host node0, 4 tasks: [0-3]\n"
-    "jaxlib.xla_extension.XlaRuntimeError: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal",
-    "/var/spool/slurmd/job4711/slurm_script: line 12: activate: No such file or directory\n"
-    "GPU device may be out of range, do you have enough GPUs?",
+    (
+        "srun: launching StepId=4711.0 on host node0, 4 tasks: [0-3]\n"
+        "jaxlib.xla_extension.XlaRuntimeError: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal"
+    ),
+    (
+        "/var/spool/slurmd/job4711/slurm_script: line 12: activate: No such file or directory\n"
+        "GPU device may be out of range, do you have enough GPUs?"
+    ),
     "Multi-processing is handled by Slurm.\nMisconfigurationException: You requested gpu: [0, 1, 2, 3]",
     "export SLURM_LOCALID=1\nMisconfigurationException: You requested to find 4 devices but this machine only has 1 GPUs.",
 ]

@@ -26,10 +26,6 @@ NOT_THIS = [
     "srun: error: node107: task 0: Out Of Memory",
 ]
 SAYS = {
-    EXAMPLES[
-        0
-    ]: "Slurm did not start the program of job 4711: More processors requested than permitted",
-    EXAMPLES[
-        5
-    ]: "Slurm did not start the program of job 4711 on node40: Unable to satisfy cpu bind request",
+    EXAMPLES[0]: "Slurm did not start the program of job 4711: More processors requested than permitted",
+    EXAMPLES[5]: "Slurm did not start the program of job 4711 on node40: Unable to satisfy cpu bind request",
 }

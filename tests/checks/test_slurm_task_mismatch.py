@@ -1,14 +1,20 @@
 """slurm-task-mismatch: seen in logs."""
 
 EXAMPLES = [
-    "ValueError: You set `devices=4` in Lightning, but the number of tasks per node configured in SLURM "
-    "`--ntasks-per-node=1` does not match. HINT: Set `devices=1`.",
+    (
+        "ValueError: You set `devices=4` in Lightning, but the number of tasks per node configured in SLURM "
+        "`--ntasks-per-node=1` does not match. HINT: Set `devices=1`."
+    ),
     "ValueError: You set `num_nodes=2` in Lightning, but the number of nodes configured in SLURM `--nodes=1` does not match.",
-    "RuntimeError: You set `--ntasks=8` in your SLURM bash script, but this variable is not supported. "
-    "HINT: Use `--ntasks-per-node=8` instead.",
+    (
+        "RuntimeError: You set `--ntasks=8` in your SLURM bash script, but this variable is not supported. "
+        "HINT: Use `--ntasks-per-node=8` instead."
+    ),
     "You requested 2 GPUs but launched 1 slurm tasks.",
-    "srun: warning: can't honor --ntasks-per-node set to 4 which doesn't match the requested tasks 8 with the maximum "
-    "number of requested nodes 1. Ignoring --ntasks-per-node.\nInitializing distributed: GLOBAL_RANK: 0, MEMBER: 1/8",
+    (
+        "srun: warning: can't honor --ntasks-per-node set to 4 which doesn't match the requested tasks 8 with the maximum "
+        "number of requested nodes 1. Ignoring --ntasks-per-node.\nInitializing distributed: GLOBAL_RANK: 0, MEMBER: 1/8"
+    ),
     "srun: Warning: can't run 1 processes on 2 nodes, setting nnodes to 1\nInitializing distributed: GLOBAL_RANK: 0, MEMBER: 1/2",
 ]
 NOT_THIS = [

@@ -1,33 +1,47 @@
 """state-dict-architecture: seen in logs."""
 
 EXAMPLES = [
-    'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n'
-    '\tUnexpected key(s) in state_dict: "head.weight". ',
+    (
+        'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n'
+        '\tUnexpected key(s) in state_dict: "head.weight". '
+    ),
     '\tUnexpected key(s) in state_dict: "embeddings.position_ids". ',
     '\tMissing key(s) in state_dict: "module.fc.weight". \n\tUnexpected key(s) in state_dict: "module.head.weight". ',
     "KeyError: 'unexpected key \"fc.weight\" in state_dict'",
-    "RuntimeError: The model and loaded state dict do not match exactly\n\n"
-    "unexpected key in source state_dict: fc.weight, fc.bias\n\nmissing keys in source state_dict: head.weight, head.bias",
+    (
+        "RuntimeError: The model and loaded state dict do not match exactly\n\n"
+        "unexpected key in source state_dict: fc.weight, fc.bias\n\nmissing keys in source state_dict: head.weight, head.bias"
+    ),
     "[rank1]: RuntimeError: Missing key in checkpoint state_dict: model.layers.3.weight.",
     "    model.load_state_dict(torch.load(path)['state_dict'])\nKeyError: 'state_dict'",
     '  File "/data/eval.py", line 31, in main\n    model.load_state_dict(checkpoint["net"])\nKeyError: \'net\'',
     "TypeError: Expected state_dict to be dict-like, got <class '__main__.Net'>.",
     "AttributeError: 'collections.OrderedDict' object has no attribute 'eval'",
     "AttributeError: 'dict' object has no attribute 'parameters'",
-    "KeyError: 'Trying to restore optimizer state but checkpoint contains only the model. This is probably due to "
-    "`ModelCheckpoint.save_weights_only` being set to `True`.'",
+    (
+        "KeyError: 'Trying to restore optimizer state but checkpoint contains only the model. This is probably due to "
+        "`ModelCheckpoint.save_weights_only` being set to `True`.'"
+    ),
     "KeyError: 'pytorch-lightning_version'",
-    "ValueError: Cannot load <class 'diffusers.models.unet_2d_condition.UNet2DConditionModel'> from /data/sd because the "
-    "following keys are missing: ",
+    (
+        "ValueError: Cannot load <class 'diffusers.models.unet_2d_condition.UNet2DConditionModel'> from /data/sd because the "
+        "following keys are missing: "
+    ),
     "Exception: Cannot load model parameters from checkpoint /data/last.pt; please ensure that the architectures match.",
-    '[rank0]: \tMissing key(s) in state_dict: "encoder.layers.0.attn.qkv.weight", "encoder.norm.weight". \n'
-    '[rank0]: \tUnexpected key(s) in state_dict: "encoder.blocks.0.attn.qkv.weight", "encoder.norm.gamma". ',
+    (
+        '[rank0]: \tMissing key(s) in state_dict: "encoder.layers.0.attn.qkv.weight", "encoder.norm.weight". \n'
+        '[rank0]: \tUnexpected key(s) in state_dict: "encoder.blocks.0.attn.qkv.weight", "encoder.norm.gamma". '
+    ),
 ]
 NOT_THIS = [
-    'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n'
-    '\tUnexpected key(s) in state_dict: "module.fc.weight". ',
-    'RuntimeError: Error(s) in loading state_dict for Lit:\n\tMissing key(s) in state_dict: "net.fc.weight". \n'
-    '\tUnexpected key(s) in state_dict: "fc.weight". ',
+    (
+        'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n'
+        '\tUnexpected key(s) in state_dict: "module.fc.weight". '
+    ),
+    (
+        'RuntimeError: Error(s) in loading state_dict for Lit:\n\tMissing key(s) in state_dict: "net.fc.weight". \n'
+        '\tUnexpected key(s) in state_dict: "fc.weight". '
+    ),
     "\tsize mismatch for fc.weight: copying a param with shape torch.Size([1000, 512]) from checkpoint",
     # only printed: a backbone is loaded without its head
     "The model and loaded state dict do not match exactly\n\nunexpected key in source state_dict: fc.weight, fc.bias",

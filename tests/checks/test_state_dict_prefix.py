@@ -17,17 +17,27 @@ EXAMPLES = [
         "BertModel: ['module.embeddings.weight']"
     ),
     "unexpected key in source state_dict: module.backbone.conv1.weight",
-    'RuntimeError: Error(s) in loading state_dict for ResNet:\n\tMissing key(s) in state_dict: "conv1.weight", '
-    '"bn1.weight". \n\tUnexpected key(s) in state_dict: "net.conv1.weight", "net.bn1.weight". ',
-    '[rank2]: \tMissing key(s) in state_dict: "model.encoder.norm.weight". \n'
-    '[rank2]: \tUnexpected key(s) in state_dict: "encoder.norm.weight", "head.bias". ',
-    "Some weights of BertModel were not initialized from the model checkpoint at ./out and are newly initialized: "
-    "['module.embeddings.weight']",
+    (
+        'RuntimeError: Error(s) in loading state_dict for ResNet:\n\tMissing key(s) in state_dict: "conv1.weight", '
+        '"bn1.weight". \n\tUnexpected key(s) in state_dict: "net.conv1.weight", "net.bn1.weight". '
+    ),
+    (
+        '[rank2]: \tMissing key(s) in state_dict: "model.encoder.norm.weight". \n'
+        '[rank2]: \tUnexpected key(s) in state_dict: "encoder.norm.weight", "head.bias". '
+    ),
+    (
+        "Some weights of BertModel were not initialized from the model checkpoint at ./out and are newly initialized: "
+        "['module.embeddings.weight']"
+    ),
     "Weights from pretrained model not used in BertForMaskedLM: ['module.bert.embeddings.word_embeddings.weight']",
-    "The model and loaded state dict do not match exactly\n\nunexpected key in source state_dict: "
-    "backbone.conv1.weight, backbone.bn1.weight\n\nmissing keys in source state_dict: conv1.weight, bn1.weight",
-    "WARNING [10/02 13:10:01 fvcore.common.checkpoint]: The checkpoint state_dict contains keys that are not used by "
-    "the model:\n  _orig_mod.backbone.stem.conv1.weight",
+    (
+        "The model and loaded state dict do not match exactly\n\nunexpected key in source state_dict: "
+        "backbone.conv1.weight, backbone.bn1.weight\n\nmissing keys in source state_dict: conv1.weight, bn1.weight"
+    ),
+    (
+        "WARNING [10/02 13:10:01 fvcore.common.checkpoint]: The checkpoint state_dict contains keys that are not used by "
+        "the model:\n  _orig_mod.backbone.stem.conv1.weight"
+    ),
 ]
 NOT_THIS = [
     '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',

@@ -13,7 +13,3 @@ NOT_THIS = [
     "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 3])",
     "  (bn1): SyncBatchNorm(64, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)",
 ]
-SAYS = {
-    EXAMPLES[0]: "SyncBatchNorm works on GPUs alone, one for each DDP process; its layers had no such place",
-    EXAMPLES[5]: "SyncBatchNorm works on GPUs alone, one for each DDP process",
-}

@@ -20,7 +20,9 @@ TIMEOUT = (
     "[E ProcessGroupNCCL.cpp:629] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=811, "
     "OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing out."
 )
-REMOTE = "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
+REMOTE = (
+    "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely."
+)
 FAILED = """\
 torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 ============================================================
@@ -54,12 +56,21 @@ def consequences(report):
 
 def test_one_rank_runs_out_of_memory_and_the_others_only_notice():
     text = (
-        on(1, TRACE + OOM) + on(0, REMOTE) + on(0, TIMEOUT.format(0)) + on(2, TIMEOUT.format(2)) + on(3, TIMEOUT.format(3)) + FAILED
+        on(1, TRACE + OOM)
+        + on(0, REMOTE)
+        + on(0, TIMEOUT.format(0))
+        + on(2, TIMEOUT.format(2))
+        + on(3, TIMEOUT.format(3))
+        + FAILED
     )
     report = explain(text, name="train.log")
     assert causes(report) == ["cuda-oom"]
     cause = report.findings[0]
-    assert (cause.severity, cause.evidence[0].rank, cause.evidence[0].where) == (Severity.ERROR, 1, "train.log:6")
+    assert (cause.severity, cause.evidence[0].rank, cause.evidence[0].where) == (
+        Severity.ERROR,
+        1,
+        "train.log:6",
+    )
     assert set(consequences(report)) >= {"nccl-timeout", "child-failed"}
     assert all(f.severity is Severity.NOTE and not f.fixes for f in report.findings[1:])
     assert "(ranks 0, 2, 3)" in next(f.message for f in report.findings if f.id == "nccl-timeout")
@@ -127,7 +138,13 @@ def test_a_keyword_in_the_users_own_print_does_not_win():
 
 
 def test_an_exception_at_exit_is_not_the_cause():
-    text = TRACE + OOM + "\nException ignored in: <function Loader.__del__ at 0x7f>\n" + TRACE + "TypeError: 'NoneType' object is not iterable\n"
+    text = (
+        TRACE
+        + OOM
+        + "\nException ignored in: <function Loader.__del__ at 0x7f>\n"
+        + TRACE
+        + "TypeError: 'NoneType' object is not iterable\n"
+    )
     assert causes(explain(text)) == ["cuda-oom"]
 
 

@@ -46,7 +46,12 @@ def test_what_stands_around_a_literal_is_kept_with_its_numbers(small, place):
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.sampled_from(["x" * 40, "", "NEEDLE", "a NEEDLE b", "y" * 700, "Traceback (most recent call last):"]), max_size=300),
+    st.lists(
+        st.sampled_from(
+            ["x" * 40, "", "NEEDLE", "a NEEDLE b", "y" * 700, "Traceback (most recent call last):"]
+        ),
+        max_size=300,
+    ),
     st.integers(1, 5000),
 )
 def test_every_line_that_is_kept_is_true_and_no_needle_is_lost(rows, step):

@@ -14,7 +14,10 @@ FIND = Finder([("NEEDLE", ("needle", 0))])
 
 
 def read(*paths):
-    return [(log.name, log.rank, [text for _, text in log.kept.lines]) for log in read_all([str(p) for p in paths], FIND)]
+    return [
+        (log.name, log.rank, [text for _, text in log.kept.lines])
+        for log in read_all([str(p) for p in paths], FIND)
+    ]
 
 
 def test_a_file_plain_and_packed(tmp_path):
@@ -38,7 +41,12 @@ def test_the_tree_of_torchruns_log_dir_tells_the_ranks(tmp_path):
         folder.mkdir(parents=True)
         (folder / "stdout.log").write_text("")
         (folder / "stderr.log").write_text(f"I am {rank}\n")
-    error = {"message": {"message": "ValueError: x", "extraInfo": {"py_callstack": "Traceback:\nValueError: x", "timestamp": "1"}}}
+    error = {
+        "message": {
+            "message": "ValueError: x",
+            "extraInfo": {"py_callstack": "Traceback:\nValueError: x", "timestamp": "1"},
+        }
+    }
     (tmp_path / "none_abc/attempt_0/12/error.json").write_text(json.dumps(error))
     assert sorted((rank, lines) for _, rank, lines in read(tmp_path)) == [
         (0, ["I am 0"]),
@@ -48,7 +56,9 @@ def test_the_tree_of_torchruns_log_dir_tells_the_ranks(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("name", ["rank_3.log", "train-rank3.txt", "logs/rank=3/out.log", "attempt_1/3/stderr.log"])
+@pytest.mark.parametrize(
+    "name", ["rank_3.log", "train-rank3.txt", "logs/rank=3/out.log", "attempt_1/3/stderr.log"]
+)
 def test_a_name_tells_the_rank(tmp_path, name):
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +77,13 @@ def test_of_a_folder_only_logs_are_read(tmp_path):
         (tmp_path / name).write_text(f"{name}\n")
     for name in ("model.pt", "train.py", "events.out.tfevents.17", "config.json", "image.png"):
         (tmp_path / name).write_bytes(b"\x00\x01\x02" * 100)
-    assert sorted(name for name, _, _ in read(tmp_path)) == ["job.err", "log.3", "notes.txt", "slurm-12.out", "train.log"]
+    assert sorted(name for name, _, _ in read(tmp_path)) == [
+        "job.err",
+        "log.3",
+        "notes.txt",
+        "slurm-12.out",
+        "train.log",
+    ]
 
 
 def test_utf_16_of_a_windows_shell_is_read(tmp_path):

@@ -36,7 +36,9 @@ def test_type_message_and_the_last_frame_that_is_the_users_own():
     assert (raised.line.number, raised.first, raised.last) == (10, 1, 10)
 
 
-@pytest.mark.parametrize("prefix", ["[rank3]: ", "> ", "2026-03-04T05:06:07.1Z ", "# ", "[default3]:", "(Worker pid=3) "])
+@pytest.mark.parametrize(
+    "prefix", ["[rank3]: ", "> ", "2026-03-04T05:06:07.1Z ", "# ", "[default3]:", "(Worker pid=3) "]
+)
 def test_prefixes_on_every_line_change_nothing(prefix):
     text = "\n".join(prefix + line for line in PLAIN.split("\n"))
     (raised,) = exceptions(read(text))
@@ -46,7 +48,9 @@ def test_prefixes_on_every_line_change_nothing(prefix):
 def test_ranks_that_interleave_are_told_apart():
     lines = PLAIN.strip().split("\n")[1:-1]
     other = [line.replace("too wide", "too high") for line in lines]
-    mixed = "\n".join(f"[rank{rank}]: {line}" for pair in zip(lines, other, strict=True) for rank, line in enumerate(pair))
+    mixed = "\n".join(
+        f"[rank{rank}]: {line}" for pair in zip(lines, other, strict=True) for rank, line in enumerate(pair)
+    )
     assert [(r.message, r.line.rank) for r in exceptions(read(mixed))] == [("too wide", 0), ("too high", 1)]
 
 
@@ -80,7 +84,10 @@ Traceback (most recent call last):
     f()
 KeyError: 'x'"""
     assert [(r.type, r.wrapper) for r in exceptions(read(text)) if not r.wrapper] == [("KeyError", False)]
-    text = "StopIteration: Caught StopIteration in replica 0 on device 0.\nOriginal Traceback (most recent call last):\n" + PLAIN
+    text = (
+        "StopIteration: Caught StopIteration in replica 0 on device 0.\nOriginal Traceback (most recent call last):\n"
+        + PLAIN
+    )
     assert ("ShapeProblem", "too wide") in said(text)
 
 

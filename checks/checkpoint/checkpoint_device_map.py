@@ -1,0 +1,58 @@
+"""The checkpoint's tensors are to be loaded onto a device that is not there.
+
+## What happens
+
+"Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False", or "on CUDA device 5 but
+torch.cuda.device_count() is 4". Without such a message every rank may load onto GPU 0, and its memory is full.
+
+## Why
+
+Each tensor in a file carries the device it was saved from, and `torch.load` puts it there again unless `map_location`
+says otherwise. The file was saved with more GPUs, with another kind of device, or from another rank's GPU.
+
+"is_available() is False" on a machine with GPUs is another failure: the driver, a CPU build of torch, or
+`CUDA_VISIBLE_DEVICES` hides them.
+
+## How to tell
+
+`python -c "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"` says what torch sees here. If
+that is what you expect, the file needs `map_location`; if not, run `gpudoctor check`.
+
+## See also
+
+- [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): map_location
+- [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    follows=["driver-not-loaded", "driver-library-mismatch", "cuda-driver-too-old", "cuda-init-failed"],
+    symptoms=[
+        r"Attempting to deserialize object on an? (?P<device>\w+) device but torch\.\w+\.is_available\(\) is False",
+        r"Attempting to deserialize object on (?P<device>\w+ device \d+) but torch\.\w+\.device_count\(\) is (?P<count>\d+)",
+        r"The (?P<device>\w+) device module is not registered\. If you are running on a CPU-only machine, please use torch\.load",
+        r"Storage device not recognized: (?P<device>\w+)",
+        r"don't know how to restore data location of .{1,100} \(tagged with (?P<device>[\w:]+)\)",
+    ],
+    message="the file's tensors were saved on <device>, which this process does not have[: it sees <count>]",
+    fixes=[
+        Fix(
+            "Load onto the CPU; load_state_dict copies to where the model is",
+            'state = torch.load("model.pt", map_location="cpu", weights_only=True)\nmodel.load_state_dict(state)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Load onto this rank's own GPU",
+            'state = torch.load("model.pt", map_location=f"cuda:{local_rank}", weights_only=True)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Where a library loads: hand it the same argument",
+            'model = LitModel.load_from_checkpoint("last.ckpt", map_location="cpu")',
+            Kind.EDIT,
+        ),
+        Fix("See why torch has no GPU here, where there should be one", "gpudoctor check"),
+    ],
+)

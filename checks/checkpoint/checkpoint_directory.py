@@ -1,0 +1,136 @@
+"""A checkpoint's folder or file is not there, or cannot be written.
+
+## What happens
+
+"Parent directory /data/run1 does not exist", "No such file or directory: 'checkpoints/last.pt'", "File exists:
+'checkpoints'", "open file failed with strerror: Is a directory", or "Can't find a valid checkpoint at".
+
+## Why
+
+- `torch.save` creates no folders, and nobody called `os.makedirs`.
+- The path is relative, and the job starts in another folder (Slurm, containers), or the container mounts it elsewhere.
+- Rank 0 made the folder on its node, and the disk of another node is not the same.
+- All ranks make, rename or remove the same folder: the first one wins, the others fail. transformers 4.36.0 and 4.36.1
+  renamed `tmp-checkpoint-…` so.
+- The path is a folder where a file is meant, or the other way round.
+
+## How to tell
+
+`srun --ntasks-per-node=1 ls -ld FOLDER` (or ssh to each node) shows on which nodes it is there and whose it is. If one
+rank of several fails, and the folder is there afterwards, the ranks raced for it.
+
+## See also
+
+- [torch.save](https://docs.pytorch.org/docs/stable/generated/torch.save.html)
+- [transformers#28119](https://github.com/huggingface/transformers/issues/28119): ranks that race for tmp-checkpoint
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
+# what is still being downloaded is dataset-download-race
+QUOTED = (
+    rf"['\"](?![^'\"\n]{{0,300}}\.(?:partial|incomplete|lock)['\"])(?P<path>[^'\"\n]{{0,300}}{NAME})['\"]"
+)
+SERIAL = r"torch[/\\]serialization\.py|torch[/\\]distributed[/\\]checkpoint"
+OUTPUT = r"['\"](?P<path>[^'\"\n]{0,300}(?:save|output|result|exp|run|log|weight|model|work_dir)[^'\"\n]{0,200})['\"]"
+DATA = r"['\"][^'\"\n]{0,300}\.(?:jpe?g|png|csv|jsonl?|txt|npy|npz|h5|arrow|parquet|ya?ml|py|so)['\"]"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Parent directory (?:of )?(?P<path>.{1,300}?) does not exist",
+        rf"No such file or directory: {QUOTED}",
+        Symptom(
+            rf"FileNotFoundError: \[Errno 2\] No such file or directory: (?!{DATA})['\"](?P<path>[^'\"\n]{{1,300}})['\"]",
+            near=SERIAL,
+        ),
+        rf"IsADirectoryError: \[Errno 21\] Is a directory: {QUOTED}",
+        Symptom(
+            r"IsADirectoryError: \[Errno 21\] Is a directory: ['\"](?P<path>[^'\"\n]{1,300})['\"]",
+            near=SERIAL,
+        ),
+        r"open file failed (?:with strerror: |because of errno \d+ on fopen: )(?P<reason>Is a directory|Permission denied|No such file or directory|Read-only file system|File exists)",
+        r"RuntimeError: File (?P<path>\S{1,300}\.\w{2,12}) cannot be opened",
+        r"(?:PermissionError: \[Errno 13\] Permission denied|OSError: \[Errno 30\] Read-only file system): ['\"](?P<path>[^'\"\n]{1,300}\.(?:pth?|ckpt|safetensors|tar|bin))['\"]",
+        # ranks that race for one folder
+        rf"FileExistsError: \[Errno 17\] File exists: {QUOTED}",
+        Symptom(rf"FileExistsError: \[Errno 17\] File exists: {OUTPUT}", near=r"makedirs|mkdir"),
+        rf"OSError: \[Errno 39\] Directory not empty: {QUOTED}",
+        # transformers, huggingface_hub
+        r"No valid checkpoint found in output directory \((?P<path>[^)\n]{1,300})\)",
+        r"Can't find a valid checkpoint at (?P<path>\S{1,300})",
+        r"Error no file named .{1,300} found in directory (?P<path>\S{1,300})",
+        r"Repo id must .{1,200}: ['\"](?P<path>[./~][^'\"\n]{0,300})['\"]",
+        r"OSError: (?P<path>[./~]\S{0,300}) is not a local folder and is not a valid model identifier",
+        # DeepSpeed, Lightning, accelerate, mmcv, fvcore
+        r"Unable to find latest file at (?P<path>\S{1,300}), if trying to load latest checkpoint",
+        r"Client provided checkpoint load path: (?P<path>\S{1,300}) does not exist",
+        r"(?:Checkpoint file not found|The provided path is not a valid DeepSpeed checkpoint): (?P<path>\S{1,300})",
+        r"Checkpoint at (?P<path>\S{1,300}) not found\. Aborting",
+        r"Tried to find (?P<path>.{1,300}?) but folder does not exist",
+        r"Checkpoint directory (?P<path>\S{1,300}) \(\d+\) already exists\. Please manually override",
+        r"(?:OSError|IOError|ValueError): (?P<path>\S{1,300}) is not a checkpoint file",
+        r"FileNotFoundError: (?P<path>\S{1,300}\.pth) can not be found",
+        r"AssertionError: Checkpoint (?P<path>\S{1,300}) not found!",
+    ],
+    message="a checkpoint cannot be read or written at this path",
+    fixes=[
+        Fix(
+            "Make the folder on each node before anyone writes, and wait for it",
+            'if local_rank == 0:\n    os.makedirs("/data/run1", exist_ok=True)\ndist.barrier()',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Take an absolute path: the job may start in another folder",
+            "path = Path(__file__).parent / 'checkpoints' / 'last.pt'",
+            Kind.EDIT,
+        ),
+        Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls -ld FOLDER'"),
+    ],
+)
+RACE = [
+    Fix(
+        "Make it on one rank, let the others wait, and accept a folder that is there",
+        'if dist.get_rank() == 0:\n    os.makedirs("/data/run1", exist_ok=True)\ndist.barrier()',
+        Kind.EDIT,
+    ),
+    Fix(
+        "transformers 4.36: take a version that renames on one rank",
+        'pip install --upgrade "transformers>=4.37"',
+    ),
+]
+ACCESS = [
+    Fix(
+        "See whose it is, on every node",
+        "srun --ntasks-per-node=1 sh -c 'hostname; id; ls -ld FOLDER; df FOLDER'",
+    ),
+    Fix("Write where this user may", 'torch.save(state, Path.home() / "run1" / "last.pt")', Kind.EDIT),
+    Fix("Give the folder to the user of the job", "sudo chown -R USER FOLDER", Kind.ADMIN),
+]
+FOLDER = [
+    Fix(
+        "Name the file inside of the folder", 'torch.save(state, os.path.join(folder, "last.pt"))', Kind.EDIT
+    ),
+    Fix(
+        "A folder that torch.distributed.checkpoint or DeepSpeed wrote is loaded with what wrote it",
+        'torch.distributed.checkpoint.load({"model": state}, checkpoint_id=folder)',
+        Kind.EDIT,
+    ),
+]
+
+
+@check.log
+def log(sighting: Sighting) -> Finding:
+    """Say what is wrong with the path: it is missing, was made by another rank, is a folder, or may not be written."""
+    path, line = sighting.groups.get("path", "the path"), sighting.line
+    if "Permission denied" in line or "Read-only" in line:
+        return check.found(f"{path} may not be written by this process", source=Source.LOG, fixes=ACCESS)
+    if "Is a directory" in line:
+        return check.found(f"{path} is a folder, where a file is meant", source=Source.LOG, fixes=FOLDER)
+    if "tmp-checkpoint" in line or "File exists" in line or "not empty" in line or "already exists" in line:
+        said = f"{path} was made or moved by another rank, or by an earlier run, just before"
+        return check.found(said, source=Source.LOG, fixes=RACE)
+    return check.found(
+        f"{path} is not there, or holds no checkpoint, where this process looks", source=Source.LOG
+    )

@@ -1,0 +1,70 @@
+"""torch.load refuses a class in the checkpoint: weights_only=True is the default.
+
+## What happens
+
+"Weights only load failed", and below it "Unsupported global: GLOBAL argparse.Namespace was not an allowed global by
+default". The same file loads with torch 2.5 and before.
+
+## Why
+
+A pickle can run any code while it is read. Since torch 2.6 `torch.load` reads only tensors, numbers, strings and plain
+containers unless told otherwise. The file also holds something else: `args`, a configuration, a numpy number, a random
+state, a scheduler, or the whole model object. Older libraries (Lightning, transformers, ultralytics) load such files
+without saying that they may.
+
+## How to tell
+
+The message names the first class that is refused; there may be more. Since torch 2.6
+`torch.serialization.get_unsafe_globals_in_checkpoint("model.pt")` lists them all without running anything.
+
+## See also
+
+- [Serialization semantics](https://docs.pytorch.org/docs/stable/notes/serialization.html): weights_only
+- [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
+# An opcode below 128 is text where a pickle should begin: checkpoint-corrupt.
+CORRUPT = r"Unsupported operand (?:\d{1,2}|1[01]\d|12[0-7])\b|pickle data was truncated|[Ii]nvalid load key"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(r"Weights only load failed", near=NAME),
+        Symptom(r"Weights only load failed", unless=rf"{NAME}|{CORRUPT}"),
+        rf"WeightsUnpickler error:.{{0,40}} {NAME}",
+        r"GLOBAL (?P<name>[A-Za-z_][\w.]*\w) was not an allowed global by default",
+        r"Trying to (?:load unsupported GLOBAL|instantiate unsupported class|call reduce for unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)",
+        Symptom(r"In PyTorch 2\.6, we changed the default value of the .{0,2}weights_only", unless=CORRUPT),
+        r"Cannot use ``weights_only=True`` with TorchScript archives",
+    ],
+    message="[the file holds <name>, and ]torch.load reads tensors and plain containers alone unless it is told otherwise",
+    fixes=[
+        Fix(
+            "Your own file: say that it may run code. Never do it with a file from elsewhere",
+            'state = torch.load("model.pt", map_location="cpu", weights_only=False)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Allow this one class, for the calls that follow",
+            "torch.serialization.add_safe_globals([<name>])",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Write the file anew with tensors and plain values alone",
+            'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Take a version of the library that loads its own files",
+            "pip install --upgrade lightning transformers",
+        ),
+        Fix(
+            "For a program that cannot be changed: every file it loads may run code",
+            "export TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1",
+            Kind.MITIGATION,
+        ),
+    ],
+)

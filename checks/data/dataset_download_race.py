@@ -1,0 +1,91 @@
+"""Several ranks download or unpack one data set at the same time.
+
+## What happens
+
+At the first start on a machine, and seldom at the second: "File not found or corrupted.", "Dataset not found or corrupted"
+right after the progress bars reached 100 %, `FileExistsError` for the data's folder, "Compressed file ended before the
+end-of-stream marker". Other ranks then wait for the one that failed.
+
+## Why
+
+Every rank runs `MNIST(root, download=True)`, `load_dataset` or `nltk.download`, and all write into one
+folder: one reads what another has half written. A file system without locks ("No locks available") has the same effect.
+
+## How to tell
+
+The log shows the download of one file several times, or it failed on some ranks only. If a single process alone fails too,
+look at the network and the address instead. What is broken stays: the folder must be deleted once.
+
+## See also
+
+- [pytorch/tutorials#3065](https://github.com/pytorch/tutorials/issues/3065): File not found or corrupted
+- [LightningDataModule](https://lightning.ai/docs/pytorch/stable/data/datamodule.html): `prepare_data` runs once per node
+"""
+
+import re
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+# The data is downloaded or unpacked where the line stands.
+DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True"
+# Several processes run; a line with the prefix of a rank shows it as well.
+SEVERAL = re.compile(
+    r"Downloading[\s\S]{0,6000}Downloading|torch[/.]distributed|torchrun|init_process_group|multiprocessing[/.]spawn|ChildFailed|"
+    r"local_rank|world_size|\b[Rr]ank\W{0,2}\d|already downloaded and verified|-- Process \d+ terminated"
+)
+TEMPORARY = re.compile(r"\.incomplete|incomplete_info\.lock")
+DATA = r"(?:[^'\"\n]{0,200}/)?(?:data|datasets?|MNIST|FashionMNIST|cifar[\w-]{0,20}|raw|processed|imagenet)(?:/[^'\"\n]{0,200})?"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"RuntimeError: (?P<what>File not found or corrupted)",
+        Symptom(
+            r"(?P<what>Dataset not found(?: or corrupted)?)\. You can use download=True",
+            near=r"Downloading \S|already downloaded and verified|Extracting \S",
+        ),
+        rf"FileExistsError: \[Errno 17\] (?P<what>File exists): ['\"](?P<path>{DATA})['\"]",
+        Symptom(
+            r"(?P<what>Compressed file ended before the end-of-stream marker|Error -3 while decompressing data|Not a gzipped file|"
+            r"CRC check failed 0x|ReadError: (?:unexpected end of data|not a gzip file|empty file|file could not be opened)|"
+            r"File is not a zip file|Bad CRC-32 for file|Bad magic number for)",
+            near=DOWNLOAD,
+        ),
+        Symptom(
+            r"(?P<what>shape '\[\d+, 28, 28\]' is invalid for input of size)",
+            near=r"torchvision/datasets|mnist\.py",
+        ),
+        r"Failed to open local file '(?P<path>[^']{1,300}\.incomplete[^']{0,200})'",
+        r"(?:No such file or directory|Directory not empty|File exists): ['\"](?P<path>[^'\"\n]{1,300}(?:\.incomplete|incomplete_info\.lock)[^'\"\n]{0,200})['\"]",
+        r"OSError: \[Errno 37\] (?P<what>No locks available)",
+        r"OSError: \[Errno 116\] (?P<what>Stale file handle): ['\"](?P<path>[^'\"]{1,300}\.lock)",
+    ],
+    fixes=[
+        Fix(
+            "Let one process per machine download, and the others wait",
+            "if local_rank == 0:\n    MNIST(root, download=True)\ndist.barrier()\ndata = MNIST(root, download=False)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "With accelerate or the Trainer",
+            "with accelerator.local_main_process_first():\n    data = load_dataset(NAME)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Or download before the launch (here torchvision's MNIST)",
+            "python -c 'import torchvision; torchvision.datasets.MNIST(\"data\", download=True)'",
+        ),
+        Fix("Move what is half written out of the way, once", "mv DATA DATA.broken"),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Several processes must be at it, unless the words alone say so; one alone has a broken download."""
+    what, path = sighting.groups.get("what", ""), sighting.groups.get("path", "")
+    alone = not what.startswith(("Dataset not found", "No locks", "Stale")) and not TEMPORARY.search(path)
+    if alone and sighting.rank is None and not SEVERAL.search(sighting.around):
+        return None
+    message = f"several ranks download or unpack the data at once: {what or 'a temporary file is gone'}"
+    return check.found(f"{message} ({path})" if path else message, source=Source.LOG)

@@ -1,0 +1,90 @@
+"""The data set is not where the script looks, or is empty or unreadable.
+
+## What happens
+
+`FileNotFoundError` for an image or a table, out of a DataLoader worker too; torchvision: "Dataset not found or corrupted",
+"Couldn't find any class folder"; "num_samples should be a positive integer value, but got num_samples=0" for an empty
+one; Hugging Face: "DatasetNotFoundError", "Couldn't reach … on the Hub". The first rank that fails ends the others.
+
+## Why
+
+- A relative path, and the scheduler or container starts the job in another directory.
+- The folder is not mounted in the container, or lies on a disk that only one of the nodes has.
+- Compute nodes without internet, while the data is downloaded at the first use.
+- Not unpacked, another layout (`train/CLASS/IMAGE` for ImageFolder), another suffix, a pattern that matches nothing.
+
+## How to tell
+
+`srun --ntasks-per-node=1 ls -ld PATH`, or `ls -ld PATH` in the container on every node. When all failing ranks are of one
+node, the data is not on that node.
+
+## See also
+
+- [torchvision: datasets](https://docs.pytorch.org/vision/stable/datasets.html)
+- [Hugging Face datasets: cache](https://huggingface.co/docs/datasets/cache)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# What a job writes, and what models are made of, is checkpoint-directory or a failure of its own.
+NOT_DATA = (
+    r"(?![^'\"\n]{0,300}(?:checkpoint|ckpt|config|output|result|/logs?/|/runs?/|wandb|pytorch_model|safetensors|optimizer|"
+    r"tokenizer|vocab|requirements|torch_extensions|triton|\.cache/|\.incomplete|\.lock|\.partial|site-packages|/tmp/))"
+)
+SUFFIX = (
+    r"[^'\"\n]{1,300}\.(?:[jJ][pP][eE]?[gG]|JPEG|png|PNG|bmp|tiff?|webp|csv|tsv|jsonl|parquet|arrow|h5|hdf5|lmdb|mdb|tfrecords?|"
+    r"np[yz]|idx|bin|wav|flac|mp[34]|avi|xml|txt|tar|zip|t?gz|pkl)"
+)
+FOLDER = r"(?:[^'\"\n]{0,200}/)?(?:data|datasets?|train|val|valid|validation|test|images|labels|annotations|imagenet|coco)(?:/[^'\"\n]{0,200})?"
+JSON = r"[^'\"\n]{0,300}(?:annotations?|instances|captions|train|val|test|data)[^'\"\n/]{0,60}\.json"
+# After a download it is the download that went wrong: dataset-download-race.
+DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>{SUFFIX}|{FOLDER}|{JSON})['\"]",
+        r"lmdb\.Error: (?P<path>\S+): No such file or directory",
+        r"Unable to (?:synchronously )?open file \(unable to open file: name = '(?P<path>[^']+)', errno = 2\b",  # h5py
+        Symptom(
+            r"Dataset not found(?: or corrupted)?\. You can use download=True to download it", unless=DOWNLOAD
+        ),
+        r"Dataset metadata file not found or corrupted|Dataset not found or incomplete\. Please make sure",
+        r"Couldn't find any class folder in (?P<path>\S+?)\.? *$",
+        r"Found no valid file for the classes",
+        r"Found 0 (?:files|images|samples) in (?:subfolders|sub-folders)? ?(?:of|directory)?:? ?(?P<path>\S*)",
+        r"The archive (?P<path>\S+) is not present in the root directory or is corrupted",
+        r"num_samples should be a positive integer value, but got num_samples ?= ?(?P<samples>0)\b",
+        r"No (?:images|labels) found in (?P<path>\S+?)[.,]? ",
+        r"No (?:images|labels) found in (?P<path>\S+?)[.,]? *$",
+        r"(?:train|val|test): Error loading data from (?P<path>\S+)",
+        r"Dataset .{0,100}not found.{0,10}, missing paths? \[?['\"](?P<path>[^'\"]+)",
+        # Hugging Face
+        r"FileNotFoundError: Directory (?P<path>\S+) (?:not found|is neither a)",
+        r"Couldn't find any data file at (?P<path>\S+?)\.? ",
+        r"Couldn't find any data file at (?P<path>\S+?)\.? *$",
+        r"DatasetNotFoundError: .{0,100}?['\"](?P<path>[^'\"]+)['\"]",
+        r"EmptyDatasetError: The directory at (?P<path>\S+) doesn't contain any data files",
+        r"Couldn't reach (?:the Hugging Face Hub for dataset )?['\"](?P<path>[^'\"]+)['\"]",
+        r"Couldn't find a dataset script at (?P<path>\S+)",
+        r"cannot identify image file ['\"](?P<path>[^'\"]+)",
+    ],
+    message="the data[ <path>] is not there for this process, or holds nothing that it can read",
+    fixes=[
+        Fix("Look for it on every node", "srun --ntasks-per-node=1 ls -ld <path>"),
+        Fix(
+            "Look for it on every node, where and as the job runs",
+            "srun --ntasks-per-node=1 bash -c 'pwd; ls -ld DATA'",
+        ),
+        Fix(
+            "Use a path that does not depend on where the job starts",
+            'root = Path(os.environ["DATA"]).resolve(strict=True)',
+            Kind.EDIT,
+        ),
+        Fix("In docker: mount it", "docker run -v /data:/data:ro IMAGE"),
+        Fix(
+            "Nodes without internet: download where there is some, onto the shared disk, then forbid the attempt",
+            "export HF_HOME=/SHARED/hf HF_HUB_OFFLINE=1",
+        ),
+    ],
+)

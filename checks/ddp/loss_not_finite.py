@@ -1,0 +1,111 @@
+"""The loss became NaN or infinite.
+
+## What happens
+
+The log shows `loss: nan`, or the script gives up: "Loss is nan, stopping training", "Loss became infinite or NaN",
+"Current loss scale already at minimum", "The total norm … for gradients from `parameters` is non-finite". From that step
+on every weight may be NaN, on all ranks, because gradients are summed over them.
+
+## Why
+
+- float16 overflows, mostly in a model that was trained in bfloat16 (T5, Llama).
+- The learning rate is too high: it was scaled up with the number of GPUs and has no warm-up.
+- Gradients are clipped before `scaler.unscale_`, and thus not really.
+- A bad sample: an empty label or mask, `log(0)`, a division by 0, `sqrt` at 0.
+- With several GPUs alone: gradients that are not averaged, or a GPU or link that returns wrong data.
+
+## How to tell
+
+Find the first step that is not finite, and whether one rank has it or all. `torch.autograd.set_detect_anomaly(True)`
+names the operation. Run the same batches on one GPU, then with `NCCL_P2P_DISABLE=1`: if either is fine, suspect the
+machine. A few skipped steps at the start are the loss scaler finding its scale, and normal.
+
+## See also
+
+- [Mixed precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): clipping, unscaling
+- [Anomaly detection](https://docs.pytorch.org/docs/stable/autograd.html#anomaly-detection)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+VALUE = r"(?P<value>nan|NaN|NAN|inf)(?![\w-]|\.\w)"
+# Not a loss of training, and not the start value of a best one.
+FIRST = "val valid validation eval evaluation test dev best lowest min minimum previous last initial".split()
+OTHER = "".join(
+    rf"(?<!{word}[ =:])(?<!{word}[:\])] )(?<!{word} [-|] )"
+    for first in FIRST
+    for word in (first, first.capitalize())
+)
+NAMED = r"(?:(?!\w{0,20}(?:[Vv]al|[Tt]est|[Bb]est|[Mm]in_|[Dd]ev_|[Ii]nit|[Pp]rev|[Ll]ast|[Ll]ow))[A-Za-z]\w{0,20}_|[Tt]rain(?:ing)?[/ -])"
+# A scale of 1 or less: nothing is left to reduce.
+SCALE = r"(?P<scale>[01](?:\.\d+)?|\d(?:\.\d+)?e-\d+)(?![\d.e])"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        # a script or library gives up
+        r"\b[Ll]oss is (?P<value>\S.{0,60}?), stopping training",
+        r"[Ll]oss bec(?:a|o)me infinite or NaN(?: at iteration=(?P<step>\d+))?",
+        r"non-finite loss, ending training",
+        r"(?:Error|Exception|WARNING|Warning)\b.{0,60}\b[Ll]oss is (?P<value>-?(?:nan|NaN|NAN|inf))\b(?!, stopping)",
+        r"The loss returned in .training_step. is (?P<value>nan or inf|tensor\(.{1,60}|-?(?:nan|inf))",
+        r"Detected nan and/or inf values in ",
+        r"FloatingPointError: gradients are Nan/Inf",
+        r"\b(?P<value>NaN|nan) loss (?:was )?(?:encountered|detected)",
+        r"Current loss scale already at minimum - cannot decrease scale anymore",
+        r"Minimum loss scale reached \((?P<least>[\d.e-]+?)\)",
+        r"found (?P<value>NaN|Inf) in local (?:forward loss|grad norm)",
+        r"The total norm of order \S{1,20} for gradients from .parameters. is non-finite",
+        r"Function '(?P<operation>\w+)' returned nan values in its \d+th output",
+        r"probability tensor contains either .inf., .nan. or element < 0",
+        Symptom(
+            r"Expected parameter (?P<parameter>\w+) \(.{1,200}but found invalid values",
+            near=r"but found invalid values:[\s\S]{0,2000}?\b(?P<value>nan|inf)\b",
+        ),
+        Symptom(
+            r"ZeroDivisionError: float division by zero",
+            near=r"apex[/\\]amp|loss_scal|unscale|amp[/\\]scaler",
+        ),
+        # a loss scaler at its end
+        (
+            rf"(?:Gradient overflow|OVERFLOW!|scale overflow!|overflow detected).{{0,100}}"
+            rf"(?:reducing|[Rr]educing loss scale|setting loss scale) to:? {SCALE}"
+        ),
+        # values in progress lines; healthy ones hold no literal of these patterns
+        rf"(?<![\w/.-])(?:train_)?loss['\"]: ['\"]?{VALUE}",
+        r"['\"]loss['\"]: ['\"]?0\.0['\"]?, ['\"]grad_norm['\"]: ['\"]?(?P<value>nan)\b",
+        rf"(?<![\w./-]){NAMED}?{OTHER}[Ll][Oo][Ss][Ss](?:_step|_epoch)?(?: ?[:=] ?| ){VALUE}",
+        rf"(?<![\w./-]){NAMED}?{OTHER}[Ll]oss ?[:=]? ?tensor\(-?{VALUE}",
+        r"(?<![\w/-])[Ll]oss[_.](?!scale)[A-Za-z]\w{0,20}: (?P<value>nan|NaN)(?![\w.-])",
+    ],
+    message="training left the finite numbers[: the loss was <value>][ at iteration <step>][ after <operation>]"
+    "[: the loss scale fell to <scale>][: the loss scale fell below <least>][, in <parameter>]",
+    follows=["p2p-corruption", "silent-corruption", "gpu-ecc-error", "gradient-not-averaged"],
+    fixes=[
+        Fix(
+            "Compute in bfloat16 instead of float16 (transformers: --bf16), on GPUs from compute capability 8.0 on",
+            'with torch.autocast("cuda", dtype=torch.bfloat16):\n    loss = criterion(model(x), y)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Clip real gradients: unscale them first",
+            "scaler.scale(loss).backward()\nscaler.unscale_(optimizer)\n"
+            "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\nscaler.step(optimizer)\nscaler.update()",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Name the operation that made the first NaN; slow, for the search alone",
+            "torch.autograd.set_detect_anomaly(True)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Run the same script on one GPU: if it stays finite there, suspect the transfers",
+            "CUDA_VISIBLE_DEVICES=0 torchrun --nproc-per-node=1 train.py",
+        ),
+        Fix(
+            "Leave out a bad batch on all ranks at once; its samples are lost, and more than a few mean another fault",
+            "bad = (~torch.isfinite(loss.detach())).float()\ndist.all_reduce(bad)\nif bad.item():\n    continue",
+            Kind.MITIGATION,
+        ),
+    ],
+)

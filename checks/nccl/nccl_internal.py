@@ -1,0 +1,75 @@
+"""NCCL failed and names no more than a class of error.
+
+## What happens
+
+"NCCL error in: …ProcessGroupNCCL.cpp:784, unhandled cuda error, NCCL version 2.7.8", or "unhandled system error",
+"internal error", "invalid usage"; with torch 2.15 "NCCL AllReduce failed" or "Failed to initialize NCCL communicator".
+
+## Why
+
+The line says only who failed. The reason is a line of its own: after "Last error:", or with "NCCL WARN", in the
+output of the rank that failed first. Without one, in this order:
+
+- "invalid usage": two ranks use the same GPU (`nccl-duplicate-gpu`).
+- "unhandled system error": /dev/shm is too small (`shm-too-small`), or the network (`nccl-interface`).
+- "unhandled cuda error": the GPU's memory is full, peer access (`nccl-p2p`), the driver, or an error of an earlier
+  kernel.
+- "internal error": no interface, or different versions of NCCL on the nodes.
+
+## How to tell
+
+Run once more with `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV NCCL_DEBUG_FILE=nccl.%h.%p.log`, and read the first
+"NCCL WARN" of each file. If an all-reduce of one number fails too, it is the machine and not the program.
+
+## See also
+
+- [NCCL troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html)
+- [NCCL_DEBUG](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-debug)
+"""
+
+from gpudoctor import Check, Fix, Severity, Symptom
+
+ERROR = r"(?P<error>unhandled (?:cuda|hip|system) error|internal error|invalid (?:usage|argument)|unknown result code)"
+# torch, DataParallel, DDP's buckets, nccl-tests, TensorFlow, and torch 2.15
+HEAD = r"NCCL (?:error in: ?\S{1,200}?,? ?|[Ee]rror ?\d{0,2}: |failure \S{1,80} '|operation failed: )"
+# What CUDA says, where the file does not tell more: in p2p.cc and nvls.cc it does.
+CUDA = r"(?:Cuda|HIP) failure (?:\d+ )?'(?P<error>invalid argument|invalid resource handle|named symbol not found|operation not permitted)'"
+WHAT = r"(?:AllReduce|Broadcast|Reduce|AllGather|ReduceScatter|AllToAll|Barrier|Send|Recv|GroupStart|GroupEnd|split)"
+OTHER = r"[Oo]peration timed out|remote process (?:exited|exiting)"
+
+check = Check(
+    severity=Severity.ERROR,
+    secondary=True,
+    symptoms=[
+        rf"{HEAD}{ERROR}",
+        rf"\bNCCL: {ERROR}",
+        r"ncclUnhandledCudaError: Call to CUDA|ncclSystemError: System call|ncclInternalError: Internal check failed",
+        r"ncclInvalidUsage: This usually reflects|ncclInvalidArgument: Invalid value for an argument",
+        # nccl2 of torch 2.15; a time-out and a peer that is gone have words of their own
+        Symptom(rf"NCCL {WHAT} failed(?: in \w+)?(?!\w)(?: ?: {ERROR})?", unless=OTHER),
+        Symptom(
+            rf"Failed to (?:initialize NCCL communicator|get NCCL unique ID)(?: ?: {ERROR})?", unless=OTHER
+        ),
+        r"Last error: ?Unknown NCCL Error|\bUnknown NCCL error!",
+        rf"(?<!nvls)(?<!p2p)\.(?:cc|cu|h|c):\d+(?: \(\w+\))? NCCL WARN {CUDA}",
+        rf"(?<!WARN )\b{CUDA}",
+    ],
+    message="NCCL failed[ with '<error>'], and this line does not say of what",
+    fixes=[
+        Fix(
+            "Run once more and let NCCL say what it is",
+            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV NCCL_DEBUG_FILE=nccl.%h.%p.log "
+            "torchrun --nproc-per-node=gpu train.py; grep -h 'NCCL WARN' nccl.*.log",
+        ),
+        Fix(
+            "Try one collective without the program",
+            "torchrun --nproc-per-node=gpu --no-python python -c 'import os, torch, torch.distributed as d; "
+            'torch.cuda.set_device(int(os.environ["LOCAL_RANK"])); d.init_process_group("nccl"); '
+            "x = torch.ones(1).cuda(); d.all_reduce(x); print(x)'",
+        ),
+        Fix(
+            "Keep every rank's output: the first one that failed has the reason",
+            "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py",
+        ),
+    ],
+)

@@ -1,0 +1,81 @@
+"""One side speaks IPv4 and the other IPv6, or IPv6 is off where it is asked for.
+
+## What happens
+
+gloo fails with "ss1.ss_family == ss2.ss_family. 2 vs 10" (2 is IPv4, 10 is IPv6), NCCL with "Socket creation failed :
+Address family not supported by protocol". c10d's warnings with errno 97 or gai error -9 are harmless if the connection
+is made the other way; they count where nothing else was tried.
+
+## Why
+
+- The nodes' own names resolve to an IPv6 address on one machine and to an IPv4 address on another.
+- IPv6 is disabled in the container or kernel (`ipv6.disable=1`), and MASTER_ADDR is an IPv6 address or name.
+- `localhost` means ::1 on one side and 127.0.0.1 on the other.
+- NCCL_SOCKET_FAMILY forces a family that the interface has no address of.
+- A link-local address (fe80::…) is passed on without the interface that it belongs to.
+
+## How to tell
+
+On each node `getent ahosts "$(hostname)"` and `getent ahosts "$MASTER_ADDR"`: the first lines must be of one family
+everywhere. `cat /proc/sys/net/ipv6/conf/all/disable_ipv6` prints 1 where IPv6 is off. `env | grep NCCL_SOCKET_FAMILY`.
+
+## See also
+
+- [pytorch#135355](https://github.com/pytorch/pytorch/issues/135355): gloo with both families
+- [NCCL_SOCKET_FAMILY](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-family)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"ss1\.ss_family == ss2\.ss_family\. (?P<own>\d+) vs (?P<other>\d+)",
+        r"gloo/transport/\w+/\w+\.cc:\d+\] address family mismatch",
+        r"(?:gloo/|enforce fail).{0,200}Unknown address family: ?(?P<own>\d+)",
+        r"Socket creation failed ?: Address family not supported",
+        r"\bNet : [Uu]nsupported (?:IP family|[Aa]ddress family)",
+        r"\bis invalid for family (?P<family>AF_INET6?)",
+        Symptom(
+            r"connecting to address .{0,80}?with family \d+ is neither AF_INET",
+            near=r"NCCL_SOCKET_FAMILY\b.{0,30}(?P<family>AF_INET6?)",
+        ),
+        # c10d: fatal only where no IPv4 address was tried
+        Symptom(
+            r"client socket cannot be initialized to connect to .{1,120}errno: 97 - Address family not supported",
+            near=r"failed to connect to any network address of \(?\[?(?P<host>[\w.:-]+?)\]?[,:] ?\d+",
+            unless=r"errno: (?:10[14]|11[0-3]) - ",
+        ),
+        # an IPv6 address: IPv6 was tried before and failed
+        r"The IPv4 network addresses of \((?P<host>[0-9a-f]*:[0-9a-f:.]+), \d+\) cannot be retrieved \(gai error: -9 ",
+        Symptom(
+            r"\[Errno 97\] Address family not supported by protocol",
+            near=r"torch[./\\](?:distributed|multiprocessing)|torchrun|init_process_group|deepspeed|accelerate",
+        ),
+        r"(?:[Cc]onnect|remote=).{0,20}\bfe80:[\w:%]{1,60}.{0,30}: Invalid argument",
+    ],
+    message="the nodes' addresses are of different families, IPv4 and IPv6, or one is switched off"
+    "[ (family <own> meets <other>)][ (NCCL was told <family>)][: no connection to <host>]",
+    fixes=[
+        Fix(
+            "See what the names resolve to, on every node",
+            'getent ahosts "$(hostname)"; getent ahosts "$MASTER_ADDR"',
+        ),
+        Fix(
+            "Name rank 0's machine by an IPv4 address",
+            (
+                "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB "
+                "--rdzv-endpoint=10.0.0.4:29500 train.py"
+            ),
+        ),
+        Fix(
+            "Let NCCL use IPv4, and gloo an interface with an IPv4 address",
+            "export NCCL_SOCKET_FAMILY=AF_INET GLOO_SOCKET_IFNAME=eth0",
+        ),
+        Fix(
+            "Give each node's name one IPv4 address, on every node",
+            'echo "10.0.0.4 NODE0" | sudo tee -a /etc/hosts',
+            Kind.ADMIN,
+        ),
+    ],
+)

@@ -1,0 +1,70 @@
+"""Several nodes bear one name, so the address that is passed on means another node.
+
+## What happens
+
+There is no error text of its own. torchrun's nodes find each other, and then the workers of all nodes but the first
+fail with "The client socket has failed to connect to [localhost.localdomain]:42649": a port nobody chose, on a name that is
+each node's own. NCCL takes ranks of two such nodes for neighbours, and reports duplicate GPUs or missing shared memory.
+
+## Why
+
+torchrun hands the name of rank 0's machine (`socket.getfqdn()`) to all nodes as MASTER_ADDR, and NCCL tells machines
+apart by host name and boot id.
+
+- Machines cloned from one image are all called localhost.localdomain, ubuntu or the like.
+- Containers were started with the same `--hostname`, or the same name stands twice in DeepSpeed's hostfile.
+
+## How to tell
+
+Run `hostname; hostname -I; cat /proc/sys/kernel/random/boot_id` on every node: the names must differ. In a log with
+NCCL_DEBUG=INFO, lines that begin with one name and say "Bootstrap: Using" two addresses are two nodes of one name.
+
+## See also
+
+- [pytorch#67547](https://github.com/pytorch/pytorch/issues/67547): the C10d store cannot be connected
+- [pytorch#150532](https://github.com/pytorch/pytorch/issues/150532): `--local-addr` instead of the node's name
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+LOCAL = r"localhost\d?(?:\.localdomain\d?)?"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        (
+            r"client socket has (?:failed to connect to|timed out after \d+m?s while trying to connect to) "
+            r"(?:any network address of )?[\[(]{1,2}(?P<host>localhost\d?\.localdomain\d?)\]?[:,] ?(?P<port>\d+)"
+        ),
+        # torchrun with LOGLEVEL=INFO: the name of rank 0's machine, given to several nodes
+        Symptom(rf"\bmaster_addr=(?P<host>{LOCAL})$", near=r"group_world_size=(?P<nodes>[2-9]|[1-9]\d+)\b"),
+        # DeepSpeed's hostfile, new and old
+        r"Hostfile contains multiple entries for (?P<host>[^\s,]+), unable to proceed",
+        r"Hostfile contains duplicate hosts, unable to proceed",
+    ],
+    message=(
+        "one name[, <host>,] stands for several nodes[ (the launch has <nodes>)][; the connection went "
+        "to port <port> of a wrong one]"
+    ),
+    fixes=[
+        Fix("See what the nodes are called", "hostname; hostname -I; cat /proc/sys/kernel/random/boot_id"),
+        Fix(
+            "Pass on an address instead of the name: each node its own",
+            "torchrun --local-addr=ADDRESS --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB "
+            "--rdzv-endpoint=NODE0:29500 train.py",
+        ),
+        Fix(
+            "Or number the nodes yourself, and name rank 0's machine by its address",
+            "torchrun --nnodes=2 --node-rank=0 --master-addr=ADDRESS --master-port=29500 --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Give containers names of their own",
+            "docker run --hostname NODE1 --gpus all --network=host IMAGE",
+        ),
+        Fix(
+            "Give each machine its own name, and its address in /etc/hosts",
+            'sudo hostnamectl set-hostname NODE1 && echo "ADDRESS NODE1" | sudo tee -a /etc/hosts',
+            Kind.ADMIN,
+        ),
+    ],
+)

@@ -1,0 +1,107 @@
+"""Fewer processes came to the rendezvous than it waits for.
+
+## What happens
+
+Rank 0 gives up before training begins: "Timed out after 1801 seconds waiting for clients. 1/2 clients joined", older
+"store based barrier … (world_size=8, worker_count=1)", or torchrun ends with `RendezvousTimeoutError`.
+
+## Why
+
+- Another node was not started, is still in a queue, or was started later than the time-out allows.
+- WORLD_SIZE or `--nnodes` is larger than what was started: WORLD_SIZE counts processes, `--nnodes` nodes.
+- The nodes do not look for each other at one place: `--rdzv-id`, `--rdzv-endpoint` or MASTER_PORT differ.
+- Two nodes have the same node rank, or Slurm started torchrun on one node alone (no `srun` in front of it).
+- A rank crashed as it started; its own output says of what, and that is the cause.
+- The other side cannot connect: see `rendezvous-unreachable`.
+
+## How to tell
+
+The message counts: 1/2 means that only this process is there. Compare with nodes times processes per node. On each node
+`pgrep -af torchrun` shows the arguments; they must be equal but for the node rank.
+
+## See also
+
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): multi-node launches
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
+"""
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+
+check = Check(
+    severity=Severity.ERROR,
+    follows=[
+        "rendezvous-unreachable",
+        "rendezvous-no-host",
+        "hostname-resolution",
+        "duplicate-hostname",
+        "port-in-use",
+    ],
+    symptoms=[
+        (
+            r"Timed out after (?P<seconds>\d+) seconds waiting for (?:clients|workers)\. "
+            r"(?P<joined>\d+)/(?P<expected>\d+) "
+        ),
+        # until 1.12, and where the store is a file; other keys are rank-desync
+        (
+            r"Timed out initializing process group in store based barrier on rank:? \d+, for key: "
+            r"store_based_barrier_key:(?:[01]|default_pg) \(world_size=(?P<expected>\d+), "
+            r"(?:worker_count|num_workers_joined)=(?P<joined>\d+)"
+        ),
+        r"rendezvous\.api\.Rendezvous(?:Timeout|Closed)Error\b",
+        r"\"message\": \"Rendezvous(?:Timeout|Closed)Error",
+        # a key that another rank should have written
+        r"(?<!got error: )\b[Ww]ait timeout after (?P<ms>\d+) ?ms, keys: (?P<key>[^\s,]{1,120})",
+        r"(?<!got error: )\bTimeout waiting for key: (?P<key>[^\s,]{1,120}) after (?P<ms>\d+) ms",
+        r"\bWait timeout for name\(s\): (?P<key>[^\s,]{1,120})",  # gloo
+        Symptom(
+            r"(?:RuntimeError|DistStoreError|DistNetworkError): Socket Timeout",
+            near=r"rendezvous|init_process_group|elastic/utils/store\.py",
+            unless=r"exit.?barrier",
+        ),
+        r"Timed out waiting for .{1,80}Please check connectivity between servers",  # Horovod
+    ],
+    fixes=[
+        Fix(
+            "Start the same command on every node, within the time-out",
+            (
+                "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB "
+                "--rdzv-endpoint=NODE0:29500 train.py"
+            ),
+        ),
+        Fix(
+            "Under Slurm start one torchrun on each node",
+            "srun --ntasks-per-node=1 torchrun --nnodes=$SLURM_NNODES --nproc-per-node=gpu --rdzv-backend=c10d "
+            "--rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=NODE0:29500 train.py",
+        ),
+        Fix("On one machine wait for nobody else", "torchrun --standalone --nproc-per-node=gpu train.py"),
+        Fix(
+            "Where nodes start late, let the others wait longer (seconds)",
+            "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE0:29500 "
+            "--rdzv-conf=join_timeout=1800 train.py",
+        ),
+        Fix(
+            "The same for a group that the script makes",
+            "dist.init_process_group(timeout=datetime.timedelta(hours=1))",
+            Kind.EDIT,
+        ),
+    ],
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Say how many came; more than expected is a store that two jobs share."""
+    groups = sighting.groups
+    if "joined" in groups and int(groups["joined"]) > int(groups["expected"]):
+        return None
+    if "joined" in groups:
+        after = f" within {groups['seconds']} s" if "seconds" in groups else ""
+        message = f"{groups['joined']} of {groups['expected']} processes came{after}: the others are missing"
+    elif "key" in groups:
+        waited = f" for {groups['ms']} ms" if "ms" in groups else ""
+        message = (
+            f"a rank waited{waited} for {groups['key']}, which another rank should have written and did not"
+        )
+    else:
+        message = "not all nodes came to the rendezvous before it was closed"
+    return check.found(message, source=Source.LOG)

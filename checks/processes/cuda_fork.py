@@ -1,0 +1,64 @@
+"""CUDA was used before a fork, and again in the child.
+
+## What happens
+
+"Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start
+method", often inside "Caught RuntimeError in DataLoader worker process 0". accelerate and Lightning refuse earlier:
+"CUDA has been initialized before the `notebook_launcher` could create a forked subprocess".
+
+## Why
+
+A process that has used CUDA cannot be forked: its child gets the memory and not the connection to the driver.
+
+- A dataset, a transform or `collate_fn` makes tensors on the GPU. Linux forks DataLoader workers until Python 3.13.
+- The parent used the GPU, in a notebook cell or while a library was imported, and then started processes.
+
+## How to tell
+
+The last frame of your own code under "Original Traceback" is what uses the GPU in the child. In the parent,
+`print(torch.cuda.is_initialized())` right before the processes are started tells whether it is too late.
+
+## See also
+
+- [CUDA in multiprocessing](https://docs.pytorch.org/docs/stable/notes/multiprocessing.html#cuda-in-multiprocessing)
+- [vllm#8893](https://github.com/vllm-project/vllm/issues/8893): the same in vLLM's workers
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+CHILD = r"DataLoader worker process|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)\.py"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Cannot re-initialize (?P<device>\w+) in forked subprocess",
+        r"(?P<device>CUDA) has been initialized before the `notebook_launcher`",
+        r"can't create new processes if (?P<device>CUDA) is already initialized",
+        r"the `Accelerator` should only be initialized inside your training function",
+        Symptom(
+            r"(?:(?P<device>CUDA) error|Cuda failure(?: 3)?|cuda runtime error \(3\) ?):? '?initialization error|"
+            r"CUDA_ERROR_NOT_INITIALIZED|cudaErrorInitializationError",
+            near=CHILD,
+        ),
+    ],
+    message="a process was forked after CUDA was used, and the child uses it too: its copy of CUDA does not work",
+    fixes=[
+        Fix(
+            "Keep the dataset and collate_fn on the CPU, and move each batch in the training loop",
+            "for x, target in loader:  # DataLoader(..., pin_memory=True)\n    x = x.to(device, non_blocking=True)",
+            Kind.EDIT,
+        ),
+        Fix("Start ranks with torchrun: nothing is forked", "torchrun --nproc-per-node=gpu train.py"),
+        Fix(
+            "Start processes afresh instead of forking, from under the main guard",
+            'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn")\n    main()',
+            Kind.EDIT,
+        ),
+        Fix(
+            "In a notebook: restart the kernel, and use no GPU before the launcher",
+            "notebook_launcher(train, num_processes=2)  # model and Accelerator() are made inside train",
+            Kind.EDIT,
+        ),
+        Fix("vLLM's own workers", "export VLLM_WORKER_MULTIPROC_METHOD=spawn"),
+    ],
+)

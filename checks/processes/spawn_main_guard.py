@@ -1,0 +1,49 @@
+"""The main file starts processes when it is imported, and each child imports it.
+
+## What happens
+
+"RuntimeError: An attempt has been made to start a new process before the current process has finished its bootstrapping
+phase", over several lines. Then "process 0 terminated with exit code 1" or "DataLoader worker (pid 4711) exited
+unexpectedly". What the script prints at its beginning comes once more for each child. From a notebook or standard
+input: "No such file or directory: '…/<stdin>'".
+
+## Why
+
+With the start methods `spawn` and `forkserver` a child imports the main file to find the function that it shall run.
+What stands at the top level runs again, and starts processes again. Windows and macOS spawn always, so does
+`torch.multiprocessing.spawn`; on Linux the default is `forkserver` since Python 3.14, before that `fork`.
+
+## How to tell
+
+The traceback of a child goes through `multiprocessing/spawn.py` and `<module>` of your own file: that line has to move
+under the guard.
+
+## See also
+
+- [Safe importing of the main module](https://docs.python.org/3/library/multiprocessing.html#the-spawn-and-forkserver-start-methods)
+- [DataLoader on Windows](https://docs.pytorch.org/docs/stable/data.html#platform-specific-behaviors)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"An attempt has been made to start a new process before the",
+        r"No such file or directory: '[^']{0,300}<stdin>'",
+    ],
+    message="a child that was spawned imported the main file and came to the line that starts processes",
+    fixes=[
+        Fix(
+            "Put what the script does under the guard",
+            'def main(): ...\n\n\nif __name__ == "__main__":\n    main()',
+            Kind.EDIT,
+        ),
+        Fix("Start the ranks with torchrun, which spawns nothing", "torchrun --nproc-per-node=gpu train.py"),
+        Fix(
+            "In a notebook, put the function into a file and import it",
+            "from train import worker\n\ntorch.multiprocessing.spawn(worker, args=(config,), nprocs=2)",
+            Kind.EDIT,
+        ),
+    ],
+)

@@ -1,0 +1,92 @@
+"""Something that a spawned process should get cannot be pickled.
+
+## What happens
+
+"Can't pickle local object 'main.<locals>.<lambda>'" (Python 3.12: "Can't get local object"), "cannot pickle
+'_thread.lock' object", "h5py objects cannot be pickled", while a process is started. The child may add "EOFError: Ran
+out of input". torch says "Got pickle error when attempting to start a worker Process".
+
+## Why
+
+A process that is spawned gets its function and arguments as bytes; a forked one inherits them. Windows and macOS spawn
+always, `mp.spawn` and Lightning's `ddp_spawn` too, and Linux uses `forkserver` since Python 3.14. It cannot send:
+
+- lambdas, and functions and classes that are defined inside a function or in a notebook;
+- open files, databases (lmdb, h5py), sockets, locks, loggers, generators, `torch.Generator`, process groups;
+- tensors that are part of a graph.
+
+The dataset, `collate_fn`, `worker_init_fn` and the arguments of `mp.spawn` are sent, with all that hangs on them.
+
+## How to tell
+
+The message names the type. `pickle.dumps(dataset)` and `pickle.dumps(collate_fn)` show which object holds it. If the
+traceback goes through `torch.save`, a whole model is being saved, and no process is at fault: save its `state_dict()`.
+
+## See also
+
+- [What can be pickled](https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled)
+- [Lightning#9155](https://github.com/Lightning-AI/pytorch-lightning/issues/9155)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# The same words come from saving, hashing or copying an object.
+SAVING = (
+    r"torch[/\\]serialization\.py|torch\.save\(|joblib|cloudpickle|fingerprint|couldn't be hashed|[/\\]dill[/\\]|"
+    r"(?<!\w)pickle\.dumps?\(|[/\\]copy\.py|deepcopy\("
+)
+STARTING = (
+    r"multiprocessing[/\\]\w+\.py|popen_(?:spawn|forkserver)|ForkingPickler|mp\.spawn|multiprocessing[/\\.]spawn|"
+    r"[Dd]ata[Ll]oader|data[/\\]dataloader\.py|worker Process"
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(
+            r"Can't (?:pickle|get) local object (?:<function |')?(?P<object>[^'\s]{1,120})", unless=SAVING
+        ),
+        Symptom(
+            r"Can't pickle <(?:function|class|built-in function) '?(?P<object><lambda>|[^' >]{1,120})[^>]{0,40}>?.{0,40}"
+            r"(?:attribute lookup|not the same object as|import of module)",
+            unless=SAVING,
+        ),
+        Symptom(
+            r"(?:TypeError|PicklingError): [Cc]an(?:no|')t pickle:? '?(?P<object>(?!local )[A-Za-z_][\w.]{1,120})'? objects?",
+            near=STARTING,
+            unless=SAVING,
+        ),
+        Symptom(r"(?P<object>h5py objects?) can(?:no|')t be pickled", unless=SAVING),
+        Symptom(r"no default __reduce__ due to non-trivial __cinit__", near=STARTING, unless=SAVING),
+        Symptom(
+            r"Can't get attribute '(?P<object>[\w.<>]{1,120})' on <module '__main__'",
+            near=r"multiprocessing[/\\](?:spawn|queues|pool|process|forkserver)\.py|spawn_main",
+            unless=SAVING,
+        ),
+        r"Cowardly refusing to serialize non-leaf tensor which requires_grad",
+        r"A SemLock created in a fork context is being shared with a process in a spawn context",
+        r"Got pickle error when attempting to start a worker Process",
+    ],
+    message="a process is started with something that cannot be sent to it[: <object>]",
+    fixes=[
+        Fix(
+            "Define functions and classes in a module, and bind arguments with partial",
+            "collate_fn = functools.partial(collate, tokenizer=tokenizer)  # was: lambda batch: collate(batch, tokenizer)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Open files and databases in the worker, at their first use",
+            'def __getitem__(self, i):\n    if self.file is None:\n        self.file = h5py.File(self.path, "r")',
+            Kind.EDIT,
+        ),
+        Fix(
+            'Start ranks with torchrun instead of mp.spawn, and Lightning with strategy="ddp"',
+            "torchrun --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "Fork DataLoader workers as before Python 3.14; not where CUDA or threads are used before them",
+            'DataLoader(dataset, num_workers=4, multiprocessing_context="fork")',
+            Kind.MITIGATION,
+        ),
+    ],
+)

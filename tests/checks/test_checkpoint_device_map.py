@@ -1,0 +1,30 @@
+"""checkpoint-device-map: seen in logs."""
+
+EXAMPLES = [
+    (
+        "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
+        "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+    ),
+    (
+        "[rank1]: RuntimeError: Attempting to deserialize object on CUDA device 5 but torch.cuda.device_count() is 4. Please use "
+        "torch.load with map_location to map your storages to an existing device."
+    ),
+    (
+        "RuntimeError: The HPU device module is not registered. If you are running on a CPU-only machine, please use torch.load "
+        "with map_location=torch.device('cpu') to map your storages to the CPU."
+    ),
+    "RuntimeError: torch.UntypedStorage(): Storage device not recognized: mps",
+    "RuntimeError: don't know how to restore data location of torch.FloatStorage (tagged with npu:0)",
+]
+NOT_THIS = [
+    'state = torch.load("model.pt", map_location=torch.device("cpu"))',
+    "AssertionError: Torch not compiled with CUDA enabled",
+    "RuntimeError: don't know how to determine data location of torch.storage.UntypedStorage",
+    "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+]
+SAYS = {
+    EXAMPLES[0]: "the file's tensors were saved on CUDA, which this process does not have",
+    EXAMPLES[
+        1
+    ]: "the file's tensors were saved on CUDA device 5, which this process does not have: it sees 4",
+}

@@ -1,0 +1,55 @@
+"""checkpoint-weights-only: seen in logs."""
+
+EXAMPLES = [
+    (
+        "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two options, "
+        "\x1b[1mdo those steps only if you trust the source of the checkpoint\x1b[0m. \n\t(1) In PyTorch 2.6, we changed the "
+        "default value of the `weights_only` argument in `torch.load` from `False` to `True`.\n\tWeightsUnpickler error: "
+        "Unsupported global: GLOBAL argparse.Namespace was not an allowed global by default. Please use "
+        "`torch.serialization.add_safe_globals([argparse.Namespace])`"
+    ),
+    "[rank0]: _pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two options",
+    (
+        "_pickle.UnpicklingError: Weights only load failed. Re-running `torch.load` with `weights_only` set to `False` will likely "
+        "succeed, but it can result in arbitrary code execution.Do it only if you get the file from a trusted source. "
+        "WeightsUnpickler error: Unsupported class numpy.core.multiarray.scalar"
+    ),
+    "\tWeightsUnpickler error: Trying to load unsupported GLOBAL posix.system whose module posix is blocked.",
+    "\tTrying to instantiate unsupported class collections.deque",
+    "Unsupported global: GLOBAL omegaconf.listconfig.ListConfig was not an allowed global by default.",
+    "(1) In PyTorch 2.6, we changed the default value of the weights_only argument in torch.load from False to True.",
+    (
+        "RuntimeError: Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. In PyTorch 2.6, we "
+        "changed the default value"
+    ),
+    (
+        "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded\n\tWeightsUnpickler error: \n\n"
+        "Unsupported operand 149"
+    ),
+]
+NOT_THIS = [
+    (
+        "FutureWarning: You are using `torch.load` with `weights_only=False` (the current default value), which uses the default "
+        "pickle module implicitly. It is possible to construct malicious pickle data which will execute arbitrary code"
+    ),
+    (
+        "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded\n\tWeightsUnpickler error: \n\n"
+        "Unsupported operand 60"
+    ),
+    (
+        "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to "
+        "upgrade torch to at least v2.6 in order to use the function."
+    ),
+    "_pickle.UnpicklingError: invalid load key, '<'.",
+]
+SAYS = {
+    EXAMPLES[
+        0
+    ]: "the file holds argparse.Namespace, and torch.load reads tensors and plain containers alone unless it is "
+    "told otherwise",
+    EXAMPLES[1]: "torch.load reads tensors and plain containers alone unless it is told otherwise",
+    EXAMPLES[
+        2
+    ]: "the file holds numpy.core.multiarray.scalar, and torch.load reads tensors and plain containers alone unless "
+    "it is told otherwise",
+}

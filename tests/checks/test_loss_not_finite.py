@@ -1,0 +1,75 @@
+"""loss-not-finite: seen in logs."""
+
+EXAMPLES = [
+    "Loss is nan, stopping training",
+    "FloatingPointError: Loss became infinite or NaN at iteration=12!",
+    "AssertionError: loss become infinite or NaN!",
+    "WARNING: non-finite loss, ending training  tensor([nan, nan, nan, nan], device='cuda:0')",
+    "RuntimeError: Loss is nan",
+    "ValueError: The loss returned in `training_step` is nan or inf.",
+    "ValueError: The loss returned in `training_step` is tensor(nan, device='cuda:1', grad_fn=<NllLossBackward0>).",
+    "ValueError: Detected nan and/or inf values in `fc.weight`. Check your forward pass for numerically unstable operations.",
+    "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",
+    "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.",
+    "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication collective. ",
+    "ValueError: Rank 3: found NaN in local forward loss calculation. Device: 3, node: node0",
+    "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped.",
+    "[rank0]: RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.",
+    "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
+    (
+        "ValueError: Expected parameter logits (Tensor of shape (2,)) of distribution Categorical(logits: torch.Size([2])) to "
+        "satisfy the constraint IndependentConstraint(Real(), 1), but found invalid values:\ntensor([nan, nan])"
+    ),
+    (
+        '  File "/venv/lib/python3.10/site-packages/apex/amp/scaler.py", line 176, in unscale_with_stashed\n'
+        "ZeroDivisionError: float division by zero"
+    ),
+    (
+        "[2024-05-01 10:00:00,000] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. "
+        "Attempted loss scale: 2, reducing to 1"
+    ),
+    "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 5.960464477539063e-08",
+    "[deepspeed] fp16 dynamic loss scale overflow! Rank 0 Skipping step. Attempted loss scale: 1.0, reducing to 0.5",
+    "2020-01-10 10:00:00 | INFO | fairseq.trainer | NOTE: overflow detected, setting loss scale to: 0.125",
+    "{'loss': nan, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.1}",
+    '{"train_loss": NaN, "epoch": 3}',
+    "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1.9e-05, 'epoch': 0.02}",
+    "Epoch: [1] [  20/1251] eta: 0:12:00  lr: 0.0001  loss: nan (nan)  time: 0.5",
+    "Epoch 0:  12%|#2        | 12/100 [00:10<01:14,  1.18it/s, v_num=0, train_loss=nan]",
+    "Epoch: [0][10/5005]\tTime 0.3 (0.5)\tLoss nan (nan)\tAcc@1 0.00",
+    " iteration 10/ 500 | lm loss: nan | loss scale: 4096.0 | number of nan iterations: 1 |",
+    "2022-01-01 10:00:00,000 - mmdet - INFO - Epoch [1][50/7330] lr: 1.978e-03, loss_rpn_cls: nan, acc: 0.0",
+    "epoch 3 total_loss = inf",
+    "step 10 loss: tensor(nan, device='cuda:0')",
+    "FloatingPointError: gradients are Nan/Inf",
+    "NaN loss encountered at step 12, skipping",
+    "[Epoch 1/200] [Batch 3/938] D_loss: nan, G_loss: nan",
+    "loss_G: nan loss_D: 0.69",
+    "Training loss : NaN",
+]
+NOT_THIS = [
+    "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
+    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
+    "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 4294967296, but hysteresis is 2. Reducing hysteresis to 1",
+    " iteration 10/ 500 | lm loss: 6.1 | loss scale: 4096.0 | number of skipped iterations: 0 | number of nan iterations: 0 |",
+    "Epoch 3: val_loss=nan, best_loss: inf, train_loss=0.31",
+    "Epoch 3, Validation loss: nan",
+    "Validation - loss: nan",
+    "[val] loss: nan, Test: loss nan",
+    "val/loss: nan  eval_loss: nan  Best loss: inf  ce_val_loss: nan  lowest loss: inf",
+    "{'eval_loss': nan, 'epoch': 1.0}",
+    "Minimum loss scale: 0.0001, loss: info, loss: nano, loss: 0.3",
+    "ZeroDivisionError: float division by zero",
+    (
+        "ValueError: Expected parameter scale (Tensor of shape (2,)) of distribution Normal(loc: 1) to satisfy the constraint "
+        "GreaterThan(lower_bound=0.0), but found invalid values:\ntensor([-1.0, 2.0])"
+    ),
+    "loss_scale: 1.0, terminate_on_nan: False, skip_nan_loss=True, init_loss=None",
+]
+SAYS = {
+    EXAMPLES[0]: "training left the finite numbers: the loss was nan",
+    EXAMPLES[1]: "training left the finite numbers at iteration 12",
+    EXAMPLES[13]: "training left the finite numbers after SqrtBackward0",
+    EXAMPLES[17]: "training left the finite numbers: the loss scale fell to 1",
+    EXAMPLES[24]: "training left the finite numbers: the loss was nan",
+}

@@ -1,0 +1,17 @@
+"""spawn-main-guard: seen in logs."""
+
+EXAMPLES = [
+    """RuntimeError:
+        An attempt has been made to start a new process before the
+        current process has finished its bootstrapping phase.
+
+        This probably means that you are not using fork to start your
+        child processes and you have forgotten to use the proper idiom
+        in the main module:""",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/data/run/<stdin>'",
+]
+NOT_THIS = [
+    "RuntimeError: trying to initialize the default process group twice!",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/data/train'",
+    "RuntimeError: Cannot re-initialize CUDA in forked subprocess.",
+]

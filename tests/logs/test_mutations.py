@@ -1,0 +1,153 @@
+"""What happens to a log on its way to us does not change what it says."""
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpudoctor import explain
+from gpudoctor.model import Role
+
+RECORDED = {
+    path.stem: path.read_text() for path in sorted((Path(__file__).parent / "recorded").glob("*.txt"))
+}
+"""What the reproductions really printed."""
+
+TRACE = """\
+Traceback (most recent call last):
+  File "/home/user/train.py", line 12, in <module>
+    main()
+  File "/home/user/train.py", line 9, in main
+    loss.backward()
+"""
+CAUSES = {
+    "cuda-oom": TRACE
+    + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity "
+    "of 79.15 GiB of which 1.19 GiB is free. Including non-PyTorch memory, this process has 77.95 GiB memory in use.",
+    "device-mismatch": TRACE
+    + "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, "
+    "cuda:0 and cpu!",
+    "ddp-unused-parameters": TRACE
+    + "RuntimeError: Expected to have finished reduction in the prior iteration before "
+    "starting a new one. This error indicates that your module has parameters that were not used in producing loss.",
+    "unrecognised-error": TRACE + "KeyError: 'labels'",
+}
+ECHO = (
+    "[E ProcessGroupNCCL.cpp:629] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=811, "
+    "OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing out."
+)
+
+
+def rank(text, random_):
+    number = random_.randrange(64)
+    style = random_.choice(["[rank{0}]: ", "[default{0}]:", "[1,{0}]<stderr>:", "[rank: {0}] "])
+    return "\n".join(style.format(number) + line for line in text.split("\n"))
+
+
+def colour(text, random_):
+    return "\n".join(
+        f"\x1b[{random_.randrange(31, 37)}m{line}\x1b[0m" if random_.random() < 0.5 else line
+        for line in text.split("\n")
+    )
+
+
+def crlf(text, random_):
+    return text.replace("\n", "\r\n")
+
+
+def quote(text, random_):
+    return (
+        "```\n" + text + "\n```"
+        if random_.random() < 0.5
+        else "\n".join("> " + line for line in text.split("\n"))
+    )
+
+
+def stamp(text, random_):
+    style = random_.choice(
+        ["2026-03-04T05:{:02d}:{:02d}.123456Z ", "[2026-03-04 05:{:02d}:{:02d},123] ", "05:{:02d}:{:02d} "]
+    )
+    return "\n".join(style.format(n // 60 % 60, n % 60) + line for n, line in enumerate(text.split("\n")))
+
+
+def wrap(text, random_):
+    return "\n".join(line[i : i + 80] for line in text.split("\n") for i in range(0, max(len(line), 1), 80))
+
+
+def html(text, random_):
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def noise(text, random_):
+    lines = text.split("\n")
+    for _ in range(3):
+        at = random_.choice([0, len(lines)])
+        lines.insert(
+            at,
+            random_.choice(
+                [
+                    "  3%|#   | 12/400 [00:03<01:40, 3.9it/s]",
+                    "",
+                    "wandb: Synced 5 files",
+                    "NCCL version 2.27.5+cuda12.9",
+                ]
+            ),
+        )
+    return "\n".join(lines)
+
+
+MUTATIONS = [rank, colour, crlf, quote, stamp, wrap, html, noise]
+
+
+@pytest.mark.parametrize("mutate", MUTATIONS)
+@pytest.mark.parametrize("id", [*RECORDED, *CAUSES])
+def test_one_mutation_keeps_the_finding(id, mutate):
+    text = RECORDED.get(id) or CAUSES[id]
+    assert explain(mutate(text, random.Random(1))).verdict.primary == id
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from([*RECORDED, *CAUSES]),
+    # Wrapping comes first: a terminal wraps, then a tracker quotes; the other way round nobody could read it.
+    st.lists(st.sampled_from([rank, stamp, colour, noise, quote, crlf]), max_size=3, unique=True),
+    st.integers(0, 1000),
+)
+def test_several_mutations_keep_the_finding(id, mutations, seed):
+    text = RECORDED.get(id) or CAUSES[id]
+    for mutate in mutations:
+        text = mutate(text, random.Random(seed))
+    assert explain(text).verdict.primary == id
+
+
+@st.composite
+def jobs(draw):
+    """A job of several ranks: one fails, the others notice; their lines shuffled together as a terminal shows them."""
+    id, count = draw(st.sampled_from(sorted(CAUSES))), draw(st.integers(2, 16))
+    guilty = draw(st.integers(0, count - 1))
+    streams = []
+    for number in range(count):
+        lines = [f"step {n} loss 0.{n}" for n in range(draw(st.integers(0, 6)))]
+        lines += (CAUSES[id] if number == guilty else ECHO.format(number)).split("\n")
+        keep = [line for line in lines if not line.startswith("step") or draw(st.booleans())]
+        streams.append([f"[rank{number}]: {line}" for line in keep])
+    order = [number for number, stream in enumerate(streams) for _ in stream]
+    shuffled = (
+        draw(st.permutations(order))
+        if len(order) < 60
+        else random.Random(draw(st.integers())).sample(order, len(order))
+    )
+    rows = [streams[number].pop(0) for number in shuffled]
+    return id, guilty, "\n".join(rows)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(jobs())
+def test_the_one_rank_that_failed_is_found_among_many(job):
+    id, guilty, text = job
+    report = explain(text)
+    causes = [finding for finding in report.findings if finding.role is Role.CAUSE]
+    assert [finding.id for finding in causes] == [id]
+    assert causes[0].evidence[0].rank == guilty
