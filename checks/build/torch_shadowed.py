@@ -57,6 +57,10 @@ check = Check(
         rf"cannot import name '\w+' from (partially initialized module )?'(?P<module>{OTHERS})' (\(most likely [^()]{{1,60}}\) )?\({OWN}(?P=module)\.py)\)",
         rf"cannot import name '\w+' from (partially initialized module )?'(?P<module>datasets|wandb)' (\(most likely [^()]{{1,60}}\) )?\({OWN}(?P=module))(/|\\)__init__\.py\)",
         rf"cannot import name '\w+' from '(?P<module>{OTHERS})' \(unknown location\)",
+        Symptom(
+            rf"cannot import name '\w+' from partially initialized module '(?P<module>{STANDARD}|{OTHERS})' \(most likely due to a circular import\)\s*$",
+            unless=WITHIN,
+        ),
         # names that every release has; others may be newer than the installed torch
         r"module '(?P<module>torch)' has no attribute '(Tensor|tensor|FloatTensor|zeros|ones|nn|cuda|device|float|float32|long|__version__|manual_seed|load|save|no_grad|randn|rand|from_numpy|optim|utils|arange|cat|stack|_C)'(?! \(consider)",
         r"module '(?P<module>wandb)' has no attribute '(init|log|login|finish)'(?! \(consider)|module '(?P<name>datasets)' has no attribute '(load_dataset|Dataset)'(?! \(consider)",

@@ -82,6 +82,7 @@ check = Check(
         rf"cannot import name {GONE}'(?!log')(?P<name>\w+)' from 'torch(?!\._C)[\w.]{{0,80}}' \([^()]{{0,300}}{TORCH}",
         r"__init__\(\) got an unexpected keyword argument '(?P<name>static_graph|use_orig_params)'",
         r"(init_process_group|\bcheckpoint)\(\) got an unexpected keyword argument '(?P<name>device_id|use_reentrant)'",
+        r"'DistributedDataParallel' object has no attribute '(?P<name>_set_static_graph)'",
         r"'(?P<name>weights_only|mmap)' is an invalid keyword argument for Unpickler",
     ],
     message="the installed torch[ (<found>)] is older than what uses it[, which asks for <needed> or later]"

@@ -24,7 +24,9 @@ common stem name the part that differs. If they agree but for a prefix, it is `s
 - [load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
 
 # A wrapper's prefix on one side alone is state-dict-prefix; on both sides the keys differ otherwise.
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
@@ -42,6 +44,7 @@ RAISED = (
     r"RuntimeError: (?:Error\(s\) in loading state_dict|The model and loaded state dict do not match exactly)"
 )
 IN_SOURCE = r"unexpected keys? in source state_dict: [\w.]{1,100}?\.(?P<c>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=c)\b"
+LISTED = re.compile(r"(?:Missing|Unexpected) key\(s\) in state_dict: (.{1,4000})")
 LOADING = (
     r"torch\.load\(|load_state_dict|load_checkpoint|load_from_checkpoint|(?:checkpoint|ckpt|saved|state)\["
 )
@@ -92,3 +95,14 @@ check = Check(
         ),
     ],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Finding | None:
+    """Leave it to state-dict-shape where more tensors differ in size than keys differ in name."""
+    listed = sum(keys.count(",") + 1 for keys in LISTED.findall(sighting.around))
+    if listed and sighting.around.count("size mismatch for ") >= listed:
+        return None
+    such = f", such as {sighting.groups['key']}" if "key" in sighting.groups else ""
+    said = f"the model and the file have different keys{such}, and no wrapper's prefix explains it"
+    return check.found(said, source=Source.LOG)

@@ -2,9 +2,9 @@
 
 ## What happens
 
-At the first start on a machine, and seldom at the second: "File not found or corrupted.", "Dataset not found or corrupted"
-right after the progress bars reached 100 %, `FileExistsError` for the data's folder, "Compressed file ended before the
-end-of-stream marker". Other ranks then wait for the one that failed.
+At the first start on a machine, and seldom at the second: "File not found or corrupted.", "Dataset not found or
+corrupted" right after the progress bars reached 100 %, `FileExistsError` for the data's folder, "Compressed file ended
+before the end-of-stream marker". Other ranks then wait for the one that failed.
 
 ## Why
 
@@ -13,13 +13,14 @@ folder: one reads what another has half written. A file system without locks ("N
 
 ## How to tell
 
-The log shows the download of one file several times, or it failed on some ranks only. If a single process alone fails too,
-look at the network and the address instead. What is broken stays: the folder must be deleted once.
+The log shows the download of one file several times, or it failed on some ranks only. If a single process alone fails
+too, look at the network and the address instead. What is broken stays: the folder must be deleted once.
 
 ## See also
 
 - [pytorch/tutorials#3065](https://github.com/pytorch/tutorials/issues/3065): File not found or corrupted
-- [LightningDataModule](https://lightning.ai/docs/pytorch/stable/data/datamodule.html): `prepare_data` runs once per node
+- [LightningDataModule](https://lightning.ai/docs/pytorch/stable/data/datamodule.html): `prepare_data` runs once per
+  node
 """
 
 import re

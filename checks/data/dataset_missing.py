@@ -2,9 +2,10 @@
 
 ## What happens
 
-`FileNotFoundError` for an image or a table, out of a DataLoader worker too; torchvision: "Dataset not found or corrupted",
-"Couldn't find any class folder"; "num_samples should be a positive integer value, but got num_samples=0" for an empty
-one; Hugging Face: "DatasetNotFoundError", "Couldn't reach … on the Hub". The first rank that fails ends the others.
+`FileNotFoundError` for an image or a table, out of a DataLoader worker too; torchvision: "Dataset not found or
+corrupted", "Couldn't find any class folder"; "num_samples should be a positive integer value, but got num_samples=0"
+for an empty one; Hugging Face: "DatasetNotFoundError", "Couldn't reach … on the Hub". The first rank that fails ends
+the others.
 
 ## Why
 
@@ -15,8 +16,8 @@ one; Hugging Face: "DatasetNotFoundError", "Couldn't reach … on the Hub". The 
 
 ## How to tell
 
-`srun --ntasks-per-node=1 ls -ld PATH`, or `ls -ld PATH` in the container on every node. When all failing ranks are of one
-node, the data is not on that node.
+`srun --ntasks-per-node=1 ls -ld PATH`, or `ls -ld PATH` in the container on every node. When all failing ranks are of
+one node, the data is not on that node.
 
 ## See also
 

@@ -2,9 +2,9 @@
 
 ## What happens
 
-"OSError: [Errno 28] No space left on device", "[Errno 122] Disk quota exceeded". `torch.save` does not say why: it ends in
-"PytorchStreamWriter failed writing file data/176" or "unexpected pos 704 vs 598", and leaves a file that is cut off, which
-is `checkpoint-corrupt` at the next start.
+"OSError: [Errno 28] No space left on device", "[Errno 122] Disk quota exceeded". `torch.save` does not say why: it
+ends in "PytorchStreamWriter failed writing file data/176" or "unexpected pos 704 vs 598", and leaves a file that is
+cut off, which is `checkpoint-corrupt` at the next start.
 
 ## Why
 

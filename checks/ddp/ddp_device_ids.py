@@ -39,7 +39,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"{GOT}\{{device\(type='(?P<device>\w+)'(?:, index=\d+)?\)\}}",
-        rf"{GOT}(?!{ONE})(?P<devices>\{{.{{1,200}}?\}})",
+        rf"{GOT}(?!{ONE})(?P<devices>\{{.{{1,200}}?(?:\}}|$))",
         r"device_ids can only be None or contain a single element",
         r"DistributedDataParallel.{0,80}, but (?:input )?module parameters locate in (?P<devices>\{.{1,200}?\})",
     ],

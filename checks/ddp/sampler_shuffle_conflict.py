@@ -30,7 +30,7 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?P<option>batch_sampler|sampler) option is mutually exclusive with (?P<options>shuffle|batch_size, shuffle[\w, ]*\w)",
+        r"(?P<option>batch_sampler|sampler) (?:option )?is mutually exclusive with (?P<options>shuffle|batch_size, shuffle[\w, ]*\w)",
         r"DataLoader with IterableDataset: expected unspecified (?P<iterable>shuffle|sampler|batch_sampler) option",
         r"can't inject a \(distributed\) sampler into your batch sampler",
     ],

@@ -49,7 +49,7 @@ check = Check(
         rf"\bProcess (?P<pid>\d+) has (?P<held>{SIZE}) memory in use",
         (
             rf"\(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity; (?P<allocated>{SIZE}) already allocated; "
-            rf"(?P<free>{SIZE}) free; (?P<own>{SIZE}) (?:reserved|cached)"
+            rf"(?P<free>{SIZE}) free; (?P<own>{SIZE}) (?P<kind>reserved|cached)"
         ),
         r"Free memory on device (?:cuda:(?P<gpu>\d+) )?\((?P<left>[\d.]+)/(?P<all>[\d.]+) GiB\) on startup is less than",
         r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error 2: out of memory",
@@ -73,10 +73,13 @@ def log(sighting: Sighting) -> Finding | None:
         return _by_process(sighting)
     if "total" in groups:
         total = size(groups["total"])
-        others = total - size(groups["own"]) - size(groups["free"])
+        own = size(groups["own"])
+        if groups["kind"] == "cached":  # until 1.3: beside what is allocated, not above it
+            own += size(groups["allocated"])
+        others = total - own - size(groups["free"])
         if others < MUCH * total:
             return None
-        words = f"{others / 2**30:.1f} GiB{on} are held by other processes, {groups['own']} by this one"
+        words = f"{others / 2**30:.1f} GiB{on} are held by other processes, {own / 2**30:.1f} GiB by this one"
     elif "left" in groups:
         words = f"{groups['left']} of {groups['all']} GiB{on} were free when this process started"
     else:

@@ -2,8 +2,8 @@
 
 ## What happens
 
-torchrun says "exitcode : -11" and "Signal 11 (SIGSEGV) received", a shell "Segmentation fault (core dumped)", faulthandler
-"Fatal Python error: Segmentation fault". There is no Python traceback, for Python was not asked.
+torchrun says "exitcode : -11" and "Signal 11 (SIGSEGV) received", a shell "Segmentation fault (core dumped)",
+faulthandler "Fatal Python error: Segmentation fault". There is no Python traceback, for Python was not asked.
 
 ## Why
 

@@ -48,6 +48,17 @@ check = Check(
         r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning
         r"device (?P<device>\d+) is not visible \(CUDA_VISIBLE_DEVICES=",
     ],
+    follows=[
+        "driver-not-loaded",
+        "driver-library-mismatch",
+        "container-lost-gpu",
+        "cuda-driver-too-old",
+        "cuda-init-failed",
+        "fabric-manager-down",
+        "gpu-fell-off-bus",
+        "mig-multi-gpu",
+        "torch-cpu-build",
+    ],
     message="the job asks for a GPU that it cannot see[: only <visible> are visible][: device <device> is not "
     "visible]",
     fixes=[

@@ -18,8 +18,8 @@ SIGKILL without a word about memory can also be a scheduler, an administrator, o
 
 ## How to tell
 
-`sudo dmesg -T | grep -iE "oom|killed process"` on the node; `oom_kill` in `/sys/fs/cgroup/memory.events` in a container;
-`sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem`; `kubectl describe pod POD`.
+`sudo dmesg -T | grep -iE "oom|killed process"` on the node; `oom_kill` in `/sys/fs/cgroup/memory.events` in a
+container; `sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem`; `kubectl describe pod POD`.
 
 ## See also
 

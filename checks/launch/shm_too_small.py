@@ -53,6 +53,7 @@ check = Check(
     ],
     message="/dev/shm had no room[ for the segment <segment>][ for <file>][, <size> bytes]: data loaders and "
     "NCCL put what they share there",
+    follows=["too-many-open-files"],
     fixes=[
         Fix("In docker or podman: ask for more", "docker run --shm-size=8g IMAGE"),
         Fix("Or share the host's", "docker run --ipc=host IMAGE"),

@@ -1,4 +1,4 @@
-"""torch was built without torch.distributed, or without the backend that was asked for.
+"""torch was built without torch.distributed, or without the requested backend.
 
 ## What happens
 

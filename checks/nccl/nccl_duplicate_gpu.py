@@ -34,7 +34,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         Symptom(
-            r"Duplicate GPU detected ?: rank (?P<first>\d+) and rank (?P<second>\d+) both on \w+ device (?P<bus>\w+)",
+            r"Duplicate GPU detected ?(?:: rank (?P<first>\d+) and rank (?P<second>\d+) both on \w+ device (?P<bus>\w+))?",
             unless=MIG,
         ),
         Symptom(r"Multiple Ranks are using the same GPU/Partition", unless=MIG),  # NCCL 2.30

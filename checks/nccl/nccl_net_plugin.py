@@ -36,6 +36,8 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"NCCL WARN NET/(?P<network>OFI|gIB|FasTrak|GPUDirectTCPXO?|UCX)\b ?:? ?{HARMLESS}(?P<reason>\S.{{3,160}})",
+        r"NCCL WARN Failed: (?P<network>UCX) error .{0,40}(?P<reason>'-\d+' \w[\w ]*)",
+        r"infiniband (?P<network>efa_\d+): (?P<reason>Failed to (?:process command|register mr).{0,80})",
         (
             r"(?<!INFO )NET/(?P<network>OFI) (?P<reason>(?:Request completed with error|Creating new endpoint|Couldn't |Unable to |Failed to "
             r"|No eligible providers|Only EFA provider).{0,160})"

@@ -61,6 +61,7 @@ check = Check(
         r"(?P<assertion>all elements of (?:input|target) should be between 0 and 1)",
         r"(?P<assertion>Class values must be (?:smaller than num_classes|non-negative))",
     ],
+    follows=["embedding-index"],
     fixes=[
         Fix("Let the traceback point at the operation", "CUDA_LAUNCH_BLOCKING=1 python train.py"),
         Fix(

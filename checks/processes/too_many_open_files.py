@@ -14,8 +14,8 @@ Communication with the workers is no longer possible." Lost connections and `EOF
 
 ## How to tell
 
-`ulimit -n` where the job runs, and `ls /proc/PID/fd | wc -l` while it does: a number that grows is a leak. "Too many open
-files in system" (23) is the limit of the machine, `sysctl fs.file-max`.
+`ulimit -n` where the job runs, and `ls /proc/PID/fd | wc -l` while it does: a number that grows is a leak. "Too many
+open files in system" (23) is the limit of the machine, `sysctl fs.file-max`.
 
 ## See also
 

@@ -1,6 +1,8 @@
 """nccl-net-plugin: seen in logs."""
 
 EXAMPLES = [
+    "node2:10366:10377 [0] ucx_plugin.c:498 NCCL WARN Failed: UCX error ucx_plugin.c:498 '-5' Invalid parameter",
+    "[1038619.687627] infiniband efa_0: Failed to process command REG_MR (opcode 7) comp_status 1 err -12",
     "node0:4711:4790 [0] nccl_net_ofi_rdma.c:5100 NCCL WARN NET/OFI Creating new endpoint for domain 0x7f9b00 failed: Invalid argument",
     "node0:4711:4790 [0] nccl_net_ofi.c:88 NCCL WARN NET/gIB : cannot find any device",
     "[rank4]: NET/OFI Request completed with error. RC: 21. Error: unknown error. Completed length: 0",

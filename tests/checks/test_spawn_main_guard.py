@@ -1,6 +1,7 @@
 """spawn-main-guard: seen in logs."""
 
 EXAMPLES = [
+    '  File "C:\\\\Anaconda3\\\\lib\\\\multiprocessing\\\\spawn.py", line 136, in _check_not_importing_main',
     """RuntimeError:
         An attempt has been made to start a new process before the
         current process has finished its bootstrapping phase.

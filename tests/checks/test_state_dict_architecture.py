@@ -48,6 +48,11 @@ NOT_THIS = [
     "Some weights of the model checkpoint at bert were not used when initializing BertModel: ['cls.predictions.bias']",
     "_IncompatibleKeys(missing_keys=['head.weight'], unexpected_keys=['fc.weight'])",
     "<All keys matched successfully>",
+    (
+        '\tMissing key(s) in state_dict: "head.bias". \n'
+        "\tsize mismatch for head.weight: copying a param with shape torch.Size([2, 8]) from checkpoint, the shape in current "
+        "model is torch.Size([3, 8])."
+    ),
     "    x = batch['model']\nKeyError: 'model'",
     "AttributeError: 'dict' object has no attribute 'shape'",
 ]

@@ -1,6 +1,7 @@
 """torch-shadowed: seen in logs."""
 
 EXAMPLES = [
+    "ImportError: cannot import name 'stack' from partially initialized module 'torch' (most likely due to a circular import)",
     "ModuleNotFoundError: No module named 'torch.nn'; 'torch' is not a package",
     "[rank1]: ModuleNotFoundError: No module named 'torch.distributed.elastic'; 'torch' is not a package",
     "ModuleNotFoundError: No module named 'torch._C'; 'torch' is not a package",
