@@ -47,9 +47,7 @@ check = Check(
         rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>{SUFFIX}|{FOLDER}|{JSON})['\"]",
         r"lmdb\.Error: (?P<path>\S+): No such file or directory",
         r"Unable to (?:synchronously )?open file \(unable to open file: name = '(?P<path>[^']+)', errno = 2\b",  # h5py
-        Symptom(
-            r"Dataset not found(?: or corrupted)?\. You can use download=True to download it", unless=DOWNLOAD
-        ),
+        Symptom(r"Dataset not found(?: or corrupted|\. You can use download=True)", unless=DOWNLOAD),
         r"Dataset metadata file not found or corrupted|Dataset not found or incomplete\. Please make sure",
         r"Couldn't find any class folder in (?P<path>\S+?)\.? *$",
         r"Found no valid file for the classes",

@@ -43,7 +43,7 @@ check = Check(
         r"but got (?:weight|bias) of shape \[0\]",  # layer, group and instance norm
         r"(?:weight|bias|running_mean) should contain \d+ elements not 0\b",  # batch norm
         r"size mismatch, got .{1,80}, vec \(0\)",
-        Symptom(r"RuntimeError: 'weight' must be 2-D", near=rf"{PARTS}|tensor\(\[\],"),
+        Symptom(r"'weight' must be 2-D", near=rf"{PARTS}|tensor\(\[\],"),
         Symptom(r"RuntimeError: tensors must be 2-D", near=PARTS),
         Symptom(r"weight should have at least (?:two|three) dimensions", near=PARTS),
         Symptom(r"mat2 must be a matrix, got [01]-D tensor", near=PARTS),

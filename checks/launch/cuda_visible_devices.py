@@ -57,6 +57,7 @@ check = Check(
         "fabric-manager-down",
         "gpu-fell-off-bus",
         "mig-multi-gpu",
+        "slurm-gpu-binding",
         "torch-cpu-build",
     ],
     message="the job asks for a GPU that it cannot see[: only <visible> are visible][: device <device> is not "

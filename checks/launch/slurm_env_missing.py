@@ -31,6 +31,12 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"KeyError:? ?(?:KeyError)?['\"](?P<variable>{NAMES})['\"]",
+        # a traceback that was cut off behind its last line of source
+        Symptom(
+            rf"os\.environ\[['\"](?P<variable>{NAMES})['\"]\]",
+            near=r"Traceback",
+            unless=r"(?m)^\S{0,80}Error\b",
+        ),
         r"Could not find ['\"]?(?P<variable>SLURM_[A-Z_]+)['\"]? in the SLURM environment",
         r"\b(?P<variable>SLURMD?_[A-Z_]+): (?:unbound variable|parameter (?:not set|null or not set))",
         Symptom(

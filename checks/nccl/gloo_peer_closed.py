@@ -25,7 +25,7 @@ output shows no such line is the one that went first. `grep -nE 'Error|exitcode|
 - [pair.cc](https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc): where gloo says so
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 PEER = r"\[(?P<peer>[\w.:%]+)\]:\d+"
 
@@ -38,6 +38,11 @@ check = Check(
         rf"\bwritev? {PEER}: (?:Broken pipe|Connection reset by peer)",
         rf"gloo/transport/\w+/\w+\.cc:\d+\] (?:Socket (?:unexpectedly )?closed|Pair is not connected)(?: ?\(?{PEER})?",
         r"gloo::IoException.{0,200}(?:Connection closed|Connection reset|Broken pipe)",
+        Symptom(
+            r"RuntimeError: (?:Connection reset by peer|Broken pipe)$",
+            near=r"[Gg]loo|init_process_group|distributed_c10d",
+        ),
+        r"an error of type RendezvousConnectionError",
         # tensorpipe, under torch.distributed.rpc
         r"RPCErr:\d+:.{0,120}(?:: eof|pipe closed|connection reset by peer) \(this error originated at tensorpipe",
     ],

@@ -34,7 +34,7 @@ check = Check(
     symptoms=[
         # monitored_barrier, alone or in front of each collective
         r"\[Rank (?P<waiting>\d+)\]: Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
-        r"(?<!\]: )Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
+        r"Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
         r"Rank (?P<missing>\d+) timed out in monitoredBarrier after (?P<ms>\d+) ms",
         r"Rank (?P<waiting>\d+) timed out waiting for (?:\d+ )?rank(?:\(s\))?:? ?(?P<missing>\d[\d, ]*)?",
         (

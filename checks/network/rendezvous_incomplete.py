@@ -47,6 +47,11 @@ check = Check(
             r"store_based_barrier_key:(?:[01]|default_pg) \(world_size=(?P<expected>\d+), "
             r"(?:worker_count|num_workers_joined)=(?P<joined>\d+)"
         ),
+        # said every ten seconds while a rank waits
+        (
+            r"Waiting in store based barrier to initialize process group for rank: \d+, .{0,80}"
+            r"\(world_size=(?P<expected>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+)"
+        ),
         r"rendezvous\.api\.Rendezvous(?:Timeout|Closed)Error\b",
         r"\"message\": \"Rendezvous(?:Timeout|Closed)Error",
         # a key that another rank should have written
@@ -94,6 +99,8 @@ def log(sighting: Sighting) -> Finding | None:
     groups = sighting.groups
     if "joined" in groups and int(groups["joined"]) > int(groups["expected"]):
         return None
+    if "Waiting in store" in sighting.line and sighting.around.count("Waiting in store based barrier") < 3:
+        return None  # at the start of every job some rank is the first
     if "joined" in groups:
         after = f" within {groups['seconds']} s" if "seconds" in groups else ""
         message = f"{groups['joined']} of {groups['expected']} processes came{after}: the others are missing"

@@ -41,6 +41,8 @@ check = Check(
         Symptom(NOT_SCALAR, near=rf"{SCALARS}|in replica \d+ on device \d+"),
         Symptom(r"'(?P<type>\w+)' object is not iterable", near=JOINING),
         Symptom(r"zip argument #\d+ must support iteration", near=JOINING),
+        # a traceback that was cut off
+        Symptom(r"in gather_map$|return gather_map\(outputs\)$", unless=r"(?m)^\S{0,80}(Error|Exception)\b"),
         r"All dicts must have the same number of keys",
         Symptom(
             r"first argument must be callable or None|__init__\(\) missing \d+ required positional argument",

@@ -32,7 +32,11 @@ FIRST = r"in replica 0 on device \d+"
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        Symptom(r"forward\(\) missing \d+ required positional argument", near=LATER, unless=FIRST),
+        Symptom(
+            r"forward\(\) missing \d+ required positional argument",
+            near=rf"{LATER}|in parallel_apply\b",
+            unless=FIRST,
+        ),
         Symptom(r"IndexError: (?:list|tuple) index out of range", near=LATER, unless=FIRST),
         # batchnorm-single-sample leaves this line to DataParallel where a replica is named
         Symptom(

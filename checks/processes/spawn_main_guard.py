@@ -30,7 +30,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"An attempt has been made to start a new process before the",
-        r"in _check_not_importing_main",  # the frame alone: it stands in a traceback only where it raises
+        r"\b_check_not_importing_main\b",  # the frame alone: it stands in a traceback only where it raises
         r"No such file or directory: '[^']{0,300}<stdin>'",
     ],
     message="a child that was spawned imported the main file and came to the line that starts processes",

@@ -59,7 +59,7 @@ check = Check(
         Symptom(r"(?P<object>h5py objects?) can(?:no|')t be pickled", unless=SAVING),
         Symptom(r"no default __reduce__ due to non-trivial __cinit__", near=STARTING, unless=SAVING),
         Symptom(
-            r"Can't get attribute '(?P<object>[\w.<>]{1,120})' on <module '__main__'",
+            r"Can't get attribute '(?P<object>[\w.<>]{1,120})' on <module '__(?:mp_)?main__'",
             near=r"multiprocessing[/\\](?:spawn|queues|pool|process|forkserver)\.py|spawn_main",
             unless=SAVING,
         ),

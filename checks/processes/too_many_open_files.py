@@ -29,7 +29,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"[Tt]oo many open files(?: in (?P<scope>system))?",
-        r"received \d+ items of ancdata",
+        r"received (\d+|%d) items of ancdata",
         r"\bEMFILE\b",
     ],
     message="the limit of open files[ of the whole <scope>] is used up: tensors from DataLoader workers, sockets and files all count",

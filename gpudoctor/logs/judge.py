@@ -96,11 +96,11 @@ class _Log:
             if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
                 self.progress[line.name, line.who].append(place)
         self.spans: dict[tuple[str, str], list[Raised]] = defaultdict(list)
-        for one in raised:
-            self.spans[one.line.name, one.line.who].append(one)
-        self.known: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for sighting in seen:
-            self.known[sighting.line.name, sighting.line.who].append(sighting.place)
+        for exception in raised:
+            self.spans[exception.line.name, exception.line.who].append(exception)
+        self.known: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
+        for one in seen:
+            self.known[one.line.name, one.line.who].append((one.place, one.check.secondary))
 
     def order(self, place: int) -> tuple[float, int]:
         """Return the sort key of a line: its time where lines have one, and its place."""
@@ -147,8 +147,15 @@ class _Log:
     def recognised(self, raised: Raised) -> bool:
         """Tell whether a symptom lies in an exception: in its traceback or its message."""
         places = self.known[raised.line.name, raised.line.who]
-        at = bisect_left(places, raised.first)
-        return at < len(places) and places[at] <= raised.last
+        at = bisect_left(places, (raised.first, False))
+        while at < len(places) and places[at][0] <= raised.last:
+            # What only follows from others stands below many an exception; it explains the line that it is in.
+            if not places[at][1] or places[at][0] <= raised.place:
+                return True
+            at += 1
+        # A message that was cut off stands somewhere else in full: in the title of a report, say.
+        begin = raised.message[:60].rstrip(". ")
+        return len(begin) >= 20 and any(begin in seen.line.full for seen in self.seen)
 
     def chains(self) -> list[list[Raised]]:
         """Put each exception together with those that were raised while it was handled."""

@@ -52,9 +52,13 @@ def finder(checks: Iterable[Check]) -> Finder:
 def matches(text: str, checks: Iterable[Check]) -> list[Seen]:
     """Return the first line of a text that shows each check's failure, in the order of the text."""
     known = {check.id: check for check in checks}
-    lines = read_lines(list(enumerate(text.split("\n"), 1)), "")
+    return first_seen(text, finder(known.values()), known.get)
+
+
+def first_seen(text: str, find: Finder, load: Load) -> list[Seen]:
+    """Return the same as `matches`, for a finder that is at hand."""
     first: dict[str, Seen] = {}
-    for seen in seen_in(lines, finder(known.values()), known.get):
+    for seen in seen_in(read_lines(list(enumerate(text.split("\n"), 1)), ""), find, load):
         first.setdefault(seen.check.id, seen)
     return list(first.values())
 

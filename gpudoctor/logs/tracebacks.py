@@ -1,6 +1,7 @@
 """Find the exceptions in a log: what was raised, by which process, where in the user's own code."""
 
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -89,17 +90,20 @@ def quoted_source(lines: Sequence[Line]) -> set[int]:
     """Return the places of lines that quote source below a traceback's frame: ``raise RuntimeError("…")`` is no error."""
     quoted: set[int] = set()
     frames: dict[tuple[str, str], int] = {}
+    last: dict[tuple[str, str], deque[int]] = defaultdict(lambda: deque(maxlen=2))
     for place, line in enumerate(lines):
         key = (line.name, line.who)
         if FRAME.search(line.text):
             frames[key] = line.indent
-        elif key in frames and line.text and (line.indent > frames[key] or SOURCE.match(line.text)):
+        elif SOURCE.match(line.text) or (key in frames and line.text and line.indent > frames[key]):
             quoted.add(place)
+            last[key].append(place)
         elif line.text and not line.bar:
+            if _raised(line.text, inside=key in frames):
+                last.pop(key, None)
             frames.pop(key, None)
-        if SOURCE.match(line.text):
-            quoted.add(place)
-    return quoted
+    # Where the log ends inside a traceback, its last lines of source are all that tells what was raised.
+    return quoted.difference(*last.values())
 
 
 def exceptions(lines: Sequence[Line]) -> list[Raised]:
@@ -132,6 +136,8 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 first, frames, chained, late = place, [], False, False
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"]))
         elif place not in source and (raised := _raised(text, inside=bool(frames))):
+            if text.startswith("terminate called") and any(NATIVE.match(x.text) for x in lines[number + 1 : number + 3]):
+                continue  # what() says more
             last = _end(lines, number)
             begun = place if first is None else first
             yield Raised(*raised, line, begun, place, places[last], frames, chained, late)

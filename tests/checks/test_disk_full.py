@@ -20,6 +20,7 @@ EXAMPLES = [
     "FileNotFoundError: [Errno 2] No usable temporary directory found in ['/tmp', '/var/tmp', '/usr/tmp', '/out']",
     "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 2Gi.",
     "Pod ephemeral local storage usage exceeds the total limit of containers 10Gi.",
+    "RuntimeError: write(): fd 29 failed with Input/output error",
 ]
 NOT_THIS = [
     "RuntimeError: unable to write to file </torch_4711_12345>: No space left on device (28)",

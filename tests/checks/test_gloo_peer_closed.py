@@ -20,6 +20,8 @@ EXAMPLES = [
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:71] Pair is not connected ([10.0.0.3]:1234)",
     "terminate called after throwing: gloo::IoException what(): Broken pipe",
     "RuntimeError: RPCErr:1:worker1: eof (this error originated at tensorpipe/transport/shm/connection_impl.cc:259)",
+    '  File "/opt/conda/lib/python3.6/site-packages/torch/distributed/distributed_c10d.py", line 360, in init_process_group\nRuntimeError: Connection reset by peer',
+    "The node 'node1_3140_0' has failed to shutdown the rendezvous '4711' due to an error of type RendezvousConnectionError.",
 ]
 NOT_THIS = [
     "node1:4711:4790 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node2<51159>",

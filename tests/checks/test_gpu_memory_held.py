@@ -66,7 +66,7 @@ NOT_THIS = [
         ),
         (
             2,
-            "31.1 GiB of GPU 2 are held by other processes, 640.00 MiB by this one: the memory is another process's",
+            "31.1 GiB of GPU 2 are held by other processes, 0.6 GiB by this one: the memory is another process's",
         ),
         (
             3,

@@ -1,8 +1,6 @@
 """nccl-net-plugin: seen in logs."""
 
 EXAMPLES = [
-    "node2:10366:10377 [0] ucx_plugin.c:498 NCCL WARN Failed: UCX error ucx_plugin.c:498 '-5' Invalid parameter",
-    "[1038619.687627] infiniband efa_0: Failed to process command REG_MR (opcode 7) comp_status 1 err -12",
     "node0:4711:4790 [0] nccl_net_ofi_rdma.c:5100 NCCL WARN NET/OFI Creating new endpoint for domain 0x7f9b00 failed: Invalid argument",
     "node0:4711:4790 [0] nccl_net_ofi.c:88 NCCL WARN NET/gIB : cannot find any device",
     "[rank4]: NET/OFI Request completed with error. RC: 21. Error: unknown error. Completed length: 0",
@@ -14,6 +12,8 @@ EXAMPLES = [
     "NCCL WARN External network plugin libnccl-net-old.so is unsupported",
     "NCCL WARN NCCL_DEVICE_UNPACK plugin has incompatible version 7, this NCCL build is compatible with 8, not using it",
     "OSError: libfabric.so.1: version `FABRIC_1.6' not found (required by /opt/plugin/libnccl-net.so)",
+    "node2:10366:10377 [0] ucx_plugin.c:498 NCCL WARN Failed: UCX error ucx_plugin.c:498 '-5' Invalid parameter",
+    "[1038619.687627] infiniband efa_0: Failed to process command REG_MR (opcode 7) comp_status 1 err -12",
 ]
 NOT_THIS = [
     "node0:4711:4711 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",

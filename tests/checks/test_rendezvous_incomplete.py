@@ -22,8 +22,10 @@ EXAMPLES = [
         "horovod.runner.common.util.timeout.TimeoutException: Timed out waiting for tasks to start. Please check "
         "connectivity between servers. You may need to increase the --start-timeout parameter."
     ),
+    "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)\nINFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)\nINFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)",
 ]
 NOT_THIS = [
+    "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)",
     f"{BARRIER}: 0, for key: store_based_barrier_key:2 (world_size=8, worker_count=1, timeout=0:30:00)",
     f"{BARRIER}: 0, for key: store_based_barrier_key:1 (world_size=8, worker_count=16, timeout=0:30:00)",
     (

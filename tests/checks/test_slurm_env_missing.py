@@ -21,6 +21,7 @@ EXAMPLES = [
     'RuntimeError: Could not detect "srun", are you indeed on a slurm cluster?',
     "RuntimeError: SLURM does not appear to be installed.",
     'srun: error: Invalid numeric value "" for --ntasks.',
+    'Traceback (most recent call last):\n  File "/home/user/train.py", line 142, in main\n    rank = int(os.environ["SLURM_PROCID"])',
 ]
 NOT_THIS = [
     "KeyError: 'LOCAL_RANK'",

@@ -1,7 +1,6 @@
 """spawn-main-guard: seen in logs."""
 
 EXAMPLES = [
-    '  File "C:\\\\Anaconda3\\\\lib\\\\multiprocessing\\\\spawn.py", line 136, in _check_not_importing_main',
     """RuntimeError:
         An attempt has been made to start a new process before the
         current process has finished its bootstrapping phase.
@@ -10,6 +9,7 @@ EXAMPLES = [
         child processes and you have forgotten to use the proper idiom
         in the main module:""",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/run/<stdin>'",
+    '  File "C:\\\\Anaconda3\\\\lib\\\\multiprocessing\\\\spawn.py", line 136, in _check_not_importing_main',
 ]
 NOT_THIS = [
     "RuntimeError: trying to initialize the default process group twice!",

@@ -1,7 +1,6 @@
 """torch-shadowed: seen in logs."""
 
 EXAMPLES = [
-    "ImportError: cannot import name 'stack' from partially initialized module 'torch' (most likely due to a circular import)",
     "ModuleNotFoundError: No module named 'torch.nn'; 'torch' is not a package",
     "[rank1]: ModuleNotFoundError: No module named 'torch.distributed.elastic'; 'torch' is not a package",
     "ModuleNotFoundError: No module named 'torch._C'; 'torch' is not a package",
@@ -25,6 +24,7 @@ EXAMPLES = [
     "AttributeError: module 'logging' has no attribute 'getLogger'",
     "AttributeError: module 'platform' has no attribute 'system'",
     "AttributeError: module 'enum' has no attribute 'IntFlag'",
+    "ImportError: cannot import name 'stack' from partially initialized module 'torch' (most likely due to a circular import)",
 ]
 NOT_THIS = [
     "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/torch/__init__.py\", line 778, in <module>\n    _C._initExtension(manager_path())\nAttributeError: partially initialized module 'torch' has no attribute 'UntypedStorage' (most likely due to a circular import)",

@@ -1,7 +1,6 @@
 """torch-too-old: seen in logs."""
 
 EXAMPLES = [
-    "AttributeError: 'DistributedDataParallel' object has no attribute '_set_static_graph'",
     "[transformers] Disabling PyTorch because PyTorch >= 2.4 is required but found 2.3.0",
     "ImportError: torch>=2.0 is required for a normal functioning of this module, but found torch==1.13.1.",
     "accelerate 1.9.0 requires torch>=2.0.0, but you have torch 1.13.1 which is incompatible.",
@@ -25,6 +24,7 @@ EXAMPLES = [
     "TypeError: __init__() got an unexpected keyword argument 'static_graph'",
     "TypeError: init_process_group() got an unexpected keyword argument 'device_id'",
     "TypeError: 'weights_only' is an invalid keyword argument for Unpickler()",
+    "AttributeError: 'DistributedDataParallel' object has no attribute '_set_static_graph'",
 ]
 NOT_THIS = [
     "AttributeError: module 'torch' has no attribute '_six'",
