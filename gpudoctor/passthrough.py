@@ -17,7 +17,7 @@ KEPT = 8 << 20
 """Bytes of output that are kept: the end, where the error is."""
 BLOCK = 64 << 10
 LINGER = 1.0
-"""Seconds that a finished command's output is waited for: what it left in the background may hold its pipes for ever."""
+"""Seconds that a finished command's output is waited for: what it left running may hold its pipes for ever."""
 PASSED_ON = (
     signal.SIGTERM,
     signal.SIGHUP,
@@ -85,7 +85,8 @@ def run_command(command: list[str]) -> Ended:
 
 def _channels(stack: contextlib.ExitStack) -> tuple[list[_Channel], list[int]]:
     """Make a stream for standard output and error each, or one for both where both go to the same place."""
-    channels, ends = [], []
+    channels: list[_Channel] = []
+    ends: list[int] = []
     for target in (1, 2):
         if target == 2 and _same(1, 2):
             ends.append(ends[0])
@@ -157,7 +158,7 @@ def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel]) -> It
         hand_on(number, None)
 
     interrupted: Callable[[int, object], None] = (lambda *_: None) if _foreground() else hand_on
-    handlers = {number: hand_on for number in PASSED_ON} | {
+    handlers = dict.fromkeys(PASSED_ON, hand_on) | {
         signal.SIGINT: interrupted,
         signal.SIGWINCH: resized,
     }

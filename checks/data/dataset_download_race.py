@@ -56,6 +56,11 @@ check = Check(
             r"(?P<what>shape '\[\d+, 28, 28\]' is invalid for input of size)",
             near=r"torchvision/datasets|mnist\.py",
         ),
+        Symptom(
+            r"Downloading \S{1,300} to (?P<path>\S{1,300})",
+            near=r"Downloading \S{1,300} to (?P<again>\S{1,300})\s[\s\S]{0,2000}?Downloading \S{1,300} to (?P=again)\s"
+            r"[\s\S]*(?:Traceback|[Ee]rror|corrupt)",
+        ),
         r"Failed to open local file '(?P<path>[^']{1,300}\.incomplete[^']{0,200})'",
         r"(?:No such file or directory|Directory not empty|File exists): ['\"](?P<path>[^'\"\n]{1,300}(?:\.incomplete|incomplete_info\.lock)[^'\"\n]{0,200})['\"]",
         r"OSError: \[Errno 37\] (?P<what>No locks available)",
@@ -88,5 +93,5 @@ def log(sighting: Sighting) -> Finding | None:
     alone = not what.startswith(("Dataset not found", "No locks", "Stale")) and not TEMPORARY.search(path)
     if alone and sighting.rank is None and not SEVERAL.search(sighting.around):
         return None
-    message = f"several ranks download or unpack the data at once: {what or 'a temporary file is gone'}"
+    message = f"several ranks download or unpack the data at once: {what or 'the same file more than once'}"
     return check.found(f"{message} ({path})" if path else message, source=Source.LOG)

@@ -36,6 +36,7 @@ check = Check(
         r"nvidia\.com/mig-(?P<profile>\d+g\.\d+gb)\S{0,8}: [\"']?(?P<count>[2-9]|\d\d)\b",
         r"gres\W{1,3}gpu:(?P<profile>\d+g\.\d+gb):(?P<count>[2-9]|\d\d)\b",
         r"No MIG devices found",
+        Symptom(r"(?P<ordinal>device < num_gpus INTERNAL ASSERT FAILED)", near=MIG),
         Symptom(
             r"(?P<twice>Duplicate GPU detected|Multiple Ranks are using the same GPU/Partition)", near=MIG
         ),
@@ -70,6 +71,9 @@ def log(sighting: Sighting) -> Finding:
         return check.found(message, source=Source.LOG)
     if "twice" in groups:
         message = "ranks are on MIG instances of one GPU, which NCCL takes for one and the same GPU"
+        return check.found(message, source=Source.LOG)
+    if "ordinal" in groups:
+        message = "the job asks for a second device, and a process sees one MIG instance"
         return check.found(message, source=Source.LOG)
     if "profile" not in groups:
         return check.found("MIG is on and no instance was made: CUDA sees no GPU there", source=Source.LOG)

@@ -27,7 +27,7 @@ counts what it leaves. The number of processes per node must not exceed that cou
 import re
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Gpu, Gpus, Launch, Torch
 
 # nvmlReturn_t of a machine without a driver or without its library: there is no GPU that could be hidden.
@@ -42,7 +42,7 @@ check = Check(
         r"No CUDA GPUs are available",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",
         r"Cuda failure (\d+ )?'invalid device ordinal'",
-        r"device < num_gpus INTERNAL ASSERT FAILED",
+        Symptom(r"device < num_gpus INTERNAL ASSERT FAILED", unless=r"\bMIG\b"),
         r"AssertionError: Invalid device id",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",
         r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning

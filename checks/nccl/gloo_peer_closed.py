@@ -40,7 +40,7 @@ check = Check(
         r"gloo::IoException.{0,200}(?:Connection closed|Connection reset|Broken pipe)",
         Symptom(
             r"RuntimeError: (?:Connection reset by peer|Broken pipe)$",
-            near=r"[Gg]loo|init_process_group|distributed_c10d",
+            near=r"[Gg]loo|init_process_group|torch[/\\]distributed",
         ),
         r"an error of type RendezvousConnectionError",
         # tensorpipe, under torch.distributed.rpc

@@ -98,6 +98,7 @@ check = Check(
         r"RESOURCE_EXHAUSTED: Out of memory while trying to allocate (?P<asked>[\d.]+ ?\w+)",  # JAX, TensorFlow
         r"No available memory for the cache blocks",  # vLLM
         r"No executable batch size found, reached zero",  # accelerate
+        r"\b(?:cudaLaunch|cudaMalloc|triple_chevron_launcher|bulk_kernel_by_value)\b.{0,60}: out of memory",  # Thrust
         r"Error out of memory at line \d+ in file",  # bitsandbytes
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN],

@@ -41,6 +41,10 @@ check = Check(
         Symptom(NOT_SCALAR, near=rf"{SCALARS}|in replica \d+ on device \d+"),
         Symptom(r"'(?P<type>\w+)' object is not iterable", near=JOINING),
         Symptom(r"zip argument #\d+ must support iteration", near=JOINING),
+        Symptom(
+            r"dimension specified as 0 but tensor has no dimensions",  # 0.4
+            unless=r"in (cat|stack|sum|mean|max|min|softmax|log_softmax|cross_entropy|size|index_select|argmax|topk)\b",
+        ),
         # a traceback that was cut off
         Symptom(r"in gather_map$|return gather_map\(outputs\)$", unless=r"(?m)^\S{0,80}(Error|Exception)\b"),
         r"All dicts must have the same number of keys",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from gpudoctor.cli.output import Output, make_console
+from gpudoctor.cli.output import Output
 from gpudoctor.cli.patient import checks_option, tell_trouble
 from gpudoctor.registry import Registry
 
@@ -19,10 +19,18 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
 
 @click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("-o", "--output", "file", metavar="FILE", help="Write the report of a failure to a file too; .json and .md choose the form.")
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    metavar="FILE",
+    help="Write the report of a failure to a file too; .json and .md choose the form.",
+)
 @click.option("--redact/--no-redact", default=True, help="Replace what is private in what is piped or saved.")
 @checks_option
-@click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENT]...")
+@click.argument(
+    "arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENT]..."
+)
 def command(arguments: tuple[str, ...], file: str | None, redact: bool, folders: tuple[Path, ...]) -> int:
     """Run a command untouched, and explain on standard error what went wrong if it fails.
 

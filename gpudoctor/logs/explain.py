@@ -14,7 +14,18 @@ from gpudoctor.logs.sources import Opened
 from gpudoctor.logs.symptoms import Load, seen_in
 from gpudoctor.logs.tracebacks import Raised, exceptions
 from gpudoctor.logs.wording import fixes, message
-from gpudoctor.model import Check, Evidence, Finding, Location, Report, Role, Severity, Source, Status, Verdict
+from gpudoctor.model import (
+    Check,
+    Evidence,
+    Finding,
+    Location,
+    Report,
+    Role,
+    Severity,
+    Source,
+    Status,
+    Verdict,
+)
 from gpudoctor.registry import Registry
 
 UNRECOGNISED = "unrecognised-error"
@@ -105,7 +116,9 @@ def _remark(event: Event, source: Source) -> Finding:
 
 def _consequence(event: Event, source: Source) -> Finding:
     finding = _finding(event, source)
-    return replace(finding, role=Role.CONSEQUENCE, severity=Severity.NOTE, evidence=finding.evidence[:1], fixes=[])
+    return replace(
+        finding, role=Role.CONSEQUENCE, severity=Severity.NOTE, evidence=finding.evidence[:1], fixes=[]
+    )
 
 
 def _evidence(event: Event) -> list[Evidence]:
@@ -135,11 +148,20 @@ def _unrecognised(raised: Raised, check: Check, source: Source) -> Finding:
     """Report an exception that no check knows: what it says, who raised it, and where in the user's own code."""
     own = raised.own
     said = f"{raised.type}: {raised.message}" if raised.message else raised.type
-    place = f", raised below {own.path} line {own.line}" + (f" in {own.function}" if own.function else "") if own else ""
+    place = (
+        f", raised below {own.path} line {own.line}" + (f" in {own.function}" if own.function else "")
+        if own
+        else ""
+    )
     rank = raised.line.rank
     evidence = [Evidence(raised.line.text[:500], raised.line.where, rank)]
     if own:
-        evidence.append(Evidence(f'File "{own.path}", line {own.line}' + (f", in {own.function}" if own.function else ""), rank=rank))
+        evidence.append(
+            Evidence(
+                f'File "{own.path}", line {own.line}' + (f", in {own.function}" if own.function else ""),
+                rank=rank,
+            )
+        )
     return check.found(
         said[:500] + place + _on([rank] if rank is not None else []),
         source=source,
@@ -157,13 +179,17 @@ def verdict(judgement: Judgement, found: Sequence[Finding], lines: int) -> Verdi
     if cause is None:
         worst = found[0] if found else None
         if worst is None or worst.severity is Severity.NOTE:
-            return Verdict(status=Status.HEALTHY, sentence=f"No failure shows in {lines} line{'' if lines == 1 else 's'}.")
+            return Verdict(
+                status=Status.HEALTHY,
+                sentence=f"No failure shows in {lines} line{'' if lines == 1 else 's'}.",
+            )
         sentence = f"Nothing failed in what this log shows; worth a look: {worst.id}."
         return Verdict(status=Status.SUSPECT, primary=worst.id, sentence=sentence)
     where = f"{_on(cause.ranks)}, {cause.seen[0].line.where}"
     if cause.check.secondary:
-        sentence = (
-            f"Only what followed shows here: {cause.check.id}{where}. Another rank failed first, and its output is not here."
-        )
+        said = f"Only what followed shows here: {cause.check.id}{where}."
+        sentence = f"{said} Another rank failed first, and its output is not here."
         return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=sentence)
-    return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=f"Most likely cause: {cause.check.id}{where}.")
+    return Verdict(
+        status=Status.BROKEN, primary=cause.check.id, sentence=f"Most likely cause: {cause.check.id}{where}."
+    )

@@ -26,7 +26,9 @@ def derived(check: Check) -> list[list[str]]:
 
 def written(checks: list[Check]) -> bytes:
     """Return the index of checks as the file that lies beside them."""
-    index = {check.id: derived(check) for check in sorted(checks, key=lambda check: check.id) if check.symptoms}
+    index = {
+        check.id: derived(check) for check in sorted(checks, key=lambda check: check.id) if check.symptoms
+    }
     return msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
 
 

@@ -32,7 +32,9 @@ def _joined(seen: Finding, fact: Finding | None, passed: bool, created: str) -> 
         )
     if passed and seen.role is Role.CAUSE and seen.severity is not Severity.NOTE:
         of = f" of {created}" if created else ""
-        doubt = f"the facts{of} show no sign of it: they may be of another machine or another moment than the log"
+        doubt = (
+            f"the facts{of} show no sign of it: they may be of another machine or another moment than the log"
+        )
         return replace(seen, message=f"{seen.message}; {doubt}")
     return seen
 

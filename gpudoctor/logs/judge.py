@@ -19,8 +19,8 @@ PROGRESS = re.compile(
 ENOUGH = 3
 """Lines of progress after an error that show that it was survived; one may have been under way."""
 NATIVE = re.compile(
-    r"\bNCCL WARN\b|NVRM: |\bXid\b|terminate called|what\(\): |slurmstepd: error|srun: error|: error: |\[[EF] |\b[EF]\d{4} |"
-    r"[A-Z]\w+(?:Error|Exception)\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]rror\b|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
+    r"\bNCCL WARN\b|NVRM: |\bXid\b|terminate called|what\(\): |\[[EF] |\b[EF]\d{4} |[A-Z]\w+(?:Error|Exception)\b|"
+    r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
 )
 """Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
 
@@ -79,7 +79,9 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         mentioned = not first.strong and bool(unknown.frames)
         first, unknown = (None, unknown) if mentioned else (first, None)
     if first is None and unknown is None:
-        first = min(faults, key=lambda event: (bool(event.check.follows & present), log.when(event)), default=None)
+        first = min(
+            faults, key=lambda event: (bool(event.check.follows & present), log.when(event)), default=None
+        )
     return Judgement(
         first, unknown, [event for event in faults if event is not first], [e for e in events if not e.fault]
     )
@@ -137,10 +139,14 @@ class _Log:
         return at >= 0 and seen.place <= spans[at].last
 
     def unknown(self) -> Raised | None:
-        """Return the first exception that no check knows, unless it was survived, passed on, or came at the very end."""
+        """Return the first exception that no check knows; not one that was survived, passed on, or came at the end."""
         for chain in self.chains():
             own = [r for r in chain if not r.wrapper and not r.late]
-            if own and not any(map(self.recognised, chain)) and not self.survived(chain[-1].line, chain[-1].last):
+            if (
+                own
+                and not any(map(self.recognised, chain))
+                and not self.survived(chain[-1].line, chain[-1].last)
+            ):
                 return own[0]
         return None
 

@@ -110,7 +110,9 @@ def _seconds(date: str | None, clock: str | None) -> float | None:
     for form in ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%m-%d", "%b %d", "%a %b %d", "%m%d"):
         try:
             # Some clocks give no year: all days are put into one, a leap year.
-            day = datetime.strptime(f"2000 {date}", f"%Y {form}" if "%y" not in form.lower() else f"2000 {form}")
+            day = datetime.strptime(
+                f"2000 {date}", f"%Y {form}" if "%y" not in form.lower() else f"2000 {form}"
+            )
         except ValueError:
             continue
         return since + 86400 * day.replace(year=2000).timetuple().tm_yday

@@ -73,8 +73,7 @@ def _read(stream: Stream, size: int) -> bytes:
 
 def _rows(data: bytes, number: int) -> list[tuple[int, str]]:
     text = data.decode("utf-8", "replace")
-    if text.endswith("\n"):
-        text = text[:-1]
+    text = text.removesuffix("\n")
     return [(number + n, row) for n, row in enumerate(text.split("\n"))] if text else []
 
 
@@ -102,7 +101,11 @@ class _Scanner:
         high = len(data) if last else max(low, len(data) - AFTER)
         line, at = self.line, 0
         for number, start, _ in self.find.find(data):
-            if low <= start < high and self.offset + start + AFTER // 2 >= self.until and self._wanted(number):
+            if (
+                low <= start < high
+                and self.offset + start + AFTER // 2 >= self.until
+                and self._wanted(number)
+            ):
                 line, at = line + data.count(b"\n", at, start), start
                 self._keep(data, max(at - BEFORE, self.until - self.offset, 0), start + AFTER, (line, at))
         if last:

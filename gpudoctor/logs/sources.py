@@ -21,7 +21,9 @@ FILES_MOST = 5000
 ATTEMPT = re.compile(r"attempt_\d+/(\d{1,5})/[^/]+$")
 """torchrun's ``--log-dir``: RUN/attempt_0/RANK/stderr.log."""
 RANK = re.compile(r"(?:^|[^a-z])rank[-_=. ]?(\d{1,5})(?!\d)[^/]*$|(?:^|/)rank[-_=. ]?(\d{1,5})(?:/[^/]*)?$")
-LOG = re.compile(r"(?:\.(?:log|out|err|txt|stdout|stderr|output)|(?:^|[._-])(?:log|out|err|stdout|stderr))(?:[._-]?\d+)?(?:\.gz)?$")
+LOG = re.compile(
+    r"(?:\.(?:log|out|err|txt|stdout|stderr|output)|(?:^|[._-])(?:log|out|err|stdout|stderr))(?:[._-]?\d+)?(?:\.gz)?$"
+)
 ERROR_FILE = re.compile(r"error\w*\.json$|_error\.json$")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -53,8 +55,7 @@ def _folder(path: str, find: Finder) -> Iterator[Opened]:
     """Read the logs of a folder: torchrun's ``--log-dir`` tree, or any other."""
     found = sorted(
         os.path.join(top, name)
-        for top, folders, names in os.walk(path)
-        if not folders.sort()  # type: ignore[func-returns-value]
+        for top, _, names in os.walk(path)
         for name in names
         if LOG.search(name) or ERROR_FILE.search(name)
     )[:FILES_MOST]
@@ -67,7 +68,9 @@ def _folder(path: str, find: Finder) -> Iterator[Opened]:
             except Unreadable:
                 continue  # one unreadable file among many must not hide the others
     if not read:
-        raise Unreadable(f"{path}: no log in this folder (looked for *.log, *.out, *.err, *.txt, stdout, stderr, error.json)")
+        raise Unreadable(
+            f"{path}: no log in this folder (looked for *.log, *.out, *.err, *.txt, stdout, stderr, error.json)"
+        )
 
 
 def _file(path: str, name: str, find: Finder) -> Opened:
@@ -175,7 +178,7 @@ class _Unpacked:
 
     def read(self, size: int, /) -> bytes:
         try:
-            piece = self.file.read1(size)  # what is there: a cut file fails behind it
+            piece: bytes = self.file.read1(size)  # what is there: a cut file fails behind it
         except (EOFError, zlib.error, gzip.BadGzipFile):
             if not self.any:
                 raise
@@ -195,5 +198,3 @@ class _Recoded:
         piece = self.stream.read(size)
         text = self.decoder.decode(piece, final=not piece)
         return text.encode() if text or not piece else self.read(size)
-
-

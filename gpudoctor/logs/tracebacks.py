@@ -87,7 +87,7 @@ class Raised(Struct):
 
 
 def quoted_source(lines: Sequence[Line]) -> set[int]:
-    """Return the places of lines that quote source below a traceback's frame: ``raise RuntimeError("…")`` is no error."""
+    """Return the places of lines that quote source below a traceback's frame: ``raise KeyError("…")`` is no error."""
     quoted: set[int] = set()
     frames: dict[tuple[str, str], int] = {}
     last: dict[tuple[str, str], deque[int]] = defaultdict(lambda: deque(maxlen=2))
@@ -136,7 +136,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 first, frames, chained, late = place, [], False, False
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"]))
         elif place not in source and (raised := _raised(text, inside=bool(frames))):
-            if text.startswith("terminate called") and any(NATIVE.match(x.text) for x in lines[number + 1 : number + 3]):
+            if text.startswith("terminate called") and any(
+                NATIVE.match(x.text) for x in lines[number + 1 : number + 3]
+            ):
                 continue  # what() says more
             last = _end(lines, number)
             begun = place if first is None else first

@@ -11,7 +11,17 @@ from rich.table import Table
 from rich.text import Text
 
 from gpudoctor.facts import Python
-from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report, Role, Severity
+from gpudoctor.model import (
+    CheckStatus,
+    Finding,
+    Kind,
+    ProbeStatus,
+    Proof,
+    ProofStatus,
+    Report,
+    Role,
+    Severity,
+)
 from gpudoctor.render.layers import layers
 from gpudoctor.render.visible import visible
 from gpudoctor.snapshot import Snapshot

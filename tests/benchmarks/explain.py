@@ -24,7 +24,7 @@ from gpudoctor.registry import Registry
 def timed(command: list[str], codes: tuple[int, ...]) -> float:
     """Run a command and return how long it took; another exit code than those ends the benchmark."""
     begun = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode not in codes:
         sys.exit(f"{command}: exit status {done.returncode}\n{done.stderr.decode()[-2000:]}")
     return time.perf_counter() - begun
@@ -32,7 +32,9 @@ def timed(command: list[str], codes: tuple[int, ...]) -> float:
 
 def main() -> None:
     """Make the log, time both, print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--mib", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
@@ -50,7 +52,9 @@ def main() -> None:
         short = statistics.median(timed([*GPUDOCTOR, "explain", "-q", str(paste)], (1,)) for _ in range(5))
         size = log.stat().st_size
         print("| | measured |\n|---|---|")
-        print(f"| `explain` of {size / 2**30:.2f} GiB of 64 interleaved ranks | {ours:.2f} s, {size / ours / 1e6:.0f} MB/s |")
+        print(
+            f"| `explain` of {size / 2**30:.2f} GiB, 64 interleaved ranks | {ours:.2f} s, {size / ours / 1e6:.0f} MB/s |"
+        )
         print(f"| `grep -c -F -f` with the same {len(finder(Registry()).texts)} literals | {theirs:.2f} s |")
         print(f"| ratio to grep | {ratio:.2f} |")
         print(f"| most memory | {memory(explain):.0f} MB |")

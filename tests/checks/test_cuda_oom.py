@@ -46,6 +46,7 @@ EXAMPLES = [
     "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`",
     "RuntimeError: No executable batch size found, reached zero.",
     "Error out of memory at line 380 in file /src/csrc/ops.cu",
+    "RuntimeError: after cudaLaunch in triple_chevron_launcher::launch(): out of memory",
 ]
 NOT_THIS = [
     "RuntimeError: [enforce fail at alloc_cpu.cpp:73] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes",

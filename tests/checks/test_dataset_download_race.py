@@ -35,6 +35,7 @@ EXAMPLES = [
     "OSError: [Errno 39] Directory not empty: '/cache/csv/0.0.0/2dc66.incomplete' -> '/cache/csv/0.0.0/2dc66'",
     "OSError: [Errno 37] No locks available",
     "OSError: [Errno 116] Stale file handle: '/cache/csv/2dc66.lock'",
+    'Downloading http://data/train.gz to ./data/MNIST/raw/train.gz\nDownloading http://data/train.gz to ./data/MNIST/raw/train.gz\n  5%|#   | 491520/9912422 [00:01<00:22]Traceback (most recent call last):\n  File "/home/user/train.py", line 181, in <module>\n    mp.spawn(main,',
 ]
 NOT_THIS = [
     "RuntimeError: Dataset not found or corrupted. You can use download=True to download it",

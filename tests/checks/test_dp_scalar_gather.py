@@ -30,6 +30,7 @@ EXAMPLES = [
     "RuntimeError: Input tensor at index 1 has invalid shape [2, 35, 10], but expected [2, 32, 10]",
     "RuntimeError: Gather got an input of invalid size: got [2, 35, 10], but expected [2, 32, 10]",
     'Traceback (most recent call last):\n  File "/venv/torch/nn/parallel/scatter_gather.py", line 68, in gather\n    return gather_map(outputs)',
+    "RuntimeError: dimension specified as 0 but tensor has no dimensions",
 ]
 NOT_THIS = [
     "RuntimeError: grad can be implicitly created only for scalar outputs",

@@ -22,6 +22,7 @@ EXAMPLES = [
         "\n"
         "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
     ),
+    "GPU 0: NVIDIA A100 (UUID: GPU-1), MIG mode: Enabled\nRuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at CUDAContext.cpp:50",
 ]
 NOT_THIS = [
     "NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000",
