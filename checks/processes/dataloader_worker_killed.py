@@ -29,8 +29,7 @@ names what the kernel killed; `cat /sys/fs/cgroup/memory.events` counts it insid
 - [pytorch#13246](https://github.com/pytorch/pytorch/issues/13246): memory that grows with the workers
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
-from gpudoctor.model import Role
+from gpudoctor import Check, Finding, Fix, Kind, Role, Severity, Sighting, Source
 
 MAIN = Fix(
     "See the exception itself: load in the main process", "DataLoader(dataset, num_workers=0)", Kind.EDIT

@@ -68,8 +68,11 @@ def test_exceptions_without_a_traceback_and_of_native_code():
     assert said("so it said: ValueError: bad batch") == [("ValueError", "bad batch")]
     assert said("# KeyError: 'loss'") == [("KeyError", "'loss'")]
     assert said("terminate called after throwing an instance of 'c10::Error'\n  what():  cannot do") == [
-        ("Error", ""),
         ("C++ exception", "cannot do"),
+    ]
+    assert said("terminate called after throwing an instance of 'c10::Error'") == [("Error", "")]
+    assert said("train.py: error: unrecognized arguments: --foo") == [
+        ("usage error", "train.py: error: unrecognized arguments: --foo")
     ]
     assert said("Warning: nothing\nloss: 0.3\nValidation Error rate 3 %") == []
 
