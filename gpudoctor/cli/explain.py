@@ -54,6 +54,7 @@ def explain_logs(registry: Registry, output: Output, paths: list[str]) -> "Repor
     find = finder(registry)
     try:
         with output.status() as say:
+            say(f"reading {paths[0]}")
             lines, total = read_log(_told(read_all(paths, find), say))
     except Unreadable as error:
         raise click.UsageError(str(error)) from None

@@ -18,6 +18,7 @@ from gpudoctor.model import (
     Check,
     Evidence,
     Finding,
+    Fix,
     Location,
     Report,
     Role,
@@ -68,7 +69,7 @@ def read_log(opened: Iterable[Opened]) -> tuple[list[Line], int]:
     lines: list[Line] = []
     total = 0
     for log in opened:
-        lines += read_lines(log.kept.lines, log.name, log.rank)
+        lines += read_lines(log.kept.lines, log.name, log.rank, log.seconds)
         total += log.kept.total
     return lines, total
 
@@ -88,7 +89,8 @@ def findings(judgement: Judgement, load: Load, source: Source = Source.LOG) -> l
     """Make the findings: the cause, the warnings and notes, then in a line each what followed."""
     found = []
     if judgement.cause is not None:
-        found.append(_finding(judgement.cause, source))
+        cause = _finding(judgement.cause, source)
+        found.append(_pointed(cause, judgement) if judgement.cause.check.secondary else cause)
     unrecognised = load(UNRECOGNISED) if judgement.raised is not None else None
     if judgement.raised is not None and unrecognised is not None:
         found.append(_unrecognised(judgement.raised, unrecognised, source))
@@ -103,6 +105,27 @@ def _finding(event: Event, source: Source) -> Finding:
         message(check, first.sighting.groups, first.line.text), fixes=fixes(check, first.sighting.groups)
     )
     return replace(made, source=source, message=made.message + _on(event.ranks), evidence=_evidence(event))
+
+
+def _pointed(finding: Finding, judgement: Judgement) -> Finding:
+    """Say, of a failure that only follows from another, whose output to look at and how to keep it."""
+    named = [
+        e.seen[0].sighting.groups
+        for e in [judgement.cause, *judgement.consequences]
+        if e and e.check.secondary
+    ]
+    first = next((groups for groups in named if groups.get("rank", "").isdigit()), {})
+    who = (
+        f"rank {first['rank']}" + (f" on {first['host']}" if "host" in first else "")
+        if first
+        else "another rank"
+    )
+    message = f"{finding.message}; look at the output of {who}, which failed or stalled first and is not shown here"
+    keep = Fix(
+        "Keep the output of every rank", "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py"
+    )
+    kept = any("--tee" in fix.command for fix in finding.fixes)
+    return replace(finding, message=message, fixes=finding.fixes if kept else [*finding.fixes, keep])
 
 
 def _remark(event: Event, source: Source) -> Finding:
@@ -188,7 +211,7 @@ def verdict(judgement: Judgement, found: Sequence[Finding], lines: int) -> Verdi
     where = f"{_on(cause.ranks)}, {cause.seen[0].line.where}"
     if cause.check.secondary:
         said = f"Only what followed shows here: {cause.check.id}{where}."
-        sentence = f"{said} Another rank failed first, and its output is not here."
+        sentence = f"{said} Another rank failed or stalled first, and its output is not here."
         return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=sentence)
     return Verdict(
         status=Status.BROKEN, primary=cause.check.id, sentence=f"Most likely cause: {cause.check.id}{where}."

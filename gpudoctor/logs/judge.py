@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
-from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.tracebacks import CUT_OFF, Raised
 from gpudoctor.model import Check, Severity
 
 PROGRESS = re.compile(
@@ -74,6 +74,8 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     causes = [e for e in faults if not e.check.secondary and not e.check.follows & (present - {e.check.id})]
     first = min(causes, key=lambda event: (not event.strong, log.when(event)), default=None)
     unknown = log.unknown()
+    if unknown is not None and unknown.type == CUT_OFF and faults:
+        unknown = None  # what is known says more
     if unknown is not None and first is not None:
         # What a check knows is the better answer, unless it was only mentioned beside a real traceback.
         mentioned = not first.strong and bool(unknown.frames)

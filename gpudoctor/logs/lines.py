@@ -87,9 +87,9 @@ def plain(text: str) -> list[str]:
 
 
 def read_lines(
-    raw: Sequence[tuple[int, str]], name: str, rank: int | None = None, host: str | None = None
+    raw: Sequence[tuple[int, str]], name: str, rank: int | None = None, seconds: float | None = None
 ) -> list[Line]:
-    """Read numbered raw lines; `rank` and `host` are what the file's own name tells."""
+    """Read numbered raw lines; `rank` and `seconds` are what the file as a whole tells."""
     shown = [(number, text[:LINE_MOST]) for number, whole in raw for text in visible(whole.rstrip("\r\n"))]
     also = habits(text for _, text in shown)
     lines = []
@@ -105,9 +105,9 @@ def read_lines(
                 text=body,
                 indent=len(rest) - len(body),
                 rank=prefix.rank if prefix.rank is not None else rank,
-                host=prefix.host or host,
+                host=prefix.host,
                 pid=prefix.pid,
-                seconds=prefix.seconds,
+                seconds=seconds if prefix.seconds is None else prefix.seconds,
                 bar=bool(BAR.search(body)),
             )
         )

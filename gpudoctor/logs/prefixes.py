@@ -106,7 +106,7 @@ def _seconds(date: str | None, clock: str | None) -> float | None:
     if clock is None:
         return None
     hours, minutes, seconds = clock.replace(",", ".").split(":")
-    since = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    today = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
     for form in ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%m-%d", "%b %d", "%a %b %d", "%m%d"):
         try:
             # Some clocks give no year: all days are put into one, a leap year.
@@ -115,5 +115,11 @@ def _seconds(date: str | None, clock: str | None) -> float | None:
             )
         except ValueError:
             continue
-        return since + 86400 * day.replace(year=2000).timetuple().tm_yday
-    return since
+        return since_new_year(day) + today
+    return today
+
+
+def since_new_year(moment: datetime) -> float:
+    """Return the seconds since the beginning of the year, every year taken for a leap year."""
+    clock = moment.hour * 3600 + moment.minute * 60 + moment.second
+    return clock + 86400 * moment.replace(year=2000).timetuple().tm_yday

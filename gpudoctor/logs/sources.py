@@ -8,12 +8,14 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
+from datetime import datetime
 from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
 
 from gpudoctor.logs.literals import Finder
+from gpudoctor.logs.prefixes import since_new_year
 from gpudoctor.logs.scan import Kept, Stream, scan
 
 FILES_MOST = 5000
@@ -38,6 +40,8 @@ class Opened(Struct):
     name: str
     rank: int | None
     kept: Kept
+    seconds: float | None = None
+    """When it was written, where the file as a whole says so; since the beginning of the year."""
 
 
 def read_all(paths: list[str], find: Finder) -> Iterator[Opened]:
@@ -79,11 +83,13 @@ def _file(path: str, name: str, find: Finder) -> Opened:
         if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind) or stat.S_ISCHR(kind)):
             raise Unreadable(f"{path}: neither a file nor a pipe")
         with open(path, "rb") as file:
-            if ERROR_FILE.search(path) and (lines := _error_file(file.read(1 << 20))):
-                return Opened(name, _rank(path), Kept(lines, len(lines), 0))
-            file.seek(0) if stat.S_ISREG(kind) else None
-            size = os.fstat(file.fileno()).st_size
-            stream: Stream = _Bounded(file, size) if stat.S_ISREG(kind) else file
+            if not stat.S_ISREG(kind):
+                return Opened(name, _rank(path), _scanned(file, path, find))
+            if error := _error_file(file.read(1 << 20)):
+                lines, seconds = error
+                return Opened(name, _rank(path), Kept(lines, len(lines), 0), seconds)
+            file.seek(0)
+            stream = _Bounded(file, os.fstat(file.fileno()).st_size)
             return Opened(name, _rank(path), _scanned(stream, path, find))
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from None
@@ -132,16 +138,19 @@ class _ErrorFile(Struct):
     message: _ErrorMessage | str
 
 
-def _error_file(data: bytes) -> list[tuple[int, str]]:
-    """Read what torchelastic's `record` left: the exception, and its traceback."""
+def _error_file(data: bytes) -> tuple[list[tuple[int, str]], float | None] | None:
+    """Read what torchelastic's `record` leaves (TORCHELASTIC_ERROR_FILE): the exception, its traceback, the time."""
+    if not data.startswith(b'{"message"'):
+        return None
     try:
         message = msgspec.json.decode(data, type=_ErrorFile).message
     except msgspec.DecodeError:
-        return []
+        return None
     if isinstance(message, str):
-        return list(enumerate(message.splitlines(), 1))
-    text = message.extraInfo.py_callstack or message.message
-    return list(enumerate(text.splitlines(), 1))
+        return list(enumerate(message.splitlines(), 1)), None
+    text, stamp = message.extraInfo.py_callstack or message.message, str(message.extraInfo.timestamp)
+    seconds = since_new_year(datetime.fromtimestamp(int(stamp))) if re.fullmatch(r"\d{9,10}", stamp) else None
+    return list(enumerate(text.splitlines(), 1)), seconds
 
 
 class _Bounded:

@@ -44,6 +44,7 @@ CHAINED = ("During handling of the above exception", "The above exception was th
 LATE = re.compile(
     r"^Exception ignored in|^Error in atexit|^Error in sys\.excepthook|^Exception in thread QueueManagerThread"
 )
+CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 
 
@@ -144,6 +145,10 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             begun = place if first is None else first
             yield Raised(*raised, line, begun, place, places[last], frames, chained, late)
             first, frames, chained, late = None, [], False, False
+    if first is not None and len(frames) > 1:
+        # The log ends, or was cut, before the line that names the exception.
+        line = next(line for line, place in zip(lines, places, strict=True) if place == first)
+        yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late)
 
 
 def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:

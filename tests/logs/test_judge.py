@@ -93,7 +93,7 @@ def test_time_stamps_give_the_order():
 def test_a_log_with_only_secondary_symptoms_says_so():
     report = explain(on(0, TIMEOUT.format(0)) + on(2, TIMEOUT.format(2)) + FAILED)
     assert causes(report) == ["nccl-timeout"]
-    assert "Another rank failed first, and its output is not here" in report.verdict.sentence
+    assert "Another rank failed or stalled first, and its output is not here" in report.verdict.sentence
     assert any("--tee" in fix.command for fix in report.findings[0].fixes)
     assert any("TORCH_FR_BUFFER_SIZE" in fix.command for fix in report.findings[0].fixes)
 
