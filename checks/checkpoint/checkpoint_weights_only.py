@@ -32,6 +32,7 @@ CORRUPT = r"Unsupported operand (?:\d{1,2}|1[01]\d|12[0-7])\b|pickle data was tr
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        r"learn more about types accepted by default with weights_only",
         Symptom(r"Weights only load failed", near=NAME),
         Symptom(r"Weights only load failed", unless=rf"{NAME}|{CORRUPT}"),
         rf"WeightsUnpickler error:.{{0,40}} {NAME}",

@@ -32,7 +32,10 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Sym
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
-ONE_SIDE = rf"\A(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
+WRAPPED = r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\."
+ONE_SIDE = (
+    rf"\A(?![\s\S]*{WRAPPED})(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
+)
 # Any other prefix shows in the first key of each list: the one ends with the other.
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
 IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""

@@ -32,6 +32,8 @@ PREFIX = rf"(?P<prefix>{NAMES})\."
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED}"
+# Keys of a wrapped model that it does not have: not the prefix either.
+WRAPPED = r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\."
 # Any other prefix shows in the first key of each list: the one ends with the other.
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
 IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<prefix>[\w.]{{1,100}})\.(?P=key)\""
@@ -41,7 +43,9 @@ IN_SOURCE = r"[Uu]nexpected keys? in source state_dict: (?P<prefix>[\w.]{1,100}?
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        Symptom(rf"(Missing|Unexpected) key\(s\) in state_dict: ['\"]{PREFIX}", unless=BOTH_SIDES),
+        Symptom(
+            rf"(Missing|Unexpected) key\(s\) in state_dict: ['\"]{PREFIX}", unless=rf"{BOTH_SIDES}|{WRAPPED}"
+        ),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_FILE),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_MODEL),
         # what load_state_dict(strict=False) returns

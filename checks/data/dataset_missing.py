@@ -45,6 +45,11 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>{SUFFIX}|{FOLDER}|{JSON})['\"]",
+        Symptom(
+            r"FileNotFoundError: ",
+            near=r"in _worker_loop|in __getitem__",
+            unless=r"torch\.load|No such file or directory: .|DataLoader worker .{0,40}killed",
+        ),
         r"lmdb\.Error: (?P<path>\S+): No such file or directory",
         r"Unable to (?:synchronously )?open file \(unable to open file: name = '(?P<path>[^']+)', errno = 2\b",  # h5py
         Symptom(r"Dataset not found(?: or corrupted|\. You can use download=True)", unless=DOWNLOAD),

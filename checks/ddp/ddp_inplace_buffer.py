@@ -34,7 +34,7 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 # convolutions have four sizes; integers and what is smaller is a buffer.
 CHANGED = (
     r"one of the variables needed for gradient computation has been modified by an inplace operation"
-    r"(?:: \[(?=[\w.]*(?:Long|Int|Bool|Byte)|[\w.]+ \[(?:\d+(?:, \d+){0,2})?\])"
+    r"(?:: \[(?=[\w.]*(?:Long|Int|Bool|Byte)|[\w.]+ \[(?:\d+(?:, ?\d+){0,2})?\])"
     r"(?P<type>[\w.]+) (?P<size>\[[\d, ]*\])\] is at version (?P<version>\d+); expected version (?P<expected>\d+)"
     r"|(?!: \[))"
 )

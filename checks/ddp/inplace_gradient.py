@@ -42,10 +42,10 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"{HEAD}: \[[\w.]+ (?P<size>\[[\d, ]*\])\], which is output \d+ of (?P<operation>\w+)",
-        rf"{HEAD}: \[(?!{INTEGER})[\w.]+ (?P<size>\[\d+(?:, \d+){{3,}}\])\] is at version",
+        rf"{HEAD}: \[(?!{INTEGER})[\w.]+ (?P<size>\[\d+(?:, ?\d+){{3,}}\])\] is at version",
         Symptom(
             rf"^(?!.{{0,200}}\[(?:[Rr]ank ?|default|worker)\d+\]).{{0,400}}{HEAD}"
-            rf"(?:: \[(?={INTEGER}|[\w.]+ \[(?:\d+(?:, \d+){{0,2}})?\])[\w.]+ (?P<size>\[[\d, ]*\])\] is at version|(?!: \[))",
+            rf"(?:: \[(?={INTEGER}|[\w.]+ \[(?:\d+(?:, ?\d+){{0,2}})?\])[\w.]+ (?P<size>\[[\d, ]*\])\] is at version|(?!: \[))",
             unless=DDP,
         ),
         r"a (?P<leaf>(?:view of a )?leaf) Variable that requires grad (?:is being|has been) used in an in-place operation",

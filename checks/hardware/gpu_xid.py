@@ -95,7 +95,6 @@ check = Check(
         "cuda-launch-failure",
         "cuda-oom",
         "host-oom-killed",
-        "child-segfault",
     ],
     fixes=[BLOCKING, SANITIZER, RESET, DIAGNOSE],
 )

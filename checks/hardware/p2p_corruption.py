@@ -33,7 +33,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"Verification error @ element \d+: val = ",
-        r"Out of bounds values : [1-9]\d* FAILED",
+        r"Out of bounds values ?: [1-9]\d* FAILED",
         r"nvidia [0-9a-fA-F:.]{7,16}: .{0,40}IO_PAGE_FAULT",
         Symptom(r"Event logged \[IO_PAGE_FAULT\b", near=NVIDIA),
         Symptom(r"DMAR: \[DMA (?:Read|Write)\b.{0,160}PTE (?:Read|Write) access is not set", near=NVIDIA),

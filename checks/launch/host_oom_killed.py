@@ -66,6 +66,9 @@ check = Check(
         Symptom(r"(?P<signal>Signal 9) \(SIGKILL\) received by PID", unless=AGENT),
         Symptom(r"failed \(exitcode: (?P<signal>-9|137)\) local_rank: (?P<rank>\d+)", unless=SCHEDULER),
         Symptom(r"exits with return code = (?P<signal>-9|137)\b", unless=SCHEDULER),
+        Symptom(
+            r"[Ff]ailed ?(?:with )?\(?exit ?code:? ?(?P<signal>-9|137)\b(?!\) local_rank)", unless=SCHEDULER
+        ),
         Symptom(r"process (?P<rank>\d+) terminated with signal (?P<signal>SIGKILL)", unless=SCHEDULER),
         Symptom(r"died with <Signals\.(?P<signal>SIGKILL)", unless=SCHEDULER),
         Symptom(r"returned non-zero exit status (?P<signal>-9|137)\b", unless=SCHEDULER),

@@ -44,6 +44,7 @@ CALL = r"Call to (?P<call>ibv_(?!query_ece|set_ece|get_async_event|destroy_|clos
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        r"infiniband (?P<device>mlx\d_\d+): create_mkey_warn",  # the kernel: memory could not be registered
         rf"NET/IB\w*(?:/GIN)? ?: ?{COMPLETION}",
         rf"{CALL}(?:\(\))? failed(?!.{{0,300}}, retrying )(?: with (?:error |\d+ )?(?P<reason>[^,]{{1,80}}))?",
         (

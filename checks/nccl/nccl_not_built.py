@@ -36,7 +36,7 @@ GLOO = Fix(
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"Distributed package doesn't have NCCL built in",
+        r"Distributed package doesn't have NCCL (\" \")?built in",
         r"PyTorch is not compiled with NCCL support",
         r"NCCL support is not compiled",
         r"(cannot import name|has no attribute) 'ProcessGroupNCCL'",

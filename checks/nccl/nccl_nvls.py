@@ -35,7 +35,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"nvls\w*\.cc:\d+(?: \(\w+\))? NCCL WARN {OTHERS}(?:Cuda failure (?:\d+ )?'(?P<reason>[^']{{3,80}})'|(?!Cuda failure|Failed to bind|Failed to multicast))",
-        r"Failed to bind NVLink SHARP \(NVLS\) Multicast memory of size (?P<size>\d+)(?: ?: ?CUDA error \d+ '(?P<reason>[^']{3,80})')?",
+        r"Failed to bind NVLink SHARP \(NVLS\) Multicast memory(?: of size (?P<size>\d+))?(?: ?: ?CUDA error \d+ '(?P<reason>[^']{3,80})')?",
         r"Failed to multicast-bind user buffer: CUDA error \d+ '(?P<reason>[^']{3,80})'",
         r"Multicast support requested for team but none available",
         r"Disable NVLS \(NCCL_NVLS_ENABLE=0\) if you wish to avoid this error",

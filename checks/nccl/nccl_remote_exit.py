@@ -48,7 +48,7 @@ check = Check(
         r"NCCL communicator was aborted\b",
         r"\bremote error detected from rank:? ?(?P<other>\d+)",
         r"\bAsync error on rank \d+",  # torch 2.15
-        r"retr(?:ie|ei)ving ncclUniqueIds? from .{0,200}?got error: (?P<reason>[^.]{1,120})",
+        r"retr(?:ie|ei)ving ncclUniqueIds? from .{0,200}?got error: (?!Socket Timeout|[Ww]ait timeout)(?P<reason>[^.]{1,120})",
         rf"\b(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{{0,200}}\): {REASON}",
         r"(?:(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{0,200}\): )?[Ff]ailed to recv, got 0 bytes",
         r"Failed to check the .should dump. flag on TCPStore",

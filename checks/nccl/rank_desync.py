@@ -45,6 +45,8 @@ check = Check(
         r"Timed out waiting (?P<ms>\d+)ms for (?:recv|send) operation to complete",
         r"Application timeout caused pair closure",
         r"gloo/transport/\w+/\w+\.cc:\d+\] (?:Read|Write) timeout \[",
+        # the rank that makes NCCL's id never did
+        r"retr(?:ie|ei)ving ncclUniqueIds? from \[?(?P<missing>\d+)\]?.{0,200}got error: (?:Socket Timeout|[Ww]ait timeout)",
         # TORCH_NCCL_DESYNC_DEBUG=1
         r"ranks \[(?P<missing>\d[\d, ]*)\] are the lagging ranks that caused this timeout",
         r"the lagging/dead/mismatched ranks that caused the desync are",

@@ -42,6 +42,7 @@ check = Check(
         r"Could not resolve hostname (?P<host>[^\s:]+): (Name or service not known|Temporary failure)",  # ssh, pdsh
         r"The local (IPv[46] )?network addresses cannot be retrieved \(gai error: ",
         r"rp != nullptr\. Unable to find address for: (?P<host>\S+)",
+        r"(?:nslookup|ping|getent|curl)\b.{0,80}can't resolve '(?!\(null\))(?P<host>[^']+)'",
         r"socket\.gaierror: \[Errno -?\d+\] (?P<reason>.{0,60})",
     ],
     message="a host name does not lead to an address that the other ranks can reach[: <host>][ (<reason>)]",

@@ -43,6 +43,7 @@ check = Check(
         rf"[Ee]xpected (object of )?{KIND} (?P<device>[\w:]+) (and dtype \w+ )?but got {KIND} (?P<other>[\w:]+)",
         rf"[Ee]xpected (object of )?type {CUDA} but (found|got)( type)? {CPU}",
         rf"[Ee]xpected (object of )?type {CPU} but (found|got)( type)? {CUDA}",
+        rf"to have the same type as .{{1,80}}; but type ({CUDA} does not equal {CPU}|{CPU} does not equal {CUDA})",
         r"(arguments|tensors) are (located )?on different GPUs",
         r"is on (?P<device>\w+)(:\d+)?, but expected (it|them) to be on (?P<other>\w+)",
         r"tensors are not at the same device, found input tensor at (?P<device>[\w:]+)",

@@ -29,7 +29,7 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"on device (?P<expected>[\w:]+) \(device_ids\[0\]\) but found one of them on device: (?P<found>[\w:]+)",
+        r"module must have its parameters and buffers on device(?: (?P<expected>[\w:]+) ?\(device_ids\[0\]\) ?but found one of them on device ?: ?(?P<found>[\w:]+))?",
         r"[Aa]ll tensors must be on devices\[0\]",
         r"Broadcast function not implemented for CPU tensors",
     ],

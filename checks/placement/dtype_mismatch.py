@@ -58,6 +58,10 @@ check = Check(
             rf"[Ee]xpected (?:object of )?type (?P<other>{kind}) but (?:found|got)(?: type)? (?P<one>{kind})"
             for kind in TENSORS
         ),
+        *(
+            rf"to have the same type as .{{1,80}}; but type (?P<one>{kind}) does not equal (?P<other>{kind})"
+            for kind in (r"torch\.cuda\.\w+", r"torch\.(?!cuda)\w+", r"CUDA\w+", r"CPU\w+")
+        ),
         r"Found dtype (?P<one>\w+) but expected (?P<other>\w+)",
         r"result type (?P<one>\w+) can't be cast to the desired output type (?P<other>\w+)",
         r"source and destination dtypes match, got (?P<other>\w+) for the destination and (?P<one>\w+) for the source",

@@ -30,6 +30,8 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"An attempt has been made to start a new process before the",
+        r"probably means that you are not using fork to start your",
+        r"The \"freeze_support\(\)\" line can be omitted",
         r"\b_check_not_importing_main\b",  # the frame alone: it stands in a traceback only where it raises
         r"No such file or directory: '[^']{0,300}<stdin>'",
     ],

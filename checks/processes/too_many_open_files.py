@@ -30,7 +30,7 @@ check = Check(
     symptoms=[
         r"[Tt]oo many open files(?: in (?P<scope>system))?",
         r"received (\d+|%d) items of ancdata",
-        r"\bEMFILE\b",
+        r"\[Errno 24\] Too many files|\bEMFILE\b",
     ],
     message="the limit of open files[ of the whole <scope>] is used up: tensors from DataLoader workers, sockets and files all count",
     fixes=[

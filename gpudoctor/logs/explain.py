@@ -120,7 +120,9 @@ def _pointed(finding: Finding, judgement: Judgement) -> Finding:
         if first
         else "another rank"
     )
-    message = f"{finding.message}; look at the output of {who}, which failed or stalled first and is not shown here"
+    message = (
+        f"{finding.message}; look at the output of {who}, which failed or stalled first and is not shown here"
+    )
     keep = Fix(
         "Keep the output of every rank", "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py"
     )

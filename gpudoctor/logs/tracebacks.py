@@ -24,6 +24,7 @@ NAMED = re.compile(
 )
 USAGE = re.compile(
     r"^(?P<message>[\w./-]*python[\d.]*: can't open file.*|[\w./-]+\.py: error: .*|"
+    r"Error .{1,200} at line \d+ in file \S+|"
     r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
 )
 """What Python, argparse and a shell say before a script runs."""

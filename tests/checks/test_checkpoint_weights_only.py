@@ -26,6 +26,7 @@ EXAMPLES = [
         "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded\n\tWeightsUnpickler error: \n\n"
         "Unsupported operand 149"
     ),
+    "[rank1]: Check the documentation of torch.load to learn more about types accepted by default with weights_only https://pytorch.org/docs/stable/generated/torch.load.html.",
 ]
 NOT_THIS = [
     (

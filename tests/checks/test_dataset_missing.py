@@ -31,6 +31,7 @@ EXAMPLES = [
     "ConnectionError: Couldn't reach the Hugging Face Hub for dataset 'me/wiki': timed out",
     "FileNotFoundError: Couldn't find a dataset script at /data/wiki/wiki.py",
     "PIL.UnidentifiedImageError: cannot identify image file '/data/train/0001.jpg'",
+    'FileNotFoundError: Traceback (most recent call last):\n  File "/venv/torch/utils/data/dataloader.py", line 106, in _worker_loop',
 ]
 NOT_THIS = [
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/run1/checkpoints/last.ckpt'",

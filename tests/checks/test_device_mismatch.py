@@ -65,6 +65,7 @@ EXAMPLES = [
     "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'",
     "RuntimeError: Placeholder storage has not been allocated on MPS device!",
     "Unhandled FakeTensor Device Propagation for aten.add.Tensor, found two different devices cuda:0, cpu",
+    "RuntimeError: Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'weight'; but type torch.cuda.FloatTensor does not equal torch.FloatTensor (while checking arguments for cudnn_convolution)",
 ]
 NOT_THIS = [
     (

@@ -65,6 +65,10 @@ EXAMPLES = [
     "RuntimeError: prelu: Type promoting not supported. Got Half and Float",
     "RuntimeError: Input dtypes must be the same, got: input float, batch1: c10::Half, batch2: float",
     "RuntimeError: All tensors must have the same dtype, got input1: Float, input2: Half",
+    "RuntimeError: Expected tensor for argument #1 'grad_output' to have the same type as tensor for argument #2 'weight'; but type torch.cuda.HalfTensor does not equal torch.cuda.FloatTensor (while checking arguments for cudnn_convolution_backward_input)",
+    "RuntimeError: Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'weight'; but type CPUHalfType does not equal CPUFloatType",
+    "RuntimeError: Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'weight'; but type torch.HalfTensor does not equal torch.FloatTensor (while checking arguments for convolution)",
+    "RuntimeError: Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'weight'; but type CUDAHalfType does not equal CUDAFloatType (while checking arguments for convolution)",
 ]
 NOT_THIS = [
     "RuntimeError: Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same",

@@ -60,6 +60,8 @@ EXAMPLES = [
     "OSError: [Errno 12] Cannot allocate memory",
     "MemoryError",
     "[rank3]: MemoryError: ",
+    "ERROR: Training failed with exit code -9",
+    "torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9).",
 ]
 NOT_THIS = [
     "RuntimeError: DataLoader worker (pid 1562937) is killed by signal: Killed. ",

@@ -45,6 +45,7 @@ EXAMPLES = [
     "[W socket.cpp:401] [c10d] The local IPv6 network addresses cannot be retrieved (gai error: -2 - Name or service not known).",
     "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:127] rp != nullptr. Unable to find address for: node-1.example",
     "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+    "nslookup: can't resolve 'train-master-0': Name does not resolve",
 ]
 NOT_THIS = [
     (

@@ -24,6 +24,7 @@ EXAMPLES = [
         "that returns multiple views. Such functions do not allow the output views to be modified inplace."
     ),
     "RuntimeError: Output 0 of ViewBackward0 is a view and its base or another view of its base has been modified inplace.",
+    "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [1, 32,3,3]] is at version 2; expected version 1 instead.",
 ]
 NOT_THIS = [
     f"torch.distributed.launch is deprecated\n{LINE}",

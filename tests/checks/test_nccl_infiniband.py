@@ -29,6 +29,7 @@ EXAMPLES = [
     ),
     "[node0:4711 :0:4790] ib_mlx5_log.c:171  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)",
     "The OpenFabrics (openib) BTL failed to initialize while trying to allocate some locked memory.",
+    "[33058.244475] infiniband mlx5_0: create_mkey_warn:158:(pid 2163): async reg mr failed. status -121",
 ]
 NOT_THIS = [
     "node0:4711:4790 [0] transport/net_ib.cc:102 NCCL WARN NET/IB : mlx5_0:1 Got async event : port active",

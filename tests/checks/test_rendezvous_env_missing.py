@@ -19,6 +19,7 @@ EXAMPLES = [
     "ValueError: Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing",
     "ValueError: Error initializing torch.distributed using tcp:// rendezvous: port number missing",
     "ValueError: env:// rendezvous: WORLD_SIZE not set",
+    'Traceback (most recent call last):\n  File "/venv/torch/distributed/rendezvous.py", line 166, in _env_rendezvous_handler\n    raise _env_error("MASTER_ADDR")',
 ]
 NOT_THIS = [
     "KeyError: 'SLURM_PROCID'",

@@ -10,6 +10,8 @@ EXAMPLES = [
         in the main module:""",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/run/<stdin>'",
     '  File "C:\\\\Anaconda3\\\\lib\\\\multiprocessing\\\\spawn.py", line 136, in _check_not_importing_main',
+    "        This probably means that you are not using fork to start your",
+    '        The "freeze_support()" line can be omitted if the program',
 ]
 NOT_THIS = [
     "RuntimeError: trying to initialize the default process group twice!",

@@ -32,6 +32,7 @@ EXAMPLES = [
         '[rank0]: \tMissing key(s) in state_dict: "encoder.layers.0.attn.qkv.weight", "encoder.norm.weight". \n'
         '[rank0]: \tUnexpected key(s) in state_dict: "encoder.blocks.0.attn.qkv.weight", "encoder.norm.gamma". '
     ),
+    'RuntimeError: Error(s) in loading state_dict for DataParallel:\n\tUnexpected key(s) in state_dict: "module.encoder.bn1.num_batches_tracked", "module.encoder.layer1.0.bn1.num_batches_tracked"',
 ]
 NOT_THIS = [
     (

@@ -12,6 +12,7 @@ EXAMPLES = [
     "[rank1]: RuntimeError: received 0 items of ancdata",
     "Error: EMFILE: too many open files",
     "OSError: open: EMFILE",
+    "OSERROR: [Errno 24] Too many files open.",
 ]
 NOT_THIS = [
     "bash: fork: retry: Resource temporarily unavailable",

@@ -48,7 +48,9 @@ def test_a_pattern_without_a_fixed_text_is_refused(pattern):
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
 def test_whatever_a_symptom_matches_holds_one_of_its_literals(check):
     for symptom in check.symptoms:
-        with contextlib.suppress(Unsatisfiable):  # too many look-arounds to invent a text; the examples show one
+        with contextlib.suppress(
+            Unsatisfiable
+        ):  # too many look-arounds to invent a text; the examples show one
             _holds(symptom.pattern)
 
 
