@@ -15,7 +15,7 @@ from gpudoctor.model import Status
 from gpudoctor.registry import Registry, Unknown
 
 if TYPE_CHECKING:
-    from gpudoctor.model import Report
+    from gpudoctor.model import Check, Report
     from gpudoctor.snapshot import Snapshot
 
 
@@ -133,10 +133,13 @@ def look(
         kinds = {kind for check in registry.checks(ids) for kind in wanted(check)}
         probes = [p for p in probes if p.name == "python" or kinds & set(p.topics.values())]
     begun = time.monotonic()
+    loaded: list[Check] = []
     with output.status() as say:
 
         def progress(running: dict[str, str]) -> None:
             _load_the_rest()
+            if not loaded:  # a twentieth of a second that nobody waits for
+                loaded.extend(registry.checks(ids))
             doing = ", ".join(f"{name}: {what}" if what else name for name, what in running.items())
             say(f"{time.monotonic() - begun:.0f} s  {doing}")
 
@@ -149,7 +152,7 @@ def look(
 
 @functools.cache
 def _load_the_rest() -> None:
-    """Import what comes after the probes while they run: a twentieth of a second that nobody waits for."""
+    """Import what comes after the probes while they run."""
     import gpudoctor.diagnose
     import gpudoctor.redact
     import gpudoctor.render.terminal  # noqa: F401
