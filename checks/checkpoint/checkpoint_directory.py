@@ -83,7 +83,7 @@ check = Check(
         ),
         Fix(
             "Take an absolute path: the job may start in another folder",
-            "path = Path(__file__).parent / 'checkpoints' / 'last.pt'",
+            'path = Path(__file__).parent / "checkpoints" / "last.pt"',
             Kind.EDIT,
         ),
         Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls -ld FOLDER'"),
