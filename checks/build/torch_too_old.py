@@ -37,6 +37,7 @@ GONE = (
 NAMES = (
     r"inference_mode|frombuffer|set_float32_matmul_precision|compile|compiler|set_default_device|get_default_device"
     r"|_dynamo|_inductor|vmap|func|export|float8_\w+|float4_\w+|uint16|uint32|uint64|mps|xpu|accelerator|int1|bfloat16"
+    r"|argsort|searchsorted|bucketize|logical_and|logical_or|hstack|vstack|movedim|cummax|isin|tile|maximum|minimum"
     r"|amp|profiler|linalg|special|nan_to_num|concat|asarray|is_inference_mode_enabled|get_autocast_dtype|bool"
 )
 INNER = (
@@ -44,6 +45,8 @@ INNER = (
     r"|scaled_dot_product_attention|init_device_mesh|_all_gather_base|_reduce_scatter_base|all_gather_into_tensor"
     r"|reduce_scatter_tensor|amp|sdp_kernel|sdpa_kernel|autocast|is_autocast_available|mem_get_info"
     r"|is_bf16_supported|LRScheduler|device_count|current_accelerator|set_stance|is_compiling|disable"
+    r"|script_if_tracing|freeze|optimize_for_inference|SiLU|Hardswish|Mish|GELU|Identity|MultiheadAttention|SyncBatchNorm"
+    r"|silu|mish|gelu|hardswish|one_hot|parametrizations|TensorDataset|IterableDataset|SummaryWriter"
     r"|non_deterministic|elastic|run|fsdp|get_default_backend_for_device|mps|cudnn_sdp_enabled|register_constant"
 )
 MODULES = (

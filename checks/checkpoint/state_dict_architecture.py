@@ -32,9 +32,13 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Sym
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
-WRAPPED = r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\."
+# Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
+WRAPPED = (
+    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\.|"
+    r"Unexpected key\(s\) in state_dict: .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
+)
 ONE_SIDE = (
-    rf"\A(?![\s\S]*{WRAPPED})(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
+    rf"\A(?![\s\S]*(?:{WRAPPED}))(?!(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED})[\s\S]*({MISSING}|{UNEXPECTED})"
 )
 # Any other prefix shows in the first key of each list: the one ends with the other.
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""

@@ -32,8 +32,11 @@ PREFIX = rf"(?P<prefix>{NAMES})\."
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED}"
-# Keys of a wrapped model that it does not have: not the prefix either.
-WRAPPED = r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\."
+# Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
+WRAPPED = (
+    r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\.|"
+    r"Unexpected key\(s\) in state_dict: .(epoch|state_dict|model|model_state_dict|optimizer|net|arch|best_\w+|iteration)['\"]"
+)
 # Any other prefix shows in the first key of each list: the one ends with the other.
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
 IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<prefix>[\w.]{{1,100}})\.(?P=key)\""

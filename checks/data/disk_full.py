@@ -27,7 +27,7 @@ The same words about `/dev/shm`, a semaphore or a shared memory segment are `shm
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
-SHM = r"/dev/shm|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
+SHM = r"/dev/shm|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
 
 check = Check(
     severity=Severity.ERROR,

@@ -33,7 +33,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # Slurm; until 15.08 the node came last
-        r"\*\*\* (?:JOB|STEP) (?P<job>\d+)\S*(?: ON (?P<host>[\w.-]+))? CANCELLED AT \S+ DUE [Tt][Oo] (?P<reason>[A-Z][A-Z ]+|SIGNAL \w+)",
+        r"\*\*\* (?:JOB|STEP)(?: (?P<job>\d+)\S*)?(?: ON (?P<host>[\w.-]+))? CANCELLED(?: AT \S+)? DUE [Tt][Oo] (?P<reason>[A-Z][A-Z ]+|SIGNAL \w+)",
         # a step without a reason is srun tidying up after a task that failed
         r"\*\*\* JOB (?P<job>\d+) ON (?P<host>[\w.-]+) (?P<reason>CANCELLED) AT \S+ \*\*\*",
         r"\*\*\* (?:JOB|STEP) (?P<job>\d+)\S* (?:ON (?P<host>[\w.-]+) )?(?P<reason>UNCORRECTABLE MEMORY ERROR|STEPD TERMINATED)",

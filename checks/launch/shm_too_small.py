@@ -24,7 +24,7 @@ behind (`ls -l /dev/shm`). The same words with "Too many open files" are another
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Gpus, Host, Launch
 
 MIB = 1 << 20
@@ -50,6 +50,10 @@ check = Check(
         r"\bBus error\b.{0,4}\(core dumped\)",
         r"failed to extend /dev/shm/\S+ to (?P<size>\d+) bytes",
         r"SemLock\(.{0,40}\[Errno 28\]",
+        Symptom(
+            r"\[Errno 28\] No space left on device$",
+            near=r"ctx\.Lock\(|_rlock|multiprocessing[/\\]synchronize\.py",
+        ),
     ],
     message="/dev/shm had no room[ for the segment <segment>][ for <file>][, <size> bytes]: data loaders and "
     "NCCL put what they share there",

@@ -45,7 +45,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         Symptom(
-            rf"client socket has timed out after (?:(?P<ms>\d+)ms|(?P<seconds>\d+)s) while trying to connect to(?: {PEER}|\W{{0,3}}$)",
+            rf"client socket has timed out after (?:(?P<ms>\d+)ms|(?P<seconds>\d+)s) while trying to connect to(?: {PEER}|(?! ))",
             unless=NO_HOST,
         ),
         Symptom(

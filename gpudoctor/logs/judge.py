@@ -23,6 +23,8 @@ NATIVE = re.compile(
     r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
 )
 """Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
+WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
+"""torch's own log of something that it will try again, or do without."""
 
 
 class Event(Struct):
@@ -134,6 +136,8 @@ class _Log:
 
     def strong(self, seen: Seen) -> bool:
         """Tell whether a sighting was raised or reported as an error: its words say so, or it lies in an exception."""
+        if WARNED.search(seen.line.full):
+            return False
         if NATIVE.search(seen.line.full):
             return True
         spans = self.spans[seen.line.name, seen.line.who]

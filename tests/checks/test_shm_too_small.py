@@ -40,6 +40,7 @@ EXAMPLES = [
     "Bus error (core dumped)",
     "misc/shmutils.cc:71 NCCL WARN Error: failed to extend /dev/shm/nccl-fjwOOB to 5967876 bytes",
     "_multiprocessing.SemLock(OSError: [Errno 28] No space left on device",
+    '  File "/venv/lib/python3.8/multiprocessing/queues.py", line 336, in __init__\n    self._rlock = ctx.Lock()\nOSError: [Errno 28] No space left on device',
 ]
 NOT_THIS = [
     (

@@ -33,6 +33,7 @@ EXAMPLES = [
         '[rank0]: \tUnexpected key(s) in state_dict: "encoder.blocks.0.attn.qkv.weight", "encoder.norm.gamma". '
     ),
     'RuntimeError: Error(s) in loading state_dict for DataParallel:\n\tUnexpected key(s) in state_dict: "module.encoder.bn1.num_batches_tracked", "module.encoder.layer1.0.bn1.num_batches_tracked"',
+    'RuntimeError: Error(s) in loading state_dict for DataParallel: Missing key(s) in state_dict: "module.conv1.weight", "module.bn1.weight",\nUnexpected key(s) in state_dict: "state_dict".',
 ]
 NOT_THIS = [
     (
