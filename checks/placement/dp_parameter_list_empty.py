@@ -30,6 +30,8 @@ REPLICA = r"in replica (?P<replica>\d+) on device (?P<device>\d+)"
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        # often nothing is raised, and what is left is what the user says of it
+        r"\b(?:nn\.)?Parameter(?:List|Dict)\b (?:and|with|under|in|on|is empty) .{0,60}\bDataParallel\b",
         r"nn\.Parameter(?P<kind>List|Dict) is being used with DataParallel but this is not supported",
         Symptom(r"'Parameter(?P<kind>List|Dict)' object has no attribute '", near=REPLICA),
         Symptom(

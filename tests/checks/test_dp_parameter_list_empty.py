@@ -32,6 +32,8 @@ Original Traceback (most recent call last):
   File "/home/me/model.py", line 12, in forward
     w = torch.cat(list(self.weights))
 RuntimeError: torch.cat(): expected a non-empty list of Tensors""",
+    "# my nn.ParameterDict is empty in every replica of nn.DataParallel",
+    "# the length of nn.ParameterList under DataParallel is 0",
 ]
 NOT_THIS = [
     "UserWarning: Setting attributes on ParameterList is not supported.",
