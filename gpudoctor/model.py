@@ -182,6 +182,7 @@ class Check:
         self.secondary = secondary
         self.follows = frozenset(follows)
         self.environment_function: Callable[..., Iterable[Finding]] | None = None
+        self.checkpoint_function: Callable[..., Iterable[Finding]] | None = None
         self.log_function: Callable[[Sighting], Finding | None] | None = None
         self.id = self.family = self.title = self.page = ""
 
@@ -197,6 +198,11 @@ class Check:
         optional. It yields findings, or raises `CannotTell`.
         """
         self.environment_function = function
+        return function
+
+    def checkpoint(self, function: Environment) -> Environment:
+        """Register the function that looks for this failure in a checkpoint: it is given a `CheckpointFile`."""
+        self.checkpoint_function = function
         return function
 
     def log(self, function: Log) -> Log:

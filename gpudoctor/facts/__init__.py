@@ -4,6 +4,15 @@ A check names the types it needs in its function's annotations and gets the valu
 Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
 """
 
+from gpudoctor.facts.checkpoint_file import (
+    CheckpointFile,
+    Entry,
+    Foreign,
+    Key,
+    Optimizer,
+    Prefix,
+    StateDict,
+)
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.gpus import Gpu, Gpus
@@ -18,25 +27,32 @@ from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
+    "CheckpointFile",
     "DeviceNode",
     "Distribution",
     "Distributions",
     "Driver",
+    "Entry",
+    "Foreign",
     "Gpu",
     "Gpus",
     "Host",
     "Interface",
     "Interfaces",
+    "Key",
     "Launch",
     "Limit",
     "Listener",
     "Names",
+    "Optimizer",
     "Pci",
     "PciDevice",
+    "Prefix",
     "Python",
     "Raised",
     "Resolution",
     "Sockets",
+    "StateDict",
     "Torch",
     "TorchDevice",
     "Torchvision",

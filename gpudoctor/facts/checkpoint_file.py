@@ -1,0 +1,96 @@
+"""What is in a checkpoint file: its entries, the keys of its state dicts, and what opening it would run."""
+
+from msgspec import Struct
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One thing that the file holds, at the top or one level below."""
+
+    path: str
+    """``model``, ``optimizer.state``; empty for the file itself."""
+    kind: str
+    """``state dict``, ``optimizer``, ``tensor``, ``number``, ``text``, ``dict``, ``list``, ``module``, ``object``."""
+    tensors: int = 0
+    size: int = 0
+    """Bytes of its tensors' elements."""
+    text: str = ""
+    """What a number or a short text is; how many items a list or dict has; what class an object is of."""
+
+
+class Key(Struct, frozen=True, kw_only=True):
+    """A tensor in a state dict."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    """Bytes of its elements."""
+    device: str
+    """Where it was when it was saved."""
+    layout: str = "strided"
+    storage: str | None = None
+    """Key of the storage that it lies in."""
+
+
+class Prefix(Struct, frozen=True, kw_only=True):
+    """The beginning that keys of a state dict share because a wrapper put it there."""
+
+    text: str
+    """``module.``, ``module._orig_mod.``: nested ones in the order in which they stand."""
+    keys: int
+    """How many keys bear it."""
+    total: int
+    """How many keys there are."""
+    wrapper: str
+    """Who put it there: ``DataParallel or DistributedDataParallel``, ``torch.compile``, ``FSDP``, ``Lightning`` …"""
+
+
+class StateDict(Struct, frozen=True, kw_only=True):
+    """A dict of names and tensors that a module could load."""
+
+    entry: str
+    """Path of the entry that it is, empty for the file itself."""
+    keys: tuple[Key, ...]
+    prefixes: tuple[Prefix, ...] = ()
+    """The longest first; empty where no wrapper's name stands in front."""
+
+
+class Optimizer(Struct, frozen=True, kw_only=True):
+    """The state of an optimizer."""
+
+    entry: str
+    groups: tuple[int, ...]
+    """Number of parameters in each parameter group."""
+    states: int
+    """Number of parameters that it keeps a state for."""
+
+
+class Foreign(Struct, frozen=True, kw_only=True):
+    """Something that opening the file would import or call, beyond what ``torch.load(weights_only=True)`` allows."""
+
+    name: str
+    opcode: str
+    place: int
+    """Byte in the pickle."""
+    entry: str
+    """The record that the pickle is."""
+
+
+class CheckpointFile(Struct, frozen=True, kw_only=True):
+    """A checkpoint, without the values of its tensors."""
+
+    path: str
+    kind: str
+    """``torch zip``, ``torch legacy``, ``torchscript``, ``safetensors``, ``sharded``, ``distributed``, ``pickle``."""
+    version: str | None = None
+    size: int = 0
+    """Bytes on disk."""
+    entries: tuple[Entry, ...] = ()
+    state_dicts: tuple[StateDict, ...] = ()
+    optimizers: tuple[Optimizer, ...] = ()
+    foreign: tuple[Foreign, ...] = ()
+    trouble: tuple[str, ...] = ()
+    """What is wrong with it as a file, a line each."""
+    notes: tuple[str, ...] = ()
+    shared: tuple[tuple[str, ...], ...] = ()
+    """Groups of tensors, by their paths, that lie in one storage."""
