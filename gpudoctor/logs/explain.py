@@ -12,7 +12,7 @@ from gpudoctor.logs.lines import Line, read_lines
 from gpudoctor.logs.literals import Finder
 from gpudoctor.logs.sources import Opened
 from gpudoctor.logs.symptoms import Load, seen_in
-from gpudoctor.logs.tracebacks import Raised, exceptions
+from gpudoctor.logs.tracebacks import Raised, exceptions, quoted_source
 from gpudoctor.logs.wording import fixes, message
 from gpudoctor.model import (
     Check,
@@ -78,8 +78,9 @@ def explain_lines(
     lines: Sequence[Line], find: Finder, load: Load, *, total: int | None = None, source: Source = Source.LOG
 ) -> Report:
     """Return the report on a log's lines; `total` is how many the whole log has, where these are not all of them."""
-    seen = seen_in(lines, find, load)
-    judgement = judge(lines, seen, exceptions(lines))
+    source_lines = quoted_source(lines)
+    seen = seen_in(lines, find, load, source_lines)
+    judgement = judge(lines, seen, exceptions(lines, source_lines))
     report = Report(command="explain", findings=findings(judgement, load, source))
     report.verdict = verdict(judgement, report.findings, len(lines) if total is None else total)
     return report

@@ -63,12 +63,13 @@ def first_seen(text: str, find: Finder, load: Load) -> list[Seen]:
     return list(first.values())
 
 
-def seen_in(lines: Sequence[Line], find: Finder, load: Load) -> list[Seen]:
+def seen_in(lines: Sequence[Line], find: Finder, load: Load, source: set[int] | None = None) -> list[Seen]:
     """Return every symptom in a log's lines, in order; of a line, each check's first one.
 
-    `load` gives the check of an id; it is asked for those alone whose literals stand in the text.
+    `load` gives the check of an id; it is asked for those alone whose literals stand in the text. `source` holds the
+    places of quoted source, where they are known already.
     """
-    source = quoted_source(lines)
+    source = quoted_source(lines) if source is None else source
     found: dict[tuple[int, str], Seen] = {}
 
     def look(line: Line, places: range, owner: Owner) -> None:
