@@ -116,3 +116,10 @@ def test_any_text_can_be_read(rows):
     assert all(line.text in line.full for line in lines)
     assert all(1 <= line.number <= len(rows) for line in lines)
     list(joined(lines))
+
+
+@pytest.mark.parametrize("place", [0, 3900, 3990, 12_345, 60_000, 3_000_000])
+def test_a_message_anywhere_in_a_long_line_is_read_whole(place):
+    rest = max(0, 3_050_000 - place) if place > 100_000 else 1000
+    raw = "x" * place + TEXT + "y" * rest
+    assert any(TEXT in line.full for line in read_lines([(7, raw)], "x"))
