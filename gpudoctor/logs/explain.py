@@ -91,7 +91,7 @@ def findings(judgement: Judgement, load: Load, source: Source = Source.LOG) -> l
     found = []
     if judgement.cause is not None:
         cause = _finding(judgement.cause, source)
-        found.append(_pointed(cause, judgement) if judgement.cause.check.secondary else cause)
+        found.append(_pointed(cause, judgement) if judgement.cause.check.elsewhere else cause)
     unrecognised = load(UNRECOGNISED) if judgement.raised is not None else None
     if judgement.raised is not None and unrecognised is not None:
         found.append(_unrecognised(judgement.raised, unrecognised, source))
@@ -212,10 +212,10 @@ def verdict(judgement: Judgement, found: Sequence[Finding], lines: int) -> Verdi
         sentence = f"Nothing failed in what this log shows; worth a look: {worst.id}."
         return Verdict(status=Status.SUSPECT, primary=worst.id, sentence=sentence)
     where = f"{_on(cause.ranks)}, {cause.seen[0].line.where}"
-    if cause.check.secondary:
+    if cause.check.elsewhere:
         said = f"Only what followed shows here: {cause.check.id}{where}."
         sentence = f"{said} Another rank failed or stalled first, and its output is not here."
         return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=sentence)
-    return Verdict(
-        status=Status.BROKEN, primary=cause.check.id, sentence=f"Most likely cause: {cause.check.id}{where}."
-    )
+    more = " What lies behind it does not show here." if cause.check.secondary else ""
+    sentence = f"Most likely cause: {cause.check.id}{where}.{more}"
+    return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=sentence)

@@ -179,3 +179,10 @@ def test_a_file_without_time_stamps_leaves_the_order_to_the_text(tmp_path):
     later = read_lines([(1, f"2026-03-04T05:06:09Z [rank0]: {OOM}")], "b.log")
     report = explain_lines([*first, *later], finder(registry), loader(registry))
     assert causes(report) == ["nccl-not-built"]
+
+
+def test_a_crash_in_native_code_alone_sends_nobody_to_another_rank():
+    report = explain("train.sh: line 3: 4711 Segmentation fault (core dumped) python train.py\n")
+    assert causes(report) == ["child-segfault"]
+    assert "Another rank" not in report.verdict.sentence
+    assert "What lies behind it does not show here" in report.verdict.sentence
