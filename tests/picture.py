@@ -1,7 +1,7 @@
 """Draw the README's pictures anew from real runs: python tests/picture.py
 
-A listener takes a port, a launch is set up to use it, and `gpudoctor check` looks at the machine that this runs on. Then
-`gpudoctor explain` reads what four ranks wrote of which one ran out of memory.
+A listener takes a port, a launch is set up to use it, and `gpudoctor check` looks at the machine that this runs on.
+Then `gpudoctor explain` reads what four ranks wrote of which one ran out of memory.
 """
 
 import os
@@ -29,8 +29,8 @@ LOG = """\
 [rank1]: Traceback (most recent call last):
 [rank1]:   File "/home/me/train.py", line 87, in train
 [rank1]:     loss.backward()
-[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB \
-of which 1.19 GiB is free. Process 4711 has 77.95 GiB memory in use. Of the allocated memory 70.10 GiB is allocated by \
+[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 \
+GiB of which 1.19 GiB is free. Process 4711 has 77.95 GiB memory in use. Of the allocated memory 70.10 GiB is allocated by \
 PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated.
 """ + "\n".join(TIMEOUT.format(rank) for rank in (0, 2, 3))
 
