@@ -30,6 +30,8 @@ from gpudoctor.model import (
 from gpudoctor.registry import Registry
 
 UNRECOGNISED = "unrecognised-error"
+RETYPED = 40
+"""Lines: what somebody retyped, with other capitals than the program's, is no longer."""
 QUOTED = 3
 """Lines that are quoted as evidence of one failure, each of another rank."""
 
@@ -80,7 +82,10 @@ def explain_lines(
     """Return the report on a log's lines; `total` is how many the whole log has, where these are not all of them."""
     source_lines = quoted_source(lines)
     seen = seen_in(lines, find, load, source_lines)
-    judgement = judge(lines, seen, exceptions(lines, source_lines))
+    raised = exceptions(lines, source_lines)
+    if not seen and not raised and len(lines) <= RETYPED:
+        seen = seen_in(lines, find, load, source_lines, any_case=True)
+    judgement = judge(lines, seen, raised)
     report = Report(command="explain", findings=findings(judgement, load, source))
     report.verdict = verdict(judgement, report.findings, len(lines) if total is None else total)
     return report

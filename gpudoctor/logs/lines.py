@@ -22,6 +22,8 @@ ENTITIES = {
     "&#x27;": "'",
     "&#34;": '"',
 }
+CURLY = str.maketrans("‘’“”\xa0", "''\"\" ")
+"""What word processors and forums make of quotes and blanks."""
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
 REDRAWN = 100
 """Parts between carriage returns of one line that are read: what a progress bar overwrites says nothing."""
@@ -72,6 +74,8 @@ def visible(raw: str) -> Iterator[str]:
     Of a progress bar that was redrawn, the last state alone.
     """
     text = ANSI.sub("", raw) if "\x1b" in raw or "[" in raw else raw
+    if not text.isascii():
+        text = text.translate(CURLY)
     if "&" in text and HTML.search(text):
         text = HTML.sub(lambda entity: ENTITIES[entity[0]], text)
     if "\r" not in text:

@@ -186,3 +186,8 @@ def test_a_crash_in_native_code_alone_sends_nobody_to_another_rank():
     assert causes(report) == ["child-segfault"]
     assert "Another rank" not in report.verdict.sentence
     assert "What lies behind it does not show here" in report.verdict.sentence
+
+
+def test_a_short_paste_may_be_retyped_with_other_capitals():
+    assert causes(explain("runtimeerror: cuda OUT OF MEMORY. tried to allocate 2.00 gib")) == ["cuda-oom"]
+    assert explain("we never saw an out of memory error\n").findings == []
