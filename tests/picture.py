@@ -30,8 +30,8 @@ LOG = """\
 [rank1]:   File "/home/me/train.py", line 87, in train
 [rank1]:     loss.backward()
 [rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 \
-GiB of which 1.19 GiB is free. Process 4711 has 77.95 GiB memory in use. Of the allocated memory 70.10 GiB is allocated \
-by PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated.
+GiB of which 1.19 GiB is free. Process 4711 has 77.95 GiB memory in use. Of the allocated memory 70.10 GiB is \
+allocated by PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated.
 """ + "\n".join(TIMEOUT.format(rank) for rank in (0, 2, 3))
 
 
