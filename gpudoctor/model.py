@@ -164,6 +164,7 @@ class Check:
         message: str = "",
         fixes: Iterable[Fix] = (),
         secondary: bool = False,
+        elsewhere: bool = False,
         follows: Iterable[str] = (),
     ) -> None:
         """Describe a failure.
@@ -172,14 +173,16 @@ class Check:
         `Symptom`. `message` says what a log with one of them shows; ``<group>`` stands for what the symptom's group
         caught, and a part in brackets, ``[ on port <port>]``, is left out where that is not known. `fixes` come in the
         order in which they should be tried, mitigations last; in a finding, one with a ``<group>`` that is not known is
-        left out. A `secondary` failure is mostly the consequence of another one and never wins over a cause; `follows`
-        names the ids that cause this one where both are seen.
+        left out. A `secondary` failure is mostly the consequence of another one and never wins over a cause; where that
+        lies `elsewhere`, in another process, its output is asked for. `follows` names the ids that cause this one where
+        both are seen.
         """
         self.severity = severity
         self.symptoms = tuple(Symptom(s) if isinstance(s, str) else s for s in symptoms)
         self.message = message
         self.fixes = tuple(fixes)
         self.secondary = secondary
+        self.elsewhere = elsewhere
         self.follows = frozenset(follows)
         self.environment_function: Callable[..., Iterable[Finding]] | None = None
         self.checkpoint_function: Callable[..., Iterable[Finding]] | None = None

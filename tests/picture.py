@@ -1,6 +1,7 @@
-"""Draw the README's picture anew from a real run: python tests/picture.py
+"""Draw the README's pictures anew from real runs: python tests/picture.py
 
 A listener takes a port, a launch is set up to use it, and `gpudoctor check` looks at the machine that this runs on.
+Then `gpudoctor explain` reads what four ranks wrote of which one ran out of memory.
 """
 
 import os
@@ -14,15 +15,28 @@ from pathlib import Path
 
 from rich.console import Console
 
+from gpudoctor import Report, explain
 from gpudoctor.importers import read
 from gpudoctor.registry import Registry
 from gpudoctor.render.terminal import render
 
-TARGET = Path(__file__).parent.parent / "docs/check.svg"
+DOCS = Path(__file__).parent.parent / "docs"
+TIMEOUT = (
+    "[rank{0}]:[E ProcessGroupNCCL.cpp:629] [Rank {0}] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=811, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600012 milliseconds before timing out."
+)
+LOG = """\
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "/home/me/train.py", line 87, in train
+[rank1]:     loss.backward()
+[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 \
+GiB of which 1.19 GiB is free. Process 4711 has 77.95 GiB memory in use. Of the allocated memory 70.10 GiB is \
+allocated by PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated.
+""" + "\n".join(TIMEOUT.format(rank) for rank in (0, 2, 3))
 
 
 def main() -> None:
-    """Run the check and write the picture."""
+    """Write both pictures."""
     code = "import socket, time; s = socket.create_server(('127.0.0.1', 29500)); print(flush=True); time.sleep(99)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as job:
         assert job.stdout is not None
@@ -36,15 +50,22 @@ def main() -> None:
             report = read(file.name, Registry().topics).report
         job.kill()
     assert report is not None
+    draw(report, "check", seconds)
+    explained = explain(LOG, name="train.log")
+    explained.version = report.version
+    draw(explained, "explain")
+
+
+def draw(report: Report, command: str, seconds: float | None = None) -> None:
+    """Write the picture of a report as a command shows it on a terminal."""
     console = Console(
         record=True, width=110, file=StringIO(), force_terminal=True, highlight=False, markup=False
     )
     render(report, console, seconds=seconds)
-    picture = console.export_svg(title="gpudoctor check", unique_id="gpudoctor")
+    picture = console.export_svg(title=f"gpudoctor {command}", unique_id="gpudoctor")
     # No font from another host: the viewer's own monospace font does.
-    TARGET.write_text(
-        re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL).replace("Fira Code", "monospace")
-    )
+    text = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL).replace("Fira Code", "monospace")
+    (DOCS / f"{command}.svg").write_text(text)
 
 
 if __name__ == "__main__":

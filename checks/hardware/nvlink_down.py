@@ -31,6 +31,7 @@ MIG = r"MIG M(?:ode|\.)?[\s\S]{0,80}Enabled|\bMIG \d+g\."
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        r"\bNETIR_LINK_DOWN\b",
         r"P2P is disabled between NVLINK connected GPUs (?P<gpu>\d+) and (?P<peer>\d+)",
         Symptom(r"\bLink (?P<link>\d+): <?in[aA]ctive\b", unless=MIG),
         Symptom(r"Unable to retrieve NVLink information as all links are in[aA]ctive", unless=MIG),

@@ -34,6 +34,7 @@ ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}"
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
+    elsewhere=True,
     symptoms=[
         Symptom(r"\bChildFailedError:? *$", near=ROOT),
         Symptom(r"\bChildFailedError:? *$", unless=r"exitcode\s*: -?\d"),

@@ -41,7 +41,7 @@ check = Check(
     symptoms=[
         r"No CUDA GPUs are available",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",
-        r"Cuda failure (\d+ )?'invalid device ordinal'",
+        r"(CUDA|Cuda) failure .{0,40}'invalid device ordinal'",
         Symptom(r"device < num_gpus INTERNAL ASSERT FAILED", unless=r"\bMIG\b"),
         r"AssertionError: Invalid device id",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",

@@ -30,7 +30,7 @@ from gpudoctor import Check, Fix, Severity, Symptom
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?:Unable to (?:create|confirm) step for job (?P<job>[^\s:]+)|Unable to create job step|Failed creating job step context): (?P<reason>\S.{0,100}?) *$",
+        r"(?:[Uu]nable to (?:create|confirm) step(?: for job (?P<job>[^\s:]+))?|Unable to create job step|Failed creating job step context): (?P<reason>\S.{0,100}?) *$",
         Symptom(
             r"Job (?P<job>\d+) step creation (?:temporarily|still) disabled, retrying \((?P<reason>[^)]+)\)",
             unless=r"Step created for|[Ss]tep creation succeeded",

@@ -35,6 +35,7 @@ DISTRIBUTED = r"torch[./\\]distributed|distributed_c10d|ProcessGroup|\bdist\.\w|
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        r"device_ids not supported for the selected backend (?P<backend>\w+)",
         r"No backend type associated with device type (?P<device>\w+)",
         r"Default backend not registered for device ?: ?(?P<device>\w+)",
         r"NCCL only supports CUDA tensors, but got a tensor on (?P<device>\w+)",

@@ -32,6 +32,7 @@ PEER = r"\[(?P<peer>[\w.:%]+)\]:\d+"
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
+    elsewhere=True,
     symptoms=[
         rf"Connection closed by peer {PEER}",
         rf"\b(?:Read|Write) error {PEER}: ",

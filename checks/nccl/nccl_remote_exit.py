@@ -34,6 +34,7 @@ REASON = r"(?P<reason>[A-Z][a-z]+(?: \w+){0,5})"
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
+    elsewhere=True,
     symptoms=[
         rf"Connection closed by remote peer(?: {PEER})?",
         r"ncclRemoteError: A call failed possibly due to a network error",

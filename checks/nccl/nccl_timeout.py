@@ -37,6 +37,7 @@ NCCL = r"NCCL|nccl|c10d"
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
+    elsewhere=True,
     symptoms=[
         rf"{CAUGHT}: {WORK}.{{0,200}}ran for (?P<ms>\d+) milliseconds",
         rf"{CAUGHT}(?!: WorkNCCL)",

@@ -32,7 +32,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         # c10d; Linux, macOS and Windows number and word it differently. -5 and -9 mean no address of that family.
-        r"\((?P<host>[^,() ]+), (?P<port>\d+)\) cannot be retrieved \(gai error: (-2|-3|8|11001) - (?P<reason>[^)]+)\)",
+        r"\((?P<host>[^,() ]+), (?P<port>\w+)\) cannot be retrieved \(gai error: (-2|-3|8|11001) - (?P<reason>[^)]+)\)",
         r"host not found: (?P<reason>Name or service not known|Temporary failure in name resolution)",  # until 1.9
         r"Unable to resolve hostname to a \(local\) address",
         r"connectFullMesh failed with",

@@ -31,7 +31,7 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 # localhost.localdomain as the other side's name is duplicate-hostname.
-PEER = r"\(?\[?(?!localhost\d?\.localdomain)(?P<host>[\w.:-]+?)\]?[,:] ?(?P<port>\d+)\)?"
+PEER = r"\(?\[?(?!localhost\d?\.localdomain)(?P<host>[\w.:-]+?)\]?[,:] ?(?P<port>\d+|port\b)\)?"
 REASON = r"(?: \(errno: \d+ - (?P<reason>[^)]{1,60})\))?"
 # The node that should be the host fails to connect: rendezvous-no-host.
 LONE = r"--nnodes[= ]\"?1(?::\d+)?(?!\d)|min_nodes\s*: 1\b|--node[_-]rank[= ]\"?0\b"

@@ -55,12 +55,16 @@ def explain_logs(registry: Registry, output: Output, paths: list[str]) -> "Repor
     try:
         with output.status() as say:
             say(f"reading {paths[0]}")
-            lines, total = read_log(_told(read_all(paths, find), say))
+            lines, total = read_log(_told(read_all(paths, find, _skipped), say))
     except Unreadable as error:
         raise click.UsageError(str(error)) from None
     if not total:
         raise click.UsageError(f"{', '.join(paths)}: nothing to read, the log is empty")
     return explain_lines(lines, find, loader(registry), total=total)
+
+
+def _skipped(reason: str) -> None:
+    print(f"gpudoctor: {reason}", file=sys.stderr)
 
 
 def _told(opened: "Iterable[Opened]", say: "Callable[[str], None]") -> "Iterator[Opened]":

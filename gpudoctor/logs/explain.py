@@ -12,7 +12,7 @@ from gpudoctor.logs.lines import Line, read_lines
 from gpudoctor.logs.literals import Finder
 from gpudoctor.logs.sources import Opened
 from gpudoctor.logs.symptoms import Load, seen_in
-from gpudoctor.logs.tracebacks import Raised, exceptions
+from gpudoctor.logs.tracebacks import Raised, exceptions, quoted_source
 from gpudoctor.logs.wording import fixes, message
 from gpudoctor.model import (
     Check,
@@ -30,6 +30,8 @@ from gpudoctor.model import (
 from gpudoctor.registry import Registry
 
 UNRECOGNISED = "unrecognised-error"
+RETYPED = 40
+"""Lines: what somebody retyped, with other capitals than the program's, is no longer."""
 QUOTED = 3
 """Lines that are quoted as evidence of one failure, each of another rank."""
 
@@ -78,8 +80,12 @@ def explain_lines(
     lines: Sequence[Line], find: Finder, load: Load, *, total: int | None = None, source: Source = Source.LOG
 ) -> Report:
     """Return the report on a log's lines; `total` is how many the whole log has, where these are not all of them."""
-    seen = seen_in(lines, find, load)
-    judgement = judge(lines, seen, exceptions(lines))
+    source_lines = quoted_source(lines)
+    seen = seen_in(lines, find, load, source_lines)
+    raised = exceptions(lines, source_lines)
+    if not seen and not raised and len(lines) <= RETYPED:
+        seen = seen_in(lines, find, load, source_lines, any_case=True)
+    judgement = judge(lines, seen, raised)
     report = Report(command="explain", findings=findings(judgement, load, source))
     report.verdict = verdict(judgement, report.findings, len(lines) if total is None else total)
     return report
@@ -90,7 +96,7 @@ def findings(judgement: Judgement, load: Load, source: Source = Source.LOG) -> l
     found = []
     if judgement.cause is not None:
         cause = _finding(judgement.cause, source)
-        found.append(_pointed(cause, judgement) if judgement.cause.check.secondary else cause)
+        found.append(_pointed(cause, judgement) if judgement.cause.check.elsewhere else cause)
     unrecognised = load(UNRECOGNISED) if judgement.raised is not None else None
     if judgement.raised is not None and unrecognised is not None:
         found.append(_unrecognised(judgement.raised, unrecognised, source))
@@ -211,10 +217,10 @@ def verdict(judgement: Judgement, found: Sequence[Finding], lines: int) -> Verdi
         sentence = f"Nothing failed in what this log shows; worth a look: {worst.id}."
         return Verdict(status=Status.SUSPECT, primary=worst.id, sentence=sentence)
     where = f"{_on(cause.ranks)}, {cause.seen[0].line.where}"
-    if cause.check.secondary:
+    if cause.check.elsewhere:
         said = f"Only what followed shows here: {cause.check.id}{where}."
         sentence = f"{said} Another rank failed or stalled first, and its output is not here."
         return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=sentence)
-    return Verdict(
-        status=Status.BROKEN, primary=cause.check.id, sentence=f"Most likely cause: {cause.check.id}{where}."
-    )
+    more = " What lies behind it does not show here." if cause.check.secondary else ""
+    sentence = f"Most likely cause: {cause.check.id}{where}.{more}"
+    return Verdict(status=Status.BROKEN, primary=cause.check.id, sentence=sentence)

@@ -186,13 +186,15 @@ class _Log:
 def _times(lines: Sequence[Line]) -> list[float]:
     """Return the time of each line, by the last stamp before it; empty where the order of the text says more.
 
-    That is so where one process wrote it all, and where too few lines are stamped.
+    That is so where one process wrote it all, and where too few lines of some file are stamped.
     """
     times: list[float] = []
-    stamped, last = 0, 0.0
+    stamped: dict[str, list[bool]] = defaultdict(list)
+    last: dict[str, float] = defaultdict(float)
     for line in lines:
+        stamped[line.name].append(line.seconds is not None)
         if line.seconds is not None:
-            last, stamped = line.seconds, stamped + 1
-        times.append(last)
+            last[line.name] = line.seconds
+        times.append(last[line.name])
     several = len({(line.name, line.who) for line in lines}) > 1
-    return times if several and stamped > 0.5 * len(lines) else []
+    return times if several and all(sum(each) > 0.5 * len(each) for each in stamped.values()) else []

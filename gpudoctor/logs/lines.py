@@ -22,11 +22,17 @@ ENTITIES = {
     "&#x27;": "'",
     "&#34;": '"',
 }
+CURLY = str.maketrans("‘’“”\xa0", "''\"\" ")
+"""What word processors and forums make of quotes and blanks."""
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
 REDRAWN = 100
 """Parts between carriage returns of one line that are read: what a progress bar overwrites says nothing."""
 LINE_MOST = 4000
-"""Characters of a line that are searched: an error message fits, a dump of binary data is cut."""
+"""Characters of a line that are searched at once: an error message fits."""
+OVERLAP = 600
+"""Characters that the pieces of a longer line have in common."""
+PIECES = 40
+"""Pieces of a line that are read: a hundred thousand characters; what is longer is a dump of data."""
 
 
 class Line(Struct):
@@ -68,6 +74,8 @@ def visible(raw: str) -> Iterator[str]:
     Of a progress bar that was redrawn, the last state alone.
     """
     text = ANSI.sub("", raw) if "\x1b" in raw or "[" in raw else raw
+    if not text.isascii():
+        text = text.translate(CURLY)
     if "&" in text and HTML.search(text):
         text = HTML.sub(lambda entity: ENTITIES[entity[0]], text)
     if "\r" not in text:
@@ -81,6 +89,14 @@ def visible(raw: str) -> Iterator[str]:
             yield part
 
 
+def _pieces(text: str) -> Iterator[str]:
+    """Yield a long line in pieces that overlap by more than a message; of a very long one the beginning and the end."""
+    starts = range(0, len(text), LINE_MOST - OVERLAP)
+    for number, start in enumerate(starts):
+        if number < PIECES // 2 or number >= len(starts) - PIECES // 2:
+            yield text[start : start + LINE_MOST]
+
+
 def plain(text: str) -> list[str]:
     """Return the lines of a text as a terminal shows them at last."""
     return [next(reversed(list(visible(line))), "") for line in text.replace("\r\n", "\n").split("\n")]
@@ -90,7 +106,12 @@ def read_lines(
     raw: Sequence[tuple[int, str]], name: str, rank: int | None = None, seconds: float | None = None
 ) -> list[Line]:
     """Read numbered raw lines; `rank` and `seconds` are what the file as a whole tells."""
-    shown = [(number, text[:LINE_MOST]) for number, whole in raw for text in visible(whole.rstrip("\r\n"))]
+    shown = [
+        (number, piece)
+        for number, whole in raw
+        for text in visible(whole.rstrip("\r\n"))
+        for piece in (_pieces(text) if len(text) > LINE_MOST else (text,))
+    ]
     also = habits(text for _, text in shown)
     lines = []
     for number, text in shown:

@@ -137,6 +137,12 @@ class Finder:
         """Return number, start and end of each literal in `data`, in order and without overlaps."""
         return (self._fast if len(data) >= BIG else self._small).find_matches_as_indexes(data)
 
+    @functools.cached_property
+    def lowered(self) -> "Finder":
+        """The same literals in small letters, for text that is in small letters."""
+        pairs = zip(self.texts, self._owners, strict=True)
+        return Finder((text.decode().lower(), owner) for text, owners in pairs for owner in owners)
+
     def hits(self, data: bytes) -> Iterable[Hit]:
         """Yield each literal in `data`, those that overlap too."""
         for number, start, end in self._small.find_matches_as_indexes(data, overlapping=True):

@@ -7,7 +7,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import BinaryIO
 
@@ -26,6 +26,7 @@ RANK = re.compile(r"(?:^|[^a-z])rank[-_=. ]?(\d{1,5})(?!\d)[^/]*$|(?:^|/)rank[-_
 LOG = re.compile(
     r"(?:\.(?:log|out|err|txt|stdout|stderr|output)|(?:^|[._-])(?:log|out|err|stdout|stderr))(?:[._-]?\d+)?(?:\.gz)?$"
 )
+ERROR_BEGIN = b'{"message"'
 ERROR_FILE = re.compile(r"error\w*\.json$|_error\.json$")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -44,33 +45,40 @@ class Opened(Struct):
     """When it was written, where the file as a whole says so; since the beginning of the year."""
 
 
-def read_all(paths: list[str], find: Finder) -> Iterator[Opened]:
-    """Read every log that is named, those of folders in the order of their names; raises `Unreadable`."""
+def read_all(
+    paths: list[str], find: Finder, skip: Callable[[str], None] = lambda reason: None
+) -> Iterator[Opened]:
+    """Read every log that is named, those of folders in the order of their names; raises `Unreadable`.
+
+    `skip` is told in a line of what lies in a folder and cannot be read: one file must not hide the others.
+    """
     for path in paths:
         if path == "-":
             yield Opened("standard input", None, _scanned(sys.stdin.buffer, "standard input", find))
         elif os.path.isdir(path):
-            yield from _folder(path, find)
+            yield from _folder(path, find, skip)
         else:
             yield _file(path, path, find)
 
 
-def _folder(path: str, find: Finder) -> Iterator[Opened]:
+def _folder(path: str, find: Finder, skip: Callable[[str], None]) -> Iterator[Opened]:
     """Read the logs of a folder: torchrun's ``--log-dir`` tree, or any other."""
     found = sorted(
         os.path.join(top, name)
         for top, _, names in os.walk(path)
         for name in names
         if LOG.search(name) or ERROR_FILE.search(name)
-    )[:FILES_MOST]
+    )
+    if len(found) > FILES_MOST:
+        skip(f"{path}: {len(found)} logs; the first {FILES_MOST} are read")
     read = 0
-    for name in found:
+    for name in found[:FILES_MOST]:
         if os.path.isfile(name) and os.path.getsize(name):
             try:
                 yield _file(name, os.path.relpath(name, path), find)
                 read += 1
-            except Unreadable:
-                continue  # one unreadable file among many must not hide the others
+            except Unreadable as error:
+                skip(f"{error}; left out")
     if not read:
         raise Unreadable(
             f"{path}: no log in this folder (looked for *.log, *.out, *.err, *.txt, stdout, stderr, error.json)"
@@ -85,7 +93,8 @@ def _file(path: str, name: str, find: Finder) -> Opened:
         with open(path, "rb") as file:
             if not stat.S_ISREG(kind):
                 return Opened(name, _rank(path), _scanned(file, path, find))
-            if error := _error_file(file.read(1 << 20)):
+            begin = file.read(len(ERROR_BEGIN))
+            if begin == ERROR_BEGIN and (error := _error_file(begin + file.read(1 << 20))):
                 lines, seconds = error
                 return Opened(name, _rank(path), Kept(lines, len(lines), 0), seconds)
             file.seek(0)
@@ -140,8 +149,6 @@ class _ErrorFile(Struct):
 
 def _error_file(data: bytes) -> tuple[list[tuple[int, str]], float | None] | None:
     """Read what torchelastic's `record` leaves (TORCHELASTIC_ERROR_FILE): the exception, its traceback, the time."""
-    if not data.startswith(b'{"message"'):
-        return None
     try:
         message = msgspec.json.decode(data, type=_ErrorFile).message
     except msgspec.DecodeError:

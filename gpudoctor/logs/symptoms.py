@@ -29,8 +29,8 @@ class Seen(Struct):
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
 
 
 Owner = tuple[str, int]
@@ -63,12 +63,17 @@ def first_seen(text: str, find: Finder, load: Load) -> list[Seen]:
     return list(first.values())
 
 
-def seen_in(lines: Sequence[Line], find: Finder, load: Load) -> list[Seen]:
+def seen_in(
+    lines: Sequence[Line], find: Finder, load: Load, source: set[int] | None = None, *, any_case: bool = False
+) -> list[Seen]:
     """Return every symptom in a log's lines, in order; of a line, each check's first one.
 
-    `load` gives the check of an id; it is asked for those alone whose literals stand in the text.
+    `load` gives the check of an id; it is asked for those alone whose literals stand in the text. `source` holds the
+    places of quoted source, where they are known already. With `any_case`, small and capital letters are the same: for
+    what people retype.
     """
-    source = quoted_source(lines)
+    source = quoted_source(lines) if source is None else source
+    flags = re.IGNORECASE if any_case else 0
     found: dict[tuple[int, str], Seen] = {}
 
     def look(line: Line, places: range, owner: Owner) -> None:
@@ -77,32 +82,36 @@ def seen_in(lines: Sequence[Line], find: Finder, load: Load) -> list[Seen]:
             check = load(id)
             # An index that is older than its checks may name a symptom too many.
             if check is not None and number < len(check.symptoms):
-                seen = _see(check, check.symptoms[number], line, places[0], lines)
+                seen = _see(check, check.symptoms[number], line, places[0], lines, flags)
                 if seen is not None:
                     found[places[0], id] = seen
 
-    for place, owner in _candidates(lines, find):
+    for place, owner in _candidates(lines, find, any_case=any_case):
         look(lines[place], range(place, place + 1), owner)
     whole = list(joined(lines))
-    for number, owner in _candidates([row.line for row in whole], find):
+    for number, owner in _candidates([row.line for row in whole], find, any_case=any_case):
         line, place, pieces = whole[number]
         look(line, range(place, place + pieces), owner)
     return [found[key] for key in sorted(found)]
 
 
-def _candidates(lines: Sequence[Line], find: Finder) -> Iterator[tuple[int, Owner]]:
+def _candidates(
+    lines: Sequence[Line], find: Finder, *, any_case: bool = False
+) -> Iterator[tuple[int, Owner]]:
     """Yield the place of each line that holds a literal, with the symptoms that it belongs to."""
     ends: list[int] = []
     pieces = []
     length = 0
     for line in lines:
-        data = line.full.encode(errors="replace")
+        data = (line.full.lower() if any_case else line.full).encode(errors="replace")
         pieces.append(data)
         length += len(data) + 1
         ends.append(length)
     place = 0
     done: set[tuple[int, Owner]] = set()
-    for hit in sorted(find.hits(b"\n".join(pieces)), key=lambda hit: hit.start):
+    for hit in sorted(
+        (find.lowered if any_case else find).hits(b"\n".join(pieces)), key=lambda hit: hit.start
+    ):
         while hit.start >= ends[place]:
             place += 1
         for owner in hit.owners:
@@ -111,18 +120,20 @@ def _candidates(lines: Sequence[Line], find: Finder) -> Iterator[tuple[int, Owne
                 yield place, owner
 
 
-def _see(check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line]) -> Seen | None:
-    match = _compiled(symptom.pattern).search(line.full)
+def _see(
+    check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line], flags: int
+) -> Seen | None:
+    match = _compiled(symptom.pattern, flags).search(line.full)
     if match is None:
         return None
     groups = {name: value for name, value in match.groupdict().items() if value is not None}
     around = ""
     if symptom.near or symptom.unless or check.log_function:
         around = "\n".join(_around(place, lines))
-    if symptom.unless and _compiled(symptom.unless).search(around):
+    if symptom.unless and _compiled(symptom.unless, flags).search(around):
         return None
     if symptom.near:
-        near = _compiled(symptom.near).search(around)
+        near = _compiled(symptom.near, flags).search(around)
         if near is None:
             return None
         groups |= {name: value for name, value in near.groupdict().items() if value is not None}

@@ -108,10 +108,10 @@ def quoted_source(lines: Sequence[Line]) -> set[int]:
     return quoted.difference(*last.values())
 
 
-def exceptions(lines: Sequence[Line]) -> list[Raised]:
-    """Return the exceptions of a log, in the order of the text."""
+def exceptions(lines: Sequence[Line], source: set[int] | None = None) -> list[Raised]:
+    """Return the exceptions of a log, in the order of the text; `source` as for `seen_in`."""
     places = {id(line): place for place, line in enumerate(lines)}
-    source = quoted_source(lines)
+    source = quoted_source(lines) if source is None else source
     found = [
         raised
         for group in by_process(lines).values()

@@ -24,6 +24,7 @@ EXAMPLES = [
         "    work = group.allreduce([tensor], opts)\n"
         "RuntimeError: Invalid scalar type"
     ),
+    "RuntimeError: Function argument device_ids not supported for the selected backend gloo",
 ]
 NOT_THIS = [
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",

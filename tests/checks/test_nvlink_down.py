@@ -13,6 +13,7 @@ EXAMPLES = [
     "GPU 3's NvLink link 2 is currently down. Check DCGM and system logs for errors.",
     "DCGM_FR_GPU_EXPECTED_NVLINKS_UP",
     "NVRM: knvlinkDiscoverPostRxDetLinks_GH100: Getting peer0's postRxDetLinkMask failed!",
+    "GPU 0 reported Xid 149, NETIR_LINK_DOWN Fatal XC0 i0 Link 14",
 ]
 NOT_THIS = [
     (

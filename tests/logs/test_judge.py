@@ -164,3 +164,30 @@ def test_an_exception_at_exit_is_not_the_cause():
 )
 def test_noise_is_never_an_error(text):
     assert explain(text).worst() in (None, Severity.NOTE)
+
+
+def test_a_file_without_time_stamps_leaves_the_order_to_the_text(tmp_path):
+    from gpudoctor.logs.explain import explain_lines, loader
+    from gpudoctor.logs.index import finder
+    from gpudoctor.logs.lines import read_lines
+    from gpudoctor.registry import Registry
+
+    registry = Registry()
+    first = read_lines(
+        [(1, "[rank1]: RuntimeError: Distributed package doesn't have NCCL built in")], "a.log"
+    )
+    later = read_lines([(1, f"2026-03-04T05:06:09Z [rank0]: {OOM}")], "b.log")
+    report = explain_lines([*first, *later], finder(registry), loader(registry))
+    assert causes(report) == ["nccl-not-built"]
+
+
+def test_a_crash_in_native_code_alone_sends_nobody_to_another_rank():
+    report = explain("train.sh: line 3: 4711 Segmentation fault (core dumped) python train.py\n")
+    assert causes(report) == ["child-segfault"]
+    assert "Another rank" not in report.verdict.sentence
+    assert "What lies behind it does not show here" in report.verdict.sentence
+
+
+def test_a_short_paste_may_be_retyped_with_other_capitals():
+    assert causes(explain("runtimeerror: cuda OUT OF MEMORY. tried to allocate 2.00 gib")) == ["cuda-oom"]
+    assert explain("we never saw an out of memory error\n").findings == []

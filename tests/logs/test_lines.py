@@ -23,6 +23,7 @@ def one(text, name="train.log"):
         (f"[rank: 3] {TEXT}", 3, None, False),
         (f"[Rank 12] {TEXT}", 12, None, False),
         (f"[1,3]<stderr>:{TEXT}", 3, None, False),
+        (f"[1,mpirank:3,algo-2]<stderr>:{TEXT}", 3, "algo-2", False),
         (f"> {TEXT}", None, None, False),
         (f"> > [rank3]: {TEXT}", 3, None, False),
         (f"2026-03-04T05:06:07.123456Z {TEXT}", None, None, True),
@@ -116,3 +117,14 @@ def test_any_text_can_be_read(rows):
     assert all(line.text in line.full for line in lines)
     assert all(1 <= line.number <= len(rows) for line in lines)
     list(joined(lines))
+
+
+@pytest.mark.parametrize("place", [0, 3900, 3990, 12_345, 60_000, 3_000_000])
+def test_a_message_anywhere_in_a_long_line_is_read_whole(place):
+    rest = max(0, 3_050_000 - place) if place > 100_000 else 1000
+    raw = "x" * place + TEXT + "y" * rest
+    assert any(TEXT in line.full for line in read_lines([(7, raw)], "x"))
+
+
+def test_quotes_that_a_forum_made_curly_are_straight_again():
+    assert one("KeyError: ‘SLURM_PROCID’").text == "KeyError: 'SLURM_PROCID'"

@@ -133,3 +133,12 @@ def test_what_cannot_be_read_is_one_line(tmp_path, make, said):
         read(path)
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_of_a_folder_what_cannot_be_read_is_told_and_left_out(tmp_path):
+    (tmp_path / "good.log").write_text("fine\n")
+    (tmp_path / "bad.log").write_bytes(bytes(range(32)) * 300)
+    told = []
+    assert [log.name for log in read_all([str(tmp_path)], FIND, told.append)] == ["good.log"]
+    assert len(told) == 1
+    assert "bad.log: a binary file, not a log; left out" in told[0]
