@@ -1,8 +1,10 @@
 """Find out why PyTorch training on several GPUs is broken, prove it, and print a fix that was seen to work."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gpudoctor import checkpoint
     from gpudoctor.logs.explain import explain
     from gpudoctor.model import (
         CannotTell,
@@ -35,6 +37,7 @@ __all__ = [
     "Source",
     "Symptom",
     "__version__",
+    "checkpoint",
     "explain",
 ]
 
@@ -45,6 +48,8 @@ def __getattr__(name: str) -> Any:
     """Import the model when one of its words is asked for: ``gpudoctor --help`` does without it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "checkpoint":
+        return importlib.import_module("gpudoctor.checkpoint")
     if name == "explain":
         from gpudoctor.logs.explain import explain
 

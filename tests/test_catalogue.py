@@ -26,24 +26,25 @@ SECTIONS = ["What happens", "Why", "How to tell", "See also"]
 NO_REPRODUCTION = frozenset(
     """
     address-family alloc-conf backend-device-mismatch barrier-device-unknown batchnorm-single-sample
-    checkpoint-corrupt checkpoint-device-map checkpoint-directory checkpoint-weights-only child-failed
-    child-segfault collective-mismatch container-lost-gpu cublas-failure cuda-driver-too-old cuda-fork
-    cuda-init-failed cuda-launch-failure cuda-library-conflict cuda-oom cudnn-failure dataloader-worker-killed
-    dataset-download-race dataset-missing ddp-device-ids ddp-grad-strides ddp-inplace-buffer ddp-model-mismatch
-    ddp-no-grad ddp-parameter-strides ddp-peer-missing ddp-ready-twice ddp-unused-parameters deprecated-dist-api
-    device-map-with-ddp device-side-assert disk-full distributed-not-built dp-missing-attribute
-    dp-parameter-list-empty dp-replica-state dp-scalar-gather dp-small-batch dp-stop-iteration
-    driver-library-mismatch dtype-mismatch duplicate-hostname embedding-index fabric-manager-down fabric-state
-    gloo-device gloo-interface gloo-peer-closed gpu-arch-unsupported gpu-busy gpu-ecc-error gpu-fell-off-bus
-    gpu-memory-held gpu-reset-required gpu-throttled gpu-xid host-oom-killed illegal-memory-access
-    implicit-softmax-dim inplace-gradient interface-down launch-local-rank loss-not-finite mig-multi-gpu
-    mixed-gpus mtu-mismatch nccl-driver-unsupported nccl-duplicate-gpu nccl-infiniband nccl-interface
-    nccl-internal nccl-net-plugin nccl-no-gpu nccl-nvls nccl-out-of-memory nccl-p2p nccl-remote-exit
-    nccl-timeout nccl-version-mismatch numpy-abi nvlink-down nvlink-errors p2p-corruption peer-mapping-exhausted
-    process-group-leak process-group-twice process-group-uninitialized rank-desync reentrant-checkpoint
-    rendezvous-incomplete rendezvous-no-host rendezvous-unreachable sampler-shuffle-conflict scheduler-ended-job
-    slurm-env-missing slurm-gpu-binding slurm-step-refused slurm-task-mismatch spawn-main-guard spawn-pickle
-    state-dict-architecture state-dict-shape syncbn-cpu too-many-open-files torch-shadowed torch-too-old
+    checkpoint-corrupt checkpoint-device-map checkpoint-directory checkpoint-unsafe checkpoint-weights-only
+    child-failed child-segfault collective-mismatch container-lost-gpu cublas-failure cuda-driver-too-old
+    cuda-fork cuda-init-failed cuda-launch-failure cuda-library-conflict cuda-oom cudnn-failure
+    dataloader-worker-killed dataset-download-race dataset-missing ddp-device-ids ddp-grad-strides
+    ddp-inplace-buffer ddp-model-mismatch ddp-no-grad ddp-parameter-strides ddp-peer-missing ddp-ready-twice
+    ddp-unused-parameters deprecated-dist-api device-map-with-ddp device-side-assert disk-full
+    distributed-not-built dp-missing-attribute dp-parameter-list-empty dp-replica-state dp-scalar-gather
+    dp-small-batch dp-stop-iteration driver-library-mismatch dtype-mismatch duplicate-hostname embedding-index
+    fabric-manager-down fabric-state gloo-device gloo-interface gloo-peer-closed gpu-arch-unsupported gpu-busy
+    gpu-ecc-error gpu-fell-off-bus gpu-memory-held gpu-reset-required gpu-throttled gpu-xid host-oom-killed
+    illegal-memory-access implicit-softmax-dim inplace-gradient interface-down launch-local-rank loss-not-finite
+    mig-multi-gpu mixed-gpus mtu-mismatch nccl-driver-unsupported nccl-duplicate-gpu nccl-infiniband
+    nccl-interface nccl-internal nccl-net-plugin nccl-no-gpu nccl-nvls nccl-out-of-memory nccl-p2p
+    nccl-remote-exit nccl-timeout nccl-version-mismatch numpy-abi nvlink-down nvlink-errors
+    optimizer-parameter-count p2p-corruption peer-mapping-exhausted process-group-leak process-group-twice
+    process-group-uninitialized rank-desync reentrant-checkpoint rendezvous-incomplete rendezvous-no-host
+    rendezvous-unreachable sampler-shuffle-conflict scheduler-ended-job slurm-env-missing slurm-gpu-binding
+    slurm-step-refused slurm-task-mismatch spawn-main-guard spawn-pickle state-dict-architecture
+    state-dict-mixed-prefix state-dict-shape syncbn-cpu too-many-open-files torch-shadowed torch-too-old
     unrecognised-error zero3-shapes
     """.split()
 )
@@ -102,7 +103,8 @@ class TestEveryCheck:
 
     def test_is_seen_in_facts_or_in_logs(self, id):
         check = REGISTRY.check(id)
-        assert check.environment_function is not None or check.symptoms or id == UNRECOGNISED
+        seen = check.environment_function or check.symptoms or check.checkpoint_function
+        assert seen or id == UNRECOGNISED
 
     def test_every_symptom_has_an_example(self, id):
         check = REGISTRY.check(id)

@@ -24,7 +24,10 @@ that is cut off. If only one rank fails, it read too early.
 - [nerfstudio#2202](https://github.com/nerfstudio-project/nerfstudio/issues/2202): a file that was cut off
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Source, Symptom
+from gpudoctor.facts import CheckpointFile
 
 # A spawned worker whose parent died finds no pickle either.
 SPAWN = r"spawn_main|multiprocessing[/\\](?:spawn|popen|forkserver|connection|queues)"
@@ -77,3 +80,13 @@ check = Check(
         ),
     ],
 )
+
+
+@check.checkpoint
+def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
+    """What is wrong with the file as a container: cut off, records missing or of another size, wrong checksums."""
+    if not file.trouble:
+        return
+    more = f" (and {len(file.trouble) - 1} more)" if len(file.trouble) > 1 else ""
+    said = f"the file is damaged or incomplete: {file.trouble[0]}{more}"
+    yield check.found(said, source=Source.CHECKPOINT, evidence=file.trouble[1:6])

@@ -24,7 +24,11 @@ that is what you expect, the file needs `map_location`; if not, run `gpudoctor c
 - [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections import Counter
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Source
+from gpudoctor.facts import CheckpointFile
 
 check = Check(
     severity=Severity.ERROR,
@@ -56,3 +60,23 @@ check = Check(
         Fix("See why torch has no GPU here, where there should be one", "gpudoctor check"),
     ],
 )
+
+
+@check.checkpoint
+def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
+    """Tensors that were saved from a GPU: a note for the first one, a warning where any other is asked for."""
+    if not file.kind.startswith("torch"):
+        return  # safetensors and distributed checkpoints know no device
+    counts = Counter(key.device for state in file.state_dicts for key in state.keys)
+    devices = {device: n for device, n in sorted(counts.items()) if device not in ("cpu", "meta")}
+    if not devices:
+        return
+    shown = ", ".join(f"{n} tensor{'s' * (n != 1)} from {device}" for device, n in list(devices.items())[:4])
+    shown += f" and {len(devices) - 4} more devices" if len(devices) > 4 else ""
+    back = "it" if len(devices) == 1 else "each"
+    yield check.found(
+        f"saved with {shown}: torch.load without map_location asks for {back} again, on every rank",
+        severity=Severity.NOTE if set(devices) <= {"cuda", "cuda:0"} else Severity.WARNING,
+        source=Source.CHECKPOINT,
+        fixes=check.fixes[:2],
+    )

@@ -23,7 +23,10 @@ The message names the first class that is refused; there may be more. Since torc
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Source, Symptom
+from gpudoctor.facts import CheckpointFile
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-corrupt.
@@ -69,3 +72,27 @@ check = Check(
         ),
     ],
 )
+
+
+@check.checkpoint
+def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
+    """A file of torch.save that torch.load refuses by default since 2.6."""
+    if file.kind == "torchscript":
+        said = (
+            "a TorchScript archive: torch.load refuses it by default since torch 2.6; torch.jit.load reads it"
+        )
+        load = Fix(
+            "Load it with what it was made for",
+            'model = torch.jit.load("model.pt", map_location="cpu")',
+            Kind.EDIT,
+        )
+        yield check.found(said, severity=Severity.NOTE, source=Source.CHECKPOINT, fixes=[load])
+    elif file.foreign and file.kind in ("torch zip", "torch legacy"):
+        names = list(dict.fromkeys(foreign.name for foreign in file.foreign))
+        listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield check.found(
+            f"the file holds {listed}: torch.load refuses it since torch 2.6 unless weights_only=False",
+            severity=Severity.WARNING,
+            source=Source.CHECKPOINT,
+            fixes=[fix for fix in check.fixes if "<name>" not in fix.command and fix.kind is Kind.EDIT],
+        )

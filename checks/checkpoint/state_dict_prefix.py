@@ -14,9 +14,9 @@ checkpoint that was saved from a wrapped model fits a wrapped one only, and the 
 
 ## How to tell
 
-`python -c 'import sys, torch; print(*list(torch.load(sys.argv[1], weights_only=True))[:5])' model.pt` prints the first
-keys. If they are those of the model but for the prefix, this is it; if they differ otherwise too, the checkpoint
-belongs to another model.
+`gpudoctor checkpoint inspect model.pt` shows the keys and who put the prefix there, and `--against` compares them with
+another file or with the model. If they are those of the model but for the prefix, this is it; if they differ otherwise
+too, the checkpoint belongs to another model.
 
 ## See also
 
@@ -24,7 +24,11 @@ belongs to another model.
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): DataParallel
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import shlex
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Source, Symptom
+from gpudoctor.facts import CheckpointFile, Prefix, StateDict
 
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 PREFIX = rf"(?P<prefix>{NAMES})\."
@@ -76,6 +80,14 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
+            "Mend the file: write a copy without the prefix that it has",
+            "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix <prefix>.",
+        ),
+        Fix(
+            "Or a copy with it, for a wrapped model",
+            "gpudoctor checkpoint fix model.pt -o mended.pt --add-prefix <prefix>.",
+        ),
+        Fix(
             "Load a checkpoint that has the prefix into a bare model",
             'state = torch.load("model.pt", map_location="cpu", weights_only=True)\n'
             'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "<prefix>.")\n'
@@ -94,3 +106,79 @@ check = Check(
         ),
     ],
 )
+
+
+@check.checkpoint
+def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
+    """A prefix on all keys of a state dict, or inside of their names; the file may be meant for a wrapped model."""
+    for state in file.state_dicts:
+        for prefix in state.prefixes:
+            if prefix.text.startswith("*"):
+                yield inside(prefix, state, file)
+            elif prefix.keys == prefix.total:
+                yield in_front(prefix, state, file)
+
+
+def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
+    """Report a prefix that all keys bear: a warning for a wrapper's, a note for what may be the model's own."""
+    own = prefix.text.endswith(("model.", "net."))
+    who = "which may be the model's own, or " if own else "which comes from "
+    said = f"all {prefix.keys} keys{of(state)} bear {prefix.text}, {who}{prefix.wrapper}"
+    said += "" if own else ": a bare model does not load them"
+    mend = Fix(
+        "Write a copy for a bare model; the tensors are copied as they are",
+        f"{mending(file)} --strip-prefix {prefix.text}",
+    )
+    load = Fix(
+        "Or take it off while loading",
+        f'state = {{key.removeprefix("{prefix.text}"): value for key, value in state.items()}}',
+        Kind.EDIT,
+    )
+    wrapped = Fix(
+        "Or load it into a model that is wrapped in the same way", "wrapped.load_state_dict(state)", Kind.EDIT
+    )
+    return check.found(
+        said,
+        severity=Severity.NOTE if own else Severity.WARNING,
+        source=Source.CHECKPOINT,
+        evidence=[key.name for key in state.keys[:2]],
+        fixes=[mend, load, wrapped] if mendable(state, file) else [load, wrapped],
+    )
+
+
+def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
+    """Report a wrapper's name in the middle of keys."""
+    name = prefix.text.removeprefix("*.")
+    said = f"{prefix.keys} of {prefix.total} keys{of(state)} have {name} inside, which comes from {prefix.wrapper}"
+    pattern = "\\." + name.replace(".", "\\.") + "=."
+    mend = Fix("Write a copy for a model without it", f"{mending(file)} --rename '{pattern}'")
+    load = Fix(
+        "Or take it out while loading",
+        f'state = {{key.replace("{name}", ""): value for key, value in state.items()}}',
+        Kind.EDIT,
+    )
+    example = [key.name for key in state.keys if f".{name}" in key.name][:2]
+    return check.found(
+        said,
+        severity=Severity.NOTE,
+        source=Source.CHECKPOINT,
+        evidence=example,
+        fixes=[mend, load] if mendable(state, file) else [load],
+    )
+
+
+def mendable(state: StateDict, file: CheckpointFile) -> bool:
+    """Tell whether ``checkpoint fix`` can rename these keys: those of a dict in a file of its own."""
+    pickled = any(entry.kind == "module" and entry.path == state.entry for entry in file.entries)
+    return file.kind in ("torch zip", "torch legacy", "safetensors") and not pickled
+
+
+def mending(file: CheckpointFile) -> str:
+    """Write the command that mends a file into a copy of the same kind of name."""
+    _, dot, suffix = file.path.rpartition("/")[2].rpartition(".")
+    return f"gpudoctor checkpoint fix {shlex.quote(file.path)} -o mended.{suffix if dot and suffix.isalnum() else 'pt'}"
+
+
+def of(state: StateDict) -> str:
+    """Name the entry that a state dict is."""
+    return f" of {state.entry!r}" if state.entry else ""

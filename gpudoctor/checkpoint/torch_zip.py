@@ -1,43 +1,101 @@
 """Read what ``torch.save`` writes since 1.6: a zip file with one pickle and a record for each storage."""
 
 import zipfile
+from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
-from gpudoctor.checkpoint.opcodes import Walker, suspects
-from gpudoctor.checkpoint.rebuild import Rebuilder, allowed
+from gpudoctor.checkpoint.rebuild import Rebuilder
 from gpudoctor.checkpoint.tree import Checkpoint, Storage, Unreadable
+from gpudoctor.checkpoint.walked import PICKLE_MOST, walked
+from gpudoctor.checkpoint.wording import capped, shown
+from gpudoctor.checkpoint.zip_directory import Entry, contents, entries
 
-PICKLE_MOST = 1 << 29
-"""Bytes of the pickle: a checkpoint of a million tensors has a fifth of that."""
 SMALL = 4096
+SCRIPT = ("__torch__", "torch.jit._pickle")
+"""Packages that TorchScript's own reader knows; it is no Python, and imports nothing."""
+OLD_SCRIPT = "a TorchScript archive of torch 1.0 to 1.3: load it with torch.jit.load and save it again"
 
 
 def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
     """Read an archive; raises `Unreadable` where its directory or its pickle is broken."""
-    archive = open_archive(file)
-    names = {info.filename: info for info in archive.infolist()}
-    pickles = [name for name in names if name.endswith("/data.pkl")]
-    if not pickles:
-        raise Unreadable("a zip file without data.pkl: not from torch.save")
-    entry = min(pickles, key=lambda name: name.count("/"))
-    top = entry.removesuffix("data.pkl")
-    data = record(archive, names[entry], PICKLE_MOST)
+    listed = entries(file, size)
+    names = {entry.name: entry for entry in listed}
+    top, trouble = _top(listed, names)
+    name = f"{top}data.pkl"
+    if sum(entry.name.lower() == name.lower() for entry in listed) > 1:
+        raise Unreadable(f"two records are named {shown(name)}, and which one torch reads cannot be told")
     rebuilder = Rebuilder()
-    walker = Walker(data, make=rebuilder.make, persistent=rebuilder.storage)
-    checkpoint = Checkpoint(
-        path=path, kind="torch zip", version=_text(archive, names.get(f"{top}version")), size=size
-    )
-    checkpoint.root = walker.walk()
-    checkpoint.suspects = suspects(walker, entry, allowed)
-    if f"{top}constants.pkl" in names or any(name.startswith(f"{top}code/") for name in names):
+    found = walked(contents(file, names[name], PICKLE_MOST, trouble), name, rebuilder)
+    version = _text(file, names.get(f"{top}version"), trouble)
+    checkpoint = Checkpoint(path=path, kind="torch zip", version=version, size=size)
+    checkpoint.root, checkpoint.suspects, checkpoint.notes = found.root, found.suspects, found.notes
+    if f"{top}constants.pkl" in names:  # by which torch.load tells them
         checkpoint.kind = "torchscript"
-        # TorchScript's own classes, which are compiled from code/ and are no Python.
-        checkpoint.suspects = [s for s in checkpoint.suspects if not s.name.startswith("__torch__")]
-    order = _text(archive, names.get(f"{top}byteorder"))
-    if order and order != "little":
-        checkpoint.notes.append(f"written on a {order}-endian machine")
-    checkpoint.trouble = list(_trouble(names, top, rebuilder.storages.values(), size))
+        checkpoint.suspects = [s for s in found.suspects if not s.name.startswith(SCRIPT)]
+    order = _text(file, names.get(f"{top}byteorder"), trouble)
+    if order == "big":
+        checkpoint.notes.append("written on a big-endian machine")
+    elif order not in (None, "little"):
+        trouble.append(f"the record byteorder says {order!r}, neither little nor big")
+    trouble += found.trouble + rebuilder.trouble
+    trouble += capped(_storages(names, top, rebuilder.storages.values(), checkpoint.kind))
+    checkpoint.trouble = trouble + capped(_places(listed, size))
     return checkpoint
+
+
+def _top(listed: list[Entry], names: Collection[str]) -> tuple[str, list[str]]:
+    """Return the folder that the archive's records are in: that of the first record, for torch."""
+    first = listed[0].name if listed else ""
+    top = first[: first.find("/") + 1]
+    if top and f"{top}data.pkl" in names:
+        return top, []
+    pickles = [name for name in names if name == "data.pkl" or name.endswith("/data.pkl")]
+    if not pickles:
+        if any(name.endswith("model.json") for name in names):
+            raise Unreadable(OLD_SCRIPT)
+        if any(name.endswith((".data/extern_modules", ".data/version")) for name in names):
+            raise Unreadable("a torch.package archive: it is imported with torch.package, not loaded")
+        raise Unreadable("a zip file without data.pkl: not from torch.save")
+    name = min(pickles, key=lambda name: name.count("/"))
+    return name.removesuffix("data.pkl"), [
+        f"torch looks for {shown(top)}data.pkl, and there is only {shown(name)}"
+    ]
+
+
+def _text(file: BinaryIO, entry: Entry | None, trouble: list[str]) -> str | None:
+    """Return a record that holds a word or a number."""
+    if entry is None:
+        return None
+    return shown(contents(file, entry, SMALL, trouble).decode("utf-8", "replace").strip())
+
+
+def _storages(names: dict[str, Entry], top: str, storages: Collection[Storage], kind: str) -> Iterator[str]:
+    """Say which storages the pickle asks for and the archive does not have whole."""
+    for storage in storages:
+        entry = names.get(f"{top}data/{storage.key}")
+        if entry is None:
+            name = shown(f"{top}data/{storage.key}")
+            yield f"storage {shown(storage.key)} ({storage.size} bytes) is missing: no record {name}"
+        elif entry.size != storage.size:
+            yield f"storage {shown(storage.key)} has {entry.size} bytes, and its tensors need {storage.size}"
+
+
+def _places(listed: list[Entry], size: int) -> Iterator[str]:
+    """Say what an archive of torch never has: names that lead out of it, and records that lie over others."""
+    end, before = 0, ""
+    for entry in sorted(listed, key=lambda entry: entry.header):
+        name = entry.name
+        if name[:1] in ("/", "\\") or (".." in name and ".." in name.replace("\\", "/").split("/")):
+            yield f"a record is named {shown(name)}, which leads out of the archive"
+        if entry.header < end:
+            yield f"the record {shown(name)} lies over {shown(before)}"
+        if entry.method == 0 and entry.packed != entry.size:
+            yield f"the record {shown(name)} claims {entry.size} bytes and takes {entry.packed}"
+        end, before = entry.header + 30 + len(name) + entry.packed, name
+        if end > size:
+            yield f"the record {shown(name)} goes beyond the end of the file"
+    if len({entry.name.lower() for entry in listed}) < len(listed):
+        yield "two records have the same name"
 
 
 def open_archive(file: BinaryIO) -> zipfile.ZipFile:
@@ -46,46 +104,3 @@ def open_archive(file: BinaryIO) -> zipfile.ZipFile:
         return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, OSError, ValueError, EOFError, OverflowError, NotImplementedError) as error:
         raise Unreadable(f"a damaged zip file: {error}") from None
-
-
-def record(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
-    """Return one record, up to `most` bytes; raises `Unreadable`."""
-    if info.file_size > most:
-        raise Unreadable(f"{info.filename} claims {info.file_size} bytes: more than a checkpoint has there")
-    try:
-        with archive.open(info) as stream:
-            data = stream.read(most + 1)
-    except (
-        zipfile.BadZipFile,
-        OSError,
-        EOFError,
-        ValueError,
-        RuntimeError,
-        NotImplementedError,
-        KeyError,
-    ) as error:
-        raise Unreadable(f"{info.filename} cannot be read: {error}") from None
-    if len(data) > most:
-        raise Unreadable(f"{info.filename} unpacks to more than {most} bytes")
-    return data
-
-
-def _text(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None) -> str | None:
-    return record(archive, info, SMALL).decode("utf-8", "replace").strip() if info is not None else None
-
-
-def _trouble(names: dict[str, zipfile.ZipInfo], top: str, storages: "list[Storage]", size: int):  # type: ignore[no-untyped-def]
-    """Say which storages the pickle asks for and the archive does not have whole, and what an archive must not hold."""
-    for storage in storages:
-        info = names.get(f"{top}data/{storage.key}")
-        if info is None:
-            yield f"storage {storage.key} ({storage.size} bytes) is missing: no record {top}data/{storage.key}"
-        elif info.file_size != storage.size:
-            yield f"storage {storage.key} has {info.file_size} bytes, and its tensors need {storage.size}"
-    end = 0
-    for info in sorted(names.values(), key=lambda info: info.header_offset):
-        if info.filename.startswith("/") or ".." in info.filename.split("/"):
-            yield f"a record is named {info.filename!r}, which points out of the archive"
-        if info.header_offset < end or info.header_offset + info.compress_size > size:
-            yield f"the record {info.filename} lies over another one, or beyond the end of the file"
-        end = info.header_offset + info.compress_size

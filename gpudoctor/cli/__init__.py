@@ -15,6 +15,7 @@ from gpudoctor import __version__
 COMMANDS = {
     "check": "Examine this machine and the Python that trains; change nothing.",
     "explain": "Name the one cause in a training log.",
+    "checkpoint": "What is in a checkpoint, why it does not load, and a mended copy.",
     "run": "Run a command untouched, and explain it if it fails.",
     "repro": "Really train in a parallel mode, or prove a failure and its fix.",
     "report": "Write a ticket that can be examined again.",
@@ -59,6 +60,7 @@ def cli(ctx: click.Context) -> None:
     \b
     gpudoctor check                    is this machine fit, and what is wrong?
     gpudoctor explain train.log        what does this log mean?
+    gpudoctor checkpoint inspect m.pt  what is in it, and why does it not load?
     gpudoctor repro ddp                really train, two ranks or one per GPU
     gpudoctor report -o ticket.md      write the ticket
     gpudoctor check --from ticket.md   examine somebody's ticket

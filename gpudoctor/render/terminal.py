@@ -49,18 +49,18 @@ def render(report: Report, console: Console, *, verbose: bool = False, seconds: 
         width = max((len(name) for name, _, _ in rows), default=0)
         for name, state, text in rows:
             line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
-            _hang(console, line, width + 13)
+            hang(console, line, width + 13)
         console.print()
     for finding in report.findings:
         if finding.role is Role.CAUSE:
-            _finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
+            print_finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
     _consequences(report, console)
     if len(report.proofs) > 2 and not verbose:
         _table(report.proofs, console)
     else:
         for proof in report.proofs:
             _proof(proof, console)
-    _not_checked(report, console)
+    print_unseen(report, console)
     if verbose:
         _everything(report, console)
     _verdict(report, console, seconds)
@@ -72,11 +72,11 @@ def _head(report: Report, snapshot: Snapshot, console: Console) -> None:
     if python is not None:
         about = ", ".join(part for part in (python.version, python.chosen) if part)
         head.append(f"   patient {python.executable or 'python'} ({about})")
-    _hang(console, head, 2)
+    hang(console, head, 2)
     console.print()
 
 
-def _hang(console: Console, text: Text, indent: int) -> None:
+def hang(console: Console, text: Text, indent: int) -> None:
     """Print with the lines after the first indented; what is not a terminal gets one long line."""
     if not console.is_terminal or len(text) <= console.width:
         console.print(text, soft_wrap=True)
@@ -88,14 +88,14 @@ def _hang(console: Console, text: Text, indent: int) -> None:
 
 def _block(console: Console, text: str, style: str = "") -> None:
     for line in text.splitlines():
-        _hang(console, Text(" " * INDENT + line, style), INDENT)
+        hang(console, Text(" " * INDENT + line, style), INDENT)
 
 
-def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
+def print_finding(finding: Finding, console: Console, *, whole: bool) -> None:
     """Print a finding; of a note that is not asked for in `whole`, what it is and where to read more."""
     severity = finding.severity.value
     line = Text.assemble((f"{severity:>7}  ", STYLES[severity]), (finding.id, "bold"), f"   {finding.title}")
-    _hang(console, line, INDENT)
+    hang(console, line, INDENT)
     _block(console, finding.message)
     for evidence in finding.evidence:
         where = f"{evidence.where}: " if evidence.where else ""
@@ -104,7 +104,7 @@ def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
             _block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
     for fix in finding.fixes if whole else []:
         kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
-        _hang(console, Text.assemble(("    fix  ", "green"), fix.summary + kind), INDENT)
+        hang(console, Text.assemble(("    fix  ", "green"), fix.summary + kind), INDENT)
         for row in fix.command.splitlines():
             # No wrapping: this is what gets copied.
             console.print(Text(" " * INDENT + "  " + row, "bold"), soft_wrap=True)
@@ -118,7 +118,7 @@ def _consequences(report: Report, console: Console) -> None:
     for finding in followed:
         place = next((e.where for e in finding.evidence if e.where), None)
         line = Text.assemble(("  after  ", "dim"), finding.id, f"   {finding.message.splitlines()[0]}")
-        _hang(console, line.append(f"  {place}" if place else "", "dim"), INDENT)
+        hang(console, line.append(f"  {place}" if place else "", "dim"), INDENT)
     if followed:
         console.print()
 
@@ -150,7 +150,7 @@ def _proof(proof: Proof, console: Console) -> None:
     line = Text.assemble((f"{word:>7}  ", STYLES[state]), (proof.id, "bold"))
     if proof.label:
         line.append(f"   {proof.label}")
-    _hang(console, line, INDENT)
+    hang(console, line, INDENT)
     if proof.error:
         _block(console, "broken.py says" if proof.broken else "its last words:")
         _block(console, "\n".join("| " + row for row in proof.error.splitlines()), "dim")
@@ -176,14 +176,15 @@ def _number(value: float | int | bool | None) -> str:
     return "unknown" if value is None else f"{value:.4g}"
 
 
-def _not_checked(report: Report, console: Console) -> None:
+def print_unseen(report: Report, console: Console) -> None:
+    """Print what could not be checked, and why."""
     reasons = defaultdict(list)
     for result in report.checks:
         if result.status in (CheckStatus.UNKNOWN, CheckStatus.CRASHED):
             crashed = "crashed: " if result.status is CheckStatus.CRASHED else ""
             reasons[crashed + (result.reason or "")].append(result.id)
     for reason, ids in reasons.items():
-        _hang(
+        hang(
             console,
             Text.assemble(("  not checked  ", STYLES["unknown"]), f"{', '.join(ids)} ({reason})"),
             15,
@@ -193,7 +194,7 @@ def _not_checked(report: Report, console: Console) -> None:
         failed = probe.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)
         if failed and (probe.reason or "") not in seen:
             text = f"{probe.name} ({probe.status.value}: {probe.reason or 'no reason given'})"
-            _hang(console, Text.assemble(("  not seen     ", STYLES["unknown"]), text), 15)
+            hang(console, Text.assemble(("  not seen     ", STYLES["unknown"]), text), 15)
             seen += probe.reason or ""
     if seen:
         console.print()
@@ -224,4 +225,4 @@ def _verdict(report: Report, console: Console, seconds: float | None) -> None:
         took = f" in {seconds:.1f} s" if seconds is not None else ""
         plural = "" if len(report.checks) == 1 else "s"
         line.append(f" {len(report.checks)} check{plural}{took}: {tally}.")
-    _hang(console, line, 0)
+    hang(console, line, 0)

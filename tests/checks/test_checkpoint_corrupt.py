@@ -1,4 +1,7 @@
-"""checkpoint-corrupt: seen in logs."""
+"""checkpoint-corrupt: seen in logs and in files."""
+
+from gpudoctor.facts import CheckpointFile
+from gpudoctor.registry import Registry
 
 FRAME = '  File "/opt/venv/lib/python3.10/site-packages/torch/serialization.py", line 1040, in _legacy_load\n'
 EXAMPLES = [
@@ -65,3 +68,11 @@ SAYS = {
     EXAMPLES[6]: "the file is damaged, incomplete or no checkpoint: invalid load key, '<'",
     EXAMPLES[19]: "the file is damaged, incomplete or no checkpoint: 1048576 of 4943162336 bytes",
 }
+
+
+def test_what_is_wrong_with_a_file_is_quoted():
+    look = Registry().check("checkpoint-corrupt").checkpoint_function
+    (finding,) = look(CheckpointFile(path="m.pt", kind="torch zip", trouble=("storage 3 is missing", "more")))
+    assert finding.message == "the file is damaged or incomplete: storage 3 is missing (and 1 more)"
+    assert [evidence.text for evidence in finding.evidence] == ["more"]
+    assert list(look(CheckpointFile(path="m.pt", kind="torch zip"))) == []

@@ -1,4 +1,8 @@
-"""checkpoint-device-map: seen in logs."""
+"""checkpoint-device-map: seen in logs and in files."""
+
+from gpudoctor.facts import CheckpointFile, Key, StateDict
+from gpudoctor.model import Severity
+from gpudoctor.registry import Registry
 
 EXAMPLES = [
     (
@@ -28,3 +32,23 @@ SAYS = {
         1
     ]: "the file's tensors were saved on CUDA device 5, which this process does not have: it sees 4",
 }
+
+
+def found(*devices, kind="torch zip"):
+    keys = tuple(Key(name=str(n), dtype="int8", shape=(), size=1, device=d) for n, d in enumerate(devices))
+    file = CheckpointFile(path="m.pt", kind=kind, state_dicts=(StateDict(entry="", keys=keys),))
+    return list(Registry().check("checkpoint-device-map").checkpoint_function(file))
+
+
+def test_a_file_from_the_first_gpu_is_noted_and_one_from_another_is_a_warning():
+    (finding,) = found("cuda:0", "cuda:0", "cpu")
+    assert finding.severity is Severity.NOTE
+    assert "2 tensors from cuda:0" in finding.message
+    (finding,) = found("cuda:0", "cuda:3")
+    assert finding.severity is Severity.WARNING
+    assert "1 tensor from cuda:0, 1 tensor from cuda:3" in finding.message
+
+
+def test_no_device_no_finding():
+    assert found("cpu", "meta") == []
+    assert found("cuda:3", kind="safetensors") == []

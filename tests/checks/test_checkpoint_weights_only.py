@@ -1,4 +1,8 @@
-"""checkpoint-weights-only: seen in logs."""
+"""checkpoint-weights-only: seen in logs and in files."""
+
+from gpudoctor.facts import CheckpointFile, Foreign
+from gpudoctor.model import Severity
+from gpudoctor.registry import Registry
 
 EXAMPLES = [
     (
@@ -54,3 +58,29 @@ SAYS = {
     ]: "the file holds numpy.core.multiarray.scalar, and torch.load reads tensors and plain containers alone unless "
     "it is told otherwise",
 }
+
+
+def found(kind, *names):
+    foreign = tuple(Foreign(name=name, opcode="GLOBAL", place=1, entry="data.pkl") for name in names)
+    look = Registry().check("checkpoint-weights-only").checkpoint_function
+    return list(look(CheckpointFile(path="m.pt", kind=kind, foreign=foreign)))
+
+
+def test_a_file_with_a_class_is_a_warning_that_names_it():
+    (finding,) = found("torch zip", "argparse.Namespace")
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith(
+        "the file holds argparse.Namespace: torch.load refuses it since torch 2.6"
+    )
+    assert not any("<" in fix.command for fix in finding.fixes)
+
+
+def test_a_file_that_torch_load_takes_and_one_that_is_not_for_it_are_fine():
+    assert found("torch zip") == []
+    assert found("pickle", "argparse.Namespace") == []
+
+
+def test_torchscript_is_for_another_function():
+    (finding,) = found("torchscript")
+    assert finding.severity is Severity.NOTE
+    assert "torch.jit.load" in finding.fixes[0].command

@@ -1,6 +1,10 @@
-"""state-dict-prefix: seen in logs; no fact of the environment shows it."""
+"""state-dict-prefix: seen in logs and in files; no fact of the environment shows it."""
 
+from gpudoctor.checkpoint.prefixes import prefixes
+from gpudoctor.facts import CheckpointFile, Entry, Key, StateDict
 from gpudoctor.logs.symptoms import matches
+from gpudoctor.logs.wording import fixes
+from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("state-dict-prefix")
@@ -76,3 +80,50 @@ def test_any_other_prefix_is_quoted():
 def test_no_fact_of_the_environment_shows_it():
     assert CHECK.environment_function is None
     assert all(fix.command for fix in CHECK.fixes)
+
+
+def test_the_line_that_mends_the_file_is_offered_wherever_a_log_shows_it():
+    (seen,) = matches(EXAMPLES[2], [CHECK])
+    said = [fix.command for fix in fixes(CHECK, seen.sighting.groups)]
+    assert "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix _orig_mod." in said
+
+
+def found(names, path="my model.ckpt", lightning=False):
+    keys = tuple(Key(name=name, dtype="float32", shape=(1,), size=4, device="cpu") for name in names)
+    state = StateDict(entry="", keys=keys, prefixes=prefixes(names, lightning=lightning))
+    return list(CHECK.checkpoint_function(CheckpointFile(path=path, kind="torch zip", state_dicts=(state,))))
+
+
+def test_a_file_with_a_prefix_names_who_put_it_there_and_the_line_that_mends_it():
+    (finding,) = found(["module._orig_mod.a.weight", "module._orig_mod.a.bias"])
+    assert finding.severity is Severity.WARNING
+    assert "all 2 keys bear module._orig_mod., which comes from DataParallel or Distr" in finding.message
+    assert "around torch.compile" in finding.message
+    command = "gpudoctor checkpoint fix 'my model.ckpt' -o mended.ckpt --strip-prefix module._orig_mod."
+    assert finding.fixes[0].command == command
+
+
+def test_what_may_be_the_models_own_name_is_only_noted():
+    (finding,) = found(["net.stem.weight", "net.head.bias"])
+    assert finding.severity is Severity.NOTE
+    assert "which may be the model's own" in finding.message
+    assert found(["net.0.weight", "net.2.weight"]) == []
+    assert found(["net.stem.weight", "head.bias"]) == []
+
+
+def test_a_wrapper_inside_of_names_is_noted_with_a_line_that_renames():
+    (finding,) = found(["layers.0._orig_mod.weight", "head.weight"])
+    assert finding.severity is Severity.NOTE
+    assert r"--rename '\._orig_mod\.=.'" in finding.fixes[0].command
+
+
+def test_no_line_is_offered_that_cannot_mend_the_file():
+    keys = tuple(Key(name=f"module.{n}", dtype="int8", shape=(), size=1, device="cpu") for n in "ab")
+    state = StateDict(entry="", keys=keys, prefixes=prefixes([key.name for key in keys]))
+    whole = CheckpointFile(
+        path="m.pt", kind="torch zip", state_dicts=(state,), entries=(Entry(path="", kind="module"),)
+    )
+    parts = CheckpointFile(path="folder", kind="distributed", state_dicts=(state,))
+    for file in (whole, parts):
+        (finding,) = CHECK.checkpoint_function(file)
+        assert not any("checkpoint fix" in fix.command for fix in finding.fixes)

@@ -1,0 +1,135 @@
+"""``gpudoctor checkpoint fix``."""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from gpudoctor.cli.output import Output
+
+if TYPE_CHECKING:
+    from gpudoctor.checkpoint.mend import Changes
+    from gpudoctor.checkpoint.rewrite import Rewritten
+
+SHOWN = 10
+"""Renamed keys that are listed without ``-v``."""
+DEVICE = re.compile(r"[a-z]+(:\d+)?")
+
+
+@click.command("fix")
+@click.argument("source", metavar="IN")
+@click.option("-o", "--output", "target", metavar="OUT", help="The copy; never the file itself.")
+@click.option(
+    "--strip-prefix", "strip", metavar="P", multiple=True, help="Take P away where keys begin with it."
+)
+@click.option("--add-prefix", "add", metavar="P", multiple=True, help="Put P in front of every key.")
+@click.option(
+    "--rename", "renames", metavar="OLD=NEW", multiple=True,
+    help="Rename keys: a glob for the whole key, or a regular expression (with ^ $ \\ ( ) | + or {) for a part of it.",
+)  # fmt: skip
+@click.option("--select", metavar="ENTRY", help="Take one entry out of the whole, as 'model'.")
+@click.option("--drop", metavar="ENTRY", multiple=True, help="Leave an entry out, as 'optimizer'.")
+@click.option(
+    "--device", metavar="DEVICE", help="Where torch.load puts tensors without map_location, as 'cpu'."
+)
+@click.option(
+    "--to-safetensors", "form", flag_value="safetensors", help="Write tensors alone, as safetensors."
+)
+@click.option(
+    "--to-zip", "form", flag_value="torch zip", help="Make torch's format of today of the one before 1.6."
+)
+@click.option("--dry-run", is_flag=True, help="Print what would change; write nothing.")
+@click.option("--force", is_flag=True, help="Replace OUT if it is there.")
+@click.option("--json", is_flag=True, help="One JSON document on standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="One line.")
+@click.option("-v", "--verbose", is_flag=True, help="Every key that gets another name.")
+def command(
+    source: str, target: str | None, form: str | None, dry_run: bool, force: bool, json: bool, quiet: bool,
+    verbose: bool, **changes: "str | tuple[str, ...] | None",
+) -> int:  # fmt: skip
+    """Write a copy of a checkpoint that loads: other names, fewer entries, another device or format.
+
+    Nothing in the file is run, and torch is not needed. The tensors' bytes are copied as they are; what is not asked
+    to change stays: sharing, views, order, metadata. The copy is there whole or not at all. Entries are dropped and
+    selected first; then prefixes are stripped, added, and keys renamed, in every state dict that is left.
+
+    \b
+    gpudoctor checkpoint fix mnist_cnn.pt -o mended.pt --strip-prefix module.
+    gpudoctor checkpoint fix bare.pt -o wrapped.pt --add-prefix module.
+    gpudoctor checkpoint fix last.ckpt -o model.pt --select state_dict --strip-prefix model.
+    gpudoctor checkpoint fix last.pt -o small.pt --drop optimizer --device cpu
+    gpudoctor checkpoint fix a.pt -o b.pt --rename 'backbone.*=encoder.*' --dry-run
+    gpudoctor checkpoint fix a.pt -o b.pt --rename '^layer(\\d+)\\.=blocks.\\1.'
+    gpudoctor checkpoint fix model.pt -o model.safetensors --to-safetensors
+    gpudoctor checkpoint fix old.pt -o new.pt --to-zip
+    """  # fmt: skip
+    from gpudoctor.checkpoint.rewrite import rewrite
+    from gpudoctor.checkpoint.tree import Unreadable
+
+    asked = asked_changes(**changes)  # type: ignore[arg-type]
+    if form is None and not (asked.names or asked.fewer or asked.device):
+        raise click.UsageError(
+            "say what to change, as --strip-prefix module.; see gpudoctor checkpoint fix --help"
+        )
+    if target is None and not dry_run:
+        raise click.UsageError("name the copy with -o, or see with --dry-run what would change")
+    output = Output(json=json)
+    try:
+        with output.status() as say:
+            say(f"reading {source}" if dry_run else f"writing {target}")
+            done = rewrite(source, None if dry_run else target, asked, form=form, force=force)
+    except Unreadable as error:
+        raise click.UsageError(str(error)) from None
+    if done.suspects:
+        names = ", ".join(dict.fromkeys(suspect.name for suspect in done.suspects[:SHOWN]))
+        print(
+            f"gpudoctor: opening this file runs code, and so does opening the copy: {names}", file=sys.stderr
+        )
+    put_out = (lambda lines: list(lines)[-1:]) if quiet else list
+    return output.give("".join(f"{line}\n" for line in put_out(told(done, verbose))), done)
+
+
+def asked_changes(
+    strip: Sequence[str], add: Sequence[str], renames: Sequence[str], select: str | None, drop: Sequence[str],
+    device: str | None,
+) -> "Changes":  # fmt: skip
+    """Return what the options ask for; raises click.UsageError for one that says nothing."""
+    from gpudoctor.checkpoint.mend import Changes
+    from gpudoctor.checkpoint.rename import Rename
+
+    if "" in (*strip, *add):
+        raise click.UsageError("an empty prefix changes nothing")
+    pairs = [text.rpartition("=") for text in renames]
+    if any(not equals or not old for old, equals, _ in pairs):
+        raise click.UsageError("--rename takes OLD=NEW, as --rename 'backbone.*=encoder.*'")
+    if device is not None and not DEVICE.fullmatch(device):
+        raise click.UsageError(f"--device {device}: no device, as cpu or cuda:0")
+    return Changes(
+        drop=tuple(drop), select=select, strip=tuple(strip), add=tuple(add), device=device,
+        renames=tuple(Rename(old, new) for old, _, new in pairs),
+    )  # fmt: skip
+
+
+def told(done: "Rewritten", verbose: bool) -> Iterator[str]:
+    """Yield what was changed, a line each; what it comes to is the last."""
+    from gpudoctor.checkpoint.wording import count, shown
+
+    most = len(done.renamed) if verbose else SHOWN
+    for renamed in done.renamed[:most]:
+        where = f"{shown(renamed.entry)}: " if renamed.entry else ""
+        yield f"{where}{shown(renamed.old)} -> {shown(renamed.new)}"
+    if len(done.renamed) > most:
+        yield f"... and {len(done.renamed) - most} more; -v lists all"
+    for dropped in done.dropped:
+        yield f"without {shown(dropped.entry)}: {count(dropped.tensors, 'tensor')}, {dropped.size:,} bytes"
+    if done.moved:
+        yield f"{count(done.moved, 'storage')} on another device"
+    if done.form != done.kind:
+        yield f"{done.kind} -> {done.form}"
+    if done.target is None:
+        yield f"{done.source}: nothing was written; the copy would have about {done.size:,} bytes"
+    else:
+        keys = f", {count(len(done.renamed), 'key')} renamed" if done.renamed else ""
+        yield f"wrote {done.target}: {done.size:,} bytes{keys}"

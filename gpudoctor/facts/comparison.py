@@ -1,0 +1,71 @@
+"""How the keys of a checkpoint differ from those of a model or of another checkpoint."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class ShapeDifference(Struct, frozen=True, kw_only=True):
+    """A tensor that has the same name on both sides, and another shape."""
+
+    name: str
+    """The target's; the file's own is the same after the change of prefix."""
+    own: tuple[int, ...]
+    """In the file."""
+    other: tuple[int, ...]
+    """In the target."""
+    reason: str = ""
+    """What usually causes this; empty where nothing is usual about it."""
+
+
+class KeyGroup(Struct, frozen=True, kw_only=True):
+    """Keys with a common stem that one side has and the other does not, or has with other numbers."""
+
+    stem: str
+    """Their common beginning, numbers folded: ``encoder.layer.*.output``."""
+    own: int
+    """How many are in the file alone."""
+    other: int
+    """How many are in the target alone."""
+    example: str
+    """One of them."""
+    nearest: str = ""
+    """The key of the other side that is most like the example; empty where none is."""
+    same_shape: bool = False
+    """Whether the nearest key has the example's shape."""
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Whether a state dict of a file loads into a target, and what is in the way."""
+
+    outcome: Literal["loads", "prefix", "shape", "architecture"]
+    sentence: str
+    """The outcome in one sentence."""
+    path: str = ""
+    """The file."""
+    entry: str = ""
+    """The state dict in it, empty where the file itself is one."""
+    keys: int = 0
+    """How many tensors that state dict has."""
+    target: str = ""
+    """What the file was compared with, in words."""
+    target_entry: str = ""
+    """The state dict of the target, where that is a checkpoint that has several or wraps one."""
+    target_keys: int = 0
+    matched: int = 0
+    """How many names both have, after the change of prefix."""
+    strip: str = ""
+    """Prefix to take off the file's names."""
+    add: str = ""
+    """Prefix to put in front of them, after that."""
+    renames: tuple[tuple[str, str], ...] = ()
+    """Regular expressions and their replacements, in order; with them `strip` and `add` are among these."""
+    shapes: tuple[ShapeDifference, ...] = ()
+    groups: tuple[KeyGroup, ...] = ()
+    drift: tuple[str, ...] = ()
+    """Which change of which library explains keys that differ, a sentence each."""
+    notes: tuple[str, ...] = ()
+    load_line: str = ""
+    """One line of Python that loads what can be loaded into ``model``; empty where nothing can."""
+    fix_line: str = ""
+    """The ``gpudoctor checkpoint fix`` line that writes a copy with the target's names; empty where none can."""

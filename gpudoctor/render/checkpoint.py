@@ -1,0 +1,248 @@
+"""What is in a checkpoint, for human eyes: the file, its entries, the keys of its state dicts, what is shared."""
+
+from collections import Counter
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
+from rich.console import Console
+from rich.text import Text
+
+from gpudoctor.facts import CheckpointFile, Entry, Foreign, Key, StateDict
+from gpudoctor.facts.checkpoint_values import CheckpointValues
+from gpudoctor.facts.comparison import Comparison
+from gpudoctor.model import Report, Severity
+from gpudoctor.render.keys import Row, rows, size, sparing_keys
+from gpudoctor.render.terminal import STYLES, hang, print_finding, print_unseen
+from gpudoctor.render.visible import CONTROL, visible
+
+ROWS, LAST = 24, 4
+"""Rows of keys that are shown, and how many of them are the last ones."""
+ENTRIES = 16
+NAME = 44
+"""Characters of a name that are lined up; a longer one pushes its row to the right."""
+GROUPS = 4
+SHOWN = 6
+
+
+def render(report: Report, console: Console, *, keys: str | None = None, verbose: bool = False) -> None:
+    """Print a report on checkpoints: each file, what was looked at of it, then the findings and the verdict."""
+    report = sparing_keys(report, visible)
+    hang(console, Text(f"gpudoctor {report.version}", "bold"), 2)
+    console.print()
+    for fact in report.facts.values():
+        if isinstance(fact, CheckpointFile):
+            render_file(fact, console, keys=keys, verbose=verbose)
+        elif isinstance(fact, CheckpointValues):
+            render_values(fact, console, verbose=verbose)
+        elif isinstance(fact, Comparison):
+            from gpudoctor.render.comparison import render as render_comparison
+
+            # What does not load is a finding, too, which offers the lines.
+            lines = {} if fact.outcome == "loads" else {"load_line": "", "fix_line": ""}
+            render_comparison(replace(fact, **lines), console, verbose=verbose)
+            console.print()
+    for finding in report.findings:
+        print_finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
+    print_unseen(report, console)
+    hang(console, Text(report.verdict.sentence, STYLES[report.verdict.status.value]), 0)
+
+
+def render_file(
+    file: CheckpointFile, console: Console, *, keys: str | None = None, verbose: bool = False
+) -> None:
+    """Print a checkpoint; `keys` is a glob that names are to match, `verbose` shows every key and entry."""
+    paths = {entry.path for entry in file.entries}
+    tensors = sum(
+        e.tensors for e in file.entries if "." not in e.path or e.path.partition(".")[0] not in paths
+    )
+    version = f" {file.version}" if file.version and file.kind.startswith("torch ") else ""
+    about = [file.kind + version, size(file.size)]
+    if tensors:
+        about.append(_count(tensors, "tensor"))
+    hang(console, Text.assemble((clean(file.path), "bold"), f"   {', '.join(about)}"), 2)
+    for note in file.notes if verbose else [n for n in file.notes if not n.startswith("metadata ")]:
+        hang(console, Text(f"  {clean(note)}", "dim"), 4)
+    console.print()
+    _entries(file, console, verbose)
+    for state in file.state_dicts:
+        _state_dict(state, console, keys, verbose)
+    _shared(file, console, verbose)
+    if verbose:
+        _foreign(file.foreign, console)
+
+
+def render_values(values: CheckpointValues, console: Console, *, verbose: bool = False) -> None:
+    """Print what a look at every number showed."""
+    hang(console, Text.assemble(("  values  ", "bold"), f"{size(values.read)} looked at"), 10)
+    most = len(values.zero) if verbose else SHOWN
+    for name, count in values.nonfinite[: None if verbose else 3 * SHOWN]:
+        hang(console, Text(f"    NaN or infinite  {clean(name)}: {_count(count, 'number')}", "red"), 6)
+    if len(values.nonfinite) > 3 * SHOWN and not verbose:
+        hang(
+            console, Text(f"    NaN or infinite  {len(values.nonfinite) - 3 * SHOWN} more tensors", "red"), 6
+        )
+    if values.zero:
+        hang(console, Text(f"    all zero  {len(values.zero)}: {_listed(values.zero, most)}"), 6)
+    for group in values.same[: None if verbose else GROUPS]:
+        hang(console, Text(f"    same bytes, stored twice  {_listed(group, max(most, SHOWN))}"), 6)
+    for reason, number in values.skipped:
+        hang(console, Text(f"    not looked at  {_count(number, 'tensor')}: {clean(reason)}", "magenta"), 6)
+    if not (values.nonfinite or values.zero or values.same or values.skipped):
+        hang(console, Text("    all finite, none all zero, none twice"), 6)
+    console.print()
+
+
+def clean(text: str) -> str:
+    """Return a string from a stranger's file without control characters and line breaks."""
+    if text.isprintable():
+        return text
+    text = CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return text.replace("\n", "\\n").replace("\t", "\\t").encode("utf-8", "backslashreplace").decode()
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(clean(name) for name in names[:most]) + more
+
+
+def _entries(file: CheckpointFile, console: Console, verbose: bool) -> None:
+    """Print the tree of entries; of the things inside of an entry, the first few."""
+    if [entry.path for entry in file.entries] == [""]:
+        entry = file.entries[0]
+        words = f"the file itself is a {entry.kind}" + (f": {clean(entry.text)}" if entry.text else "")
+        hang(console, Text(f"  {words}"), 4)
+        console.print()
+        return
+    shown, hidden = _kept(file.entries, verbose)
+    width = min(max((len(_label(entry)) for entry in shown), default=0), NAME)
+    for entry in shown:
+        line = Text(f"  {_label(entry):<{width}}  ").append(f"{entry.kind:<10}", "cyan")
+        parts = [clean(entry.text)] if entry.text else []
+        if entry.tensors and entry.kind != "tensor":
+            parts.append(_count(entry.tensors, "tensor"))
+        parts += [size(entry.size)] if entry.tensors else []
+        hang(console, line.append("  " + ", ".join(parts)), width + 14)
+    if hidden:
+        hang(console, Text(f"  ... and {hidden} more (-v shows all)", "dim"), 4)
+    if shown:
+        console.print()
+
+
+def _label(entry: Entry) -> str:
+    """Return an entry's name, indented where it is inside of another."""
+    above, _, name = entry.path.partition(".")
+    return f"  {clean(name)}" if name and above else clean(entry.path)
+
+
+def _kept(entries: Sequence[Entry], verbose: bool) -> tuple[list[Entry], int]:
+    """Return the entries that are shown, and how many are not."""
+    if verbose:
+        return list(entries), 0
+    inner: Counter[str] = Counter()
+    shown = []
+    for entry in entries:
+        above, dot, _ = entry.path.partition(".")
+        if dot:
+            inner[above] += 1
+            if inner[above] > SHOWN:
+                continue
+        shown.append(entry)
+    return shown[: 2 * ENTRIES], len(entries) - len(shown[: 2 * ENTRIES])
+
+
+def _state_dict(state: StateDict, console: Console, pattern: str | None, verbose: bool) -> None:
+    chosen = [k for k in state.keys if _matches(k.name, state, pattern)] if pattern else list(state.keys)
+    devices = Counter(key.device for key in state.keys)
+    parts = [_count(len(state.keys), "key")]
+    if pattern:
+        parts.append(f"{len(chosen)} match {clean(pattern)}")
+    if set(devices) - {"cpu"}:
+        parts.append("saved from " + ", ".join(sorted(devices)[:SHOWN]))
+    title = f"state dict {clean(state.entry)}" if state.entry else "state dict"
+    hang(console, Text.assemble("  ", (title, "bold"), f"   {', '.join(parts)}"), 4)
+    for prefix in state.prefixes:
+        share = "all keys" if prefix.keys == prefix.total else f"{prefix.keys} of {prefix.total} keys"
+        line = Text.assemble("    prefix ", (clean(prefix.text), "yellow"), f" on {share}: {prefix.wrapper}")
+        hang(console, line, 6)
+    _keys(chosen, console, every=verbose or pattern is not None)
+    console.print()
+
+
+def _matches(name: str, state: StateDict, pattern: str) -> bool:
+    """Tell whether a name is meant by a glob, with its prefix or without, or with its entry's in front."""
+    fronts = ["", *(prefix.text for prefix in state.prefixes if name.startswith(prefix.text))]
+    names = [name[len(front) :] for front in fronts] + [f"{state.entry}.{name}"]
+    return any(fnmatchcase(candidate, pattern) for candidate in names)
+
+
+def _keys(keys: Sequence[Key], console: Console, *, every: bool) -> None:
+    """Print keys in columns; of many rows, the first and the last ones."""
+    made = rows(keys, folded=not every)
+    left_out = 0 if every or len(made) <= ROWS else len(made) - ROWS + 1
+    head = made[: ROWS - LAST - 1] if left_out else made
+    tail = made[-LAST:] if left_out else []
+    shown = [*head, *tail]
+    several = len({row.key.device for row in shown}) > 1
+    widths = [
+        min(max((len(clean(row.name)) for row in shown), default=0), NAME),
+        max((len(row.key.dtype) for row in shown), default=0),
+        min(max((len(_shape(row.key)) for row in shown), default=0), 20),
+    ]
+    _rows(head, widths, several, console)
+    if left_out:
+        count = sum(row.count for row in made[len(head) : -LAST])
+        more = f"    ... {_count(count, 'key')} more (-v or --keys GLOB shows them)"
+        console.print(Text(more, "dim"), soft_wrap=True)
+    _rows(tail, widths, several, console)
+
+
+def _rows(shown: Sequence[Row], widths: Sequence[int], several: bool, console: Console) -> None:
+    """Print rows; where none needs wrapping all at once, for there may be a million."""
+    lines = [_row(row, widths, several) for row in shown]
+    if lines and (not console.is_terminal or max(map(len, lines)) <= console.width):
+        console.print(Text("\n".join(lines)), soft_wrap=True)
+        return
+    for line in lines:
+        hang(console, Text(line), 6)
+
+
+def _row(row: Row, widths: Sequence[int], several: bool) -> str:
+    key = row.key
+    name, dtype, shape = widths
+    text = f"    {clean(row.name):<{name}}  {key.dtype:<{dtype}}  {_shape(key):<{shape}}  {size(key.size):>8}"
+    text += f" x {row.count}" if row.count > 1 else ""
+    text += f"  {key.layout}" if key.layout != "strided" else ""
+    return (text + f"  {key.device}" if several else text).rstrip()
+
+
+def _shape(key: Key) -> str:
+    return "[" + ", ".join(map(str, key.shape)) + "]"
+
+
+def _shared(file: CheckpointFile, console: Console, verbose: bool) -> None:
+    """Print which tensors lie in one storage."""
+    for group in file.shared if verbose else file.shared[:GROUPS]:
+        most = len(group) if verbose else SHOWN
+        hang(console, Text(f"  one storage   {_listed(group, most)}"), 16)
+    if len(file.shared) > GROUPS and not verbose:
+        hang(
+            console,
+            Text(f"  ... and {len(file.shared) - GROUPS} more storages with several tensors (-v)", "dim"),
+            6,
+        )
+    if file.shared:
+        console.print()
+
+
+def _foreign(foreign: Sequence[Foreign], console: Console) -> None:
+    """Print everything that opening the file would import or call."""
+    for name in foreign:
+        text = f"  opening it runs   {name.opcode} {clean(name.name)} at byte {name.place} of {clean(name.entry)}"
+        hang(console, Text(text), 20)
+    if foreign:
+        console.print()

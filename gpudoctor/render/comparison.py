@@ -1,0 +1,93 @@
+"""How a checkpoint compares with a model or with another checkpoint, for a terminal."""
+
+from rich.console import Console
+from rich.text import Text
+
+from gpudoctor.facts.comparison import Comparison
+from gpudoctor.render.visible import CONTROL
+
+STYLES = {"loads": "green", "prefix": "bold yellow", "shape": "bold red", "architecture": "bold red"}
+SHOWN = 12
+"""Tensors and groups that are shown without ``-v``."""
+
+
+def render(comparison: Comparison, console: Console, *, verbose: bool = False) -> None:
+    """Print a comparison; `verbose` shows every tensor that differs."""
+    place = f"entry {comparison.entry} of " if comparison.entry else ""
+    target = comparison.target + (f", entry {comparison.target_entry}" if comparison.target_entry else "")
+    _line(console, f"{place}{comparison.path or 'the file'} against {target}", "bold")
+    _line(
+        console,
+        f"  {_count(comparison.keys, 'tensor')} in the file, {comparison.target_keys} in the target, "
+        f"{comparison.matched} under the same name" + _after(comparison),
+    )
+    console.print()
+    style = STYLES[comparison.outcome]
+    _line(console, f"  {comparison.outcome:<12}  {comparison.sentence}", style)
+    _shapes(comparison, console, verbose=verbose)
+    _groups(comparison, console, verbose=verbose)
+    for drift in comparison.drift:
+        _line(console, f"    known       {drift}")
+    for note in comparison.notes:
+        _line(console, f"    note        {note}", "dim")
+    for title, line in (("load", comparison.load_line), ("mend", comparison.fix_line)):
+        if line:
+            _line(console, f"    {title}", "green")
+            _line(console, f"      {line}", "bold")
+
+
+def _after(comparison: Comparison) -> str:
+    if comparison.renames:
+        return " after " + ", ".join(f"s/{old}/{new}/" for old, new in comparison.renames)
+    words = [f"taking off {comparison.strip}"] if comparison.strip else []
+    words += [f"putting {comparison.add} in front"] if comparison.add else []
+    return " after " + " and ".join(words) if words else ""
+
+
+def _shapes(comparison: Comparison, console: Console, *, verbose: bool) -> None:
+    shown = comparison.shapes if verbose else comparison.shapes[:SHOWN]
+    if not shown:
+        return
+    width = min(60, max(len(difference.name) for difference in shown))
+    for difference in shown:
+        own, other = _shape(difference.own), _shape(difference.other)
+        _line(console, f"    {difference.name:<{width}}  {own} in the file, {other} in the target")
+        if difference.reason:
+            _line(console, f"    {'':<{width}}  {difference.reason}", "dim")
+    _rest(console, len(comparison.shapes) - len(shown), "tensor")
+
+
+def _groups(comparison: Comparison, console: Console, *, verbose: bool) -> None:
+    shown = comparison.groups if verbose else comparison.groups[:SHOWN]
+    if not shown:
+        return
+    width = min(60, max(len(group.stem) for group in shown))
+    for group in shown:
+        sides = [f"{group.own} in the file alone"] if group.own else []
+        sides += [f"{group.other} in the target alone"] if group.other else []
+        _line(console, f"    {group.stem:<{width}}  {', '.join(sides)}")
+        if group.nearest:
+            like = "the same shape" if group.same_shape else "another shape"
+            _line(console, f"    {'':<{width}}  {group.example}; nearest {group.nearest}, {like}", "dim")
+    _rest(console, len(comparison.groups) - len(shown), "group")
+
+
+def _rest(console: Console, number: int, word: str) -> None:
+    if number:
+        _line(console, f"    and {_count(number, 'more ' + word)} (-v shows all)", "dim")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "[" + ", ".join(map(str, shape)) + "]"
+
+
+def _line(console: Console, text: str, style: str = "") -> None:
+    """Print a line as it is: what gets copied must not be wrapped, what comes from strangers not be obeyed."""
+    text = (
+        CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text).replace("\n", "\\n").replace("\t", "\\t")
+    )
+    console.print(Text(text, style), soft_wrap=True)

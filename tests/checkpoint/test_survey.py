@@ -1,0 +1,312 @@
+"""What the survey finds in files that torch really wrote, and in trees that are made to order."""
+
+import json
+import math
+import struct
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+
+from gpudoctor.checkpoint import read
+from gpudoctor.checkpoint.prefixes import prefixes, wrapper
+from gpudoctor.checkpoint.survey import survey
+from gpudoctor.checkpoint.tree import Checkpoint, Storage, Tensor
+from gpudoctor.checkpoint.values import look, nonfinite
+from gpudoctor.checkpoint.verify import verify
+
+WRITE = """
+import argparse, collections, sys, torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bn = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8)
+        self.register_buffer("passing", torch.zeros(3), persistent=False)
+    def forward(self, x):
+        return self.bn(self.conv(x))
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Block(), Block()])
+        self.head, self.tied = nn.Linear(8, 10), nn.Linear(8, 10)
+        self.tied.weight = self.head.weight
+    def forward(self, x):
+        x = self.layers[0](x)
+        return self.head(x.mean((2, 3)))
+
+model = Net()
+optimizer = torch.optim.Adam([{"params": model.layers.parameters()}, {"params": model.head.parameters(), "lr": 0.1}])
+model(torch.randn(2, 3, 8, 8)).sum().backward()
+optimizer.step()
+wrapped = nn.DataParallel(model)
+torch.save(model.state_dict(), "bare.pt")
+torch.save(wrapped.state_dict(), "wrapped.pt")
+torch.save(wrapped.state_dict(), "legacy.pt", _use_new_zipfile_serialization=False)
+torch.save(torch.compile(wrapped).state_dict(), "compiled.pt")
+torch.save(model, "module.pt")
+torch.jit.save(torch.jit.script(model.head), "script.pt")
+torch.save({
+    "model": wrapped.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3, "best": 0.5, "name": "run 7",
+    "done": True, "ema": {"shadow": model.state_dict(), "decay": 0.999}, "rng": torch.get_rng_state(),
+    "args": argparse.Namespace(lr=0.1, deep=[1, 2]),
+}, "whole.pt")
+torch.save({"state_dict": {f"model.{k}": v for k, v in model.state_dict().items()}, "epoch": 1,
+    "pytorch-lightning_version": "2.5", "optimizer_states": [optimizer.state_dict()]}, "lightning.ckpt")
+x = torch.randn(1000)
+torch.save({
+    "fine": x, "again": x.clone(), "zero": torch.zeros(300), "nan": torch.tensor([1.0, float("nan"), float("inf")]),
+    "half": torch.tensor([float("inf"), 1.0], dtype=torch.float16),
+    "brain": torch.tensor([float("-inf"), 65504.0, 0.0], dtype=torch.bfloat16),
+    "double": torch.tensor([1e308, float("nan")], dtype=torch.float64),
+    "eight": torch.tensor([448.0, float("nan")]).to(torch.float8_e4m3fn),
+    "complex": torch.tensor([complex(1, float("inf"))]), "number": torch.tensor([2**31 - 1, -1]),
+    "rows": torch.randn(20, 5)[:, :2], "part": x[10:20], "empty": torch.zeros(0), "largest": torch.tensor([3.4028e38]),
+    "sparse": torch.eye(3).to_sparse(),
+}, "values.pt")
+torch.save(torch.load("values.pt"), "values-legacy.pt", _use_new_zipfile_serialization=False)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, torch_folder):
+    folder = tmp_path_factory.mktemp("checkpoints")
+    command = [sys.executable, "-W", "ignore", "-c", WRITE]
+    subprocess.run(command, cwd=folder, check=True, timeout=300)
+    return folder
+
+
+def surveyed(path):
+    return survey(read(path))
+
+
+def test_a_bare_state_dict(folder):
+    file = surveyed(folder / "bare.pt")
+    assert (file.kind, [(e.path, e.kind) for e in file.entries]) == ("torch zip", [("", "state dict")])
+    (state,) = file.state_dicts
+    assert state.prefixes == ()
+    first = state.keys[0]
+    assert (first.name, first.dtype, first.shape, first.size) == (
+        "layers.0.conv.weight",
+        "float32",
+        (8, 3, 3, 3),
+        864,
+    )
+    assert (first.device, first.layout) == ("cpu", "strided")
+    assert file.shared == (("head.weight", "tied.weight"),)
+    assert file.entries[0].tensors == len(state.keys) == 18
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "who"),
+    [
+        ("wrapped.pt", "module.", "DataParallel or DistributedDataParallel"),
+        ("legacy.pt", "module.", "DataParallel or DistributedDataParallel"),
+        ("compiled.pt", "_orig_mod.module.", "torch.compile around DataParallel or DistributedDataParallel"),
+    ],
+)
+def test_who_wrapped_the_model(folder, name, text, who):
+    (prefix,) = surveyed(folder / name).state_dicts[0].prefixes
+    assert (prefix.text, prefix.keys, prefix.total, prefix.wrapper) == (text, 18, 18, who)
+
+
+def test_everything_that_a_training_saves(folder):
+    file = surveyed(folder / "whole.pt")
+    entries = {entry.path: entry for entry in file.entries}
+    assert {path: entry.kind for path, entry in entries.items()} == {
+        "model": "state dict", "optimizer": "optimizer", "epoch": "number", "best": "number", "name": "text",
+        "done": "number", "ema": "dict", "ema.shadow": "state dict", "ema.decay": "number", "rng": "tensor",
+        "args": "object", "args.lr": "number", "args.deep": "list",
+    }  # fmt: skip
+    assert (entries["epoch"].text, entries["done"].text, entries["name"].text) == ("3", "True", "run 7")
+    assert entries["args"].text == "argparse.Namespace"
+    assert [(state.entry, len(state.keys)) for state in file.state_dicts] == [
+        ("model", 18),
+        ("ema.shadow", 18),
+    ]
+    (optimizer,) = file.optimizers
+    assert (optimizer.entry, optimizer.groups, optimizer.states) == ("optimizer", (8, 2), 6)
+    assert [(f.name, f.opcode) for f in file.foreign] == [("argparse.Namespace", "NEWOBJ")]
+    assert ("model.module.head.weight", "model.module.tied.weight") in [group[:2] for group in file.shared]
+
+
+def test_a_module_that_is_pickled_whole_has_the_keys_of_its_state_dict(folder):
+    whole, bare = surveyed(folder / "module.pt"), surveyed(folder / "bare.pt")
+    assert (whole.entries[0].kind, whole.entries[0].text) == ("module", "__main__.Net")
+    shapes = {key.name: key.shape for key in bare.state_dicts[0].keys}
+    assert {key.name: key.shape for key in whole.state_dicts[0].keys} == shapes
+    assert {foreign.opcode for foreign in whole.foreign} == {"NEWOBJ"}
+    assert whole.shared == bare.shared
+
+
+def test_torchscript(folder):
+    file = surveyed(folder / "script.pt")
+    assert file.kind == "torchscript"
+    assert [(key.name, key.shape) for key in file.state_dicts[0].keys] == [
+        ("weight", (10, 8)),
+        ("bias", (10,)),
+    ]
+    assert file.foreign == ()
+
+
+def test_lightning_is_named_where_it_wrote_the_file(folder):
+    file = surveyed(folder / "lightning.ckpt")
+    (prefix,) = file.state_dicts[0].prefixes
+    assert (prefix.text, prefix.wrapper) == ("model.", "Lightning")
+    assert file.optimizers[0].entry == "optimizer_states.0"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a.weight"], []),
+        (["module.a", "module.module.b", "c"], [("module.module.", 1), ("module.", 1)]),
+        (["layers.0._orig_mod.weight", "head.weight"], [("*._orig_mod.", 1)]),
+        (["module.layers.0._fsdp_wrapped_module.w"], [("module.", 1), ("*._fsdp_wrapped_module.", 1)]),
+        (["_forward_module.a.w", "_forward_module.b.w"], [("_forward_module.", 2)]),
+        (["module.model.a.w", "module.model.b.w"], [("module.model.", 2), ("module.", 2)]),
+        (["model.a.w", "model.b.w"], [("model.", 2)]),
+        (["net.a.w", "head.w"], []),
+        (["model.0.w", "model.1.w"], []),
+        (["model.layers.0.w", "model.embed_tokens.weight"], []),
+        (["model.weight", "model.bias"], []),
+        (["modulea.weight", "_orig_mods.w", "a_orig_mod.w"], []),
+        (["backbone.module.w"], []),
+        ([], []),
+    ],
+)
+def test_prefixes(names, expected):
+    assert [(prefix.text, prefix.keys) for prefix in prefixes(names)] == expected
+
+
+def test_wrappers_are_named_from_the_outside_in():
+    assert wrapper("module.module.") == "DataParallel or DistributedDataParallel, 2 times"
+    assert wrapper("_orig_mod._fsdp_wrapped_module.") == "torch.compile around FSDP"
+
+
+def tensor(storage=None, shape=(2,)):
+    return Tensor(dtype="float32", shape=shape, stride=(1,), storage=storage)
+
+
+@pytest.mark.parametrize(
+    ("root", "kinds"),
+    [
+        ({"a": tensor(), "b._extra_state": {"x": 1}}, ["state dict"]),
+        ({"loss": tensor(), "epoch": 3}, ["tensor", "number"]),
+        ({1: tensor()}, ["tensor"]),
+        ({"state": {}, "param_groups": [{"params": [0]}]}, ["optimizer"]),
+        ({}, []),
+        ([tensor(), "x", None, 1 << 100_000], ["tensor", "text", "object", "number"]),
+        ("x", ["text"]),
+        (None, ["object"]),
+    ],
+)
+def test_what_is_a_state_dict_and_what_is_not(root, kinds):
+    assert [entry.kind for entry in survey(Checkpoint(path="", kind="torch zip", root=root)).entries] == kinds
+
+
+def test_a_distributed_checkpoint_has_the_entries_that_were_saved():
+    flat = {
+        "app.model.module.a": tensor(),
+        "app.model.module.b": tensor(),
+        "app.optim.state.a.step": tensor(),
+    }
+    flat |= {"app.optim.param_groups.a.lr": 0.1, "epoch": 3}
+    file = survey(Checkpoint(path="", kind="distributed", root=flat))
+    kinds = {entry.path: entry.kind for entry in file.entries}
+    assert kinds == {"app": "dict", "app.model": "state dict", "app.optim": "dict", "epoch": "number"}
+    assert [(state.entry, state.prefixes[0].text) for state in file.state_dicts] == [("app.model", "module.")]
+    alone = Checkpoint(path="", kind="distributed", root={"model.a.w": tensor(), "model.b.w": tensor()})
+    assert [entry.kind for entry in survey(alone).entries] == ["state dict"]
+
+
+def test_what_holds_itself_comes_to_an_end():
+    root = {"again": {}, "a": [tensor()]}
+    root["again"]["root"] = root
+    assert [entry.path for entry in survey(Checkpoint(path="", kind="pickle", root=root)).entries][:1] == [
+        "again"
+    ]
+
+
+def test_a_hundred_thousand_keys_take_a_moment():
+    root = {f"layers.{n}.weight": tensor(Storage(str(n), "float32", 2, "cpu", 8)) for n in range(100_000)}
+    begun = time.process_time()
+    file = survey(Checkpoint(path="", kind="torch zip", root=root))
+    assert time.process_time() - begun < 3
+    assert len(file.state_dicts[0].keys) == 100_000
+
+
+@pytest.mark.parametrize("name", ["values.pt", "values-legacy.pt"])
+def test_what_the_numbers_are_like(folder, name):
+    values = look(read(folder / name))
+    expected = {"nan": 2, "half": 1, "brain": 1, "double": 1, "eight": 1, "complex": 1}
+    assert dict(values.nonfinite) == expected
+    assert values.zero == ("zero",)
+    assert values.same == (("fine", "again"),)
+    assert dict(values.skipped) == {"views with gaps": 1, "sparse_coo tensors": 1}
+
+
+def safetensors(path, tensors):
+    """Write a file by hand: names, with the format's type, a shape and bytes."""
+    header, data = {}, b""
+    for name, (dtype, shape, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def test_the_numbers_of_safetensors_and_of_a_sharded_set(tmp_path):
+    nan, one = struct.pack("<f", math.nan), struct.pack("<f", 1.0)
+    safetensors(
+        tmp_path / "a.safetensors", {"a": ("F32", [3], one + nan + one), "zero": ("F16", [2], bytes(4))}
+    )
+    safetensors(tmp_path / "b.safetensors", {"b": ("BF16", [2], b"\x80\x3f\x80\x7f"), "c": ("F32", [1], one)})
+    values = look(read(tmp_path / "a.safetensors"))
+    assert (values.nonfinite, values.zero, values.skipped) == ((("a", 1),), ("zero",), ())
+    places = {"a": "a.safetensors", "zero": "a.safetensors", "b": "b.safetensors", "c": "b.safetensors"}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    for path in (tmp_path, tmp_path / "model.safetensors.index.json"):
+        values = look(read(path))
+        assert (values.nonfinite, values.zero) == ((("a", 1), ("b", 1)), ("zero",))
+        assert values.read == 12 + 4 + 4 + 4
+
+
+def test_blocks_of_every_type_are_judged_as_torch_does(folder):
+    script = """
+import torch
+for name in "float16 bfloat16 float32 float64 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split():
+    dtype = getattr(torch, name)
+    torch.manual_seed(0)
+    data = torch.randint(0, 256, (80000,), dtype=torch.uint8)
+    count = int((~torch.isfinite(data.view(dtype).double())).sum())
+    print(name, count, bytes(data.tolist()).hex())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True
+    )
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert len(rows) == 8
+    for name, count, data in rows:
+        assert int(count) > 0
+        assert nonfinite(bytes.fromhex(data), name) == int(count), name
+    assert nonfinite(b"\xff" * 64, "int32") == 0
+
+
+def test_a_bit_that_flipped_shows_in_the_checksum_alone(folder, tmp_path):
+    data = bytearray((folder / "bare.pt").read_bytes())
+    good, bad = tmp_path / "good.pt", tmp_path / "bad.pt"
+    good.write_bytes(data)
+    assert list(verify(str(good), len(data))) == []
+    with zipfile.ZipFile(good) as archive:
+        record = archive.getinfo("bare/data/0")
+        start = data.index(archive.read(record)[:32])
+    data[start + 100] ^= 1
+    bad.write_bytes(data)
+    assert surveyed(bad).trouble == ()
+    (line,) = verify(str(bad), len(data))
+    assert "is damaged: Bad CRC-32" in line

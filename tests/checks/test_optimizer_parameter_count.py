@@ -1,0 +1,64 @@
+"""optimizer-parameter-count: seen in files."""
+
+import pytest
+
+from gpudoctor.facts import CheckpointFile, Key, Optimizer, StateDict
+from gpudoctor.model import Severity
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("optimizer-parameter-count")
+EXAMPLES = []
+NAMES = (
+    "conv.weight",
+    "conv.bias",
+    "bn.weight",
+    "bn.bias",
+    "bn.running_mean",
+    "bn.running_var",
+    "token",
+    "fc.weight",
+)
+"""Seven that can be parameters but for the statistics: five surely are."""
+
+
+def found(groups, names=NAMES, storages=None, states=1):
+    held = storages or {}
+    keys = [
+        Key(name=n, dtype="float32", shape=(4,), size=16, device="cpu", storage=held.get(n)) for n in names
+    ]
+    keys.append(Key(name="bn.num_batches_tracked", dtype="int64", shape=(), size=8, device="cpu"))
+    model = StateDict(entry="model", keys=tuple(keys))
+    optimizer = Optimizer(entry="optimizer", groups=groups, states=0)
+    file = CheckpointFile(
+        path="m.pt", kind="torch zip", state_dicts=(model,) * states, optimizers=(optimizer,)
+    )
+    return list(CHECK.checkpoint_function(file))
+
+
+@pytest.mark.parametrize("groups", [(6,), (2, 4), (5,)])
+def test_a_number_that_can_be_right_is_no_finding(groups):
+    assert found(groups) == []  # the token may be a buffer
+
+
+def test_more_than_the_model_can_have_is_a_warning():
+    (finding,) = found((5, 2))
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("the optimizer has 7 parameters in 2 groups, and the model only 6")
+
+
+def test_fewer_than_the_model_surely_has_is_a_note():
+    (finding,) = found((2,))
+    assert finding.severity is Severity.NOTE
+    assert "2 of at least 5" in finding.message
+
+
+def test_tied_weights_count_once_or_twice():
+    tied = {"conv.weight": "0", "fc.weight": "0"}
+    assert found((4,), storages=tied) == []
+    assert found((6,), storages=tied) == []
+
+
+def test_who_belongs_to_whom_is_not_guessed():
+    assert found((40,), states=2) == []
+    assert found((40,), names=("_fsdp_wrapped_module._flat_param",)) == []
+    assert found((0,)) == []

@@ -1,0 +1,41 @@
+"""state-dict-mixed-prefix: seen in files."""
+
+from gpudoctor.checkpoint.prefixes import prefixes
+from gpudoctor.facts import CheckpointFile, Key, StateDict
+from gpudoctor.model import Severity
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("state-dict-mixed-prefix")
+EXAMPLES = []
+
+
+def found(*names):
+    keys = tuple(Key(name=name, dtype="float32", shape=(1,), size=4, device="cpu") for name in names)
+    state = StateDict(entry="model", keys=keys, prefixes=prefixes(names))
+    return list(
+        CHECK.checkpoint_function(CheckpointFile(path="m.pt", kind="torch zip", state_dicts=(state,)))
+    )
+
+
+def test_some_with_and_some_without_is_a_warning():
+    (finding,) = found("module.a.weight", "module.a.bias", "b.weight")
+    assert finding.severity is Severity.WARNING
+    assert finding.message == "of 3 keys of 'model', 2 bear module., 1 bear none"
+    assert [evidence.text for evidence in finding.evidence] == ["module.a.weight", "b.weight"]
+
+
+def test_a_key_that_is_there_twice_is_an_error():
+    (finding,) = found("module.a.weight", "a.weight")
+    assert finding.severity is Severity.ERROR
+    assert "a.weight is there with and without it" in finding.message
+
+
+def test_once_and_twice_wrapped_is_mixed():
+    (finding,) = found("module.a.weight", "module.module.b.weight")
+    assert "1 bear module.module., 1 bear module." in finding.message
+
+
+def test_all_or_none_or_a_part_of_the_model_is_fine():
+    assert found("module.a.weight", "module.b.weight") == []
+    assert found("a.weight", "b.weight") == []
+    assert found("backbone._orig_mod.a.weight", "head.weight") == []
