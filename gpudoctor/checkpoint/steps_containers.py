@@ -71,8 +71,13 @@ def _tuple(w: "Walker", at: int) -> int:
     if start > len(stack):
         raise Broken("a mark above the stack")
     made = tuple(stack[start:])
-    stack[start:] = (made,)
-    return _made(w, at, made)
+    del stack[start:]
+    stack.append(made)
+    w.made += 1
+    if w.data[at] == LONG_BINPUT:
+        w.memo[uint32(w.data, at + 1)[0]] = made
+        return at + 5
+    return at
 
 
 def _tuple1(w: "Walker", at: int) -> int:
@@ -81,9 +86,14 @@ def _tuple1(w: "Walker", at: int) -> int:
 
 
 def _tuple2(w: "Walker", at: int) -> int:
-    last = w.stack.pop()
-    w.stack[-1] = made = (w.stack[-1], last)
-    return _made(w, at, made)
+    stack = w.stack
+    last = stack.pop()
+    stack[-1] = made = (stack[-1], last)
+    w.made += 1
+    if w.data[at] == LONG_BINPUT:
+        w.memo[uint32(w.data, at + 1)[0]] = made
+        return at + 5
+    return at
 
 
 def _tuple3(w: "Walker", at: int) -> int:

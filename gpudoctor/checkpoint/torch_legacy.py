@@ -44,7 +44,7 @@ def read_legacy(file: BinaryIO, path: str, size: int) -> Checkpoint:
                     raise
                 checkpoint.trouble.append(str(error))
                 return checkpoint
-            look = max(look * 8, error.needed)
+            look = max(look * 32, error.needed)
     checkpoint.suspects = _suspects(found)
     checkpoint.trouble = [line for walk in found for line in walk.trouble] + rebuilder.trouble
     _take(checkpoint, found, rebuilder, file)
