@@ -56,7 +56,7 @@ class Rewritten(Struct, kw_only=True):
     size: int = 0
     """Bytes of the copy; about that many where nothing was written."""
     suspects: list[Suspect] = []
-    """What opening the original would run, and so what opening the copy runs."""
+    """What opening the copy would run; where nothing was written, the original."""
 
 
 def rewrite(
@@ -75,6 +75,8 @@ def rewrite(
     except OSError as error:
         name = error.filename if isinstance(error.filename, str) else target or source
         raise Unreadable(f"{name}: {error.strerror or error}: nothing was written") from None
+    except (MemoryError, RecursionError):
+        raise Unreadable(f"{source}: too large or too deeply nested: nothing was written") from None
 
 
 def _rewrite(source: str, target: str | None, changes: Changes, form: str | None) -> Rewritten:
@@ -100,6 +102,8 @@ def _rewrite(source: str, target: str | None, changes: Changes, form: str | None
                 result.size = file.position
                 if _mark(os.fstat(descriptor)) != before or _mark(os.stat(source)) != before:
                     raise Unreadable(f"{source}: it changed while it was copied: nothing was written")
+            if result.suspects and (changes.drop or changes.select is not None):
+                result.suspects = read(target).suspects  # what is left out runs no more
         return result
     finally:
         os.close(descriptor)

@@ -85,7 +85,7 @@ def command(
     if done.suspects:
         names = ", ".join(dict.fromkeys(suspect.name for suspect in done.suspects[:SHOWN]))
         print(
-            f"gpudoctor: opening this file runs code, and so does opening the copy: {names}", file=sys.stderr
+            f"gpudoctor: opening the copy runs code, as opening the original does: {names}", file=sys.stderr
         )
     put_out = (lambda lines: list(lines)[-1:]) if quiet else list
     return output.give("".join(f"{line}\n" for line in put_out(told(done, verbose))), done)

@@ -337,7 +337,7 @@ def test_a_planted_pickle_is_carried_over_and_never_run(torch, place):
     ).stderr  # fmt: skip
     assert (
         error
-        == f"gpudoctor: opening this file runs code, and so does opening the copy: {os.system.__module__}.system\n"
+        == f"gpudoctor: opening the copy runs code, as opening the original does: {os.system.__module__}.system\n"
     )
     assert not os.path.exists("ran")
     with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL posix\.system"):
@@ -569,3 +569,27 @@ def test_help_shows_lines_that_can_be_run():
     } <= options
     assert text.count("gpudoctor checkpoint fix") >= 7
     assert r"'^layer(\d+)\.=blocks.\1.'" in text
+
+
+@pytest.mark.usefixtures("torch")
+def test_what_is_left_out_of_the_copy_is_not_warned_of(tmp_path):
+    program = (
+        "import argparse, sys, torch\n"
+        "torch.save({'model': {'w': torch.zeros(2)}, 'args': argparse.Namespace(lr=1)}, sys.argv[1])\n"
+    )
+    whole, model = tmp_path / "whole.pt", tmp_path / "model.pt"
+    subprocess.run([sys.executable, "-c", program, str(whole)], check=True, timeout=120)
+    command = [
+        sys.executable,
+        "-m",
+        "gpudoctor",
+        "checkpoint",
+        "fix",
+        str(whole),
+        "-o",
+        str(model),
+        "--select",
+        "model",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
