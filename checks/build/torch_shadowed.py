@@ -61,6 +61,10 @@ check = Check(
             rf"cannot import name '\w+' from partially initialized module '(?P<module>{STANDARD}|{OTHERS})' \(most likely due to a circular import\)\s*$",
             unless=WITHIN,
         ),
+        # started in torch's own folder, whose random.py is then the first on the path
+        r"cannot import name '\w+' from '(?P<module>random)' \((?P<path>[^()']{0,200}torch(/|\\)random\.py)\)",
+        # until Python 3.6 the message does not say where from
+        Symptom(r"ImportError: cannot import name '\w+'\s*$", near=rf"from (?P<module>{STANDARD}) import "),
         # names that every release has; others may be newer than the installed torch
         r"module '(?P<module>torch)' has no attribute '(Tensor|tensor|FloatTensor|zeros|ones|nn|cuda|device|float|float32|long|__version__|manual_seed|load|save|no_grad|randn|rand|from_numpy|optim|utils|arange|cat|stack|_C)'(?! \(consider)",
         r"module '(?P<module>wandb)' has no attribute '(init|log|login|finish)'(?! \(consider)|module '(?P<name>datasets)' has no attribute '(load_dataset|Dataset)'(?! \(consider)",

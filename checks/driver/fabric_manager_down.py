@@ -31,7 +31,7 @@ check = Check(
     symptoms=[
         r"\bsystem not yet initialized|System not yet initialized",
         r"CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady",
-        r"cudaGet\w{4,30} returned 802\b",
+        r"cudaGet\w{4,30} returned 802\b|CUDA [Ee]rror:? 802\b",
         (
             r"[Ff]abric manager NVIDIA GPU driver interface version (?P<manager>[\d.]*\d) don't match with driver version "
             r"(?P<driver>[\d.]*\d)"

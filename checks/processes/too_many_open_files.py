@@ -28,9 +28,9 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"[Tt]oo many open files(?: in (?P<scope>system))?",
+        r"[Tt]oo many (?:open files|files open)(?: in (?P<scope>system))?",
         r"received (\d+|%d) items of ancdata",
-        r"\[Errno 24\] Too many files|\bEMFILE\b",
+        r"\bEMFILE\b",
     ],
     message="the limit of open files[ of the whole <scope>] is used up: tensors from DataLoader workers, sockets and files all count",
     fixes=[

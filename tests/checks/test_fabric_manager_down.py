@@ -20,6 +20,7 @@ EXAMPLES = [
     '"/usr/bin/nv-fabricmanager -c /usr/share/nvidia/nvswitch/fabricmanager.cfg" failed! Exit code: 1',
     "detected number of NVSwitches don't match with any supported system topology, aborting fabric manager",
     "DCGM_FR_CUDA_FM_NOT_INITIALIZED",
+    "CUDA Error 802 on every multi-GPU job",
 ]
 NOT_THIS = [
     (

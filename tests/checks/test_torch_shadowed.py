@@ -25,6 +25,8 @@ EXAMPLES = [
     "AttributeError: module 'platform' has no attribute 'system'",
     "AttributeError: module 'enum' has no attribute 'IntFlag'",
     "ImportError: cannot import name 'stack' from partially initialized module 'torch' (most likely due to a circular import)",
+    "ImportError: cannot import name 'Random' from 'random' (/env/lib/python3.7/site-packages/torch/random.py)",
+    "    from random import Random as _Random\nImportError: cannot import name 'Random'",
 ]
 NOT_THIS = [
     "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/torch/__init__.py\", line 778, in <module>\n    _C._initExtension(manager_path())\nAttributeError: partially initialized module 'torch' has no attribute 'UntypedStorage' (most likely due to a circular import)",
