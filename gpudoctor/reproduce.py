@@ -16,6 +16,7 @@ from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
 from gpudoctor.logs.lines import plain
 from gpudoctor.logs.symptoms import Seen, matches
+from gpudoctor.logs.wording import fixes
 from gpudoctor.model import Check, Proof, ProofStatus
 from gpudoctor.render.page import difference
 from gpudoctor.snapshot import Snapshot
@@ -154,7 +155,15 @@ def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
         error=_up_to(plain(broken.output), symptom.line.number) if symptom else last_words(broken.output),
         symptom=symptom.line.text if symptom else None,
         difference=diff,
+        notes=_offers(check, symptom),
     )
+
+
+def _offers(check: Check, symptom: Seen | None) -> list[str]:
+    """Name the commands of gpudoctor's own that mend what the script shows, made for it."""
+    groups = symptom.sighting.groups if symptom else {}
+    own = [fix for fix in fixes(check, groups) if fix.command.startswith("gpudoctor ")] if symptom else []
+    return [f"{fix.summary}: {fix.command}" for fix in own]
 
 
 def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> str | None:

@@ -178,3 +178,12 @@ def test_the_script_that_is_printed_is_the_script_that_runs():
     command = [sys.executable, "-m", "gpudoctor", "repro", "port-in-use", "--script"]
     printed = subprocess.run(command, capture_output=True, text=True).stdout
     assert printed == Path(REGISTRY.reproduction("port-in-use"), "broken.py").read_text()
+
+
+def test_a_reproduction_offers_the_command_that_mends_a_file():
+    id = "state-dict-prefix"
+    proof = prove(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
+    assert any(
+        "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix module." in note
+        for note in proof.notes
+    )
