@@ -109,7 +109,7 @@ def states(draw):
     """A nested thing as people save, in which tensors and views of them come up again."""
     pool = draw(st.lists(tensors(), min_size=1, max_size=5))
     again = st.sampled_from(range(len(pool))).map(
-        pool.__getitem__
+        lambda number: pool[number]
     )  # torch cannot print tensors of every type
     views = again.filter(
         lambda t: t.layout == torch.strided and not t.is_quantized and not t.is_meta and t.dim() == 1
