@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpudoctor.checkpoint.tree import Call, Global, Tensor, children
+from gpudoctor.checkpoint.tree import Call, Global, Tensor
 
 DEEPEST = 100
 """Levels of modules inside of modules."""
@@ -58,20 +58,3 @@ def _items(node: Any) -> list[str]:
     arguments = node.arguments if isinstance(node, Call) and isinstance(node.arguments, tuple) else ()
     lists = [argument for argument in arguments if isinstance(argument, list)]
     return [item for held in lists for item in held if isinstance(item, str)]
-
-
-def uses(root: Any) -> dict[str, str]:
-    """Return by name the opcode with which the tree's objects are made of it: REDUCE before any other."""
-    found: dict[str, str] = {}
-    stack, seen = [root], set()
-    while stack:
-        node = stack.pop()
-        if id(node) in seen or not isinstance(node, (dict, list, tuple, set, frozenset, Call)):
-            continue
-        seen.add(id(node))
-        stack += [child for _, child in children(node)]
-        if isinstance(node, Call):
-            stack += [node.arguments, node.state]
-            if isinstance(node.function, Global) and found.get(node.function.full) != "REDUCE":
-                found[node.function.full] = node.kind
-    return found

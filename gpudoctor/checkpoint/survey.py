@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.modules import is_module, is_script, module_keys, uses
+from gpudoctor.checkpoint.modules import is_module, is_script, module_keys
 from gpudoctor.checkpoint.prefixes import prefixes
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor, children
 from gpudoctor.facts import CheckpointFile, Entry, Foreign, Key, Optimizer, StateDict
@@ -252,11 +252,7 @@ def _places(checkpoint: Checkpoint, found: _Finder) -> Iterator[tuple[str, Stora
 
 
 def _foreign(checkpoint: Checkpoint) -> tuple[Foreign, ...]:
-    """Return what opening the file would import or call, with the opcode that does it as far as the tree shows it."""
-    if not checkpoint.suspects:
-        return ()
-    called = uses(checkpoint.root)
+    """Return what opening the file would import or call, with the opcode that does it."""
     return tuple(
-        Foreign(name=s.name, opcode=called.get(s.name, s.opcode), place=s.place, entry=s.entry)
-        for s in checkpoint.suspects
+        Foreign(name=s.name, opcode=s.opcode, place=s.place, entry=s.entry) for s in checkpoint.suspects
     )

@@ -31,13 +31,18 @@ class Commands(click.RichGroup):
     The list of them in ``--help`` needs none.
     """
 
+    known = COMMANDS
+    """Their names, in the order in which a user meets them, with a line of help each."""
+    modules = "gpudoctor.cli."
+    """What stands in front of a command's name in that of its module."""
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Name the commands in the order in which a user meets them."""
-        return list(COMMANDS)
+        return list(self.known)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Describe one command for the list."""
-        return click.RichCommand(name=name, short_help=COMMANDS[name]) if name in COMMANDS else None
+        return click.RichCommand(name=name, short_help=self.known[name]) if name in self.known else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -45,7 +50,7 @@ class Commands(click.RichGroup):
         """Import the command that is asked for."""
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
-            command = importlib.import_module(f"gpudoctor.cli.{name}").command
+            command = importlib.import_module(f"{self.modules}{name}").command
         return name, command, rest
 
 
