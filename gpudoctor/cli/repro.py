@@ -98,12 +98,12 @@ def conclude(report: "Report", registry: Registry) -> None:
     from gpudoctor.logs.explain import explain_lines, loader
     from gpudoctor.logs.index import finder
     from gpudoctor.logs.join import join
-    from gpudoctor.logs.lines import read_lines
+    from gpudoctor.logs.lines import read_text
     from gpudoctor.model import Source
 
     for proof in report.proofs:
         if proof.broken is None and proof.error:
-            lines = read_lines(list(enumerate(proof.error.split("\n"), 1)), f"repro {proof.id}")
+            lines = read_text(proof.error, f"repro {proof.id}")
             said = explain_lines(lines, finder(registry), loader(registry), source=Source.REPRODUCTION)
             report.findings = join(said, report)
     report.verdict = verdict(report, Snapshot(report.facts, report.probes))

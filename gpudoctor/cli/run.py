@@ -58,11 +58,11 @@ def tell(ended: "Ended", name: str, output: Output, registry: Registry) -> None:
     """Explain a failure: on standard error, and in the file that was asked for."""
     from gpudoctor.logs.explain import explain_lines, loader
     from gpudoctor.logs.index import finder
-    from gpudoctor.logs.lines import read_lines
+    from gpudoctor.logs.lines import read_text
     from gpudoctor.model import Status, Verdict
 
-    rows = list(enumerate(ended.output.decode("utf-8", "replace").split("\n"), 1))
-    report = explain_lines(read_lines(rows, os.path.basename(name)), finder(registry), loader(registry))
+    lines = read_text(ended.output.decode("utf-8", "replace"), os.path.basename(name))
+    report = explain_lines(lines, finder(registry), loader(registry))
     if report.verdict.status is Status.HEALTHY:
         said = f"{name} ended with exit code {ended.code}, and no failure that gpudoctor knows shows in its output."
         report.verdict = Verdict(status=Status.UNKNOWN, sentence=said)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gpudoctor.logs.index import finder
 from gpudoctor.logs.judge import Event, Judgement, judge, rank_of
-from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literals import Finder
 from gpudoctor.logs.sources import Opened
 from gpudoctor.logs.symptoms import Load, seen_in
@@ -52,7 +52,7 @@ def explain(text: str, *, name: str = "log", checks: Iterable[Path] = ()) -> Rep
         >>> report.verdict.primary, [finding.message for finding in report.findings]
     """
     registry, find = _registry(tuple(checks))
-    lines = read_lines(list(enumerate(text.split("\n"), 1)), name)
+    lines = read_text(text, name)
     return explain_lines(lines, find, loader(registry))
 
 

@@ -135,6 +135,11 @@ def read_lines(
     return lines
 
 
+def read_text(text: str, name: str) -> list[Line]:
+    """Read a whole text as a log."""
+    return read_lines(list(enumerate(text.split("\n"), 1)), name)
+
+
 def by_process(lines: Iterable[Line]) -> dict[tuple[str, str], list[Line]]:
     """Put each process's lines together; lines that name none belong to their file's unnamed process."""
     groups: dict[tuple[str, str], list[Line]] = {}

@@ -6,7 +6,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.lines import Line, read_text
 from gpudoctor.logs.literals import Finder, literals
 from gpudoctor.logs.tracebacks import quoted_source
 from gpudoctor.logs.unwrap import joined
@@ -58,7 +58,7 @@ def matches(text: str, checks: Iterable[Check]) -> list[Seen]:
 def first_seen(text: str, find: Finder, load: Load) -> list[Seen]:
     """Return the same as `matches`, for a finder that is at hand."""
     first: dict[str, Seen] = {}
-    for seen in seen_in(read_lines(list(enumerate(text.split("\n"), 1)), ""), find, load):
+    for seen in seen_in(read_text(text, ""), find, load):
         first.setdefault(seen.check.id, seen)
     return list(first.values())
 
