@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpudoctor.checkpoint.tree import Unreadable
+from gpudoctor.checkpoint.tree import Heard, Unreadable, unheard
 
 BLOCK = 64 << 20
 """Bytes that the kernel copies at a time: a signal is answered between two."""
@@ -24,10 +24,11 @@ NOT_HERE = {errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPE
 
 
 class Target:
-    """A file that is being written; `position` counts its bytes."""
+    """A file that is being written, of about `size` bytes; `position` counts them, and `heard` is told of it."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, size: int, heard: Heard) -> None:
         self.descriptor, self.position = descriptor, 0
+        self._size, self._heard = size, heard
         self._pending = bytearray()
         self._ways = [_by_range, _by_sendfile]
         self._asked = 0
@@ -54,10 +55,12 @@ class Target:
             self.write(exactly(source, at, size))
             return
         self.flush()
-        self.position += size
         end = at + size
         while at < end:
-            at += self._some(source, at, min(BLOCK, end - at))
+            copied = self._some(source, at, min(BLOCK, end - at))
+            at += copied
+            self.position += copied
+            self._heard(self.position, self._size)
         self._sync_meanwhile()
 
     def copy_summed(self, source: int, at: int, size: int) -> int:
@@ -67,6 +70,7 @@ class Target:
             data = exactly(source, begin, min(BUFFER, at + size - begin))
             crc = zlib.crc32(data, crc)
             self.write(data)
+            self._heard(self.position, self._size)
         return crc
 
     def settle(self) -> None:
@@ -136,11 +140,11 @@ def exactly(source: int, at: int, size: int) -> bytes:
 
 
 @contextmanager
-def whole(path: str, size: int) -> Iterator[Target]:
+def whole(path: str, size: int, heard: Heard = unheard) -> Iterator[Target]:
     """Give a `Target` that becomes the file `path` when the block ends without an exception, and nothing otherwise.
 
-    About `size` bytes are to be written: raises `Unreadable` at once where there is no room for them. The bytes are on
-    the disk before the name is there. Raises OSError as the system does.
+    About `size` bytes are to be written: raises `Unreadable` at once where there is no room for them. `heard` is told
+    how many are. They are on the disk before the name is there. Raises OSError as the system does.
     """
     final = Path(path).resolve()
     room = os.statvfs(final.parent)
@@ -151,7 +155,7 @@ def whole(path: str, size: int) -> Iterator[Target]:
     name = final.parent / f".gpudoctor-{secrets.token_hex(8)}"
     try:
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        target = Target(descriptor)
+        target = Target(descriptor, size, heard)
         try:
             yield target
             target.settle()

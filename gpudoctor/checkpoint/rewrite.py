@@ -14,7 +14,7 @@ from gpudoctor.checkpoint.read import read
 from gpudoctor.checkpoint.rewrite_legacy import LegacySource
 from gpudoctor.checkpoint.rewrite_safetensors import SafetensorsSource
 from gpudoctor.checkpoint.rewrite_zip import Copy, ZipSource
-from gpudoctor.checkpoint.tree import Checkpoint, Suspect, Unreadable
+from gpudoctor.checkpoint.tree import Checkpoint, Heard, Suspect, Unreadable, unheard
 
 
 class Source(Protocol):
@@ -60,18 +60,24 @@ class Rewritten(Struct, kw_only=True):
 
 
 def rewrite(
-    source: str, target: str | None, changes: Changes, *, form: str | None = None, force: bool = False
+    source: str,
+    target: str | None,
+    changes: Changes,
+    *,
+    form: str | None = None,
+    force: bool = False,
+    heard: Heard = unheard,
 ) -> Rewritten:
     """Write a copy of `source` with `changes` to `target`, whole or not at all; for no `target`, see what it would be.
 
     `form` is ``torch zip`` or ``safetensors`` for a copy in that format. Nothing in the file is run, its tensors are
-    not decoded, and it is not written to. A target that exists is replaced only with `force`. Raises
-    `gpudoctor.checkpoint.Unreadable`, whose text is one line.
+    not decoded, and it is not written to. A target that exists is replaced only with `force`. `heard` is told how many
+    bytes are written, and of how many. Raises `gpudoctor.checkpoint.Unreadable`, whose text is one line.
     """
     try:
         if target is not None:
             _refuse_target(source, target, force)
-        return _rewrite(source, target, changes, form)
+        return _rewrite(source, target, changes, form, heard)
     except OSError as error:
         name = error.filename if isinstance(error.filename, str) else target or source
         raise Unreadable(f"{name}: {error.strerror or error}: nothing was written") from None
@@ -79,7 +85,7 @@ def rewrite(
         raise Unreadable(f"{source}: too large or too deeply nested: nothing was written") from None
 
 
-def _rewrite(source: str, target: str | None, changes: Changes, form: str | None) -> Rewritten:
+def _rewrite(source: str, target: str | None, changes: Changes, form: str | None, heard: Heard) -> Rewritten:
     descriptor = _open(source)
     try:
         before = _mark(os.fstat(descriptor))
@@ -97,7 +103,7 @@ def _rewrite(source: str, target: str | None, changes: Changes, form: str | None
             moved=copy.moved, size=copy.size, suspects=[] if form == "safetensors" else checkpoint.suspects,
         )  # fmt: skip
         if target is not None:
-            with whole(target, copy.size) as file:
+            with whole(target, copy.size, heard) as file:
                 copy.write(file)
                 result.size = file.position
                 if _mark(os.fstat(descriptor)) != before or _mark(os.stat(source)) != before:

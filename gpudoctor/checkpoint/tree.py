@@ -1,6 +1,6 @@
 """What a checkpoint holds: dicts, lists and numbers as Python's own, and what pickle would call as plain data."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -9,6 +9,13 @@ DEEPEST = 200
 """Levels of nesting that are followed; a checkpoint has ten."""
 TENSORS_MOST = 5_000_000
 """Times that tensors are named: what is shared counts each time."""
+
+Heard = Callable[[int, int], None]
+"""What is told how many bytes are done, and of how many, while something takes long."""
+
+
+def unheard(done: int, size: int) -> None:
+    """Tell nobody."""
 
 
 class Unreadable(Exception):

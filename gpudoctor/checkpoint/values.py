@@ -17,7 +17,7 @@ from gpudoctor.checkpoint.read import read
 from gpudoctor.checkpoint.safetensors import read_header
 from gpudoctor.checkpoint.sharded import INDEX_MOST
 from gpudoctor.checkpoint.torch_zip import open_archive
-from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Storage, Tensor, Unreadable
+from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Heard, Storage, Tensor, Unreadable, unheard
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 
 BLOCK = 1 << 20
@@ -66,27 +66,28 @@ def nonfinite(block: bytes, dtype: str) -> int:
     return marks.bit_count() if marks else 0
 
 
-def look(checkpoint: Checkpoint) -> CheckpointValues:
+def look(checkpoint: Checkpoint, heard: Heard = unheard) -> CheckpointValues:
     """Read every tensor of a checkpoint once, in blocks; raises `Unreadable` where the file has gone or changed."""
     try:
         if checkpoint.kind == "sharded":
-            return _look_at_shards(checkpoint)
+            return _look_at_shards(checkpoint, heard)
         if os.path.isdir(checkpoint.path):
             count = sum(1 for _ in checkpoint.tensors())
             return CheckpointValues(
                 path=checkpoint.path, skipped=(("a distributed checkpoint's values are not read", count),)
             )
         with open(checkpoint.path, "rb") as file:
-            return _look(file, checkpoint)
+            return _look(file, checkpoint, heard)
     except OSError as error:
         raise Unreadable(f"{checkpoint.path}: {error.strerror or error}") from None
 
 
-def _look(file: BinaryIO, checkpoint: Checkpoint) -> CheckpointValues:
+def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointValues:
     places = _places(file, checkpoint)
     skipped: Counter[str] = Counter()
     looks: dict[tuple[int, int, str], _Look] = {}
     named: dict[tuple[int, int, str], list[str]] = defaultdict(list)
+    done = 0
     big = any("big-endian" in note for note in checkpoint.notes)
     for path, tensor in checkpoint.tensors():
         name = ".".join(map(str, path))
@@ -97,6 +98,8 @@ def _look(file: BinaryIO, checkpoint: Checkpoint) -> CheckpointValues:
             continue
         if place not in looks:
             made = _look_at(file, *place)
+            done += place[1]
+            heard(done, checkpoint.size)
             if made is None:
                 skipped["the file ends before them"] += 1
                 continue
@@ -211,7 +214,7 @@ def _safetensors_places(file: BinaryIO, size: int) -> Iterator[tuple[str, tuple[
         yield name, (header.start + begin, end - begin)
 
 
-def _look_at_shards(checkpoint: Checkpoint) -> CheckpointValues:
+def _look_at_shards(checkpoint: Checkpoint, heard: Heard) -> CheckpointValues:
     """Look at each file of a sharded set."""
     folder = checkpoint.path if os.path.isdir(checkpoint.path) else os.path.dirname(checkpoint.path)
     indexes = [n for n in sorted(os.listdir(folder or ".")) if n.endswith(".index.json")]
@@ -221,7 +224,11 @@ def _look_at_shards(checkpoint: Checkpoint) -> CheckpointValues:
             names = sorted(set(json.loads(file.read(INDEX_MOST))["weight_map"].values()))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Unreadable(f"{index}: not the index of a sharded set") from None
-    looks = [look(read(os.path.join(folder, str(name)))) for name in names if "/" not in str(name)]
+    looks: list[CheckpointValues] = []
+    for name in names:
+        if "/" not in str(name):
+            looks.append(look(read(os.path.join(folder, str(name)))))
+            heard(sum(each.read for each in looks), checkpoint.size)
     skipped: Counter[str] = Counter()
     for each in looks:
         skipped.update(dict(each.skipped))

@@ -4,14 +4,14 @@ import zipfile
 from collections.abc import Iterator
 
 from gpudoctor.checkpoint.torch_zip import open_archive
-from gpudoctor.checkpoint.tree import Unreadable
+from gpudoctor.checkpoint.tree import Heard, Unreadable, unheard
 
 BLOCK = 1 << 20
 TIMES = 4
 """Bytes that are unpacked at most, in times of the file's size; torch compresses nothing."""
 
 
-def verify(path: str, size: int) -> Iterator[str]:
+def verify(path: str, size: int, heard: Heard = unheard) -> Iterator[str]:
     """Yield a line for each record that is not what was written; `size` is that of the file in bytes.
 
     Raises `Unreadable` where the file cannot be opened as a zip file any more.
@@ -19,7 +19,7 @@ def verify(path: str, size: int) -> Iterator[str]:
     try:
         with open(path, "rb") as file, open_archive(file) as archive:
             records = [info for info in archive.infolist() if not info.is_dir()]
-            wrong = [line for info in records if (line := _wrong(archive, info, TIMES * size))]
+            wrong = [line for info in records if (line := _wrong(archive, info, size, heard))]
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from None
     if records and len(wrong) == len(records):
@@ -31,13 +31,13 @@ def verify(path: str, size: int) -> Iterator[str]:
         yield from wrong
 
 
-def _wrong(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> str:
-    if info.file_size > most:
+def _wrong(archive: zipfile.ZipFile, info: zipfile.ZipInfo, size: int, heard: Heard) -> str:
+    if info.file_size > TIMES * size:
         return f"the record {info.filename} claims {info.file_size} bytes, far more than the file has"
     try:
         with archive.open(info) as stream:
             while stream.read(BLOCK):
-                pass
+                heard(info.header_offset + stream.tell(), size)
     except (
         zipfile.BadZipFile,
         OSError,

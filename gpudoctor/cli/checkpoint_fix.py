@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from gpudoctor.cli.output import Output
+from gpudoctor.cli.output import Output, telling
 
 if TYPE_CHECKING:
     from gpudoctor.checkpoint.mend import Changes
@@ -79,7 +79,10 @@ def command(
     try:
         with output.status() as say:
             say(f"reading {source}" if dry_run else f"writing {target}")
-            done = rewrite(source, None if dry_run else target, asked, form=form, force=force)
+            done = rewrite(
+                source, None if dry_run else target, asked, form=form, force=force,
+                heard=telling(say, f"writing {target}"),
+            )  # fmt: skip
     except Unreadable as error:
         raise click.UsageError(str(error)) from None
     if done.suspects:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from gpudoctor.cli.output import Output, output_options
+from gpudoctor.cli.output import Output, output_options, telling
 from gpudoctor.cli.patient import checks_option, tell_trouble
 from gpudoctor.registry import Registry
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from gpudoctor.checkpoint import Checkpoint
+    from gpudoctor.checkpoint.tree import Heard
     from gpudoctor.facts import CheckpointFile
     from gpudoctor.facts.comparison import Comparison
     from gpudoctor.model import Check, Finding, Report, Result
@@ -145,13 +146,13 @@ def inspect(paths: list[str], registry: Registry, asked: Asked, say: Callable[[s
     for number, path in enumerate(paths, 1):
         say(f"reading {path}")
         suffix = f".{number}" if number > 1 else ""
-        file, checkpoint = _read(path, asked)
+        file, checkpoint = _read(path, asked, telling(say, f"reading {path}"))
         report.facts[f"checkpoint{suffix}"] = file
         files.append(file)
         findings, results = examine(file, checks)
         if checkpoint is not None and asked.values:
-            say(f"looking at the numbers of {path}")
-            report.facts[f"values{suffix}"] = _values(checkpoint)
+            heard = telling(say, f"looking at the numbers of {path}")
+            report.facts[f"values{suffix}"] = _values(checkpoint, heard)
         if checkpoint is not None and asked.against is not None:
             say(f"comparing with {asked.against}")
             comparison = _compared(file, asked)
@@ -177,7 +178,7 @@ def knowing(registry: Registry) -> "list[Check]":
     return registry.checks(ids)
 
 
-def _read(path: str, asked: Asked) -> "tuple[CheckpointFile, Checkpoint | None]":
+def _read(path: str, asked: Asked, heard: "Heard") -> "tuple[CheckpointFile, Checkpoint | None]":
     """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
     from msgspec.structs import replace
 
@@ -191,7 +192,7 @@ def _read(path: str, asked: Asked) -> "tuple[CheckpointFile, Checkpoint | None]"
         if asked.verify and file.kind in ("torch zip", "torchscript"):
             from gpudoctor.checkpoint.verify import verify
 
-            file = replace(file, trouble=(*file.trouble, *verify(path, file.size)))
+            file = replace(file, trouble=(*file.trouble, *verify(path, file.size, heard)))
     except Unreadable as error:
         broken = damaged(path, str(error))
         if broken is None:
@@ -200,12 +201,12 @@ def _read(path: str, asked: Asked) -> "tuple[CheckpointFile, Checkpoint | None]"
     return file, checkpoint
 
 
-def _values(checkpoint: "Checkpoint") -> Any:
+def _values(checkpoint: "Checkpoint", heard: "Heard") -> Any:
     from gpudoctor.checkpoint import Unreadable
     from gpudoctor.checkpoint.values import look
 
     try:
-        return look(checkpoint)
+        return look(checkpoint, heard)
     except Unreadable as error:
         raise click.UsageError(str(error)) from None
 

@@ -201,6 +201,11 @@ def make_console(file: Any) -> "Console":
     return Console(file=file, highlight=False, markup=False, emoji=False, width=None if terminal else 10_000)
 
 
+def telling(say: Callable[[str], None], doing: str) -> Callable[[int, int], None]:
+    """Return what says how much of something is done, ``writing b.pt: 37 %``, of bytes done and all bytes."""
+    return lambda done, size: say(f"{doing}: {min(100, done * 100 // max(1, size))} %")
+
+
 def put(text: str) -> None:
     """Write text to standard output; what its encoding cannot hold is escaped."""
     encoding = sys.stdout.encoding or "utf-8"

@@ -43,8 +43,9 @@ def rows(keys: Sequence[Key], *, folded: bool = True) -> list[Row]:
         return [Row(key.name, key, 1, key.size) for key in keys]
     groups: dict[tuple[str, str, tuple[int, ...], str, str], list[Key]] = {}
     for key in keys:
-        pattern = NUMBER.sub("*", key.name) if any(c.isdigit() for c in key.name) else key.name
-        groups.setdefault((pattern, key.dtype, key.shape, key.device, key.layout), []).append(key)
+        groups.setdefault(
+            (NUMBER.sub("*", key.name), key.dtype, key.shape, key.device, key.layout), []
+        ).append(key)
     return [
         Row(_folded([key.name for key in each]), each[0], len(each), sum(key.size for key in each))
         for each in groups.values()

@@ -18,11 +18,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.checkpoint import Unreadable, blocks
+from gpudoctor.checkpoint import Unreadable, blocks, read
 from gpudoctor.checkpoint.archive import Archive, records
 from gpudoctor.checkpoint.blocks import Target, whole
 from gpudoctor.checkpoint.mend import Changes
 from gpudoctor.checkpoint.rewrite import rewrite
+from gpudoctor.checkpoint.values import look
+from gpudoctor.checkpoint.verify import verify
 
 STRIP = Changes(strip=("module.",))
 DTYPES = [
@@ -550,6 +552,21 @@ def test_blocks_are_copied_with_whatever_the_kernel_has(monkeypatch, ways):
     os.close(source)
     with open("b", "rb") as file:
         assert file.read() == b"begin" + data[1:2_900_001] + data[5:15] + b"end"
+
+
+def test_how_much_is_done_is_told(torch):
+    save(torch, {"module.a": torch.rand(300_000), "module.b": torch.rand(300_000)}, "a.pt")
+    told = []
+    done = rewrite("a.pt", "b.pt", STRIP, heard=lambda *both: told.append(both))
+    assert [size for _, size in told] == [told[0][1]] * 2
+    assert 1_200_000 < told[0][0] < 2_400_000 < told[1][0] < done.size < told[0][1] < 2_420_000
+    told.clear()
+    assert not list(verify("b.pt", done.size, lambda *both: told.append(both)))
+    assert told == sorted(told)
+    assert 2_390_000 < told[-1][0] <= done.size == told[-1][1]
+    told.clear()
+    look(read("b.pt"), lambda *both: told.append(both))
+    assert told == [(1_200_000, done.size), (2_400_000, done.size)]
 
 
 def test_help_shows_lines_that_can_be_run():
