@@ -1,24 +1,28 @@
 """Draw the README's pictures anew from real runs: python tests/picture.py
 
 A listener takes a port, a launch is set up to use it, and `gpudoctor check` looks at the machine that this runs on.
-Then `gpudoctor explain` reads what four ranks wrote of which one ran out of memory.
+Then `gpudoctor explain` reads what four ranks wrote of which one ran out of memory, and `gpudoctor checkpoint inspect`
+says why the file of a DataParallel model does not load into the bare one.
 """
 
+import functools
 import os
 import re
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
 
 from gpudoctor import Report, explain
+from gpudoctor.cli.checkpoint_inspect import Asked, inspect
 from gpudoctor.importers import read
 from gpudoctor.registry import Registry
-from gpudoctor.render.terminal import render
+from gpudoctor.render import checkpoint, terminal
 
 DOCS = Path(__file__).parent.parent / "docs"
 TIMEOUT = (
@@ -34,9 +38,25 @@ GiB of which 1.19 GiB is free. Process 4711 has 77.95 GiB memory in use. Of the 
 allocated by PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated.
 """ + "\n".join(TIMEOUT.format(rank) for rank in (0, 2, 3))
 
+NET = """\
+from torch import nn
+
+class Net(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.Flatten(), nn.LazyLinear(10))
+"""
+SAVE = """\
+import torch
+from net import Net
+
+model = Net()
+model(torch.zeros(1, 1, 28, 28))
+torch.save(torch.nn.DataParallel(model).state_dict(), "mnist_cnn.pt")
+"""
+
 
 def main() -> None:
-    """Write both pictures."""
+    """Write the pictures."""
     code = "import socket, time; s = socket.create_server(('127.0.0.1', 29500)); print(flush=True); time.sleep(99)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as job:
         assert job.stdout is not None
@@ -50,22 +70,31 @@ def main() -> None:
             report = read(file.name, Registry().topics).report
         job.kill()
     assert report is not None
-    draw(report, "check", seconds)
+    draw(report, "check", functools.partial(terminal.render, seconds=seconds))
     explained = explain(LOG, name="train.log")
     explained.version = report.version
-    draw(explained, "explain")
+    draw(explained, "explain", terminal.render)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "net.py").write_text(NET)
+        subprocess.run([sys.executable, "-c", SAVE], cwd=folder, check=True)
+        os.chdir(folder)
+        report = inspect(
+            ["mnist_cnn.pt"], Registry(), Asked(against="net.py:Net", python=sys.executable), print
+        )
+    report.version = explained.version
+    draw(report, "checkpoint", checkpoint.render, width=152)
 
 
-def draw(report: Report, command: str, seconds: float | None = None) -> None:
-    """Write the picture of a report as a command shows it on a terminal."""
+def draw(report: Report, name: str, drawn: Callable[[Report, Console], None], width: int = 110) -> None:
+    """Write the picture of a report as the command of that name shows it on a terminal."""
     console = Console(
-        record=True, width=110, file=StringIO(), force_terminal=True, highlight=False, markup=False
+        record=True, width=width, file=StringIO(), force_terminal=True, highlight=False, markup=False
     )
-    render(report, console, seconds=seconds)
-    picture = console.export_svg(title=f"gpudoctor {command}", unique_id="gpudoctor")
+    drawn(report, console)
+    picture = console.export_svg(title=f"gpudoctor {name}", unique_id="gpudoctor")
     # No font from another host: the viewer's own monospace font does.
     text = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL).replace("Fira Code", "monospace")
-    (DOCS / f"{command}.svg").write_text(text)
+    (DOCS / f"{name}.svg").write_text(text)
 
 
 if __name__ == "__main__":

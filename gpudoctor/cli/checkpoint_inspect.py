@@ -4,9 +4,7 @@ import contextlib
 import dataclasses
 import gc
 import os
-import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from gpudoctor.cli.checkpoint_paths import paths_of
 from gpudoctor.cli.output import Output, output_options, telling
 from gpudoctor.cli.patient import checks_option, tell_trouble
 from gpudoctor.registry import Registry
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from gpudoctor.facts.comparison import Comparison
     from gpudoctor.model import Check, Finding, Report, Result
 
-BLOCK = 1 << 20
 RANK = ("passed", "unknown", "found", "crashed")
 """What a check came to, of several files the last in this order."""
 OUTCOMES = {
@@ -35,6 +33,12 @@ OUTCOMES = {
     "shape": "state-dict-shape",
     "architecture": "state-dict-architecture",
 }
+LOADING = {
+    "prefix": "Or load it under the target's names",
+    "shape": "Load what has the target's shape",
+    "architecture": "Load what fits the target",
+}
+"""What the line of Python does, by outcome."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +130,7 @@ def command(
     shown = Inspected(**dataclasses.asdict(output), keys=keys)
     registry = Registry(folders)
     with contextlib.ExitStack() as stack, output.status() as say:
-        report = inspect(stack.enter_context(_paths(files)), registry, asked, say)
+        report = inspect(stack.enter_context(paths_of(files)), registry, asked, say)
     tell_trouble(registry)
     return shown.deliver(report, seconds=time.monotonic() - begun)
 
@@ -234,7 +238,7 @@ def _differences(comparison: "Comparison", registry: Registry) -> "Iterator[Find
     if comparison.fix_line:
         fixes.append(Fix("Write a copy with the target's names", comparison.fix_line))
     if comparison.load_line:
-        fixes.append(Fix("Load what fits as it is", comparison.load_line, Kind.EDIT))
+        fixes.append(Fix(LOADING[comparison.outcome], comparison.load_line, Kind.EDIT))
     shapes = [
         f"{s.name}: {list(s.own)} in the file, {list(s.other)} in the target"
         + (f" ({s.reason})" if s.reason else "")
@@ -252,46 +256,3 @@ def _pairs(arguments: tuple[str, ...]) -> dict[str, str]:
             raise click.UsageError(f"--arg {argument}: write it as KEY=VALUE")
         pairs[key] = value
     return pairs
-
-
-@contextlib.contextmanager
-def _paths(files: tuple[str, ...]) -> Iterator[list[str]]:
-    """Give the paths to read: of a plain folder the checkpoints in it, of standard input a copy of it."""
-    with contextlib.ExitStack() as stack:
-        found: list[str] = []
-        for name in files:
-            if name == "-":
-                found.append(stack.enter_context(_standard_input()))
-            else:
-                found += _in_folder(name) if os.path.isdir(name) else [name]
-        yield found
-
-
-def _in_folder(name: str) -> list[str]:
-    """Return a folder that is a checkpoint itself, or the checkpoints in it."""
-    from gpudoctor.checkpoint.damaged import SUFFIXES
-
-    try:
-        inside = sorted(os.listdir(name))
-    except OSError as error:
-        raise click.UsageError(f"{name}: {error.strerror or error}") from None
-    if ".metadata" in inside or any(entry.endswith(".index.json") for entry in inside):
-        return [name]
-    paths = [os.path.join(name, entry) for entry in inside if entry.endswith(SUFFIXES)]
-    return [path for path in paths if os.path.isfile(path)] or [name]
-
-
-@contextlib.contextmanager
-def _standard_input() -> Iterator[str]:
-    """Give a path under which standard input can be read from any place."""
-    if stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode) and os.path.exists("/dev/stdin"):
-        yield "/dev/stdin"
-        return
-    with tempfile.NamedTemporaryFile(prefix="gpudoctor-") as file:
-        try:
-            while block := sys.stdin.buffer.read(BLOCK):
-                file.write(block)
-            file.flush()
-        except OSError as error:
-            raise click.UsageError(f"standard input: {error.strerror or error}") from None
-        yield file.name
