@@ -24,14 +24,16 @@ too, the checkpoint belongs to another model.
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): DataParallel
 """
 
+import re
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Source, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
 from gpudoctor.facts import CheckpointFile, Prefix, StateDict
 
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
-PREFIX = rf"(?P<prefix>{NAMES})\."
+# On which side the names have it: the file's, the model's, or one that the words do not tell.
+FILE, MODEL, EITHER = (rf"(?P<{side}>{NAMES})\." for side in ("file", "model", "either"))
 # On both sides, the keys differ by something else: state-dict-architecture.
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
 UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
@@ -43,36 +45,38 @@ WRAPPED = (
 )
 # Any other prefix shows in the first key of each list: the one ends with the other.
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
-IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<prefix>[\w.]{{1,100}})\.(?P=key)\""
-IN_MODEL = rf"Missing key\(s\) in state_dict: \"(?P<prefix>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=key)\""
-IN_SOURCE = r"[Uu]nexpected keys? in source state_dict: (?P<prefix>[\w.]{1,100}?)\.(?P<key>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=key)\b"
+IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<file>[\w.]{{1,100}})\.(?P=key)\""
+IN_MODEL = rf"Missing key\(s\) in state_dict: \"(?P<model>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=key)\""
+IN_SOURCE = r"[Uu]nexpected keys? in source state_dict: (?P<file>[\w.]{1,100}?)\.(?P<key>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=key)\b"
+OPENED = re.compile(
+    r"\bload(?:_file)?\([rf]?['\"](?P<path>[^'\"{}\n]{1,200}\.(?:pt|pth|bin|ckpt|tar|pkl|safetensors))['\"]"
+)
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        Symptom(
-            rf"(Missing|Unexpected) key\(s\) in state_dict: ['\"]{PREFIX}", unless=rf"{BOTH_SIDES}|{WRAPPED}"
-        ),
+        Symptom(rf"Missing key\(s\) in state_dict: ['\"]{MODEL}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
+        Symptom(rf"Unexpected key\(s\) in state_dict: ['\"]{FILE}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_FILE),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_MODEL),
         # what load_state_dict(strict=False) returns
-        Symptom(rf"(unexpected_keys|missing_keys)=\[['\"]{PREFIX}", unless=BOTH_SIDES),
-        rf"unexpected key \"{PREFIX}\S* in state_dict",  # until 0.3
-        rf"missing keys in state_dict: \"\{{'{PREFIX}",
-        rf"KeyError: ['\"]{PREFIX}[\w.]+\.(weight|bias|running_mean|running_var)['\"]",
-        rf"were not used when initializing \w+: [\[{{]['\"]{PREFIX}",  # transformers
-        rf"newly initialized: [\[{{]['\"]{PREFIX}",
-        rf"Weights from pretrained model not used in \w+: \[['\"]{PREFIX}",  # pytorch_pretrained_bert
-        Symptom(
-            rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: {PREFIX}", unless=BOTH_SIDES
-        ),  # mmcv
+        Symptom(rf"unexpected_keys=\[['\"]{FILE}", unless=BOTH_SIDES),
+        Symptom(rf"missing_keys=\[['\"]{MODEL}", unless=BOTH_SIDES),
+        rf"unexpected key \"{FILE}\S* in state_dict",  # until 0.3
+        rf"missing keys in state_dict: \"\{{'{MODEL}",
+        rf"KeyError: ['\"]{EITHER}[\w.]+\.(weight|bias|running_mean|running_var)['\"]",
+        rf"were not used when initializing \w+: [\[{{]['\"]{FILE}",  # transformers
+        rf"newly initialized: [\[{{]['\"]{MODEL}",
+        rf"Weights from pretrained model not used in \w+: \[['\"]{FILE}",  # pytorch_pretrained_bert
+        Symptom(rf"[Uu]nexpected keys? in source state_dict: {FILE}", unless=BOTH_SIDES),  # mmcv
+        Symptom(rf"[Mm]issing keys? in source state_dict: {MODEL}", unless=BOTH_SIDES),
         Symptom(r"([Uu]nexpected|[Mm]issing) keys? in source state_dict: \w", near=IN_SOURCE),
         Symptom(  # detectron2
             r"state_dict contains keys that are not used by the model",
-            near=rf"not used by the model:?\s{{1,9}}{PREFIX}",
+            near=rf"not used by the model:?\s{{1,9}}{FILE}",
         ),
     ],
-    message="keys bear <prefix>. on one side alone: the model was wrapped when it was saved or is when it is loaded",
+    message="the keys of the file or those of the model bear a wrapper's prefix, and the others do not",
     fixes=[
         Fix(
             "Save the model, not its wrapper",
@@ -81,16 +85,16 @@ check = Check(
         ),
         Fix(
             "Mend the file: write a copy without the prefix that it has",
-            "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix <prefix>.",
+            "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix module.",
         ),
         Fix(
             "Or a copy with it, for a wrapped model",
-            "gpudoctor checkpoint fix model.pt -o mended.pt --add-prefix <prefix>.",
+            "gpudoctor checkpoint fix model.pt -o mended.pt --add-prefix module.",
         ),
         Fix(
             "Load a checkpoint that has the prefix into a bare model",
             'state = torch.load("model.pt", map_location="cpu", weights_only=True)\n'
-            'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "<prefix>.")\n'
+            'torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")\n'
             "model.load_state_dict(state)",
             Kind.EDIT,
         ),
@@ -106,6 +110,56 @@ check = Check(
         ),
     ],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Finding:
+    """Say on which side the prefix is, and what mends that; the file's name may stand in the traceback."""
+    side = next(name for name in ("file", "model", "either") if name in sighting.groups)
+    prefix = f"{sighting.groups[side]}."
+    opened = OPENED.search(sighting.around)
+    path = opened["path"] if opened else "model.pt"
+    if side == "file":
+        said = f"the file's keys bear {prefix} and the model's do not: it was saved from a wrapped model"
+        fixes = [*taking_off(path, prefix), unwrapped(prefix)]
+    elif side == "model":
+        said = f"the model's keys bear {prefix} and the file's do not: the model is wrapped now, and was not when it was saved"
+        fixes = putting_on(path, prefix)
+    else:
+        said = f"keys bear {prefix} on one side alone: the model was wrapped when it was saved, or is when it is loaded"
+        fixes = [*taking_off(path, prefix), *putting_on(path, prefix)]
+    return check.found(said, source=Source.LOG, fixes=fixes)
+
+
+def taking_off(path: str, prefix: str) -> list[Fix]:
+    """Return what mends a file whose keys bear a prefix, or loads it as it is."""
+    stripped = f'state = {{key.removeprefix("{prefix}"): value for key, value in state.items()}}'
+    return [
+        Fix(
+            "Write a copy without it; the tensors are copied as they are",
+            f"{mending(path)} --strip-prefix {prefix}",
+        ),
+        Fix("Or take it off while loading", f"{stripped}\nmodel.load_state_dict(state)", Kind.EDIT),
+    ]
+
+
+def putting_on(path: str, prefix: str) -> list[Fix]:
+    """Return what loads a file without a prefix into a wrapped model, or mends it."""
+    return [
+        Fix(
+            "Load it into the model inside of the wrapper", f"model.{prefix}load_state_dict(state)", Kind.EDIT
+        ),
+        Fix("Or write a copy with the prefix", f"{mending(path)} --add-prefix {prefix}"),
+    ]
+
+
+def unwrapped(prefix: str) -> Fix:
+    """Return how to save a model so that its file has no prefix."""
+    return Fix(
+        "Save the model next time, not its wrapper",
+        f'torch.save(model.{prefix}state_dict(), "model.pt")',
+        Kind.EDIT,
+    )
 
 
 @check.checkpoint
@@ -127,7 +181,7 @@ def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     said += "" if own else ": a bare model does not load them"
     mend = Fix(
         "Write a copy for a bare model; the tensors are copied as they are",
-        f"{mending(file)} --strip-prefix {prefix.text}",
+        f"{mending(file.path)} --strip-prefix {prefix.text}",
     )
     load = Fix(
         "Or take it off while loading",
@@ -151,7 +205,7 @@ def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     name = prefix.text.removeprefix("*.")
     said = f"{prefix.keys} of {prefix.total} keys{of(state)} have {name} inside, which comes from {prefix.wrapper}"
     pattern = "\\." + name.replace(".", "\\.") + "=."
-    mend = Fix("Write a copy for a model without it", f"{mending(file)} --rename '{pattern}'")
+    mend = Fix("Write a copy for a model without it", f"{mending(file.path)} --rename '{pattern}'")
     load = Fix(
         "Or take it out while loading",
         f'state = {{key.replace("{name}", ""): value for key, value in state.items()}}',
@@ -173,10 +227,10 @@ def mendable(state: StateDict, file: CheckpointFile) -> bool:
     return file.kind in ("torch zip", "torch legacy", "safetensors") and not pickled
 
 
-def mending(file: CheckpointFile) -> str:
+def mending(path: str) -> str:
     """Write the command that mends a file into a copy of the same kind of name."""
-    _, dot, suffix = file.path.rpartition("/")[2].rpartition(".")
-    return f"gpudoctor checkpoint fix {shlex.quote(file.path)} -o mended.{suffix if dot and suffix.isalnum() else 'pt'}"
+    _, dot, suffix = path.rpartition("/")[2].rpartition(".")
+    return f"gpudoctor checkpoint fix {shlex.quote(path)} -o mended.{suffix if dot and suffix.isalnum() else 'pt'}"
 
 
 def of(state: StateDict) -> str:

@@ -3,7 +3,6 @@
 from gpudoctor.checkpoint.prefixes import prefixes
 from gpudoctor.facts import CheckpointFile, Entry, Key, StateDict
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.logs.wording import fixes
 from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
 
@@ -42,6 +41,8 @@ EXAMPLES = [
         "WARNING [10/02 13:10:01 fvcore.common.checkpoint]: The checkpoint state_dict contains keys that are not used by "
         "the model:\n  _orig_mod.backbone.stem.conv1.weight"
     ),
+    "_IncompatibleKeys(missing_keys=['module.conv1.weight', 'module.fc.bias'], unexpected_keys=['conv1.weight'])",
+    "missing keys in source state_dict: module.backbone.conv1.weight, module.backbone.bn1.weight",
 ]
 NOT_THIS = [
     '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',
@@ -57,35 +58,59 @@ NOT_THIS = [
     "unexpected key in source state_dict: fc.weight, fc.bias",
     "KeyError: 'model.conv1.weight'",
 ]
-SAYS = {
-    EXAMPLES[
-        2
-    ]: "keys bear _orig_mod. on one side alone: the model was wrapped when it was saved or is when it is loaded",
-}
 
 
-def test_the_prefix_is_quoted():
-    assert [matches(line, [CHECK])[0].sighting.groups["prefix"] for line in EXAMPLES[:3]] == [
-        "module",
-        "module",
-        "_orig_mod",
+def seen(text):
+    """Return the prefix that is told, and the finding."""
+    (one,) = matches(text, [CHECK])[:1]
+    groups = one.sighting.groups
+    return next((side, groups[side]) for side in ("file", "model", "either") if side in groups), one.finding
+
+
+def test_the_prefix_is_quoted_with_the_side_that_has_it():
+    told = [seen(text)[0] for text in EXAMPLES]
+    assert told[:9] == [
+        ("file", "module"), ("model", "module"), ("file", "_orig_mod"), ("file", "module"), ("file", "module"),
+        ("model", "module"), ("either", "module"), ("file", "module"), ("file", "module"),
+    ]  # fmt: skip
+    assert told[9:] == [
+        ("file", "net"), ("model", "model"), ("model", "module"), ("file", "module"), ("file", "backbone"),
+        ("file", "_orig_mod"), ("model", "module"), ("model", "module"),
+    ]  # fmt: skip
+
+
+def test_each_side_is_mended_in_its_own_way():
+    own, wrapped, either = (seen(EXAMPLES[number])[1] for number in (2, 1, 6))
+    assert (
+        own.message
+        == "the file's keys bear _orig_mod. and the model's do not: it was saved from a wrapped model"
+    )
+    assert [fix.command for fix in own.fixes][::2] == [
+        "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix _orig_mod.",
+        'torch.save(model._orig_mod.state_dict(), "model.pt")',
     ]
+    assert "the model is wrapped now" in wrapped.message
+    assert [fix.command for fix in wrapped.fixes] == [
+        "model.module.load_state_dict(state)",
+        "gpudoctor checkpoint fix model.pt -o mended.pt --add-prefix module.",
+    ]
+    assert "on one side alone" in either.message
+    assert len(either.fixes) == 4
 
 
-def test_any_other_prefix_is_quoted():
-    said = [matches(text, [CHECK])[0].sighting.groups["prefix"] for text in EXAMPLES[9:11]]
-    assert said == ["net", "model"]
+def test_the_file_that_the_traceback_opens_is_the_one_to_mend():
+    log = (
+        'Traceback (most recent call last):\n  File "eval.py", line 7, in <module>\n'
+        "    model.load_state_dict(torch.load('out/my best.pth', map_location=device))\n"
+        f"RuntimeError: Error(s) in loading state_dict for Net:\n{EXAMPLES[0]}\n"
+    )
+    command = "gpudoctor checkpoint fix 'out/my best.pth' -o mended.pth --strip-prefix module."
+    assert seen(log)[1].fixes[0].command == command
 
 
 def test_no_fact_of_the_environment_shows_it():
     assert CHECK.environment_function is None
     assert all(fix.command for fix in CHECK.fixes)
-
-
-def test_the_line_that_mends_the_file_is_offered_wherever_a_log_shows_it():
-    (seen,) = matches(EXAMPLES[2], [CHECK])
-    said = [fix.command for fix in fixes(CHECK, seen.sighting.groups)]
-    assert "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix _orig_mod." in said
 
 
 def found(names, path="my model.ckpt", lightning=False):
