@@ -101,11 +101,14 @@ def _find(node: Any, entry: str) -> tuple[dict[Any, Any], Any] | None:
 def editable(node: Any) -> dict[Any, Any] | None:
     """Return the dict whose change changes a node, ``None`` for a node that is no dict."""
     held = mapping(node)
-    if isinstance(node, Call) and held is not None and held is not node.pairs:
+    if held is None or not isinstance(node, Call):
+        return held
+    if held and held is not node.pairs:
+        if isinstance(node.arguments[0], dict):  # a Counter
+            return held
         node.pairs.update(held)  # an OrderedDict as Python 2 pickled it: its pairs are the argument
         node.arguments = ()
-        held = node.pairs
-    return held
+    return node.pairs
 
 
 def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:

@@ -15,6 +15,8 @@ MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "collections.C
 DEEPEST = 6
 """Levels below which no state dict is looked for."""
 ENTRIES_MOST = 1000
+PATHS_MOST = 1 << 28
+"""Characters of tensors' paths that are kept to say which share a storage; a million tensors have a third of that."""
 SHOWN_MOST = 80
 """Characters of a text that are kept."""
 LIGHTNING = "pytorch-lightning_version"
@@ -59,13 +61,15 @@ def mapping(node: Any) -> dict[Any, Any] | None:
     if isinstance(node, dict):
         return node
     if isinstance(node, Call) and node.name in MAPPINGS:
-        return node.pairs or _old_pairs(node.arguments)
+        return node.pairs or _given(node.arguments)
     return None
 
 
-def _old_pairs(arguments: Any) -> dict[Any, Any]:
-    """Return the pairs of an OrderedDict that Python 2 pickled: they are its argument."""
+def _given(arguments: Any) -> dict[Any, Any]:
+    """Return what a dict is made of: a Counter of a dict, an OrderedDict that Python 2 pickled of pairs."""
     pairs = arguments[0] if isinstance(arguments, (tuple, list)) and arguments else ()
+    if isinstance(pairs, dict):
+        return pairs
     if not isinstance(pairs, (list, tuple)):
         return {}
     two = [pair for pair in pairs if isinstance(pair, (list, tuple)) and len(pair) == 2]
@@ -78,13 +82,14 @@ def nested(flat: dict[Any, Any], depth: int = 2) -> dict[Any, Any]:
     Tensors alone under one first name are left as they are: that name may be the model's own attribute.
     """
     tops = {key.partition(".")[0] for key in flat if isinstance(key, str)}
+    names = ENTRIES - flat.keys()  # an entry is either whole or parts
     if not depth or (len(tops) < 2 and all(isinstance(value, Tensor) for value in flat.values())):
         return flat
     made: dict[Any, Any] = {}
     inner: dict[str, dict[Any, Any]] = {}
     for key, value in flat.items():
         top, dot, rest = str(key).partition(".")
-        if dot and top in ENTRIES:
+        if dot and top in names:
             made[top] = inner.setdefault(top, {})
             inner[top][rest] = value
         else:
@@ -235,9 +240,11 @@ def _tensors_in(node: Any) -> Iterator[Tensor]:
 def _shared(checkpoint: Checkpoint, found: _Finder) -> tuple[tuple[str, ...], ...]:
     """Return the tensors that lie in one storage, in groups, by their paths."""
     groups: dict[tuple[str, str], list[str]] = {}
+    room = PATHS_MOST
     for path, storage in _places(checkpoint, found):
-        if storage is not None and storage.size:
+        if storage is not None and storage.size and room > 0:
             groups.setdefault((storage.key, storage.device), []).append(path)
+            room -= len(path)
     return tuple(tuple(dict.fromkeys(group)) for group in groups.values() if len(group) > 1)
 
 

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,21 +24,10 @@ if TYPE_CHECKING:
     from gpudoctor.checkpoint.tree import Heard
     from gpudoctor.facts import CheckpointFile
     from gpudoctor.facts.comparison import Comparison
-    from gpudoctor.model import Check, Finding, Report, Result
+    from gpudoctor.model import Check, Report, Result
 
 RANK = ("passed", "unknown", "found", "crashed")
 """What a check came to, of several files the last in this order."""
-OUTCOMES = {
-    "prefix": "state-dict-prefix",
-    "shape": "state-dict-shape",
-    "architecture": "state-dict-architecture",
-}
-LOADING = {
-    "prefix": "Or load it under the target's names",
-    "shape": "Load what has the target's shape",
-    "architecture": "Load what fits the target",
-}
-"""What the line of Python does, by outcome."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,6 +129,7 @@ def inspect(paths: list[str], registry: Registry, asked: Asked, say: Callable[[s
     from msgspec.structs import replace
 
     from gpudoctor.checkpoint.examine import examine, verdict
+    from gpudoctor.cli.checkpoint_differences import differences
     from gpudoctor.model import Report
 
     report = Report(command="checkpoint inspect")
@@ -162,7 +152,7 @@ def inspect(paths: list[str], registry: Registry, asked: Asked, say: Callable[[s
             comparison = _compared(file, asked)
             report.facts[f"comparison{suffix}"] = comparison
             findings = [f for f in findings if f.id != "state-dict-prefix"]
-            findings += _differences(comparison, registry)
+            findings += differences(comparison, registry)
         for result in results:
             done[result.id] = max(
                 done.get(result.id, result), result, key=lambda r: RANK.index(r.status.value)
@@ -224,28 +214,6 @@ def _compared(file: "CheckpointFile", asked: Asked) -> "Comparison":
         return against(file, asked.against, asked.arguments, asked.python)
     except Unreadable as error:
         raise click.UsageError(str(error)) from None
-
-
-def _differences(comparison: "Comparison", registry: Registry) -> "Iterator[Finding]":
-    """Make the finding of what keeps the file from loading."""
-    from gpudoctor.model import Fix, Kind, Source
-
-    id = OUTCOMES.get(comparison.outcome)
-    if id is None:
-        return
-    check = registry.check(id)
-    fixes = []
-    if comparison.fix_line:
-        fixes.append(Fix("Write a copy with the target's names", comparison.fix_line))
-    if comparison.load_line:
-        fixes.append(Fix(LOADING[comparison.outcome], comparison.load_line, Kind.EDIT))
-    shapes = [
-        f"{s.name}: {list(s.own)} in the file, {list(s.other)} in the target"
-        + (f" ({s.reason})" if s.reason else "")
-        for s in comparison.shapes[:5]
-    ]
-    said = f"against {comparison.target}: {comparison.sentence.rstrip('.')}"
-    yield check.found(said, source=Source.CHECKPOINT, evidence=shapes, fixes=fixes or None)
 
 
 def _pairs(arguments: tuple[str, ...]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """`gpudoctor checkpoint fix`: what torch saved, mended, and loaded by torch again."""
 
+import collections
 import contextlib
 import json
 import os
@@ -552,6 +553,23 @@ def test_blocks_are_copied_with_whatever_the_kernel_has(monkeypatch, ways):
     os.close(source)
     with open("b", "rb") as file:
         assert file.read() == b"begin" + data[1:2_900_001] + data[5:15] + b"end"
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_counters_and_default_dicts_keep_what_they_hold(torch, legacy):
+    counts = collections.Counter({30: 1, 60: 2, "module.x": 3})
+    lists = collections.defaultdict(list, {"a": [1]})
+    held = {"model": wrapped(torch), "counts": counts, "none": collections.Counter(), "lists": lists}
+    held["factory"] = collections.defaultdict(list)
+    save(torch, held, "a.pt", legacy)
+    rewrite("a.pt", "b.pt", STRIP)
+    rewrite("b.pt", "c.pt", Changes(drop=("counts.60", "lists.a")))
+    new = torch.load("b.pt", weights_only=False)
+    assert (new["counts"], new["none"], new["lists"]) == (counts, collections.Counter(), lists)
+    assert new["factory"].default_factory is new["lists"].default_factory is list
+    fewer = torch.load("c.pt", weights_only=False)
+    assert fewer["counts"] == collections.Counter({30: 1, "module.x": 3})
+    assert (fewer["lists"], fewer["lists"].default_factory) == ({}, list)
 
 
 def test_how_much_is_done_is_told(torch):
