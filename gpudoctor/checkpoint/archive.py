@@ -4,15 +4,11 @@ Every record begins at a multiple of the alignment, by padding in an extra field
 rests on, and what torch computes the places of storages from when it does not look them up.
 """
 
-import os
 import struct
-import zipfile
 import zlib
 
-from msgspec import Struct
-
-from gpudoctor.checkpoint.blocks import Target, exactly
-from gpudoctor.checkpoint.tree import Unreadable
+from gpudoctor.checkpoint.blocks import Target
+from gpudoctor.checkpoint.records import Record
 
 ALIGNMENT = 64
 MOST_32 = 0xFFFFFFFF
@@ -20,45 +16,6 @@ FLAGS = 0x0808
 """Sizes behind the data, names in UTF-8."""
 LOCAL = struct.Struct("<4sHHHHHIIIHH")
 CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
-
-
-class Record(Struct, frozen=True):
-    """One record of an archive, with the place of its bytes in the file that has it."""
-
-    name: str
-    at: int
-    """First byte of its data in the file."""
-    size: int
-    """Bytes of its data in the file."""
-    crc: int
-    unpacked: int
-    """Bytes of its data when they are unpacked; torch packs none."""
-    method: int = 0
-
-
-def records(path: str, source: int) -> list[Record]:
-    """Return the records of a zip file in the order of their data; raises `Unreadable`."""
-    size = os.fstat(source).st_size
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = sorted(archive.infolist(), key=lambda info: info.header_offset)
-    except (zipfile.BadZipFile, ValueError, EOFError, OverflowError, NotImplementedError) as error:
-        raise Unreadable(f"a damaged zip file: {error}") from None
-    found = []
-    for info in entries:
-        head = exactly(source, info.header_offset, LOCAL.size)
-        signature, *_, name, extra = LOCAL.unpack(head)
-        at = info.header_offset + LOCAL.size + name + extra
-        if signature != b"PK\x03\x04" or at + info.compress_size > size:
-            raise Unreadable(f"a damaged zip file: no record where {info.filename} should be")
-        if info.flag_bits & 1:
-            raise Unreadable(f"the record {info.filename} is encrypted")
-        found.append(
-            Record(info.filename, at, info.compress_size, info.CRC, info.file_size, info.compress_type)
-        )
-    if len({record.name for record in found}) < len(found):
-        raise Unreadable("a damaged zip file: two records of one name")
-    return found
 
 
 class Archive:

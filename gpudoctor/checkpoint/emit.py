@@ -255,13 +255,21 @@ def _global(e: Emitter, node: Global) -> None:
     module, name = node.module.encode("utf-8", "surrogatepass"), node.name.encode("utf-8", "surrogatepass")
     if module == b"copyreg._extension_registry" and name.isdigit():
         e.out += b"\x84" + struct.pack("<i", int(name))
-    elif b"\n" in module + name:
+    elif b"\n" in module + name or not _encodable(node.full):
         for text in (module, name):
             e.out += b"X" + struct.pack("<I", len(text)) + text
         e.out += b"\x93"
     else:
         e.out += b"c%s\n%s\n" % (module, name)
     e.put(node)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which one opcode takes and another does not
+        return False
+    return True
 
 
 def _tensor(e: Emitter, node: Tensor) -> None:

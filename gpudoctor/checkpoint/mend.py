@@ -1,23 +1,27 @@
 """Change the tree of a checkpoint: take entries out, rename the keys of its state dicts; tell what was changed."""
 
+import fnmatch
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.rename import Rename, Step, moved_versions, refuse_collisions, steps
+from gpudoctor.checkpoint.rename import LONGEST, Rename, Step, moved_versions, refuse_collisions, steps
 from gpudoctor.checkpoint.survey import is_optimizer, is_state_dict, joined, mapping
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children
 from gpudoctor.checkpoint.wording import listed, shown
 
 METADATA = "_metadata"
+DEEPEST = 8
+"""Levels on which a glob looks for entries."""
 
 
 class Changes(Struct, frozen=True, kw_only=True):
     """What is to be changed, in this order."""
 
     drop: tuple[str, ...] = ()
-    """Entries to take out, ``optimizer`` or ``model.fc.weight``."""
+    """Entries to take out, ``optimizer``, ``model.fc.weight``, or a glob for whole paths, ``model.neck.*``."""
     select: str | None = None
     """The entry that becomes the whole."""
     strip: tuple[str, ...] = ()
@@ -59,7 +63,7 @@ class Dropped(Struct, frozen=True):
 
 def mend(checkpoint: Checkpoint, changes: Changes) -> tuple[list[Renamed], list[Dropped]]:
     """Change the tree in place; raises `Unreadable` where a change is for nothing or would lose something."""
-    dropped = [_drop(checkpoint, entry) for entry in changes.drop]
+    dropped = [gone for entry in changes.drop for gone in _drop(checkpoint, entry)]
     if changes.select is not None:
         container, key = find(checkpoint.root, changes.select)
         keep = {id(tensor) for _, tensor in Checkpoint(path="", kind="", root=container[key]).tensors()}
@@ -122,12 +126,17 @@ def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:
             continue
         seen.add(id(node))
         held = editable(node)
-        if held is not None and (is_state_dict(held) or _metadata(node) is not None):
+        if held is not None and (is_state_dict(held) or _is_emptied(node, held)):
             found.append((path, node, held))
         elif held is None or not is_optimizer(held):
             below = held.items() if held is not None else children(node)
             stack += reversed([(joined(path, key), child) for key, child in below])
     return found
+
+
+def _is_emptied(node: Any, held: dict[Any, Any]) -> bool:
+    """Tell whether a dict without tensors is that of a module nevertheless."""
+    return _metadata(node) is not None and all(isinstance(key, str) for key in held)
 
 
 def _metadata(node: Any) -> dict[Any, Any] | None:
@@ -137,11 +146,35 @@ def _metadata(node: Any) -> dict[Any, Any] | None:
     return editable(held) if held is not None else None
 
 
-def _drop(checkpoint: Checkpoint, entry: str) -> Dropped:
-    container, key = find(checkpoint.root, entry)
-    value = container.pop(key)
+def _drop(checkpoint: Checkpoint, entry: str) -> list[Dropped]:
+    """Take out an entry, or all that a glob means."""
+    found = _find(checkpoint.root, entry)
+    if found is None and any(c in entry for c in "*?["):
+        named = list(_meant(checkpoint.root, entry))
+        if not named:
+            raise Unreadable(f"no entry is meant by --drop {shown(entry)}")
+    else:
+        named = [(entry, *(found or find(checkpoint.root, entry)))]
+    values = [(path, container.pop(key)) for path, container, key in named]
     keep = {id(tensor) for _, tensor in checkpoint.tensors()}
-    return _counted(checkpoint, entry, value, keep)
+    return [_counted(checkpoint, path, value, keep) for path, value in values]
+
+
+def _meant(root: Any, pattern: str) -> Iterator[tuple[str, dict[Any, Any], Any]]:
+    """Yield the entries whose whole path a glob matches, with the dict and the key that they are under."""
+    meant = re.compile(fnmatch.translate(pattern)).match
+    stack: list[tuple[str, Any, int]] = [("", root, 0)]
+    seen: set[int] = set()  # what holds itself is looked at once
+    while stack:
+        above, node, depth = stack.pop()
+        held = editable(node) if depth < DEEPEST and id(node) not in seen else None
+        seen.add(id(node))
+        for key, value in list(held.items()) if held is not None else ():
+            path = joined(above, key)
+            if len(path) <= LONGEST and meant(path):
+                yield path, held or {}, key
+            else:
+                stack.append((path, value, depth + 1))
 
 
 def _counted(checkpoint: Checkpoint, entry: str, value: Any, keep: set[int]) -> Dropped:

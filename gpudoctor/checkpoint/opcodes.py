@@ -18,8 +18,6 @@ PICKLE_MOST = 1 << 29
 """Bytes of a pickle: a checkpoint of a million tensors has a fifth of that."""
 BURST = range(100_000)
 """Opcodes between two looks at how much was made."""
-MEMO_MOST = 32_000_000
-"""Things that are memorised: a checkpoint of a million tensors memorises a quarter of that."""
 MARKS_MOST = 10_000
 """Marks that are open at once: one for each level of nesting."""
 COMPUTED_MOST = 1000
@@ -29,7 +27,9 @@ COMPUTED_MOST = 1000
 class Walker:
     """One pickle's stack and memo. `make` may turn a finished `Call` into something better: a tensor."""
 
-    __slots__ = tuple("at computed data globals made make marks memo persistent protocol stack".split())
+    __slots__ = tuple(
+        "at computed data globals made make marks memo persistent protocol stack tuples".split()
+    )
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class Walker:
         self.globals: dict[tuple[str, str], Global] = {}
         self.computed: list[tuple[str, str, int]] = []  # calls of no plain name: what, opcode, place
         self.made = 0  # containers
+        self.tuples: dict[int, list[Any]] = {}  # those that are keys, by their hashes
         self.protocol = 0
 
     def walk(self) -> Any:
@@ -77,7 +78,7 @@ class Walker:
     def _weigh(self) -> None:
         """Stop at a flood: more than a checkpoint of this size could make."""
         most = 2_000_000 + len(self.data) // 8
-        if self.made > most or len(self.memo) > MEMO_MOST or len(self.marks) > MARKS_MOST:
+        if max(self.made, len(self.memo), len(self.stack)) > most or len(self.marks) > MARKS_MOST:
             raise Broken("more objects than a checkpoint of its size has")
 
     def named_global(self, module: str, name: str, opcode: str, place: int) -> Global:

@@ -17,6 +17,8 @@ __all__ = ["Rebuilder", "allowed"]
 
 DIMENSIONS_MOST = 64
 SIZE_MOST = 1 << 63
+DEVICE_MOST = 100
+"""Characters of a device."""
 TROUBLE_MOST = 20
 """Lines of trouble with tensors that are kept."""
 
@@ -37,6 +39,7 @@ class Rebuilder:
 
     def __init__(self) -> None:
         self.storages: dict[str, Storage] = {}
+        self.tuples: dict[int, list[Any]] = {}
         self.trouble: list[str] = []
         """Tensors that do not fit into their storages, a line each."""
 
@@ -54,6 +57,8 @@ class Rebuilder:
             raise Broken("an unknown kind of storage, or one of a size that no storage has")
         if type(key) not in (str, int) or type(device) is not str:
             raise Broken("a storage whose key or device is no text")
+        if len(device) > DEVICE_MOST or not device.isprintable():
+            raise Broken(f"a storage of a device that there is not: {shown(device)}")
         storage = self.storages.get(str(key))
         if storage is None:
             storage = Storage(str(key), dtype, elements, device, elements * WIDTHS[dtype])
@@ -98,13 +103,15 @@ class Rebuilder:
         if len(size) != len(stride) or len(size) > DIMENSIONS_MOST or type(offset) is not int or offset < 0:
             raise ValueError("a shape")
         end = held.offset + offset
-        empty = False
+        elements = 1
         for length, step in zip(size, stride, strict=True):
             if type(length) is not int or type(step) is not int or not (0 <= length < SIZE_MOST > step >= 0):
                 raise ValueError("a length or a step")
             end += (length - 1) * step
-            empty = empty or not length
-        if not empty and (end + 1) * WIDTHS.get(dtype, 1) > storage.size:
+            elements *= length
+        if elements >= SIZE_MOST:
+            raise ValueError("more elements than torch can count")
+        if elements and (end + 1) * WIDTHS.get(dtype, 1) > storage.size:
             self._outside(storage, size, dtype)
         return Tensor(
             dtype=dtype, shape=size, stride=stride, offset=held.offset + offset, storage=storage,
@@ -191,7 +198,7 @@ class Rebuilder:
     def _ordered(self, call: Call, pairs: Any = (), *_: Any) -> Call:
         """Put the pairs that Python 2 hands to an OrderedDict where Python 3 has them."""
         if pairs:
-            set_pairs(call, [part for key, value in pairs for part in (key, value)])
+            set_pairs(self.tuples, call, [part for key, value in pairs for part in (key, value)])
             call.arguments = ()
         return call
 

@@ -11,6 +11,8 @@ from gpudoctor.checkpoint.wording import listed, shown
 
 EXPRESSION = re.compile(r"[\^$\\()|+{}]")
 """What stands in regular expressions and neither in names nor in globs."""
+LONGEST = 2000
+"""Characters of a key that a pattern is tried on: what it takes may grow with the square of them."""
 PROBE = "weight"
 """Stands for the parameters of a module that has none, to see where its name goes."""
 
@@ -58,9 +60,13 @@ def _rename(rename: Rename) -> Step:
         compiled.sub(new, "")
     except (re.error, IndexError, RecursionError, OverflowError) as error:
         raise Unreadable(f"{said}: {error}") from None
-    return Step(
-        lambda key: compiled.sub(new, key), lambda keys: f"{said} changes no key: the keys are {listed(keys)}"
-    )
+
+    def change(key: str) -> str:
+        if len(key) > LONGEST:
+            raise Unreadable(f"a key of {len(key)} characters is too long for --rename: {shown(key)}")
+        return compiled.sub(new, key)
+
+    return Step(change, lambda keys: f"{said} changes no key: the keys are {listed(keys)}")
 
 
 def _glob(old: str, new: str, said: str) -> tuple[str, str]:

@@ -153,7 +153,7 @@ def _refuse_nothing(
 def _refuse_target(source: str, target: str, force: bool) -> None:
     """Raise `Unreadable` for a target that is the source, a folder or device, or there already."""
     folder = os.path.dirname(os.path.realpath(target))
-    if not os.path.isdir(folder):
+    if not os.path.isdir(folder) or (target.endswith("/") and not os.path.isdir(target)):
         raise Unreadable(f"-o {target}: no folder {os.path.dirname(target)}")
     with suppress(FileNotFoundError):
         there = os.stat(target)

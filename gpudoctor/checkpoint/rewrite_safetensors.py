@@ -79,7 +79,10 @@ class PiecesCopy:
             header[piece.name] = {
                 "dtype": piece.dtype, "shape": piece.shape, "data_offsets": [begin, begin + piece.size],
             }  # fmt: skip
-        text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Unreadable("a name that is no Unicode text, which safetensors does not hold") from None
         text += b" " * (-len(text) % 8)
         self.header = len(text).to_bytes(8, "little") + text
         self.size = len(self.header) + end
@@ -108,7 +111,9 @@ class TensorsCopy(PiecesCopy):
             raise Unreadable(_more_than_tensors(root))
         pieces = [_piece(name, tensor, places) for name, tensor in tensors.items()]
         _refuse_shared(pieces)
-        order = sorted(pieces, key=lambda piece: (-ORDER[piece.dtype], piece.name.encode()))
+        order = sorted(
+            pieces, key=lambda piece: (-ORDER[piece.dtype], piece.name.encode("utf-8", "surrogatepass"))
+        )
         super().__init__(descriptor, order, order, {"format": "pt"})
 
 

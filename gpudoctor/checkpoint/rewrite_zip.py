@@ -1,13 +1,17 @@
 """Copy a zip file of ``torch.save`` record by record, with a new pickle."""
 
+import os
 from typing import Protocol
 
-from gpudoctor.checkpoint.archive import ALIGNMENT, Archive, records
+from gpudoctor.checkpoint.archive import ALIGNMENT, Archive
 from gpudoctor.checkpoint.blocks import Target, exactly
 from gpudoctor.checkpoint.emit import Emitter
 from gpudoctor.checkpoint.mend import Changes
+from gpudoctor.checkpoint.records import records
 from gpudoctor.checkpoint.rewrite_safetensors import TensorsCopy
+from gpudoctor.checkpoint.torch_zip import top_of
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
+from gpudoctor.checkpoint.wording import shown
 
 OVERHEAD = 512
 """Bytes around a record, at most, for the estimate of a copy's size."""
@@ -30,10 +34,16 @@ class ZipSource:
 
     def __init__(self, checkpoint: Checkpoint, descriptor: int) -> None:
         self.checkpoint, self.descriptor = checkpoint, descriptor
-        self.records = {record.name: record for record in records(checkpoint.path, descriptor)}
-        pickles = [name for name in self.records if name.endswith("/data.pkl")]
-        self.entry = min(pickles, key=lambda name: name.count("/"))
-        self.top = self.entry.removesuffix("data.pkl")
+        with open(os.dup(descriptor), "rb") as file:
+            listed = records(file, os.fstat(descriptor).st_size)
+        self.top, _ = top_of(listed[0].name, {record.name for record in listed})
+        self.entry = f"{self.top}data.pkl"
+        self.records = {record.name: record for record in sorted(listed, key=lambda record: record.at)}
+        """In the order of their bytes."""
+        outside = [name for name in self.records if not name.startswith(self.top)]
+        if outside:  # torch takes the first record's folder for the archive's, and a copy has another first
+            raise Unreadable(f"the record {shown(outside[0])} is outside of the folder {shown(self.top)}")
+        self.alignment = self._alignment()
 
     def copy(self, changes: Changes, form: str) -> Copy:
         """Return the copy that has the checkpoint's tree as it is now."""
@@ -49,9 +59,20 @@ class ZipSource:
         for name, record in self.records.items():
             if name.startswith(f"{self.top}data/"):
                 if record.method:
-                    raise Unreadable(f"the record {name} is packed, which torch does not do")
+                    raise Unreadable(f"the record {shown(name)} is packed, which torch does not do")
                 found[name.removeprefix(f"{self.top}data/")] = record.at
         return found
+
+    def _alignment(self) -> int:
+        """Return to what number of bytes records are aligned, by which torch may compute where they are."""
+        said = self.text(".storage_alignment")
+        if not said:
+            return ALIGNMENT
+        if not said.isdecimal() or not 0 < int(said[:9]) <= ALIGNMENT_MOST:
+            raise Unreadable(
+                f"its storages are aligned to {shown(said)} bytes, which a copy is not: load and save it"
+            )
+        return int(said)
 
     def text(self, name: str) -> str:
         """Return a small record, empty where there is none."""
@@ -87,9 +108,7 @@ class ZipCopy:
     def write(self, target: Target) -> None:
         """Write the records in the original's order; of storages those alone that the new pickle asks for."""
         source, data = self.source, f"{self.source.top}data/"
-        alignment = source.text(".storage_alignment")
-        aligned = int(alignment) if alignment.isdecimal() and len(alignment) < 6 else ALIGNMENT
-        archive = Archive(target, aligned if 0 < aligned <= ALIGNMENT_MOST else ALIGNMENT)
+        archive = Archive(target, source.alignment)
         stored = False
         for name, record in source.records.items():
             if name == source.entry:

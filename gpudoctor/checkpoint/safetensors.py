@@ -125,7 +125,7 @@ def _entries(raw: dict[str, msgspec.Raw]) -> dict[str, Entry]:
 
 
 def _tensor(name: str, entry: Entry) -> Tensor:
-    dtype, bits = DTYPES.get(entry.dtype, (entry.dtype, 0))
+    dtype, bits = DTYPES.get(entry.dtype, (shown(entry.dtype), 0))
     shape = entry.shape
     if bits == 4 and shape and shape[-1] % 2 == 0:  # torch counts the bytes, of two elements each
         shape = (*shape[:-1], shape[-1] // 2)

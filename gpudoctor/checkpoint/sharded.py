@@ -1,11 +1,13 @@
 """Read a sharded set by its ``*.index.json``, as Hugging Face's libraries write it."""
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.checkpoint.folder import opened, plain
 from gpudoctor.checkpoint.safetensors import is_safetensors, read_safetensors
@@ -31,12 +33,13 @@ def read_index(path: str) -> Checkpoint:
     is missing or broken, or that lies outside of the folder, is told as trouble, and its keys are left out.
     """
     index = _index(path)
+    folder = os.path.dirname(path)
     checkpoint = Checkpoint(path=path, kind="sharded", size=os.path.getsize(path))
     held: dict[str, Any] = {}
     trouble: list[str] = []
     for name, keys in _by_shard(index.weight_map).items():
         try:
-            shard = _shard(os.path.dirname(path), name)
+            shard = _shard(folder, name)
         except Unreadable as error:
             trouble.append(f"shard {shown(name)}: {error} ({count(len(keys), 'key')}: {listed(keys)})")
             continue
@@ -53,7 +56,24 @@ def read_index(path: str) -> Checkpoint:
     return checkpoint
 
 
+def shards(path: str) -> Iterator[tuple[Checkpoint | str, int]]:
+    """Yield the files of a sharded set, or why one cannot be read, with the number of keys that the index gives each.
+
+    Raises `Unreadable` where the index itself is broken.
+    """
+    folder = os.path.dirname(path)
+    for name, keys in _by_shard(_index(path).weight_map).items():
+        try:
+            shard = _shard(folder, name)
+        except Unreadable as error:
+            yield f"shard {shown(name)}: {error}", len(keys)
+        else:
+            yield replace(shard, path=os.path.join(folder, name)), len(keys)
+
+
 def _index(path: str) -> _Index:
+    if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened: opening a pipe would wait
+        raise Unreadable(f"{os.path.basename(path)} is not a file")
     with open(path, "rb") as file:
         data = file.read(INDEX_MOST + 1)
     if len(data) > INDEX_MOST:

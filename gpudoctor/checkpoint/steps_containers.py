@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 KEY_PARTS = 16
 """Parts of a tuple that is a key: hashing one of tuples within tuples may take for ever."""
+ALIKE_MOST = 50
+"""Tuples of one hash that are keys: numbers can be chosen so that thousands have one, and a dict takes for ever."""
 PLAIN = frozenset({str, bytes, float, bool, type(None), Call, Global, Tensor})
 """Types whose hash is quick, and cannot be chosen so that a dict becomes slow."""
 
@@ -119,7 +121,7 @@ def _list(w: "Walker", at: int) -> int:
 
 def _dict(w: "Walker", at: int) -> int:
     made: dict[Any, Any] = {}
-    set_pairs(made, above_mark(w))
+    set_pairs(w.tuples, made, above_mark(w))
     w.stack.append(made)
     w.made += 1
     return at
@@ -127,14 +129,14 @@ def _dict(w: "Walker", at: int) -> int:
 
 def _frozenset(w: "Walker", at: int) -> int:
     items = above_mark(w)
-    _check_keys(items)
+    _check_keys(w.tuples, items)
     w.stack.append(frozenset(items))
     w.made += 3
     return at
 
 
-def _check_keys(keys: list[Any]) -> None:
-    """Refuse what may take for ever to hash: huge integers, tuples within tuples."""
+def _check_keys(tuples: dict[int, list[Any]], keys: list[Any]) -> None:
+    """Refuse what may take for ever to hash or to look up: huge integers, tuples within tuples or of one hash."""
     if PLAIN.issuperset(map(type, keys)):
         return
     for key in keys:
@@ -152,29 +154,38 @@ def _check_keys(keys: list[Any]) -> None:
                 raise Broken(
                     "a key that no checkpoint has" if type(part) in (int, tuple) else "a key that is none"
                 )
+        if type(key) is tuple:
+            alike = tuples.setdefault(hash(key), [])
+            if key not in alike:
+                alike.append(key)
+                if len(alike) > ALIKE_MOST:
+                    raise Broken("keys that no checkpoint has: their hashes are all one")
 
 
-def set_pairs(target: Any, items: list[Any]) -> None:
-    """Put keys and values, which take turns, into a dict or what stands for one; raises `Broken`."""
+def set_pairs(tuples: dict[int, list[Any]], target: Any, items: list[Any]) -> None:
+    """Put keys and values, which take turns, into a dict or what stands for one; raises `Broken`.
+
+    `tuples` are the keys so far that are tuples, by their hashes.
+    """
     if len(items) % 2:
         raise Broken("a key without a value")
     pairs = target.pairs if type(target) is Call else target
     if type(pairs) is not dict:
         raise Broken("items are set in what is no dict")
     keys = items[::2]
-    _check_keys(keys)
+    _check_keys(tuples, keys)
     pairs.update(zip(keys, items[1::2], strict=True))
 
 
 def _setitem(w: "Walker", at: int) -> int:
     value, key = w.stack.pop(), w.stack.pop()
-    set_pairs(w.stack[-1], [key, value])
+    set_pairs(w.tuples, w.stack[-1], [key, value])
     return at
 
 
 def _setitems(w: "Walker", at: int) -> int:
     items = above_mark(w)
-    set_pairs(w.stack[-1], items)
+    set_pairs(w.tuples, w.stack[-1], items)
     return at
 
 
@@ -201,7 +212,7 @@ def _additems(w: "Walker", at: int) -> int:
     items = above_mark(w)
     target = w.stack[-1]
     if type(target) is set:
-        _check_keys(items)
+        _check_keys(w.tuples, items)
         target.update(items)
     else:
         _extend(target if type(target) is Call else None, items)

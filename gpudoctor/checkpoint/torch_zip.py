@@ -1,6 +1,5 @@
 """Read what ``torch.save`` writes since 1.6: a zip file with one pickle and a record for each storage."""
 
-import zipfile
 from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
@@ -13,6 +12,7 @@ from gpudoctor.checkpoint.zip_directory import Entry, contents, entries
 SMALL = 4096
 SCRIPT = ("__torch__", "torch.jit._pickle")
 """Packages that TorchScript's own reader knows; it is no Python, and imports nothing."""
+UNSUMMED = "saved without checksums (torch.serialization.set_crc32_options(False)): damage cannot be told"
 OLD_SCRIPT = "a TorchScript archive of torch 1.0 to 1.3: load it with torch.jit.load and save it again"
 
 
@@ -20,7 +20,7 @@ def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
     """Read an archive; raises `Unreadable` where its directory or its pickle is broken."""
     listed = entries(file, size)
     names = {entry.name: entry for entry in listed}
-    top, trouble = _top(listed, names)
+    top, trouble = top_of(listed[0].name if listed else "", names)
     name = f"{top}data.pkl"
     if sum(entry.name.lower() == name.lower() for entry in listed) > 1:
         raise Unreadable(f"two records are named {shown(name)}, and which one torch reads cannot be told")
@@ -37,15 +37,19 @@ def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
         checkpoint.notes.append("written on a big-endian machine")
     elif order not in (None, "little"):
         trouble.append(f"the record byteorder says {order!r}, neither little nor big")
+    if listed and not any(entry.crc for entry in listed):
+        checkpoint.notes.append(UNSUMMED)
     trouble += found.trouble + rebuilder.trouble
     trouble += capped(_storages(names, top, rebuilder.storages.values(), checkpoint.kind))
     checkpoint.trouble = trouble + capped(_places(listed, size))
     return checkpoint
 
 
-def _top(listed: list[Entry], names: Collection[str]) -> tuple[str, list[str]]:
-    """Return the folder that the archive's records are in: that of the first record, for torch."""
-    first = listed[0].name if listed else ""
+def top_of(first: str, names: Collection[str]) -> tuple[str, list[str]]:
+    """Return the folder that the archive's records are in, and a line where that is odd: for torch the `first` one's.
+
+    Raises `Unreadable` where there is none.
+    """
     top = first[: first.find("/") + 1]
     if top and f"{top}data.pkl" in names:
         return top, []
@@ -96,11 +100,3 @@ def _places(listed: list[Entry], size: int) -> Iterator[str]:
             yield f"the record {shown(name)} goes beyond the end of the file"
     if len({entry.name.lower() for entry in listed}) < len(listed):
         yield "two records have the same name"
-
-
-def open_archive(file: BinaryIO) -> zipfile.ZipFile:
-    """Open a zip file's directory; raises `Unreadable`."""
-    try:
-        return zipfile.ZipFile(file)
-    except (zipfile.BadZipFile, OSError, ValueError, EOFError, OverflowError, NotImplementedError) as error:
-        raise Unreadable(f"a damaged zip file: {error}") from None

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 DEEPEST = 200
 """Levels of nesting that are followed; a checkpoint has ten."""
-TENSORS_MOST = 5_000_000
-"""Times that tensors are named: what is shared counts each time."""
+TENSORS_MOST = 200_000
+"""Times that tensors are named beyond `TIMES` for each: what is shared counts each time."""
+TIMES = 20
 
 Heard = Callable[[int, int], None]
 """What is told how many bytes are done, and of how many, while something takes long."""
@@ -226,10 +227,12 @@ class _Outline:
         self.counts: dict[int, int] = {}
         self.heights: dict[int, int] = {}
         self.back: set[tuple[int, int]] = set()
+        self.tensors: set[int] = set()
         if isinstance(root, CONTAINERS):
             self._count(root)
-            if self.counts[id(root)] > TENSORS_MOST:
-                raise Unreadable(f"the same tensors are named more than {TENSORS_MOST} times: no checkpoint")
+            most = TENSORS_MOST + TIMES * len(self.tensors)
+            if self.counts[id(root)] > most:
+                raise Unreadable(f"the same tensors are named more than {most} times: no checkpoint")
 
     def _count(self, root: Any) -> None:
         counts, heights = self.counts, self.heights
@@ -240,6 +243,7 @@ class _Outline:
             for _, value in level[1]:
                 if type(value) is Tensor:
                     level[2] += 1
+                    self.tensors.add(id(value))
                 elif isinstance(value, CONTAINERS):
                     known = counts.get(id(value))
                     if known is not None:

@@ -4,8 +4,8 @@ A number is not finite where some of its bits are all set; they are compared for
 are cut out with a stride. One gigabyte takes a second or two.
 """
 
+import contextlib
 import hashlib
-import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -13,15 +13,16 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.read import read
 from gpudoctor.checkpoint.safetensors import read_header
-from gpudoctor.checkpoint.sharded import INDEX_MOST
-from gpudoctor.checkpoint.torch_zip import open_archive
+from gpudoctor.checkpoint.sharded import shards
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Heard, Storage, Tensor, Unreadable, unheard
+from gpudoctor.checkpoint.zip_directory import STORED, data_place, entries
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 
 BLOCK = 1 << 20
 """Bytes; a multiple of every element's width."""
+TIMES = 4
+"""Bytes that are read at most, in times of the file's size: views may lie over each other."""
 SMALL = 1024
 """Bytes: tensors below are not called duplicates of each other."""
 BITS = {
@@ -97,6 +98,9 @@ def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointVal
                 skipped[place] += 1
             continue
         if place not in looks:
+            if done > TIMES * checkpoint.size:
+                skipped["views of bytes that others were read from"] += 1
+                continue
             made = _look_at(file, *place)
             done += place[1]
             heard(done, checkpoint.size)
@@ -105,12 +109,21 @@ def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointVal
                 continue
             looks[place] = made
         named[place].append(name)
+    return _summed(checkpoint.path, named, looks, skipped)
+
+
+def _summed(
+    path: str,
+    named: dict[tuple[int, int, str], list[str]],
+    looks: dict[tuple[int, int, str], _Look],
+    skipped: Counter[str],
+) -> CheckpointValues:
     same: dict[tuple[int, bytes], list[str]] = defaultdict(list)
     for (_, size, _), made, names in ((place, looks[place], named[place]) for place in named):
         if not made.constant and size >= SMALL:
             same[size, made.digest].append(names[0])
     return CheckpointValues(
-        path=checkpoint.path,
+        path=path,
         read=sum(size for _, size, _ in looks),
         nonfinite=tuple((n, looks[p].nonfinite) for p in named if looks[p].nonfinite for n in named[p]),
         zero=tuple(n for p in named if looks[p].zero for n in named[p]),
@@ -166,7 +179,7 @@ def _range(tensor: Tensor, name: str, places: Places) -> tuple[int, int, str] | 
 
 def _places(file: BinaryIO, checkpoint: Checkpoint) -> Places:
     if checkpoint.kind in ("torch zip", "torchscript"):
-        return dict(_zip_places(file))
+        return dict(_zip_places(file, checkpoint.size))
     if checkpoint.kind == "torch legacy":
         return dict(_legacy_places(file, checkpoint))
     if checkpoint.kind == "safetensors":
@@ -174,17 +187,13 @@ def _places(file: BinaryIO, checkpoint: Checkpoint) -> Places:
     return {}
 
 
-def _zip_places(file: BinaryIO) -> Iterator[tuple[str, tuple[int, int]]]:
+def _zip_places(file: BinaryIO, size: int) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the records of storages; torch stores them without compression."""
-    with open_archive(file) as archive:
-        for info in archive.infolist():
-            top, data, key = info.filename.rpartition("/data/")
-            if not data or "/" in top or info.compress_type or info.compress_size != info.file_size:
-                continue
-            file.seek(info.header_offset)
-            head = file.read(30)
-            names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
-            yield key, (info.header_offset + 30 + names, info.file_size)
+    for entry in entries(file, size):
+        top, data, key = entry.name.rpartition("/data/")
+        if data and "/" not in top and entry.method == STORED and entry.packed == entry.size:
+            with contextlib.suppress(Unreadable):  # a tensor that has no record is told as not found
+                yield key, (data_place(file, entry, []), entry.size)
 
 
 def _legacy_places(file: BinaryIO, checkpoint: Checkpoint) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -216,22 +225,15 @@ def _safetensors_places(file: BinaryIO, size: int) -> Iterator[tuple[str, tuple[
 
 def _look_at_shards(checkpoint: Checkpoint, heard: Heard) -> CheckpointValues:
     """Look at each file of a sharded set."""
-    folder = checkpoint.path if os.path.isdir(checkpoint.path) else os.path.dirname(checkpoint.path)
-    indexes = [n for n in sorted(os.listdir(folder or ".")) if n.endswith(".index.json")]
-    index = checkpoint.path if os.path.isfile(checkpoint.path) else os.path.join(folder, indexes[0])
-    try:
-        with open(index, "rb") as file:
-            names = sorted(set(json.loads(file.read(INDEX_MOST))["weight_map"].values()))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Unreadable(f"{index}: not the index of a sharded set") from None
     looks: list[CheckpointValues] = []
-    for name in names:
-        if "/" not in str(name):
-            looks.append(look(read(os.path.join(folder, str(name)))))
-            heard(sum(each.read for each in looks), checkpoint.size)
     skipped: Counter[str] = Counter()
-    for each in looks:
-        skipped.update(dict(each.skipped))
+    for shard, keys in shards(checkpoint.path):
+        if isinstance(shard, str):
+            skipped[shard] += keys
+            continue
+        looks.append(look(shard))
+        skipped.update(dict(looks[-1].skipped))
+        heard(sum(each.read for each in looks), checkpoint.size)
     return CheckpointValues(
         path=checkpoint.path,
         read=sum(each.read for each in looks),

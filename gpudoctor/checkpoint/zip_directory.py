@@ -29,7 +29,7 @@ FARTHEST = 1 << 62
 FULL = 0xFFFFFFFF
 """A number that stands in the extra field, with 64 bits."""
 STORED, DEFLATED = 0, 8
-PACKED_MOST = 100
+PACKED_MOST = 20
 """Times that a packed record may grow beyond the first megabyte; torch packs nothing, pickles shrink to a tenth."""
 
 
@@ -37,6 +37,7 @@ class Entry(Record, frozen=True):
     """A record of the archive."""
 
     name: str
+    """Bytes that are no UTF-8 as lone surrogates."""
     method: int
     """How it is packed: `STORED` as torch does it, or `DEFLATED`."""
     flags: int
@@ -67,7 +68,7 @@ def entries(file: BinaryIO, size: int) -> list[Entry]:
         if signature != b"PK\1\2":
             break
         at += ENTRY.size
-        name = data[at : at + name_length].decode("utf-8", "backslashreplace")
+        name = data[at : at + name_length].decode("utf-8", "surrogateescape")
         at += name_length
         if packed == FULL or whole == FULL or header == FULL:
             packed, whole, header = _wide(data[at : at + extra_length], packed, whole, header)
@@ -143,27 +144,30 @@ def contents(file: BinaryIO, entry: Entry, most: int, trouble: list[str]) -> byt
     if entry.method not in (STORED, DEFLATED):
         raise Unreadable(f"{name} is packed in a way that torch does not read (method {entry.method})")
     size = entry.size if entry.method == STORED else entry.packed
-    place, end = _data_place(file, entry, trouble), file.seek(0, os.SEEK_END)
+    place, end = data_place(file, entry, trouble), file.seek(0, os.SEEK_END)
     file.seek(place)
     data = file.read(min(size, max(end - place, 0)))
     if entry.method == DEFLATED:
         data = _unpacked(data, entry)
     if len(data) != entry.size:
         raise Unreadable(f"{name} has {len(data)} bytes and claims {entry.size}")
-    if zlib.crc32(data) != entry.crc:
+    if entry.crc and zlib.crc32(data) != entry.crc:  # 0: torch.serialization.set_crc32_options(False)
         trouble.append(f"{name} is damaged: its checksum is wrong")
     if entry.flags & 1:
         trouble.append(f"{name} claims to be encrypted")
     return data
 
 
-def _data_place(file: BinaryIO, entry: Entry, trouble: list[str]) -> int:
-    """Return the byte at which a record's data begins."""
+def data_place(file: BinaryIO, entry: Entry, trouble: list[str]) -> int:
+    """Return the byte at which a record's data begins; raises `Unreadable` where there is no record.
+
+    One that calls itself otherwise is added to `trouble` as a line.
+    """
     head = _at(file, entry.header, LOCAL.size) if entry.header < FARTHEST else b""
     if not head.startswith(b"PK\3\4"):
         raise Unreadable(f"a damaged zip file: no record where {shown(entry.name)} should be")
     *_, name_length, extra_length = LOCAL.unpack(head)
-    name = file.read(name_length).decode("utf-8", "backslashreplace")
+    name = file.read(name_length).decode("utf-8", "surrogateescape")
     if name != entry.name:
         trouble.append(f"the directory's {shown(entry.name)} calls itself {shown(name)}")
     return entry.header + LOCAL.size + int(name_length) + int(extra_length)

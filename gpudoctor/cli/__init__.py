@@ -118,7 +118,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Put a text on one line; what a terminal would obey, in a name from a stranger, is written out."""
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def _close(code: int) -> int:

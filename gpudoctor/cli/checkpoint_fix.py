@@ -30,7 +30,9 @@ DEVICE = re.compile(r"[a-z]+(:\d+)?")
     help="Rename keys: a glob for the whole key, or a regular expression (with ^ $ \\ ( ) | + or {) for a part of it.",
 )  # fmt: skip
 @click.option("--select", metavar="ENTRY", help="Take one entry out of the whole, as 'model'.")
-@click.option("--drop", metavar="ENTRY", multiple=True, help="Leave an entry out, as 'optimizer'.")
+@click.option(
+    "--drop", metavar="ENTRY", multiple=True, help="Leave an entry out, as 'optimizer' or 'neck.*'."
+)
 @click.option(
     "--device", metavar="DEVICE", help="Where torch.load puts tensors without map_location, as 'cpu'."
 )
@@ -67,6 +69,7 @@ def command(
     """  # fmt: skip
     from gpudoctor.checkpoint.rewrite import rewrite
     from gpudoctor.checkpoint.tree import Unreadable
+    from gpudoctor.checkpoint.wording import shown
 
     asked = asked_changes(**changes)  # type: ignore[arg-type]
     if form is None and not (asked.names or asked.fewer or asked.device):
@@ -86,7 +89,7 @@ def command(
     except Unreadable as error:
         raise click.UsageError(str(error)) from None
     if done.suspects:
-        names = ", ".join(dict.fromkeys(suspect.name for suspect in done.suspects[:SHOWN]))
+        names = ", ".join(dict.fromkeys(shown(suspect.name) for suspect in done.suspects[:SHOWN]))
         print(
             f"gpudoctor: opening the copy runs code, as opening the original does: {names}", file=sys.stderr
         )

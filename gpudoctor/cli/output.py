@@ -86,9 +86,9 @@ class Output:
     def give(self, text: str, data: Any) -> int:
         """Put out a text, or with ``--json`` the data behind it, into the file of ``-o`` where there is one."""
         if self.json:
-            import msgspec
+            from gpudoctor.render.json import indented
 
-            text = msgspec.json.format(msgspec.json.encode(data), indent=1).decode() + "\n"
+            text = indented(data)
         if self.file is None:
             put(text)
         else:

@@ -10,7 +10,28 @@ from gpudoctor.model import SCHEMA, Report
 
 def encode(report: Report) -> str:
     """Write a report as indented JSON; every field is there, and one that does not apply is null or empty."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
+    return indented(report)
+
+
+def indented(data: Any) -> str:
+    """Write what msgspec knows as indented JSON."""
+    return msgspec.json.format(packed(data), indent=1).decode() + "\n"
+
+
+def packed(data: Any) -> bytes:
+    """Write what msgspec knows as JSON in one line; halves of surrogate pairs, as a name may hold, as escapes."""
+    try:
+        return msgspec.json.encode(data)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(data)))
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(entry) for key, entry in value.items()}
+    return [_encodable(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 def schema(topics: Mapping[str, type[msgspec.Struct]]) -> str:

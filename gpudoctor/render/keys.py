@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gpudoctor.facts import CheckpointFile, Key
 from gpudoctor.model import Report
 
-NUMBER = re.compile(r"(?<![^.])\d+(?![^.])|(?<=[a-z_])\d+(?=\.)")
+NUMBER = re.compile(r"(?<![^.])\d{1,18}(?![^.])|(?<=[a-z_])\d{1,18}(?=\.)")
 """Numbers that count modules: a part of the name of their own, or the end of one, as in ``layer1``."""
 
 

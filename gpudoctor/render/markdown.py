@@ -1,10 +1,8 @@
 """A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
 
-import msgspec
-
 from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report
 from gpudoctor.render.environment import environment_block
-from gpudoctor.render.json import encode
+from gpudoctor.render.json import encode, packed
 from gpudoctor.render.visible import visible
 from gpudoctor.snapshot import Snapshot
 
@@ -17,7 +15,7 @@ PRIVACY = "Host names, users, addresses and paths are replaced by aliases."
 def ticket(report: Report) -> str:
     """Write a report as Markdown; the JSON loses its indentation where the ticket would not fit otherwise."""
     shown = visible(report)
-    indented, compact = encode(report), msgspec.json.encode(report).decode() + "\n"
+    indented, compact = encode(report), packed(report).decode() + "\n"
     text = _ticket(shown, indented)
     return text if len(text) <= MOST else _ticket(shown, compact)
 

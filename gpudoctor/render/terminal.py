@@ -22,6 +22,7 @@ from gpudoctor.model import (
     Role,
     Severity,
 )
+from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.visible import visible
 from gpudoctor.snapshot import Snapshot
@@ -204,7 +205,7 @@ def _everything(report: Report, console: Console) -> None:
     console.print(Text("facts", "bold"))
     for topic, fact in report.facts.items():
         for name, value in (msgspec.to_builtins(fact)).items():
-            console.print(Text(f"  {topic}.{name} = {msgspec.json.encode(value).decode()}"), soft_wrap=True)
+            console.print(Text(f"  {topic}.{name} = {packed(value).decode()}"), soft_wrap=True)
     console.print(Text("\nprobes", "bold"))
     for probe in sorted(report.probes, key=lambda p: -p.seconds):
         console.print(Text(f"  {probe.seconds:7.3f} s  {probe.status.value:<8} {probe.name}"), soft_wrap=True)

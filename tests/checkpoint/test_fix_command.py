@@ -20,9 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, blocks, read
-from gpudoctor.checkpoint.archive import Archive, records
+from gpudoctor.checkpoint.archive import Archive
 from gpudoctor.checkpoint.blocks import Target, whole
 from gpudoctor.checkpoint.mend import Changes
+from gpudoctor.checkpoint.records import Record, records
 from gpudoctor.checkpoint.rewrite import rewrite
 from gpudoctor.checkpoint.values import look
 from gpudoctor.checkpoint.verify import verify
@@ -188,13 +189,11 @@ def test_random_state_dicts_stay_equal_bit_for_bit(torch, data, legacy):
 
 def test_the_layout_is_torch_s_own_byte_for_byte(torch):
     save(torch, wrapped(torch, big=torch.randn(30_000), none=torch.empty(0)), "a.pt")
-    descriptor = os.open("a.pt", os.O_RDONLY)
-    with whole("b.pt", 0) as target:
+    with open("a.pt", "rb") as file, whole("b.pt", 0) as target:
         archive = Archive(target)
-        for record in records("a.pt", descriptor):
-            archive.copy(record, descriptor)
+        for record in records(file, os.path.getsize("a.pt")):
+            archive.copy(record, file.fileno())
         archive.close()
-    os.close(descriptor)
     with open("a.pt", "rb") as one, open("b.pt", "rb") as two:
         assert one.read() == two.read()
 
@@ -215,7 +214,6 @@ class Nowhere:
 
 def test_sizes_beyond_32_bits_are_written_as_torch_writes_them():
     """The bytes are those of a file of two storages, of 4.4 GB and 7 bytes, that torch 2.15 wrote."""
-    from gpudoctor.checkpoint.archive import Record
 
     target = Nowhere()
     archive = Archive(target)
