@@ -570,6 +570,33 @@ def test_counters_and_default_dicts_keep_what_they_hold(torch, legacy):
     assert (fewer["lists"], fewer["lists"].default_factory) == ({}, list)
 
 
+def test_a_file_without_checksums_is_whole(torch):
+    torch.serialization.set_crc32_options(False)
+    try:
+        save(torch, {"module.a": torch.rand(5000)}, "a.pt")
+    finally:
+        torch.serialization.set_crc32_options(True)
+    told = read("a.pt")
+    assert told.trouble == list(verify("a.pt", told.size)) == []
+    assert "saved without checksums" in told.notes[0]
+    rewrite("a.pt", "b.pt", STRIP)
+    assert torch.load("b.pt")["a"].equal(torch.load("a.pt")["module.a"])
+
+
+@pytest.mark.parametrize("alignment", [64, 4096, 1 << 15, 1 << 16])
+def test_storages_stay_where_torch_computes_that_they_are(torch, alignment):
+    config = torch.utils.serialization.config
+    with config.patch({"save.storage_alignment": alignment}):
+        save(torch, {"module.a": torch.rand(300), "module.b": torch.rand(3000)}, "a.pt")
+    if alignment == 1 << 16:  # more than the padding's length can say
+        assert "aligned to 65536 bytes" in refused("a.pt", "b.pt")
+        return
+    rewrite("a.pt", "b.pt", STRIP)
+    with config.patch({"load.calculate_storage_offsets": True}):
+        new = torch.load("b.pt", mmap=True)
+    assert new["b"].equal(torch.load("a.pt")["module.b"])
+
+
 def test_how_much_is_done_is_told(torch):
     save(torch, {"module.a": torch.rand(300_000), "module.b": torch.rand(300_000)}, "a.pt")
     told = []

@@ -111,6 +111,20 @@ def test_a_module_s_version_goes_where_its_parameters_go():
     assert versions(root) == {"": 1, "head.fc": 2, "norm": 3, "norm.none": 4}
 
 
+def test_a_glob_drops_all_that_it_means():
+    root = {"model": state_dict("neck.a", "neck.b.c", "head"), "neck": 1, "x*": 2, "other": {"neck.a": 3}}
+    checkpoint, _, dropped = changed(root, drop=("model.neck.*",))
+    assert list(root["model"].pairs) == ["head"]
+    assert dropped == [Dropped("model.neck.a", 1, 0), Dropped("model.neck.b.c", 1, 0)]
+    changed(root, drop=("x*",))  # an entry of that very name
+    assert list(checkpoint.root) == ["model", "neck", "other"]
+    changed(root, drop=("*neck*",))
+    assert root["other"] == {}
+    root["me"] = root
+    with pytest.raises(Unreadable, match="no entry is meant by --drop q"):
+        changed(root, drop=("q*",))
+
+
 def test_entries_are_dropped_and_selected():
     shared = tensor(4)
     root = {
