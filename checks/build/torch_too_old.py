@@ -47,7 +47,7 @@ INNER = (
     r"|is_bf16_supported|LRScheduler|device_count|current_accelerator|set_stance|is_compiling|disable"
     r"|script_if_tracing|freeze|optimize_for_inference|SiLU|Hardswish|Mish|GELU|Identity|MultiheadAttention|SyncBatchNorm"
     r"|silu|mish|gelu|hardswish|one_hot|parametrizations|TensorDataset|IterableDataset|SummaryWriter"
-    r"|non_deterministic|elastic|run|fsdp|get_default_backend_for_device|mps|cudnn_sdp_enabled|register_constant"
+    r"|non_deterministic|elastic|run|fsdp|device_mesh|_composable|pipelining|tensor|_tensor|_functional_collectives|get_default_backend_for_device|mps|cudnn_sdp_enabled|register_constant"
 )
 MODULES = (
     r"distributed\.(checkpoint|fsdp|run|device_mesh|tensor|elastic|pipelining|_composable|_tensor|_shard|algorithms)"
@@ -84,6 +84,14 @@ check = Check(
         rf"No module named '?torch\.(?P<name>({MODULES})(\.\w+){{0,4}})'?\s*$",
         rf"cannot import name {GONE}'(?!log')(?P<name>\w+)' from 'torch(?!\._C)[\w.]{{0,80}}' \([^()]{{0,300}}{TORCH}",
         r"__init__\(\) got an unexpected keyword argument '(?P<name>static_graph|use_orig_params)'",
+        Symptom(
+            r"__init__\(\) got an unexpected keyword argument '(?P<name>drop_last|persistent_workers|prefetch_factor)'",
+            near=r"\b(DistributedSampler|DataLoader)\([^\n]*\n[^\n]{0,60}unexpected keyword",
+        ),
+        Symptom(  # cut off, or by a Python that does not name the module
+            rf"ImportError: cannot import name {GONE}'?(?P<name>\w{{3,60}})'?$",
+            near=r"from torch\.(distributed|nn\.attention|amp|utils\._pytree)[\w.]* import [^\n]{0,200}\n[^\n]{0,60}ImportError: cannot",
+        ),
         r"(init_process_group|\bcheckpoint)\(\) got an unexpected keyword argument '(?P<name>device_id|use_reentrant)'",
         r"'DistributedDataParallel' object has no attribute '(?P<name>_set_static_graph)'",
         r"'(?P<name>weights_only|mmap)' is an invalid keyword argument for Unpickler",

@@ -9,7 +9,8 @@ detectron2, transformers), nothing fails, nothing is loaded, and the model start
 ## Why
 
 DataParallel and DistributedDataParallel keep the model in their attribute `module`, `torch.compile` in `_orig_mod`,
-a LightningModule where `self.model = …` says. The wrapper's `state_dict()` has that name in front of each key. A
+a LightningModule where `self.model = …` says. `torch.optim.swa_utils.AveragedModel`, which averages weights, has
+`module` too, and the key `n_averaged` beside it. The wrapper's `state_dict()` has that name in front of each key. A
 checkpoint that was saved from a wrapped model fits a wrapped one only, and the reverse.
 
 ## How to tell
@@ -24,6 +25,7 @@ too, the checkpoint belongs to another model.
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): DataParallel
 """
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -48,6 +50,8 @@ BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
 IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<file>[\w.]{{1,100}})\.(?P=key)\""
 IN_MODEL = rf"Missing key\(s\) in state_dict: \"(?P<model>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=key)\""
 IN_SOURCE = r"[Uu]nexpected keys? in source state_dict: (?P<file>[\w.]{1,100}?)\.(?P<key>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=key)\b"
+AVERAGED = "n_averaged"
+"""The key that torch.optim.swa_utils.AveragedModel has beside those of the model."""
 OPENED = re.compile(
     r"\bload(?:_file)?\([rf]?['\"](?P<path>[^'\"{}\n]{1,200}\.(?:pt|pth|bin|ckpt|tar|pkl|safetensors))['\"]"
 )
@@ -57,12 +61,19 @@ check = Check(
     symptoms=[
         Symptom(rf"Missing key\(s\) in state_dict: ['\"]{MODEL}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
         Symptom(rf"Unexpected key\(s\) in state_dict: ['\"]{FILE}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
+        # A wrapped model has no key without the wrapper's name.
+        Symptom(
+            rf"Unexpected key\(s\) in state_dict: \"(?!{NAMES}\.)\w+\.",
+            near=r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key",
+            unless=WRAPPED,
+        ),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_FILE),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_MODEL),
         # what load_state_dict(strict=False) returns
         Symptom(rf"unexpected_keys=\[['\"]{FILE}", unless=BOTH_SIDES),
         Symptom(rf"missing_keys=\[['\"]{MODEL}", unless=BOTH_SIDES),
         rf"unexpected key \"{FILE}\S* in state_dict",  # until 0.3
+        rf"[Uu]nexpected key: ['\"]{FILE}",  # torchtune
         rf"missing keys in state_dict: \"\{{'{MODEL}",
         rf"KeyError: ['\"]{EITHER}[\w.]+\.(weight|bias|running_mean|running_var)['\"]",
         rf"were not used when initializing \w+: [\[{{]['\"]{FILE}",  # transformers
@@ -115,8 +126,8 @@ check = Check(
 @check.log
 def log(sighting: Sighting) -> Finding:
     """Say on which side the prefix is, and what mends that; the file's name may stand in the traceback."""
-    side = next(name for name in ("file", "model", "either") if name in sighting.groups)
-    prefix = f"{sighting.groups[side]}."
+    side = next((name for name in ("file", "model", "either") if name in sighting.groups), "model")
+    prefix = f"{sighting.groups.get(side, 'module')}."
     opened = OPENED.search(sighting.around)
     path = opened["path"] if opened else "model.pt"
     if side == "file":
@@ -174,11 +185,30 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
 
 
 def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
-    """Report a prefix that all keys bear: a warning for a wrapper's, a note for what may be the model's own."""
+    """Report a prefix that all keys bear: a warning for a wrapper's, a note for what may be the model's own.
+
+    A note for the average of weights, too, that lies beside the model which was trained.
+    """
     own = prefix.text.endswith(("model.", "net."))
     who = "which may be the model's own, or " if own else "which comes from "
-    said = f"all {prefix.keys} keys{of(state)} bear {prefix.text}, {who}{prefix.wrapper}"
+    besides = f" but {AVERAGED}" if prefix.keys < len(state.keys) else ""
+    said = f"all {many(prefix.keys)}{of(state)}{besides} bear {prefix.text}, {who}{prefix.wrapper}"
     said += "" if own else ": a bare model does not load them"
+    if whole(state, file):
+        fixes = [unpickled(prefix, state, file)]
+    else:
+        fixes = (averaged if besides else renamed)(prefix, state, file)
+    return check.found(
+        said,
+        severity=Severity.NOTE if own or (besides and len(file.state_dicts) > 1) else Severity.WARNING,
+        source=Source.CHECKPOINT,
+        evidence=[key.name for key in state.keys if key.name != AVERAGED][:2],
+        fixes=fixes,
+    )
+
+
+def renamed(prefix: Prefix, state: StateDict, file: CheckpointFile) -> list[Fix]:
+    """Return what takes a prefix off, or loads the keys as they are."""
     mend = Fix(
         "Write a copy for a bare model; the tensors are copied as they are",
         f"{mending(file.path)} --strip-prefix {prefix.text}",
@@ -188,27 +218,51 @@ def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
         f'state = {{key.removeprefix("{prefix.text}"): value for key, value in state.items()}}',
         Kind.EDIT,
     )
-    wrapped = Fix(
-        "Or load it into a model that is wrapped in the same way", "wrapped.load_state_dict(state)", Kind.EDIT
+    same = "Or load it into a model that is wrapped in the same way"
+    wrapped = Fix(same, "wrapped.load_state_dict(state)", Kind.EDIT)
+    return [mend, load, wrapped] if mendable(state, file) else [load, wrapped]
+
+
+def averaged(prefix: Prefix, state: StateDict, file: CheckpointFile) -> list[Fix]:
+    """Return what loads an average of weights, which has a count beside the model's keys."""
+    entry = shlex.quote(f"{state.entry}.{AVERAGED}" if state.entry else AVERAGED)
+    mend = Fix(
+        "Write a copy for a bare model, without the count; the tensors are copied as they are",
+        f"{mending(file.path)} --drop {entry} --strip-prefix {prefix.text}",
     )
-    return check.found(
-        said,
-        severity=Severity.NOTE if own else Severity.WARNING,
-        source=Source.CHECKPOINT,
-        evidence=[key.name for key in state.keys[:2]],
-        fixes=[mend, load, wrapped] if mendable(state, file) else [load, wrapped],
+    stripped = f'{{key.removeprefix("{prefix.text}"): value for key, value in state.items()}}'
+    lines = f'state.pop("{AVERAGED}")\nstate = {stripped}\nswa.module.load_state_dict(state)'
+    load = Fix("Or take both off while loading, here into the model inside of the average", lines, Kind.EDIT)
+    lines = "swa = torch.optim.swa_utils.AveragedModel(model)\nswa.load_state_dict(state)\nmodel = swa.module"
+    wrapped = Fix("Or go on averaging: load it into the same wrapper", lines, Kind.EDIT)
+    return [mend, load, wrapped] if mendable(state, file) else [load, wrapped]
+
+
+def unpickled(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Fix:
+    """Return how to save what is inside of a wrapper that was pickled itself: it has attributes, and no items."""
+    path = json.dumps(file.path)
+    script = file.kind == "torchscript"
+    call, more = ("torch.jit.load", "") if script else ("torch.load", ", weights_only=False")
+    opened = f'{call}({path}, map_location="cpu"{more})'
+    parts = [part for part in state.entry.split(".") if part]
+    held = "".join(f"[{part if part.isdecimal() else json.dumps(part)}]" for part in parts)
+    return Fix(
+        "Your own file, which holds the model itself and runs its code when it is opened: save what is inside",
+        f'loaded = {opened}{held}\ntorch.save(loaded.{prefix.text}state_dict(), "bare.pt")',
+        Kind.EDIT,
     )
 
 
 def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     """Report a wrapper's name in the middle of keys."""
     name = prefix.text.removeprefix("*.")
-    said = f"{prefix.keys} of {prefix.total} keys{of(state)} have {name} inside, which comes from {prefix.wrapper}"
+    said = f"{prefix.keys} of {many(prefix.total)}{of(state)} have {name} inside, which comes from {prefix.wrapper}"
     pattern = "\\." + name.replace(".", "\\.") + "=."
     mend = Fix("Write a copy for a model without it", f"{mending(file.path)} --rename '{pattern}'")
+    held = "loaded.state_dict()" if whole(state, file) else "state"
     load = Fix(
         "Or take it out while loading",
-        f'state = {{key.replace("{name}", ""): value for key, value in state.items()}}',
+        f'state = {{key.replace("{name}", ""): value for key, value in {held}.items()}}',
         Kind.EDIT,
     )
     example = [key.name for key in state.keys if f".{name}" in key.name][:2]
@@ -223,8 +277,18 @@ def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
 
 def mendable(state: StateDict, file: CheckpointFile) -> bool:
     """Tell whether ``checkpoint fix`` can rename these keys: those of a dict in a file of its own."""
-    pickled = any(entry.kind == "module" and entry.path == state.entry for entry in file.entries)
-    return file.kind in ("torch zip", "torch legacy", "safetensors") and not pickled
+    known = file.kind in ("torch zip", "torch legacy", "safetensors") and file.path != "standard input"
+    return known and not whole(state, file)
+
+
+def whole(state: StateDict, file: CheckpointFile) -> bool:
+    """Tell whether keys are those of a model that was pickled itself."""
+    return any(entry.kind == "module" and entry.path == state.entry for entry in file.entries)
+
+
+def many(number: int) -> str:
+    """Count keys."""
+    return f"{number} key{'s' * (number != 1)}"
 
 
 def mending(path: str) -> str:

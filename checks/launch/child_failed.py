@@ -31,6 +31,9 @@ CODE = r"(?P<code>-15|(?!13[24-79]\b)\d{1,3})\b"
 ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: {CODE}"
 ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}"
 
+# What a launcher starts, and no compiler or other tool that a program calls.
+TRAINING = r"(?=[^\n]{0,300}?(?:\bpython|\btorchrun|\bdeepspeed\b|\baccelerate\b|\bsrun\b|\bmpirun\b|\.py\b))(?!\[?'(?:\S*/)?(?:ninja|which|git|nvcc|gcc|g\+\+|c\+\+|pip)\b)"
+
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
@@ -40,7 +43,7 @@ check = Check(
         Symptom(r"\bChildFailedError:? *$", unless=r"exitcode\s*: -?\d"),
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW),  # the headline is not in this log
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<rank>\d+) \(pid: \d+\) of (binary|fn)",
-        rf"CalledProcessError: Command .*returned non-zero exit status {CODE}",
+        rf"CalledProcessError: Command {TRAINING}.*returned non-zero exit status {CODE}",
         r"CalledProcessError: Command .*died with <Signals\.(?P<signal>SIGTERM)",
         rf"exits with return code = {CODE}",
         rf"ssh exited with exit code {CODE}",  # pdsh

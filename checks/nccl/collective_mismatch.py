@@ -28,7 +28,7 @@ Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtr
 
 from gpudoctor import Check, Fix, Kind, Severity
 
-FINGERPRINT = r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>\d+), ?)?OpType=(?P<operation>\w+)"
+FINGERPRINT = r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>\d+),? ?)?OpType=(?P<operation>\w+)"
 DIFFERENCE = r"Collectives differ in the following aspects:\s{0,8}(?P<difference>\S.{0,120})"
 
 check = Check(

@@ -38,6 +38,7 @@ check = Check(
         rf"\b(?:Read|Write) error {PEER}: ",
         rf"\bwritev? {PEER}: (?:Broken pipe|Connection reset by peer)",
         rf"gloo/transport/\w+/\w+\.cc:\d+\] (?:Socket (?:unexpectedly )?closed|Pair is not connected)(?: ?\(?{PEER})?",
+        rf"gloo/transport/\w+/\w+\.cc:\d+\] connect (?!\[(?:127\.|172\.1[78]\.|192\.168\.122\.|169\.254\.)){PEER}: Connection refused",
         r"gloo::IoException.{0,200}(?:Connection closed|Connection reset|Broken pipe)",
         Symptom(
             r"RuntimeError: (?:Connection reset by peer|Broken pipe)$",

@@ -68,6 +68,11 @@ EXAMPLES = [
         "DistributedOperationException: Impossible to apply the desired operation due to inadequate data. All elements on "
         "the other process are None"
     ),
+    (
+        "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: "
+        "CollectiveFingerPrint(SequenceNumber=1OpType=BARRIER), but Rank 2 is running collective: "
+        "CollectiveFingerPrint(SequenceNumber=0OpType=BARRIER)."
+    ),
 ]
 NOT_THIS = [
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",

@@ -22,6 +22,7 @@ EXAMPLES = [
     "RuntimeError: RPCErr:1:worker1: eof (this error originated at tensorpipe/transport/shm/connection_impl.cc:259)",
     '  File "/opt/conda/lib/python3.6/site-packages/torch/distributed/distributed_c10d.py", line 360, in init_process_group\nRuntimeError: Connection reset by peer',
     "The node 'node1_3140_0' has failed to shutdown the rendezvous '4711' due to an error of type RendezvousConnectionError.",
+    "RuntimeError: [/work/third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [10.31.71.170]:13195: Connection refused",
 ]
 NOT_THIS = [
     "node1:4711:4790 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node2<51159>",

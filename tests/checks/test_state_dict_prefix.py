@@ -43,6 +43,11 @@ EXAMPLES = [
     ),
     "_IncompatibleKeys(missing_keys=['module.conv1.weight', 'module.fc.bias'], unexpected_keys=['conv1.weight'])",
     "missing keys in source state_dict: module.backbone.conv1.weight, module.backbone.bn1.weight",
+    'Exception: Error converting the state dict. Found unexpected key: "_orig_mod.tok_embeddings.weight". Please',
+    (
+        "RuntimeError: Error(s) in loading state_dict for DataParallel:\n"
+        '\tUnexpected key(s) in state_dict: "encoder.conv_head.weight", "encoder.conv_head.bias". '
+    ),
 ]
 NOT_THIS = [
     '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',
@@ -64,18 +69,20 @@ def seen(text):
     """Return the prefix that is told, and the finding."""
     (one,) = matches(text, [CHECK])[:1]
     groups = one.sighting.groups
-    return next((side, groups[side]) for side in ("file", "model", "either") if side in groups), one.finding
+    named = ((side, groups[side]) for side in ("file", "model", "either") if side in groups)
+    return next(named, None), one.finding
 
 
 def test_the_prefix_is_quoted_with_the_side_that_has_it():
-    told = [seen(text)[0] for text in EXAMPLES]
+    told = [seen(text)[0] for text in EXAMPLES[:-1]]
+    assert "the model's keys bear module." in seen(EXAMPLES[-1])[1].message
     assert told[:9] == [
         ("file", "module"), ("model", "module"), ("file", "_orig_mod"), ("file", "module"), ("file", "module"),
         ("model", "module"), ("either", "module"), ("file", "module"), ("file", "module"),
     ]  # fmt: skip
     assert told[9:] == [
         ("file", "net"), ("model", "model"), ("model", "module"), ("file", "module"), ("file", "backbone"),
-        ("file", "_orig_mod"), ("model", "module"), ("model", "module"),
+        ("file", "_orig_mod"), ("model", "module"), ("model", "module"), ("file", "_orig_mod"),
     ]  # fmt: skip
 
 

@@ -25,6 +25,15 @@ EXAMPLES = [
     "TypeError: init_process_group() got an unexpected keyword argument 'device_id'",
     "TypeError: 'weights_only' is an invalid keyword argument for Unpickler()",
     "AttributeError: 'DistributedDataParallel' object has no attribute '_set_static_graph'",
+    "AttributeError: module 'torch.distributed' has no attribute 'device_mesh'",
+    (
+        "    train_sampler = DistributedSampler(train, **dist_sampler_params)\n"
+        "TypeError: __init__() got an unexpected keyword argument 'drop_last'"
+    ),
+    (
+        "    from torch.distributed.fsdp._fully_shard._fsdp_common import (\n"
+        "ImportError: cannot import name 'ShardPlacementResult"
+    ),
 ]
 NOT_THIS = [
     "AttributeError: module 'torch' has no attribute '_six'",
