@@ -34,6 +34,9 @@ ZERO3 = r"[Dd]eep[Ss]peed|ZeRO|[Zz]ero[_-]?3|zero_stage|[Ss]tage[_ -]?3"
 # mmcv and mmengine only print it unless strict=True; of a new head it is meant so.
 PRINTED = r"(?<!RuntimeError: )The model and loaded state dict do not match exactly"
 
+# A layer's matrix that the file has as nothing: no other way of saving leaves that.
+MATRIX = r"size mismatch for [\w.-]{1,300}\.weight: .{0,40}shape torch\.Size\(\[0\]\) from checkpoint, .{0,40} torch\.Size\(\[\d+, "
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -44,7 +47,7 @@ check = Check(
         # an empty one in the file is zero3-shapes where DeepSpeed wrote it
         Symptom(
             rf"size mismatch for {KEY}: copying a param with shape (?=torch\.Size\(\[0\]\)){FILE} from checkpoint, the shape in current model is {MODEL}",
-            unless=rf"{PRINTED}|{ZERO3}",
+            unless=rf"{PRINTED}|{ZERO3}|{MATRIX}",
         ),
         Symptom(  # cut off
             rf"size mismatch for {KEY}: copying a param(?!.{{0,200}} current model)", unless=PRINTED

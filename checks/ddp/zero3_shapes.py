@@ -33,12 +33,15 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 ZERO3 = r"[Dd]eep[Ss]peed|ZeRO|[Zz]ero[_-]?3|zero_stage|[Ss]tage[_ -]?3"
 PARTS = rf"{ZERO3}|FSDP|[Ff]ully_?[Ss]hard"
 
+# A layer's matrix that the file has as nothing: no other way of saving leaves that.
+MATRIX = r"size mismatch for [\w.-]{1,300}\.weight: .{0,40}shape torch\.Size\(\[0\]\) from checkpoint, .{0,40} torch\.Size\(\[\d+, "
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
         Symptom(
             r"size mismatch for (?P<key>[\w.-]{1,300}): copying a param with shape torch\.Size\(\[0\]\) from checkpoint",
-            near=ZERO3,
+            near=rf"{ZERO3}|{MATRIX}",
         ),
         r"but got (?:weight|bias) of shape \[0\]",  # layer, group and instance norm
         r"(?:weight|bias|running_mean) should contain \d+ elements not 0\b",  # batch norm

@@ -38,6 +38,7 @@ check = Check(
         ),
         r"nvidia-fabricmanager\.service: (?:Control process exited|Failed with result|Main process exited)",
         r"Failed to start (?:nvidia-fabricmanager|NVIDIA fabric manager|FabricManager)",
+        r"× nvidia-fabricmanager\.service - ",
         r"Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)",
         r"nv-fabricmanager.{0,120}failed! Exit code: [1-9]",
         r"number of NVSwitches don't match with any supported system topology",

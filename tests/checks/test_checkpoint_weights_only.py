@@ -1,6 +1,8 @@
 """checkpoint-weights-only: seen in logs and in files."""
 
-from gpudoctor.facts import CheckpointFile, Foreign
+import pytest
+
+from gpudoctor.facts import CheckpointFile, Foreign, StateDict
 from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
 
@@ -60,10 +62,15 @@ SAYS = {
 }
 
 
-def found(kind, *names):
-    foreign = tuple(Foreign(name=name, opcode="GLOBAL", place=1, entry="data.pkl") for name in names)
+MODEL = StateDict(entry="model", keys=())
+
+
+def found(kind, *names, within=(), states=(MODEL,), path="m.pt"):
+    foreign = tuple(
+        Foreign(name=name, opcode="GLOBAL", place=1, entry="data.pkl", within=within) for name in names
+    )
     look = Registry().check("checkpoint-weights-only").checkpoint_function
-    return list(look(CheckpointFile(path="m.pt", kind=kind, foreign=foreign)))
+    return list(look(CheckpointFile(path=path, kind=kind, foreign=foreign, state_dicts=states)))
 
 
 def test_a_file_with_a_class_is_a_warning_that_names_it():
@@ -73,6 +80,36 @@ def test_a_file_with_a_class_is_a_warning_that_names_it():
         "the file holds argparse.Namespace: torch.load refuses it since torch 2.6"
     )
     assert not any("<" in fix.command for fix in finding.fixes)
+
+
+def test_a_file_without_weights_is_a_note():
+    (finding,) = found("torch zip", "transformers.training_args.TrainingArguments", states=())
+    assert finding.severity is Severity.NOTE
+
+
+def test_the_entries_that_hold_the_names_can_be_left_out():
+    (finding,) = found(
+        "torch zip", "argparse.Namespace", "numpy.dtype", within=("args", "my loss"), path="a b.ckpt"
+    )
+    assert finding.fixes[0].command == (
+        "gpudoctor checkpoint fix 'a b.ckpt' -o clean.ckpt --drop args --drop 'my loss'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("within", "state", "path"),
+    [
+        ((), MODEL, "m.pt"),
+        (("model",), MODEL, "m.pt"),
+        (("model",), StateDict(entry="model.ema", keys=()), "m.pt"),
+        (("args",), StateDict(entry="", keys=()), "m.pt"),
+        (("args",), MODEL, "standard input"),
+        (tuple("abcdefghi"), MODEL, "m.pt"),
+    ],
+)
+def test_nothing_is_left_out_that_holds_weights_or_cannot_be_named(within, state, path):
+    (finding,) = found("torch zip", "argparse.Namespace", within=within, states=(state,), path=path)
+    assert not any("--drop" in fix.command for fix in finding.fixes)
 
 
 def test_a_file_that_torch_load_takes_and_one_that_is_not_for_it_are_fine():

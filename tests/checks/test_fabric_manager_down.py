@@ -21,6 +21,7 @@ EXAMPLES = [
     "detected number of NVSwitches don't match with any supported system topology, aborting fabric manager",
     "DCGM_FR_CUDA_FM_NOT_INITIALIZED",
     "CUDA Error 802 on every multi-GPU job",
+    "× nvidia-fabricmanager.service - NVIDIA fabric manager service",
 ]
 NOT_THIS = [
     (

@@ -39,3 +39,8 @@ def test_all_or_none_or_a_part_of_the_model_is_fine():
     assert found("module.a.weight", "module.b.weight") == []
     assert found("a.weight", "b.weight") == []
     assert found("backbone._orig_mod.a.weight", "head.weight") == []
+
+
+def test_the_count_of_an_average_is_no_key_without_a_prefix():
+    assert found("n_averaged", "module.a.weight", "module.b.weight") == []
+    assert len(found("n_averaged", "module.a.weight", "b.weight")) == 1

@@ -29,6 +29,10 @@ EXAMPLES = [
         '  File "/data/train.py", line 9, in main\n    model = FSDP(model)\nRuntimeError: setStorage: sizes [512, 8], strides '
         "[8, 1], storage offset 0, and itemsize 4 requiring a storage size of 16384 are out of bounds for storage of size 0"
     ),
+    (
+        "size mismatch for layers.20.fc1.weight: copying a param with shape torch.Size([0]) from checkpoint, "
+        "the shape in current model is torch.Size([10240, 2560])."
+    ),
 ]
 NOT_THIS = [
     "RuntimeError: 'weight' must be 2-D",
