@@ -20,6 +20,7 @@ from rich.console import Console
 
 from gpudoctor import Report, explain
 from gpudoctor.cli.checkpoint_inspect import Asked, inspect
+from gpudoctor.cli.checkpoint_paths import Named
 from gpudoctor.importers import read
 from gpudoctor.registry import Registry
 from gpudoctor.render import checkpoint, terminal
@@ -78,8 +79,11 @@ def main() -> None:
         Path(folder, "net.py").write_text(NET)
         subprocess.run([sys.executable, "-c", SAVE], cwd=folder, check=True)
         os.chdir(folder)
-        report = inspect(
-            ["mnist_cnn.pt"], Registry(), Asked(against="net.py:Net", python=sys.executable), print
+        report, _ = inspect(
+            [Named("mnist_cnn.pt", "mnist_cnn.pt")],
+            Registry(),
+            Asked(against="net.py:Net", python=sys.executable),
+            print,
         )
     report.version = explained.version
     draw(report, "checkpoint", checkpoint.render, width=152)

@@ -1,4 +1,4 @@
-"""Opening this checkpoint runs code that the file names.
+"""Opening this checkpoint imports or runs what the file names.
 
 ## What happens
 
@@ -9,8 +9,11 @@ calls what the file says while it reads. With `weights_only=True` the same file 
 
 A pickle is a small program. A tensor needs a handful of harmless calls; a file can name any other function of any
 package just as well, and `os.system` or `builtins.eval` are a few bytes. A file that holds a whole model
-(`torch.save(model)`) names the classes of its modules; one with `args` or numpy numbers names those. They are known and
-do nothing by themselves; anything else may do what its author likes.
+(`torch.save(model)`) names the classes of its modules; one with `args` or numpy numbers names those, and the
+`training_args.bin` of transformers those of its settings. Classes of torch, numpy, omegaconf, transformers and
+accelerate that only hold values do nothing when they are made: such a file is no more than a note here, and
+`checkpoint-weights-only` where torch.load refuses it.
+Anything else may do what its author likes.
 
 ## How to tell
 
@@ -24,7 +27,9 @@ is what you saved yourself: then the file is as safe as the place that it came f
 - [pickle](https://docs.python.org/3/library/pickle.html): the same warning, and why
 """
 
+import re
 import shlex
+import sys
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Source
@@ -52,11 +57,47 @@ HARMLESS = frozenset(
     omegaconf.dictconfig.DictConfig omegaconf.listconfig.ListConfig omegaconf.base.ContainerMetadata
     omegaconf.base.Metadata omegaconf.nodes.AnyNode omegaconf.nodes.StringNode omegaconf.nodes.IntegerNode
     omegaconf.nodes.FloatNode omegaconf.nodes.BooleanNode typing.Any
+    torch.ScriptObject torch._C.ScriptObject torch.distributed.remote_device._remote_device
+    numpy.random._sfc64.SFC64 numpy.random._philox.Philox numpy.random._generator.Generator
+    numpy.random.bit_generator.SeedSequence
+    lightning.fabric.utilities.data.AttributeDict lightning_fabric.utilities.data.AttributeDict
+    lightning.pytorch.utilities.parsing.AttributeDict pytorch_lightning.utilities.parsing.AttributeDict
     """.split()
 )
 """What is only made, and does nothing by that."""
-FAMILIES = ("torch.nn.modules.", "torch.nn.parallel.", "torch.optim.", "numpy.dtypes.", "torchvision.models.")
-"""Modules all of whose classes are such."""
+FAMILIES = tuple(
+    """
+    torch.nn. torch.nn.modules. torch.nn.parallel. torch.nn.parameter. torch.nn.utils. torch.nn.quantized.
+    torch.nn.quantizable. torch.nn.intrinsic. torch.nn.qat. torch.optim. torch.optim.lr_scheduler. torch.optim.swa_utils.
+    torch.ao.nn. torch.ao.quantization.qconfig. torch.ao.quantization.observer. torch.ao.quantization.fake_quantize.
+    torch.ao.quantization.stubs. torch.ao.quantization.quant_type. torch.ao.pruning.
+    torch.distributed._shard.sharded_tensor. torch.distributed._shard.sharding_spec.
+    torch.distributed._shard.metadata. torch.distributed.tensor. torch.distributed._tensor. torch.distributed.device_mesh.
+    torch.distributed.fsdp. torch.distributed.algorithms._checkpoint. torch.distributed.checkpoint.metadata.
+    torchvision.models. torchvision.ops. numpy.dtypes.
+    transformers.training_args. transformers.training_args_seq2seq. transformers.trainer_utils.
+    transformers.trainer_pt_utils. transformers.debug_utils. transformers.generation.configuration_utils.
+    accelerate.state. accelerate.utils.dataclasses.
+    omegaconf.dictconfig. omegaconf.listconfig. omegaconf.base. omegaconf.nodes.
+    """.split()
+)
+"""Modules and packages whose own classes do nothing when they are made: they hold values, layers, settings."""
+CLASS = re.compile(r"(?:[a-z_][a-z0-9_]*\.){0,4}_?[A-Z]\w*")
+"""A class in a module of such a package; functions have small letters."""
+NUMBER = re.compile(
+    r"numpy\.(?:(?:u?int|float|complex)\d*|bool_?|str_|bytes_|longlong|ulonglong|datetime64|timedelta64)"
+)
+ELSEWHERE = (
+    frozenset(
+        "torch torchvision numpy np transformers accelerate omegaconf experimental feature_extraction".split()
+    )
+    | sys.stdlib_module_names
+)
+"""Modules that those packages import: through one of them everything else can be reached, ``…module.os.…``; and two that work with code."""
+RUNNING = frozenset(
+    "Popen Process Pool Thread ProcessPoolExecutor ThreadPoolExecutor GraphModule CodeOnlyModule HfApi".split()
+)
+"""Classes that packages import by name and that run something when they are made."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -78,30 +119,40 @@ check = Check(
 
 @check.checkpoint
 def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
-    """What the pickle names beyond what torch itself needs; known types are a warning, all else an error."""
+    """What the pickle names beyond what torch itself needs; types that are only made are a note."""
     if not file.foreign:
         return
     bad = [foreign for foreign in file.foreign if not known(foreign)]
     shown = sorted(bad or file.foreign, key=lambda foreign: foreign.place)
     names = list(dict.fromkeys(foreign.name for foreign in shown))
     listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
-    first = shown[0]
-    place = f"{first.opcode} at byte {first.place} of {first.entry}"
+    place = f"{shown[0].opcode} at byte {shown[0].place} of {shown[0].entry}"
     if bad:
         said = f"opening this file runs code: {listed} ({place}){unless(file)}"
     else:
-        said = f"opening this file imports {listed}: known types, which do nothing ({place})"
-    evidence = [f"{f.opcode} {f.name} at byte {f.place} of {f.entry}" for f in shown[:10]]
+        said = f"opening this file imports {listed}, known types which only hold values ({place})"
+    yield check.found(
+        said,
+        severity=Severity.ERROR if bad else Severity.NOTE,
+        source=Source.CHECKPOINT,
+        evidence=[f"{f.opcode} {f.name} at byte {f.place} of {f.entry}" for f in shown[:10]],
+        fixes=offered(file, len(shown)),
+    )
+
+
+def offered(file: CheckpointFile, names: int) -> list[Fix]:
+    """Return what to do about a file; torch.load reads no pickle that it has not written, however it is asked."""
     look = Fix(
         "See every name, without running any", f"gpudoctor checkpoint inspect -v {shlex.quote(file.path)}"
     )
-    yield check.found(
-        said,
-        severity=Severity.ERROR if bad else Severity.WARNING,
-        source=Source.CHECKPOINT,
-        evidence=evidence,
-        fixes=[*check.fixes, look] if len(shown) > 10 else None,
-    )
+    if file.kind == "pickle":
+        own = Fix(
+            "Your own file: open it where you wrote it, and save its tensors and plain values with torch",
+            check.fixes[1].command,
+            Kind.EDIT,
+        )
+        return [look, own, *check.fixes[2:]]
+    return [*check.fixes, look] if names > 10 else list(check.fixes)
 
 
 def unless(file: CheckpointFile) -> str:
@@ -113,5 +164,10 @@ def unless(file: CheckpointFile) -> str:
 def known(foreign: Foreign) -> bool:
     """Tell whether a name is that of a type that does nothing when it is made; any other may run anything."""
     name = foreign.name
-    a_class = name.rpartition(".")[2][:1].isupper()
-    return name in HARMLESS or name.startswith("numpy.dtype[") or (name.startswith(FAMILIES) and a_class)
+    if name in HARMLESS or name.startswith("numpy.dtype[") or NUMBER.fullmatch(name):
+        return True
+    family = max((family for family in FAMILIES if name.startswith(family)), key=len, default=None)
+    if family is None or not CLASS.fullmatch(name, len(family)):
+        return False
+    *modules, own = name[len(family) :].split(".")
+    return ELSEWHERE.isdisjoint(modules) and own.lstrip("_") not in RUNNING

@@ -16,6 +16,8 @@ without saying that they may.
 
 The message names the first class that is refused; there may be more. Since torch 2.6
 `torch.serialization.get_unsafe_globals_in_checkpoint("model.pt")` lists them all without running anything.
+`gpudoctor checkpoint inspect model.pt` names them too, and offers the line that writes a copy without the entries that
+hold them.
 
 ## See also
 
@@ -23,6 +25,7 @@ The message names the first class that is refused; there may be more. Since torc
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
 """
 
+import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Source, Symptom
@@ -31,6 +34,9 @@ from gpudoctor.facts import CheckpointFile
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-corrupt.
 CORRUPT = r"Unsupported operand (?:\d{1,2}|1[01]\d|12[0-7])\b|pickle data was truncated|[Ii]nvalid load key"
+
+MOST = 8
+"""Entries that are left out at most; a file with more is written anew."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -90,9 +96,36 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     elif file.foreign and file.kind in ("torch zip", "torch legacy"):
         names = list(dict.fromkeys(foreign.name for foreign in file.foreign))
         listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        fixes = [fix for fix in check.fixes if "<name>" not in fix.command and fix.kind is Kind.EDIT]
         yield check.found(
             f"the file holds {listed}: torch.load refuses it since torch 2.6 unless weights_only=False",
-            severity=Severity.WARNING,
+            # A library's own settings or random state, which that library loads: nobody waits for weights from it.
+            severity=Severity.WARNING if file.state_dicts or file.optimizers else Severity.NOTE,
             source=Source.CHECKPOINT,
-            fixes=[fix for fix in check.fixes if "<name>" not in fix.command and fix.kind is Kind.EDIT],
+            fixes=[*leaving_out(file), *fixes],
         )
+
+
+def leaving_out(file: CheckpointFile) -> list[Fix]:
+    """Return the line that writes a copy without the entries that hold what is refused, where no weights are in them."""
+    entries = list(dict.fromkeys(entry for foreign in file.foreign for entry in foreign.within))
+    needed = [state.entry for state in file.state_dicts] + [optimizer.entry for optimizer in file.optimizers]
+    holds = any(name == entry or name.startswith(f"{entry}.") for name in needed for entry in entries)
+    if (
+        file.path == "standard input"
+        or not all(foreign.within for foreign in file.foreign)
+        or "" in needed
+        or holds
+        or len(entries) > MOST
+    ):
+        return []
+    _, dot, suffix = file.path.rpartition("/")[2].rpartition(".")
+    copy = f"clean.{suffix if dot and suffix.isalnum() else 'pt'}"
+    dropped = " ".join(f"--drop {shlex.quote(entry)}" for entry in entries)
+    listed = ", ".join(entries[:4]) + (f" and {len(entries) - 4} more" if len(entries) > 4 else "")
+    return [
+        Fix(
+            f"Write a copy without {listed}: the weights are copied as they are, and torch.load takes it",
+            f"gpudoctor checkpoint fix {shlex.quote(file.path)} -o {copy} {dropped}",
+        )
+    ]

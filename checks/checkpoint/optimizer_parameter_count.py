@@ -15,7 +15,8 @@ that was not saved with the model, such as a loss with weights of its own.
 
 `gpudoctor checkpoint inspect FILE` shows both numbers. In the training script, compare
 `sum(len(g["params"]) for g in optimizer.param_groups)` with `len(list(model.parameters()))`. Fewer in the optimizer is
-right where layers are frozen on purpose.
+right where layers are frozen on purpose, and a file does not tell which of its tensors are buffers: only more than the
+model can have is reported.
 
 ## See also
 
@@ -51,32 +52,26 @@ check = Check(
 
 @check.checkpoint
 def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
-    """One model and one optimizer whose numbers cannot both be right; of several, nobody knows who belongs to whom."""
+    """An optimizer with more parameters than the model has; of several, nobody knows who belongs to whom.
+
+    Fewer are no finding: buffers, frozen and tied parameters cannot be told from others in a file.
+    """
     if len(file.optimizers) != 1 or len(file.state_dicts) != 1:
         return
     optimizer, state = file.optimizers[0], file.state_dicts[0]
     held = sum(optimizer.groups)
-    if not held or any(FLAT in key.name for key in state.keys):
+    if state.sharded or any(FLAT in key.name for key in state.keys):
         return
-    most, least = can_be_parameters(state), must_be_parameters(state)
-    groups = f"{len(optimizer.groups)} group{'s' * (len(optimizer.groups) != 1)}"
+    most = can_be_parameters(state)
     if held > most:
+        groups = f"{len(optimizer.groups)} group{'s' * (len(optimizer.groups) != 1)}"
         said = f"the optimizer has {held} parameters in {groups}, and the model only {most} tensors that can be any"
         yield check.found(said, source=Source.CHECKPOINT)
-    elif held < least:
-        said = f"the optimizer has {held} of at least {least} parameters of the model: the others were frozen or left out"
-        yield check.found(said, severity=Severity.NOTE, source=Source.CHECKPOINT)
 
 
 def can_be_parameters(state: StateDict) -> int:
     """Count the tensors that can be parameters: a tied one has two names, and each might be one of its own."""
     return sum(not is_statistic(key) for key in state.keys)
-
-
-def must_be_parameters(state: StateDict) -> int:
-    """Count the tensors that surely are parameters by their names; tied ones once."""
-    named = (key for key in state.keys if key.name.endswith((".weight", ".bias")) and not is_statistic(key))
-    return len({(key.storage or key.name, key.shape) for key in named})
 
 
 def is_statistic(key: Key) -> bool:

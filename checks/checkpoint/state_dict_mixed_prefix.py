@@ -57,7 +57,8 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
         bare = len(state.keys) - sum(prefix.keys for prefix in partial)
         counts = [f"{prefix.keys} bear {prefix.text}" for prefix in partial]
         counts += [f"{bare} bear none"] if bare else []
-        said = f"of {len(state.keys)} keys{where(state)}, {', '.join(counts)}"
+        total = f"{len(state.keys)} key{'s' * (len(state.keys) != 1)}"
+        said = f"of {total}{where(state)}, {', '.join(counts)}"
         if twice:
             said += f"; {twice[0]} is there with and without it"
         example = [next(k.name for k in state.keys if k.name.startswith(prefix.text)) for prefix in partial]

@@ -185,10 +185,7 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
 
 
 def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
-    """Report a prefix that all keys bear: a warning for a wrapper's, a note for what may be the model's own.
-
-    A note for the average of weights, too, that lies beside the model which was trained.
-    """
+    """Report a prefix that all keys bear: a note for what may be the model's own, or an average beside the model."""
     own = prefix.text.endswith(("model.", "net."))
     who = "which may be the model's own, or " if own else "which comes from "
     besides = f" but {AVERAGED}" if prefix.keys < len(state.keys) else ""
@@ -265,12 +262,11 @@ def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
         f'state = {{key.replace("{name}", ""): value for key, value in {held}.items()}}',
         Kind.EDIT,
     )
-    example = [key.name for key in state.keys if f".{name}" in key.name][:2]
     return check.found(
         said,
         severity=Severity.NOTE,
         source=Source.CHECKPOINT,
-        evidence=example,
+        evidence=[key.name for key in state.keys if f".{name}" in key.name][:2],
         fixes=[mend, load] if mendable(state, file) else [load],
     )
 

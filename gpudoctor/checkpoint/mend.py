@@ -7,12 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from gpudoctor.checkpoint.modules import is_module
 from gpudoctor.checkpoint.rename import LONGEST, Rename, Step, moved_versions, refuse_collisions, steps
 from gpudoctor.checkpoint.survey import is_optimizer, is_state_dict, joined, mapping
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children
 from gpudoctor.checkpoint.wording import listed, shown
 
 METADATA = "_metadata"
+MODULE = "a whole pickled module, which has no keys: load it where its classes are, and save its state_dict()"
 DEEPEST = 8
 """Levels on which a glob looks for entries."""
 
@@ -116,13 +118,16 @@ def editable(node: Any) -> dict[Any, Any] | None:
 
 
 def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:
-    """Return the state dicts in a tree: the path, the node and the keys of each. An optimizer's state is none."""
+    """Return the state dicts in a tree: the path, the node and the keys of each.
+
+    An optimizer's state is none, and neither are the attributes of a pickled module.
+    """
     found = []
     stack: list[tuple[str, Any]] = [("", root)]
     seen: set[int] = set()
     while stack:
         path, node = stack.pop()
-        if id(node) in seen or not isinstance(node, (dict, list, tuple, Call)):
+        if id(node) in seen or not isinstance(node, (dict, list, tuple, Call)) or is_module(node):
             continue
         seen.add(id(node))
         held = editable(node)
@@ -186,7 +191,9 @@ def _counted(checkpoint: Checkpoint, entry: str, value: Any, keep: set[int]) -> 
 def _rename_all(checkpoint: Checkpoint, changes: Changes) -> list[Renamed]:
     found = state_dicts(checkpoint.root)
     if not found:
-        raise Unreadable("no state dict in it, so there are no keys to rename")
+        raise Unreadable(
+            MODULE if is_module(checkpoint.root) else "no state dict in it, so there are no keys to rename"
+        )
     names = [list(held) for _, _, held in found]
     todo = steps(changes.strip, changes.add, changes.renames)
     after = _run_all(todo, names)

@@ -8,7 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.checkpoint.blocks import Target
-from gpudoctor.checkpoint.mend import Changes, state_dicts, tensors_alone
+from gpudoctor.checkpoint.mend import MODULE, Changes, state_dicts, tensors_alone
+from gpudoctor.checkpoint.modules import is_module
 from gpudoctor.checkpoint.safetensors import DTYPES, METADATA_NAME, read_header
 from gpudoctor.checkpoint.survey import mapping
 from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Tensor, Unreadable
@@ -179,6 +180,8 @@ def _refuse_shared(pieces: Sequence[Piece]) -> None:
 
 def _more_than_tensors(root: Any) -> str:
     """Say what keeps a file from becoming safetensors, and what to do about it."""
+    if is_module(root):
+        return MODULE
     held = mapping(root)
     others = [str(key) for key, value in (held or {}).items() if not isinstance(value, Tensor)]
     inside = [path for path, _, _ in state_dicts(root) if path]

@@ -1,17 +1,25 @@
 """Say what is in a checkpoint: which of its parts are state dicts, optimizers, numbers; their keys; what is shared."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
 
+from gpudoctor.checkpoint.holders import holders
 from gpudoctor.checkpoint.modules import is_module, is_script, module_keys
 from gpudoctor.checkpoint.prefixes import prefixes
+from gpudoctor.checkpoint.shards import local, sharded
+from gpudoctor.checkpoint.state_dicts import inside, is_optimizer, is_state_dict, mapping, others, versions
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor, children
 from gpudoctor.facts import CheckpointFile, Entry, Foreign, Key, Optimizer, StateDict
 
-MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "collections.Counter")
+__all__ = ["is_optimizer", "is_state_dict", "joined", "key_of", "mapping", "nested", "survey"]
+
+TOGETHER = (
+    "it does not load alone. Save all of it (get_model_state_dict with full_state_dict=True; FSDP 1: FULL_STATE_DICT), "
+    "or save and load with torch.distributed.checkpoint"
+)
 DEEPEST = 6
 """Levels below which no state dict is looked for."""
 ENTRIES_MOST = 1000
@@ -24,8 +32,6 @@ ENTRIES = frozenset(
     "app model module state_dict model_state_dict optimizer optim optimizer_state_dict ema lr_scheduler".split()
 )
 """What the entries of a checkpoint are called where their names are only the beginning of keys."""
-EXTRA = ("_extra_state", "_metadata")
-"""Entries of a state dict that are no tensors (torch/nn/modules/module.py)."""
 
 
 def survey(checkpoint: Checkpoint) -> CheckpointFile:
@@ -38,7 +44,7 @@ def survey(checkpoint: Checkpoint) -> CheckpointFile:
     found = _Finder(checkpoint)
     found.look(checkpoint.root, "", 0)
     entries = list(islice(_entries(checkpoint.root, found), ENTRIES_MOST + 1))
-    notes = list(checkpoint.notes)
+    notes = [*checkpoint.notes, *_parts(found.state_dicts.values())]
     if len(entries) > ENTRIES_MOST:
         notes.append(f"more than {ENTRIES_MOST} entries: the first are listed")
     return CheckpointFile(
@@ -56,24 +62,12 @@ def survey(checkpoint: Checkpoint) -> CheckpointFile:
     )
 
 
-def mapping(node: Any) -> dict[Any, Any] | None:
-    """Return what a dict holds, be it pickled as a dict or as an OrderedDict; ``None`` for what is no dict."""
-    if isinstance(node, dict):
-        return node
-    if isinstance(node, Call) and node.name in MAPPINGS:
-        return node.pairs or _given(node.arguments)
-    return None
-
-
-def _given(arguments: Any) -> dict[Any, Any]:
-    """Return what a dict is made of: a Counter of a dict, an OrderedDict that Python 2 pickled of pairs."""
-    pairs = arguments[0] if isinstance(arguments, (tuple, list)) and arguments else ()
-    if isinstance(pairs, dict):
-        return pairs
-    if not isinstance(pairs, (list, tuple)):
-        return {}
-    two = [pair for pair in pairs if isinstance(pair, (list, tuple)) and len(pair) == 2]
-    return {key: value for key, value in two if isinstance(key, (str, int, float, tuple))}
+def _parts(states: Iterable[StateDict]) -> Iterator[str]:
+    """Say of state dicts that are one rank's part how they are put together."""
+    for state in states:
+        if state.sharded:
+            named = f"{state.entry}: " if state.entry else ""
+            yield f"{named}{state.sharded}: {TOGETHER}"
 
 
 def nested(flat: dict[Any, Any], depth: int = 2) -> dict[Any, Any]:
@@ -97,27 +91,21 @@ def nested(flat: dict[Any, Any], depth: int = 2) -> dict[Any, Any]:
     return {k: nested(value, depth - 1) if k in inner else value for k, value in made.items()}
 
 
-def is_state_dict(items: dict[Any, Any]) -> bool:
-    """Tell whether a dict is one of names and tensors; ``_extra_state`` may be anything."""
-    if not items or not all(isinstance(key, str) for key in items):
-        return False
-    others = [key for key, value in items.items() if not isinstance(value, Tensor)]
-    return len(others) < len(items) and all(key.endswith(EXTRA) for key in others)
-
-
-def is_optimizer(items: dict[Any, Any]) -> bool:
-    """Tell whether a dict is what ``optimizer.state_dict()`` returns."""
-    groups = items.get("param_groups")
-    return isinstance(groups, list) and "state" in items and all(mapping(g) is not None for g in groups)
-
-
 def key_of(name: str, tensor: Tensor) -> Key:
-    """Describe a tensor by its name."""
+    """Describe a tensor by its name; of one that is split over ranks, what this file has of it."""
     storage = tensor.storage
+    here = local(tensor) if tensor.layout == "wrapped" else ()
     return Key(
-        name=name, dtype=tensor.dtype, shape=tensor.shape, size=tensor.size, device=tensor.device,
-        layout=tensor.layout, storage=storage.key if storage is not None else None,
+        name=name, dtype=tensor.dtype, shape=tensor.shape, size=size_here(tensor),
+        device=here[0].device if here else tensor.device, layout=tensor.layout,
+        storage=storage.key if storage is not None else None,
     )  # fmt: skip
+
+
+def size_here(tensor: Tensor) -> int:
+    """Return the bytes of a tensor's elements that this file has."""
+    here = local(tensor) if tensor.layout == "wrapped" else ()
+    return sum(part.size for part in here) if here else tensor.size
 
 
 def joined(path: str, key: Any) -> str:
@@ -145,7 +133,7 @@ class _Finder:
         items = mapping(node)
         if items is not None and is_state_dict(items):
             named = [(name, value) for name, value in items.items() if isinstance(value, Tensor)]
-            self._keep(node, path, named)
+            self._keep(node, path, named, others(items))
         elif items is not None and is_optimizer(items):
             groups = [mapping(group) or {} for group in items["param_groups"]]
             sizes = tuple(len(p) if isinstance(p := g.get("params"), (list, tuple)) else 0 for g in groups)
@@ -159,11 +147,16 @@ class _Finder:
             for key, value in _below(node):
                 self.look(value, joined(path, key), depth + 1)
 
-    def _keep(self, node: Any, path: str, named: list[tuple[str, Tensor]]) -> None:
+    def _keep(
+        self, node: Any, path: str, named: list[tuple[str, Tensor]], others: tuple[str, ...] = ()
+    ) -> None:
         self.tensors[id(node)] = named
         keys = tuple(key_of(name, tensor) for name, tensor in named)
         marks = prefixes([name for name, _ in named], lightning=self.lightning)
-        self.state_dicts[id(node)] = StateDict(entry=path, keys=keys, prefixes=marks)
+        self.state_dicts[id(node)] = StateDict(
+            entry=path, keys=keys, prefixes=marks, others=others, versions=versions(node),
+            sharded=sharded(tensor for _, tensor in named),
+        )  # fmt: skip
 
 
 def _below(node: Any) -> Iterator[tuple[Any, Any]]:
@@ -189,7 +182,10 @@ def _entry(path: str, node: Any, found: _Finder) -> Entry:
     kind, text = _kind(node, found)
     tensors = found.tensors.get(id(node))
     counted = [tensor for _, tensor in tensors] if tensors is not None else list(_tensors_in(node))
-    size = sum(tensor.size for tensor in counted)
+    if id(node) in found.state_dicts and (names := found.state_dicts[id(node)].others):
+        held = mapping(node) or {}
+        counted += _once(tensor for name in names for tensor in inside(held.get(name)))
+    size = sum(size_here(tensor) for tensor in counted)
     return Entry(path=path[:200], kind=kind, tensors=len(counted), size=size, text=text)
 
 
@@ -237,6 +233,16 @@ def _tensors_in(node: Any) -> Iterator[Tensor]:
             yield tensor
 
 
+def _once(tensors: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Yield those tensors that are no other view of what came before: packed weights name their biases twice."""
+    seen = set()
+    for tensor in tensors:
+        place = (tensor.storage, tensor.offset, tensor.shape)
+        if tensor.storage is None or place not in seen:
+            seen.add(place)
+            yield tensor
+
+
 def _shared(checkpoint: Checkpoint, found: _Finder) -> tuple[tuple[str, ...], ...]:
     """Return the tensors that lie in one storage, in groups, by their paths."""
     groups: dict[tuple[str, str], list[str]] = {}
@@ -260,6 +266,8 @@ def _places(checkpoint: Checkpoint, found: _Finder) -> Iterator[tuple[str, Stora
 
 def _foreign(checkpoint: Checkpoint) -> tuple[Foreign, ...]:
     """Return what opening the file would import or call, with the opcode that does it."""
+    within = holders(checkpoint.root, {s.name for s in checkpoint.suspects}) if checkpoint.suspects else {}
     return tuple(
-        Foreign(name=s.name, opcode=s.opcode, place=s.place, entry=s.entry) for s in checkpoint.suspects
+        Foreign(name=s.name, opcode=s.opcode, place=s.place, entry=s.entry, within=within.get(s.name, ()))
+        for s in checkpoint.suspects
     )

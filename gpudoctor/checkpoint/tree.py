@@ -204,9 +204,11 @@ def _in_call(call: Call) -> Iterator[tuple[Any, Any]]:
     yield from call.pairs.items()
     yield from enumerate(call.items)
     states = call.state if isinstance(call.state, tuple) else (call.state,)
-    for state in states:
+    for number, state in enumerate(states):
         if isinstance(state, dict):
             yield from state.items()
+        elif isinstance(state, (Tensor, list, tuple, Call)):  # of a compiled object
+            yield number, state
     if isinstance(call.arguments, tuple):  # a named tuple is made of its fields
         for index, argument in enumerate(call.arguments):
             if isinstance(argument, (Tensor, dict, list, Call)) or (

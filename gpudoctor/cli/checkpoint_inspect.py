@@ -8,26 +8,26 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from gpudoctor.cli.checkpoint_paths import paths_of
-from gpudoctor.cli.output import Output, output_options, telling
+from gpudoctor.cli.checkpoint_look import Asked, look
+from gpudoctor.cli.checkpoint_paths import Named, paths_of
+from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.patient import checks_option, tell_trouble
 from gpudoctor.registry import Registry
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gpudoctor.checkpoint import Checkpoint
-    from gpudoctor.checkpoint.tree import Heard
     from gpudoctor.facts import CheckpointFile
     from gpudoctor.facts.comparison import Comparison
-    from gpudoctor.model import Check, Report, Result
+    from gpudoctor.model import Check, Report, Result, Verdict
 
 RANK = ("passed", "unknown", "found", "crashed")
 """What a check came to, of several files the last in this order."""
+USAGE = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,17 +56,6 @@ class Inspected(Output):
         from gpudoctor.render.checkpoint import render
 
         render(report, console, keys=self.keys, verbose=self.verbose)
-
-
-@dataclasses.dataclass(frozen=True)
-class Asked:
-    """What is asked for beyond a look at the file."""
-
-    values: bool = False
-    verify: bool = False
-    against: str | None = None
-    arguments: dict[str, str] = dataclasses.field(default_factory=dict)
-    python: str | None = None
 
 
 @click.command("inspect")
@@ -119,101 +108,87 @@ def command(
     shown = Inspected(**dataclasses.asdict(output), keys=keys)
     registry = Registry(folders)
     with contextlib.ExitStack() as stack, output.status() as say:
-        report = inspect(stack.enter_context(paths_of(files)), registry, asked, say)
+        report, unread = inspect(stack.enter_context(paths_of(files)), registry, asked, say)
     tell_trouble(registry)
-    return shown.deliver(report, seconds=time.monotonic() - begun)
+    code = shown.deliver(report, seconds=time.monotonic() - begun)
+    for reason in unread:
+        print(f"gpudoctor: {reason}", file=sys.stderr)
+    return USAGE if unread else code
 
 
-def inspect(paths: list[str], registry: Registry, asked: Asked, say: Callable[[str], None]) -> "Report":
-    """Look at checkpoints one after the other; what cannot be read is an error of use."""
-    from msgspec.structs import replace
+def inspect(
+    paths: list[Named], registry: Registry, asked: Asked, say: Callable[[str], None]
+) -> "tuple[Report, list[str]]":
+    """Look at checkpoints one after the other; return the report, and why files that were named cannot be read.
 
-    from gpudoctor.checkpoint.examine import examine, verdict
-    from gpudoctor.cli.checkpoint_differences import differences
+    Where none can be read, or none has what is to be compared, that is an error of use.
+    """
+    from gpudoctor.checkpoint.examine import ranked, verdict
     from gpudoctor.model import Report
 
     report = Report(command="checkpoint inspect")
     checks = knowing(registry)
     files: list[CheckpointFile] = []
     done: dict[str, Result] = {}
-    comparison = None
-    for number, path in enumerate(paths, 1):
-        say(f"reading {path}")
+    compared: list[tuple[str, Comparison]] = []
+    lost: list[tuple[Named, str]] = []
+    for number, named in enumerate(paths, 1):
+        seen = look(named, asked, registry, checks, say, alone=len(paths) == 1)
         suffix = f".{number}" if number > 1 else ""
-        file, checkpoint = _read(path, asked, telling(say, f"reading {path}"))
-        report.facts[f"checkpoint{suffix}"] = file
-        files.append(file)
-        findings, results = examine(file, checks)
-        if checkpoint is not None and asked.values:
-            heard = telling(say, f"looking at the numbers of {path}")
-            report.facts[f"values{suffix}"] = _values(checkpoint, heard)
-        if checkpoint is not None and asked.against is not None:
-            say(f"comparing with {asked.against}")
-            comparison = _compared(file, asked)
-            report.facts[f"comparison{suffix}"] = comparison
-            findings = [f for f in findings if f.id != "state-dict-prefix"]
-            findings += differences(comparison, registry)
-        for result in results:
+        report.facts.update({topic + suffix: fact for topic, fact in seen.facts})
+        files.append(seen.file)
+        report.findings += seen.findings
+        lost += [(named, seen.lost)] if seen.lost else []
+        compared += [(named.shown, seen.comparison)] if seen.comparison else []
+        for result in seen.results:
             done[result.id] = max(
                 done.get(result.id, result), result, key=lambda r: RANK.index(r.status.value)
             )
-        named = f"{os.path.basename(path)}: " if len(paths) > 1 else ""
-        report.findings += [replace(finding, message=named + finding.message) for finding in findings]
+    if len(lost) == len(paths):
+        raise click.UsageError(lost[0][1])
+    if asked.against is not None and not compared and not report.findings:
+        raise click.UsageError(f"none of {len(paths)} files holds a state dict that could be compared")
     report.checks = list(done.values())
-    report.findings.sort(key=lambda finding: finding.order)
-    said = comparison.sentence if comparison is not None and len(paths) == 1 else None
-    report.verdict = verdict(files, report.findings, said)
-    return report
+    report.findings = ranked(report.findings)
+    unread = {named.shown for named, _ in lost}
+    left = [file for file in files if file.path not in unread]
+    report.verdict = without(len(unread), verdict(left, report.findings, answer(compared, len(paths))))
+    return report, [reason for named, reason in lost if named.asked]
+
+
+def without(unread: int, verdict: "Verdict") -> "Verdict":
+    """Say in a verdict how many files could not be read: they never count as healthy."""
+    from msgspec.structs import replace
+
+    from gpudoctor.model import Status
+
+    if not unread:
+        return verdict
+    status = Status.UNKNOWN if verdict.status is Status.HEALTHY else verdict.status
+    files = "1 file" if unread == 1 else f"{unread} files"
+    return replace(verdict, status=status, sentence=f"{verdict.sentence} {files} could not be read.")
+
+
+def answer(compared: "list[tuple[str, Comparison]]", files: int) -> str | None:
+    """Say in one sentence what comparisons come to; ``None`` where nothing was compared."""
+    if not compared:
+        return None
+    path, first = compared[0]
+    if len(compared) > 1:
+        # What does not load is a finding, and worse.
+        return f"All {len(compared)} that hold a state dict load into it." if all_load(compared) else None
+    return first.sentence if files == 1 else f"{os.path.basename(path)}: {first.sentence}"
+
+
+def all_load(compared: "list[tuple[str, Comparison]]") -> bool:
+    """Tell whether nothing is in the way of any."""
+    return all(comparison.outcome == "loads" for _, comparison in compared)
 
 
 def knowing(registry: Registry) -> "list[Check]":
     """Load the checks that can know a checkpoint: those of that family, and all local ones."""
     ids = [id for id, (name, path) in registry.modules.items() if ".checkpoint." in name or path is not None]
     return registry.checks(ids)
-
-
-def _read(path: str, asked: Asked, heard: "Heard") -> "tuple[CheckpointFile, Checkpoint | None]":
-    """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
-    from msgspec.structs import replace
-
-    from gpudoctor.checkpoint import Unreadable, read
-    from gpudoctor.checkpoint.damaged import damaged
-    from gpudoctor.checkpoint.survey import survey
-
-    try:
-        checkpoint = read(path)
-        file = survey(checkpoint)
-        if asked.verify and file.kind in ("torch zip", "torchscript"):
-            from gpudoctor.checkpoint.verify import verify
-
-            file = replace(file, trouble=(*file.trouble, *verify(path, file.size, heard)))
-    except Unreadable as error:
-        broken = damaged(path, str(error))
-        if broken is None:
-            raise click.UsageError(str(error)) from None
-        return broken, None
-    return file, checkpoint
-
-
-def _values(checkpoint: "Checkpoint", heard: "Heard") -> Any:
-    from gpudoctor.checkpoint import Unreadable
-    from gpudoctor.checkpoint.values import look
-
-    try:
-        return look(checkpoint, heard)
-    except Unreadable as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _compared(file: "CheckpointFile", asked: Asked) -> "Comparison":
-    from gpudoctor.checkpoint import Unreadable
-    from gpudoctor.checkpoint.model_keys import against
-
-    assert asked.against is not None
-    try:
-        return against(file, asked.against, asked.arguments, asked.python)
-    except Unreadable as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _pairs(arguments: tuple[str, ...]) -> dict[str, str]:

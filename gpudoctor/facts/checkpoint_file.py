@@ -53,6 +53,12 @@ class StateDict(Struct, frozen=True, kw_only=True):
     keys: tuple[Key, ...]
     prefixes: tuple[Prefix, ...] = ()
     """The longest first; empty where no wrapper's name stands in front."""
+    others: tuple[str, ...] = ()
+    """Names of its entries that are no tensors: ``fc._extra_state``, the packed weights of a quantised layer."""
+    versions: dict[str, int] = {}
+    """The version of each module's format, by the module's name, from ``_metadata``; empty is the whole model's."""
+    sharded: str = ""
+    """What the file has where that is one rank's part of its tensors, ``one rank's part of …``; empty where whole."""
 
 
 class Optimizer(Struct, frozen=True, kw_only=True):
@@ -74,6 +80,8 @@ class Foreign(Struct, frozen=True, kw_only=True):
     """Byte in the pickle."""
     entry: str
     """The record that the pickle is."""
+    within: tuple[str, ...] = ()
+    """The entries at the top of the file that hold it; empty where it cannot be told."""
 
 
 class CheckpointFile(Struct, frozen=True, kw_only=True):

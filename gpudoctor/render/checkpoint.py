@@ -52,10 +52,7 @@ def render_file(
     file: CheckpointFile, console: Console, *, keys: str | None = None, verbose: bool = False
 ) -> None:
     """Print a checkpoint; `keys` is a glob that names are to match, `verbose` shows every key and entry."""
-    paths = {entry.path for entry in file.entries}
-    tensors = sum(
-        e.tensors for e in file.entries if "." not in e.path or e.path.partition(".")[0] not in paths
-    )
+    tensors = sum(entry.tensors for entry, above in _levels(file.entries) if not above)
     version = f" {file.version}" if file.version and file.kind.startswith("torch ") else ""
     about = [file.kind + version, size(file.size)]
     if tensors:
@@ -114,14 +111,18 @@ def _entries(file: CheckpointFile, console: Console, verbose: bool) -> None:
     """Print the tree of entries; of the things inside of an entry, the first few."""
     if [entry.path for entry in file.entries] == [""]:
         entry = file.entries[0]
-        words = f"the file itself is a {entry.kind}" + (f": {clean(entry.text)}" if entry.text else "")
+        article = "an" if entry.kind[:1] in "aeiou" else "a"
+        words = f"the file itself is {article} {entry.kind}" + (
+            f": {clean(entry.text)}" if entry.text else ""
+        )
         hang(console, Text(f"  {words}"), 4)
         console.print()
         return
     shown, hidden = _kept(file.entries, verbose)
-    width = min(max((len(_label(entry)) for entry in shown), default=0), NAME)
-    for entry in shown:
-        line = Text(f"  {_label(entry):<{width}}  ").append(f"{entry.kind:<10}", "cyan")
+    labels = [_label(entry, above) for entry, above in shown]
+    width = min(max(map(len, labels), default=0), NAME)
+    for (entry, _), label in zip(shown, labels, strict=True):
+        line = Text(f"  {label:<{width}}  ").append(f"{entry.kind:<10}", "cyan")
         parts = [clean(entry.text)] if entry.text else []
         if entry.tensors and entry.kind != "tensor":
             parts.append(_count(entry.tensors, "tensor"))
@@ -133,25 +134,37 @@ def _entries(file: CheckpointFile, console: Console, verbose: bool) -> None:
         console.print()
 
 
-def _label(entry: Entry) -> str:
+def _levels(entries: Sequence[Entry]) -> list[tuple[Entry, str]]:
+    """Return entries with the path of the one that they are in; an entry's own name may have dots."""
+    above: str | None = None
+    found: list[tuple[Entry, str]] = []
+    for entry in entries:
+        if above and entry.path.startswith(f"{above}."):
+            found.append((entry, above))
+        else:
+            above = entry.path if entry.kind in ("dict", "list", "object") else None
+            found.append((entry, ""))
+    return found
+
+
+def _label(entry: Entry, above: str) -> str:
     """Return an entry's name, indented where it is inside of another."""
-    above, _, name = entry.path.partition(".")
-    return f"  {clean(name)}" if name and above else clean(entry.path)
+    return f"  {clean(entry.path[len(above) + 1 :])}" if above else clean(entry.path)
 
 
-def _kept(entries: Sequence[Entry], verbose: bool) -> tuple[list[Entry], int]:
+def _kept(entries: Sequence[Entry], verbose: bool) -> tuple[list[tuple[Entry, str]], int]:
     """Return the entries that are shown, and how many are not."""
+    levels = _levels(entries)
     if verbose:
-        return list(entries), 0
+        return levels, 0
     inner: Counter[str] = Counter()
     shown = []
-    for entry in entries:
-        above, dot, _ = entry.path.partition(".")
-        if dot:
+    for entry, above in levels:
+        if above:
             inner[above] += 1
             if inner[above] > SHOWN:
                 continue
-        shown.append(entry)
+        shown.append((entry, above))
     return shown[: 2 * ENTRIES], len(entries) - len(shown[: 2 * ENTRIES])
 
 
@@ -170,6 +183,9 @@ def _state_dict(state: StateDict, console: Console, pattern: str | None, verbose
         line = Text.assemble("    prefix ", (clean(prefix.text), "yellow"), f" on {share}: {prefix.wrapper}")
         hang(console, line, 6)
     _keys(chosen, console, every=verbose or pattern is not None)
+    if state.others and pattern is None:
+        most = len(state.others) if verbose else SHOWN
+        hang(console, Text(f"    no tensors: {_listed(state.others, most)}", "dim"), 6)
     console.print()
 
 

@@ -87,11 +87,14 @@ def sparing_keys(report: Report, rewrite: Callable[[Report], Report]) -> Report:
         if isinstance(fact, CheckpointFile):
             bare = made.facts[topic]
             states = zip(bare.state_dicts, fact.state_dicts, strict=True)
-            whole = tuple(replace(state, keys=own.keys) for state, own in states)
+            whole = tuple(
+                replace(state, keys=own.keys, others=own.others, versions=own.versions)
+                for state, own in states
+            )
             made.facts[topic] = replace(bare, state_dicts=whole, shared=fact.shared)
     return made
 
 
 def _without(file: CheckpointFile) -> CheckpointFile:
-    states = tuple(replace(state, keys=()) for state in file.state_dicts)
+    states = tuple(replace(state, keys=(), others=(), versions={}) for state in file.state_dicts)
     return replace(file, state_dicts=states, shared=())

@@ -585,7 +585,7 @@ def test_a_file_without_checksums_is_whole(torch):
 
 @pytest.mark.parametrize("alignment", [64, 4096, 1 << 15, 1 << 16])
 def test_storages_stay_where_torch_computes_that_they_are(torch, alignment):
-    config = torch.utils.serialization.config
+    config = pytest.importorskip("torch.utils.serialization.config")
     with config.patch({"save.storage_alignment": alignment}):
         save(torch, {"module.a": torch.rand(300), "module.b": torch.rand(3000)}, "a.pt")
     if alignment == 1 << 16:  # more than the padding's length can say
@@ -595,6 +595,19 @@ def test_storages_stay_where_torch_computes_that_they_are(torch, alignment):
     with config.patch({"load.calculate_storage_offsets": True}):
         new = torch.load("b.pt", mmap=True)
     assert new["b"].equal(torch.load("a.pt")["module.b"])
+
+
+def test_the_attributes_of_a_pickled_module_are_no_keys(torch):
+    whole = torch.nn.DataParallel(torch.nn.Sequential(torch.nn.Linear(2, 3)))
+    save(torch, whole, "a.pt")
+    for changes, form in ((STRIP, None), (Changes(add=("x.",)), None), (Changes(), "safetensors")):
+        with pytest.raises(Unreadable, match="a whole pickled module, which has no keys"):
+            rewrite("a.pt", "b.pt", changes, form=form)
+    save(torch, {"net": whole, "model": whole.state_dict()}, "a.pt")
+    rewrite("a.pt", "b.pt", STRIP)
+    new = torch.load("b.pt", weights_only=False)
+    assert list(new["model"]) == ["0.weight", "0.bias"]
+    assert list(new["net"].state_dict()) == ["module.0.weight", "module.0.bias"]
 
 
 def test_how_much_is_done_is_told(torch):

@@ -11,9 +11,10 @@ import zipfile
 import pytest
 
 from gpudoctor.checkpoint import read
+from gpudoctor.checkpoint.holders import holders
 from gpudoctor.checkpoint.prefixes import prefixes, wrapper
 from gpudoctor.checkpoint.survey import survey
-from gpudoctor.checkpoint.tree import Checkpoint, Storage, Tensor
+from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor
 from gpudoctor.checkpoint.values import look, nonfinite
 from gpudoctor.checkpoint.verify import verify
 
@@ -69,6 +70,49 @@ torch.save({
     "sparse": torch.eye(3).to_sparse(),
 }, "values.pt")
 torch.save(torch.load("values.pt"), "values-legacy.pt", _use_new_zipfile_serialization=False)
+
+class Extra(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+    def get_extra_state(self):
+        return {"seen": 3}
+    def set_extra_state(self, state):
+        pass
+
+torch.save(nn.ModuleDict({"part": Extra(), "bn": nn.BatchNorm1d(2)}).state_dict(), "extra.pt")
+"""
+QUANTISED = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb, self.rnn, self.out = nn.Embedding(9, 4), nn.LSTM(4, 4), nn.Linear(4, 2)
+
+net = torch.ao.quantization.quantize_dynamic(Net(), {nn.Linear, nn.LSTM})
+torch.save(net.state_dict(), "quantised.pt")
+torch.save({"model": dict(net.state_dict()), "epoch": 3}, "plain.pt")
+"""
+RANKS = """
+import os, sys, torch
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+meeting = f"file://{os.getcwd()}/meeting"
+torch.distributed.init_process_group("gloo", init_method=meeting, rank=int(sys.argv[1]), world_size=2)
+def net():
+    return nn.Sequential(nn.Linear(8, 5), nn.Linear(5, 1, bias=False))
+one = net()
+fully_shard(one)
+torch.save(one.state_dict(), f"rank{sys.argv[1]}.pt")
+both = net()
+fully_shard(both, mesh=init_device_mesh("cpu", (2, 1), mesh_dim_names=("replicate", "shard")))
+torch.save({"model": both.state_dict()}, f"whole{sys.argv[1]}.pt")
+torch.distributed.barrier()
+torch.distributed.destroy_process_group()
 """
 
 
@@ -130,7 +174,9 @@ def test_everything_that_a_training_saves(folder):
     ]
     (optimizer,) = file.optimizers
     assert (optimizer.entry, optimizer.groups, optimizer.states) == ("optimizer", (8, 2), 6)
-    assert [(f.name, f.opcode) for f in file.foreign] == [("argparse.Namespace", "NEWOBJ")]
+    (namespace,) = file.foreign
+    assert (namespace.name, namespace.opcode) == ("argparse.Namespace", "NEWOBJ")
+    assert namespace.within == ("args",)
     assert ("model.module.head.weight", "model.module.tied.weight") in [group[:2] for group in file.shared]
 
 
@@ -177,6 +223,9 @@ def test_lightning_is_named_where_it_wrote_the_file(folder):
         (["modulea.weight", "_orig_mods.w", "a_orig_mod.w"], []),
         (["backbone.module.w"], []),
         ([], []),
+        (["n_averaged", "module.a", "module.b"], [("module.", 2)]),
+        (["n_averaged"], []),
+        (["n_averaged", "module.a", "b"], [("module.", 1)]),
     ],
 )
 def test_prefixes(names, expected):
@@ -186,6 +235,78 @@ def test_prefixes(names, expected):
 def test_wrappers_are_named_from_the_outside_in():
     assert wrapper("module.module.") == "DataParallel or DistributedDataParallel, 2 times"
     assert wrapper("_orig_mod._fsdp_wrapped_module.") == "torch.compile around FSDP"
+
+
+def test_entries_that_are_no_tensors_and_the_versions_of_modules(folder):
+    (state,) = surveyed(folder / "extra.pt").state_dicts
+    assert state.others == ("part._extra_state",)
+    assert state.versions == {"": 1, "part": 1, "part.fc": 1, "bn": 2}
+    assert [key.name for key in state.keys][:2] == ["part.fc.weight", "part.fc.bias"]
+    whole = {entry.entry: entry for entry in surveyed(folder / "whole.pt").state_dicts}
+    assert (whole["model"].versions["module.layers.0.bn"], whole["model"].others) == (2, ())
+    assert surveyed(folder / "lightning.ckpt").state_dicts[0].versions == {}  # a plain dict has no attribute
+
+
+def test_versions_that_are_none_are_left_out():
+    said = {"_metadata": {"": {"version": 1}, "a": {"version": "2"}, "b": 3, 4: {"version": 1}, "c": {}}}
+    node = Call(Global("collections", "OrderedDict"), (), pairs={"a.w": tensor()}, state=said)
+    (state,) = survey(Checkpoint(path="", kind="torch zip", root=node)).state_dicts
+    assert state.versions == {"": 1}
+    many = {"_metadata": {str(n): {"version": 1} for n in range(100_001)}}
+    node = Call(Global("collections", "OrderedDict"), (), pairs={"a.w": tensor()}, state=many)
+    (state,) = survey(Checkpoint(path="", kind="torch zip", root=node)).state_dicts
+    assert len(state.versions) == 100_000
+
+
+@pytest.fixture(scope="module")
+def quantised(tmp_path_factory, torch_folder):
+    folder = tmp_path_factory.mktemp("quantised")
+    subprocess.run([sys.executable, "-W", "ignore", "-c", QUANTISED], cwd=folder, check=True, timeout=300)
+    return folder
+
+
+@pytest.mark.parametrize(("name", "entry"), [("quantised.pt", ""), ("plain.pt", "model")])
+def test_a_quantised_model_has_packed_weights_among_its_entries(quantised, name, entry):
+    file = surveyed(quantised / name)
+    (state,) = file.state_dicts
+    assert state.entry == entry
+    assert [key.name for key in state.keys] == ["emb.weight", "out.scale", "out.zero_point"]
+    assert state.others == (
+        "rnn._all_weight_values.0.param",
+        "out._packed_params.dtype",
+        "out._packed_params._packed_params",
+    )
+    whole = next(e for e in file.entries if e.path == entry)
+    # The embedding, a scale and a zero point, twice 16 x 4 bytes and 16 numbers, 2 x 4 bytes and 2 numbers.
+    assert (whole.kind, whole.size) == ("state dict", 144 + 4 + 8 + 2 * (64 + 64) + 8 + 8)
+
+
+def test_a_rank_s_part_says_that_it_is_one(tmp_path, torch_folder):
+    ranks = [
+        subprocess.Popen([sys.executable, "-W", "ignore", "-c", RANKS, str(rank)], cwd=tmp_path)
+        for rank in range(2)
+    ]
+    assert [rank.wait(timeout=300) for rank in ranks] == [0, 0]
+    (state,) = surveyed(tmp_path / "rank1.pt").state_dicts
+    assert state.sharded == "one rank's part of 3 tensors that are split over 2 ranks"
+    (note,) = surveyed(tmp_path / "rank1.pt").notes
+    assert note.startswith("one rank's part of 3 tensors that are split over 2 ranks: it does not load alone")
+    # Of 5 rows this rank has 2; of the one row of the last layer none.
+    assert [(key.shape, key.size) for key in state.keys] == [((5, 8), 64), ((5,), 8), ((1, 5), 0)]
+    (state,) = surveyed(tmp_path / "whole1.pt").state_dicts
+    assert (state.sharded, state.keys[0].size) == ("", 160)
+
+
+def test_a_name_lies_in_the_entries_that_lead_to_it():
+    name = Global("numpy", "dtype")
+    shared = Call(Global("m", "Made"), (name,))
+    root = {"a": [{"b": shared}], "c": shared, "d": 1, "e": tensor()}
+    assert holders(root, {"numpy.dtype"}) == {"numpy.dtype": ("a", "c")}
+    outside = Call(Global("collections", "OrderedDict"), (), pairs=root, state={"x": name})
+    assert holders(outside, {"numpy.dtype", "m.Made"}) == {"m.Made": ("a", "c")}
+    assert holders([shared], {"numpy.dtype"}) == {}
+    root["a"].append(root)
+    assert holders(root, {"numpy.dtype"})["numpy.dtype"] == ("a", "c")
 
 
 def tensor(storage=None, shape=(2,)):
@@ -309,4 +430,4 @@ def test_a_bit_that_flipped_shows_in_the_checksum_alone(folder, tmp_path):
     bad.write_bytes(data)
     assert surveyed(bad).trouble == ()
     (line,) = verify(str(bad), len(data))
-    assert "is damaged: Bad CRC-32" in line
+    assert "bare/data/0 is damaged" in line

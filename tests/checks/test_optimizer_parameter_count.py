@@ -48,7 +48,10 @@ def test_more_than_the_model_can_have_is_a_warning():
 
 def test_fewer_are_no_finding_for_a_file_does_not_tell_buffers_and_frozen_parameters():
     assert found((2,)) == []
-    assert found((6,), names=("a.weight", "a.bias", "b.weight", "b.bias", "c.weight", "c.bias", "loss.weight")) == []
+    assert (
+        found((6,), names=("a.weight", "a.bias", "b.weight", "b.bias", "c.weight", "c.bias", "loss.weight"))
+        == []
+    )
 
 
 def test_tied_weights_count_once_or_twice():

@@ -1,5 +1,7 @@
 """state-dict-prefix: seen in logs and in files; no fact of the environment shows it."""
 
+import pytest
+
 from gpudoctor.checkpoint.prefixes import prefixes
 from gpudoctor.facts import CheckpointFile, Entry, Key, StateDict
 from gpudoctor.logs.symptoms import matches
@@ -147,6 +149,53 @@ def test_a_wrapper_inside_of_names_is_noted_with_a_line_that_renames():
     (finding,) = found(["layers.0._orig_mod.weight", "head.weight"])
     assert finding.severity is Severity.NOTE
     assert r"--rename '\._orig_mod\.=.'" in finding.fixes[0].command
+
+
+def test_an_average_of_weights_is_named_and_its_count_left_out():
+    (finding,) = found(["n_averaged", "module.a.weight", "module.a.bias"])
+    assert finding.severity is Severity.WARNING
+    assert "all 2 keys but n_averaged bear module., which comes from AveragedModel" in finding.message
+    assert finding.fixes[0].command.endswith("-o mended.ckpt --drop n_averaged --strip-prefix module.")
+    assert "swa.module.load_state_dict(state)" in finding.fixes[1].command
+    (finding,) = found(["n_averaged", "module.module.a.weight", "module.module.a.bias"])
+    assert "around DataParallel" in finding.message
+    assert finding.fixes[0].command.endswith("--strip-prefix module.module.")
+
+
+def test_an_average_beside_the_model_is_only_noted():
+    names = ["n_averaged", "module.a.weight"]
+    keys = tuple(Key(name=name, dtype="int8", shape=(), size=1, device="cpu") for name in names)
+    states = (
+        StateDict(entry="ema", keys=keys, prefixes=prefixes(names)),
+        StateDict(entry="model", keys=keys[:1]),
+    )
+    (finding,) = CHECK.checkpoint_function(CheckpointFile(path="m.pt", kind="torch zip", state_dicts=states))
+    assert finding.severity is Severity.NOTE
+    assert "--drop ema.n_averaged" in finding.fixes[0].command
+
+
+def test_of_one_key_the_number_is_right():
+    (finding,) = found(["module.weight"])
+    assert finding.message.startswith("all 1 key bear")
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "opened"),
+    [
+        ("torch zip", "", 'torch.load("m.pt", map_location="cpu", weights_only=False)'),
+        ("torch zip", "ema.0", 'torch.load("m.pt", map_location="cpu", weights_only=False)["ema"][0]'),
+        ("torchscript", "", 'torch.jit.load("m.pt", map_location="cpu")'),
+    ],
+)
+def test_a_pickled_wrapper_has_attributes_and_no_items(kind, entry, opened):
+    key = Key(name="module.a", dtype="int8", shape=(), size=1, device="cpu")
+    state = StateDict(entry=entry, keys=(key,), prefixes=prefixes(["module.a"]))
+    entries = (Entry(path=entry, kind="module"),)
+    (finding,) = CHECK.checkpoint_function(
+        CheckpointFile(path="m.pt", kind=kind, state_dicts=(state,), entries=entries)
+    )
+    (fix,) = finding.fixes
+    assert fix.command == f'loaded = {opened}\ntorch.save(loaded.module.state_dict(), "bare.pt")'
 
 
 def test_no_line_is_offered_that_cannot_mend_the_file():
