@@ -132,12 +132,14 @@ def inspect(
     done: dict[str, Result] = {}
     compared: list[tuple[str, Comparison]] = []
     lost: list[tuple[Named, str]] = []
+    nonfinite = 0
     for number, named in enumerate(paths, 1):
         seen = look(named, asked, registry, checks, say, alone=len(paths) == 1)
         suffix = f".{number}" if number > 1 else ""
         report.facts.update({topic + suffix: fact for topic, fact in seen.facts})
         files.append(seen.file)
         report.findings += seen.findings
+        nonfinite += len(seen.values.nonfinite) if seen.values else 0
         lost += [(named, seen.lost)] if seen.lost else []
         compared += [(named.shown, seen.comparison)] if seen.comparison else []
         for result in seen.results:
@@ -152,8 +154,19 @@ def inspect(
     report.findings = ranked(report.findings)
     unread = {named.shown for named, _ in lost}
     left = [file for file in files if file.path not in unread]
-    report.verdict = without(len(unread), verdict(left, report.findings, answer(compared, len(paths))))
+    said = verdict(left, report.findings, answer(compared, len(paths)))
+    report.verdict = without(len(unread), diverged(nonfinite, said))
     return report, [reason for named, reason in lost if named.asked]
+
+
+def diverged(tensors: int, verdict: "Verdict") -> "Verdict":
+    """Say in a verdict how many tensors have NaN or infinite numbers; it is no fault: a mask is made of infinity."""
+    from msgspec.structs import replace
+
+    if not tensors:
+        return verdict
+    held = "1 tensor has" if tensors == 1 else f"{tensors} tensors have"
+    return replace(verdict, sentence=f"{verdict.sentence.rstrip('.')}; {held} NaN or infinite numbers.")
 
 
 def without(unread: int, verdict: "Verdict") -> "Verdict":

@@ -174,6 +174,7 @@ def test_the_numbers_are_looked_at_only_when_asked(folder):
     assert "NaN" not in inspect(folder / "whole.pt").stdout
     done = inspect(folder / "whole.pt", "--values").stdout
     assert "NaN or infinite  model.fc.bias: 1 number" in done
+    assert done.endswith("; 1 tensor has NaN or infinite numbers.\n")
     assert inspected(folder / "whole.pt", "--values")["facts"]["values"]["nonfinite"] == [
         ["model.fc.bias", 1]
     ]
