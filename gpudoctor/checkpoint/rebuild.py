@@ -39,6 +39,7 @@ class Rebuilder:
 
     def __init__(self) -> None:
         self.storages: dict[str, Storage] = {}
+        self.devices: set[str] = set()
         self.tuples: dict[int, list[Any]] = {}
         self.trouble: list[str] = []
         """Tensors that do not fit into their storages, a line each."""
@@ -57,8 +58,10 @@ class Rebuilder:
             raise Broken("an unknown kind of storage, or one of a size that no storage has")
         if type(key) not in (str, int) or type(device) is not str:
             raise Broken("a storage whose key or device is no text")
-        if len(device) > DEVICE_MOST or not device.isprintable():
-            raise Broken(f"a storage of a device that there is not: {shown(device)}")
+        if device not in self.devices:
+            if len(device) > DEVICE_MOST or not device.isprintable():
+                raise Broken(f"a storage of a device that there is not: {shown(device)}")
+            self.devices.add(device)
         storage = self.storages.get(str(key))
         if storage is None:
             storage = Storage(str(key), dtype, elements, device, elements * WIDTHS[dtype])

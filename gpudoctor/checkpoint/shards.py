@@ -8,13 +8,15 @@ from gpudoctor.checkpoint.tree import Call, Global, Tensor
 
 DTENSOR, SHARDED = ".DTensor", ".ShardedTensor"
 """Ends of the names of the classes, which were in several modules of ``torch.distributed``."""
+WRAPPED = "wrapped"
+"""Layout of tensors that are made of others."""
 SHARDING = (".Shard", "._StridedShard")
 """Placements that split a tensor; the others repeat it."""
 
 
 def sharded(tensors: Iterable[Tensor]) -> str:
     """Say that a file has one rank's part of tensors, ``one rank's part of 4 tensors …``; empty where all are whole."""
-    ranks = [number for tensor in tensors if (number := split_over(tensor))]
+    ranks = [number for tensor in tensors if tensor.layout == WRAPPED and (number := split_over(tensor))]
     if not ranks:
         return ""
     counts = " or ".join(map(str, sorted(set(ranks))[:4]))
@@ -52,7 +54,7 @@ def _wrapped(tensor: Tensor) -> tuple[str, tuple[Any, ...]]:
     while tensor.parameter and call is not None and call.arguments and isinstance(call.arguments[0], Tensor):
         tensor, call = call.arguments[0], call.arguments[0].call
     arguments = call.arguments if call is not None and isinstance(call.arguments, tuple) else ()
-    if tensor.layout != "wrapped" or len(arguments) < 4 or not isinstance(arguments[1], Global):
+    if tensor.layout != WRAPPED or len(arguments) < 4 or not isinstance(arguments[1], Global):
         return "", ()
     kind, state = arguments[1], arguments[3]
     if not kind.module.startswith("torch.distributed."):

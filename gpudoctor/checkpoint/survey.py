@@ -1,5 +1,6 @@
 """Say what is in a checkpoint: which of its parts are state dicts, optimizers, numbers; their keys; what is shared."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from gpudoctor.checkpoint.holders import holders
 from gpudoctor.checkpoint.modules import is_module, is_script, module_keys
 from gpudoctor.checkpoint.prefixes import prefixes
-from gpudoctor.checkpoint.shards import local, sharded
+from gpudoctor.checkpoint.shards import WRAPPED, local, sharded
 from gpudoctor.checkpoint.state_dicts import inside, is_optimizer, is_state_dict, mapping, others, versions
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor, children
 from gpudoctor.facts import CheckpointFile, Entry, Foreign, Key, Optimizer, StateDict
@@ -94,18 +95,13 @@ def nested(flat: dict[Any, Any], depth: int = 2) -> dict[Any, Any]:
 def key_of(name: str, tensor: Tensor) -> Key:
     """Describe a tensor by its name; of one that is split over ranks, what this file has of it."""
     storage = tensor.storage
-    here = local(tensor) if tensor.layout == "wrapped" else ()
+    here = local(tensor) if tensor.layout == WRAPPED else ()
     return Key(
-        name=name, dtype=tensor.dtype, shape=tensor.shape, size=size_here(tensor),
+        name=name, dtype=tensor.dtype, shape=tensor.shape,
+        size=sum(part.size for part in here) if here else tensor.size,
         device=here[0].device if here else tensor.device, layout=tensor.layout,
         storage=storage.key if storage is not None else None,
     )  # fmt: skip
-
-
-def size_here(tensor: Tensor) -> int:
-    """Return the bytes of a tensor's elements that this file has."""
-    here = local(tensor) if tensor.layout == "wrapped" else ()
-    return sum(part.size for part in here) if here else tensor.size
 
 
 def joined(path: str, key: Any) -> str:
@@ -180,13 +176,15 @@ def _entries(root: Any, found: _Finder) -> Iterator[Entry]:
 
 def _entry(path: str, node: Any, found: _Finder) -> Entry:
     kind, text = _kind(node, found)
-    tensors = found.tensors.get(id(node))
-    counted = [tensor for _, tensor in tensors] if tensors is not None else list(_tensors_in(node))
-    if id(node) in found.state_dicts and (names := found.state_dicts[id(node)].others):
-        held = mapping(node) or {}
-        counted += _once(tensor for name in names for tensor in inside(held.get(name)))
-    size = sum(size_here(tensor) for tensor in counted)
-    return Entry(path=path[:200], kind=kind, tensors=len(counted), size=size, text=text)
+    state = found.state_dicts.get(id(node))
+    if state is None:
+        counted = list(_tensors_in(node))
+        size = sum(key_of("", tensor).size for tensor in counted)
+        return Entry(path=path[:200], kind=kind, tensors=len(counted), size=size, text=text)
+    held = mapping(node) if state.others else None
+    packed = list(_once(tensor for name in state.others for tensor in inside((held or {}).get(name))))
+    size = sum(key.size for key in state.keys) + sum(tensor.size for tensor in packed)
+    return Entry(path=path[:200], kind=kind, tensors=len(state.keys) + len(packed), size=size, text=text)
 
 
 def _kind(node: Any, found: _Finder) -> tuple[str, str]:
@@ -245,6 +243,9 @@ def _once(tensors: Iterable[Tensor]) -> Iterator[Tensor]:
 
 def _shared(checkpoint: Checkpoint, found: _Finder) -> tuple[tuple[str, ...], ...]:
     """Return the tensors that lie in one storage, in groups, by their paths."""
+    counts = Counter(t.storage.key for _, t in checkpoint.tensors() if t.storage is not None)
+    if not found.modules and len(counts) == counts.total():  # no path is needed
+        return ()
     groups: dict[tuple[str, str], list[str]] = {}
     room = PATHS_MOST
     for path, storage in _places(checkpoint, found):
