@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gpudoctor.checkpoint.naming import Step
-from gpudoctor.checkpoint.parts import renamed_parts
+from gpudoctor.checkpoint.words import meanings
 from gpudoctor.facts.checkpoint_file import Key
 
 
@@ -89,8 +89,16 @@ class Extra(NamedTuple):
     note: str
     harmless: bool
     """Whether the model computes the same without them, or fills them in by itself."""
+    ranks: tuple[int, ...] = ()
+    """How many dimensions such a tensor has, where its name alone does not tell."""
 
 
+FUSED = re.compile(
+    r"(?:^|\.)(in_proj_weight|in_proj|qkv|qkv_proj|to_qkv|c_attn|query_key_value|W_?qkv)(?:\.|$)"
+)
+"""What attention calls a tensor that holds query, key and value."""
+ROLES = {"query", "key", "value"}
+ADAPTER = re.compile(r"(?:^|\.)lora_\w+(?:\.|$)")
 COUNTER = "num_batches_tracked"
 EXTRA = (
     Extra(
@@ -100,6 +108,10 @@ EXTRA = (
     Extra(
         ("inv_freq",), r"rotary_emb\.inv_freq",
         "newer transformers compute rotary_emb.inv_freq and do not save it", True,
+    ),
+    Extra(
+        ("attn.bias", "attn.masked_bias"), r"h\.\d+\.(?:attn|crossattention)\.(?:bias|masked_bias)",
+        "transformers stopped saving GPT-2's causal masks attn.bias and attn.masked_bias", True, (0, 4),
     ),
     Extra((COUNTER,), COUNTER, "BatchNorm counts num_batches_tracked since torch 0.4.1; older files lack it", True),
     Extra(
@@ -135,15 +147,23 @@ EXTRA = (
         "torch.nn.utils.prune keeps weight_orig and weight_mask until prune.remove", False,
     ),
     Extra(
+        ("weight_g", "original0"), r"(weight_g|parametrizations\.weight\.original0)",
+        "weight_norm keeps a weight as two tensors, of which neither is the weight: build the model with it, or call "
+        "remove_weight_norm (remove_parametrizations) before saving", False,
+    ),
+    Extra(
+        ("weight_u", "._u"), r"(weight_u|parametrizations\.\w+\.0\._u)",
+        "spectral_norm keeps a weight as weight_orig or original, which it divides by its norm: build the model with "
+        "it, or call remove_spectral_norm (remove_parametrizations) before saving", False,
+    ),
+    Extra(
         ("activation_post_process", "fake_quant"), r"(activation_post_process\.\w+|fake_quant\w*(\.\w+)*)",
         "one side is prepared for quantisation", False,
     ),
 )  # fmt: skip
 
 
-def renames(
-    own_only: Sequence[str], other_only: Sequence[str], own: Mapping[str, Key], other: Mapping[str, Key]
-) -> list[tuple[Step, str]]:
+def renames(own_only: Sequence[str], other_only: Sequence[str]) -> list[tuple[Step, str]]:
     """Return the steps that may turn keys of one side into those of the other, each with why; to be tried in order."""
     wanted = set(other_only)
     text = "\n".join(own_only)
@@ -156,8 +176,7 @@ def renames(
                 compiled.search(name) and compiled.sub(replacement, name) in wanted for name in own_only
             ):
                 found.append((Step(pattern, replacement), change.note))
-    found += [(step, BASE_LAYER) for step in _base_layers(own_only, other_only)]
-    return found + renamed_parts(own_only, other_only, own, other)
+    return found + [(step, BASE_LAYER) for step in _base_layers(own_only, other_only)]
 
 
 def _base_layers(own_only: Sequence[str], other_only: Sequence[str]) -> list[Step]:
@@ -172,12 +191,37 @@ def _base_layers(own_only: Sequence[str], other_only: Sequence[str]) -> list[Ste
     return [Step(rf"\.({'|'.join(map(re.escape, sorted(layers)))})\.(weight|bias)$", r".\1.base_layer.\2")]
 
 
+def fused(own_only: Sequence[str], other_only: Sequence[str]) -> str:
+    """Say that one side keeps query, key and value in one tensor and the other in three; empty where it is not so."""
+    sides = (
+        ("the file", own_only, "the target", other_only),
+        ("the target", other_only, "the file", own_only),
+    )
+    for side, names, another, others in sides:
+        one = next((match for name in names if (match := FUSED.search(name))), None)
+        if one is None:
+            continue
+        if {role for name in others for role in (meanings(name) & ROLES)} == ROLES:
+            how = "split it (torch.split)" if side == "the file" else "join the three (torch.cat)"
+            return (
+                f"{one[1]} in {side} is query, key and value in one tensor, and {another} keeps them apart: no "
+                f"renaming will do, {how}"
+            )
+    return ""
+
+
+def adapters(names: Sequence[str]) -> list[str]:
+    """Return the keys that are weights of LoRA adapters and their like."""
+    return [name for name in names if ADAPTER.search(name)] if any("lora_" in name for name in names) else []
+
+
 def extras(
-    names: Sequence[str], other: Mapping[str, Key]
+    names: Sequence[str], own: Mapping[str, Key], other: Mapping[str, Key]
 ) -> tuple[dict[str, list[str]], list[str], list[str]]:
     """Sort keys that one side alone has: harmless ones by the pattern of their end, the rest, and what is known.
 
-    `other` is the side that lacks them: a counter of BatchNorm's is missing there only where the layer is not.
+    `own` is that side, and `other` the one that lacks them: a counter of BatchNorm's is missing there only where the
+    layer is not.
     """
     harmless: dict[str, list[str]] = {}
     notes: list[str] = []
@@ -190,6 +234,8 @@ def extras(
         hit = [name for name in rest if compiled.search(name)]
         if extra.end == COUNTER:
             hit = [name for name in hit if name[: -len(COUNTER)] + "running_mean" in other]
+        if extra.ranks:
+            hit = [name for name in hit if len(own[name].shape) in extra.ranks]
         if hit:
             notes.append(extra.note)
             if extra.harmless:

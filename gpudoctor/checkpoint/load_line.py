@@ -1,22 +1,18 @@
-"""The one line of Python that loads a state dict into ``model``, and the ``gpudoctor checkpoint fix`` line."""
+"""The one line of Python that loads a state dict into ``model``."""
 
 import os.path
-import shlex
 from collections.abc import Sequence
 
+from gpudoctor.checkpoint.leaving import Leaving
 from gpudoctor.checkpoint.naming import Step, python_all
 from gpudoctor.facts.checkpoint_file import CheckpointFile
 
-MENDED = ("torch zip", "torch legacy", "safetensors")
-"""Kinds of file that ``gpudoctor checkpoint fix`` writes copies of."""
-NAMED = 4
-"""Keys that a line names one by one."""
-
 
 def state_expression(file: CheckpointFile | None, entry: str) -> str:
-    """Return the Python expression that gives a state dict of a file, on the CPU.
+    """Return how a state dict of a file is had.
 
-    `entry` is the path of the state dict in the file. Of a set of files, the expression is that of its own library.
+    `entry` is the path of the state dict in the file. Of a set of files, the expression is that of its own library. A
+    file that ``torch.load(weights_only=True)`` refuses is opened without that.
     """
     path = file.path if file is not None else "checkpoint.pt"
     kind = file.kind if file is not None else "torch zip"
@@ -28,11 +24,11 @@ def state_expression(file: CheckpointFile | None, entry: str) -> str:
         return _sharded(path)
     if kind in ("distributed", "pickle"):
         return ""
-    known = {known.path for known in file.entries} if file is not None else set()
-    keys = "".join(f"[{key!r}]" for key in entry_keys(entry, known))
-    if is_module(file, entry):
-        return f"torch.load({path!r}, map_location='cpu', weights_only=False){keys}.state_dict()"
-    return f"torch.load({path!r}, map_location='cpu', weights_only=True){keys}"
+    keys = "".join(f"[{key!r}]" for key in entry_keys(entry, file))
+    module = is_module(file, entry)
+    safe = not module and not (file is not None and file.foreign)
+    inner = ".state_dict()" if module else ""
+    return f"torch.load({path!r}, map_location='cpu', weights_only={safe}){keys}{inner}"
 
 
 def is_module(file: CheckpointFile | None, entry: str) -> bool:
@@ -40,92 +36,77 @@ def is_module(file: CheckpointFile | None, entry: str) -> bool:
     return file is not None and any(known.path == entry and known.kind == "module" for known in file.entries)
 
 
-def entry_keys(entry: str, known: set[str]) -> list[str]:
-    """Return the keys that lead to an entry; `known` are the paths of all entries, since a key may hold a dot."""
+def entry_keys(entry: str, file: CheckpointFile | None) -> list[str | int]:
+    """Return the keys that lead to an entry; one may hold a dot, and in a list it is a number."""
+    known = {known.path for known in file.entries} if file is not None else set()
     parts = entry.split(".") if entry else []
-    keys: list[str] = []
+    keys: list[str | int] = []
     path, held = "", ""
     for number, part in enumerate(parts):
         held = f"{held}.{part}" if held else part
         full = f"{path}.{held}" if path else held
         if full in known or not known or number == len(parts) - 1:
-            keys.append(held)
+            keys.append(int(held) if held.isdecimal() and len(held) < 10 else held)
             path, held = full, ""
     return keys
 
 
 def _sharded(path: str) -> str:
-    folder = os.path.dirname(path) if path.endswith(".json") else path
-    pattern = os.path.join(folder, "*.safetensors")
-    load = "__import__('safetensors.torch').torch.load_file(f)"
-    return f"{{k: v for f in __import__('glob').glob({pattern!r}) for k, v in {load}.items()}}"
+    """Return the expression for the shards that an index names, each read once, without what lies beside them."""
+    if os.path.isdir(path):
+        path = next(
+            (os.path.join(path, n) for n in sorted(os.listdir(path)) if n.endswith(".index.json")), path
+        )
+    folder = os.path.dirname(path)
+    place = f"{folder + os.sep!r} + f" if folder else "f"
+    if path.endswith((".bin.index.json", ".pt.index.json", ".pth.index.json")):
+        load = f"torch.load({place}, map_location='cpu', weights_only=True)"
+    else:
+        load = f"__import__('safetensors.torch').torch.load_file({place})"
+    shards = f"sorted(set(__import__('json').load(open({path!r}))['weight_map'].values()))"
+    return f"{{k: v for f in {shards} for k, v in {load}.items()}}"
 
 
 def load_line(
     state: str,
     steps: Sequence[Step],
     names: Sequence[str],
+    leaving: Leaving | None,
     *,
-    without: Sequence[str] = (),
-    ends: Sequence[str] = (),
-    fitting: bool = False,
     strict: bool = True,
+    objects: bool = False,
 ) -> str:
-    """Return the line that loads the state dict that the expression `state` gives.
+    """Return the line that loads a state dict; empty where `state` is.
 
-    `steps` change its `names`; `without` are own names to leave out, and `ends` what other names that are left out end
-    with; `fitting` leaves out what ``model`` has no tensor of that name and shape for. Empty where `state` is.
+    `steps` change its `names`; `leaving` is what is left out, ``None``: whatever ``model`` has no entry of that name
+    and shape for; `objects` says that some entries have no shape.
     """
     if not state:
         return ""
     tail = "" if strict else ", strict=False"
-    if not steps and not without and not ends and not fitting:
+    if not steps and leaving is not None and not leaving:
         return f"model.load_state_dict({state}{tail})"
     name = python_all(steps, names)
-    conditions = [f"not k.endswith({end!r})" for end in ends]
-    if without:
-        conditions.append(f"k not in {set(without)!r}" if len(without) > 1 else f"k != {without[0]!r}")
     begin = "import re; " if "re.sub(" in name else ""
-    if fitting:
+    conditions = leaving.conditions() if leaving is not None else []
+    if leaving is None:
         begin += "own = model.state_dict(); "
-        conditions.append(f"(n := {name}) in own and v.shape == own[n].shape")
+        shape = "getattr({}, 'shape', 0)" if objects else "{}.shape"
+        conditions.append(f"(n := {name}) in own and {shape.format('v')} == {shape.format('own[n]')}")
         name = "n"
     condition = f" if {' and '.join(conditions)}" if conditions else ""
     return f"{begin}model.load_state_dict({{{name}: v for k, v in {state}.items(){condition}}}{tail})"
 
 
+def distributed_line(path: str, prefix: str) -> str:
+    """Return the line that reads a distributed checkpoint straight into the model, whose keys have a prefix there."""
+    keys = f"{{{prefix!r} + k: v for k, v in model.state_dict().items()}}" if prefix else "model.state_dict()"
+    return f"import torch.distributed.checkpoint as dcp; dcp.load({keys}, checkpoint_id={path!r})"
+
+
 def in_order(state: str) -> str:
     """Return the line that loads tensors by their order alone, whatever they are called."""
-    return f"model.load_state_dict(dict(zip(model.state_dict(), {state}.values())))" if state else ""
-
-
-def rename_options(steps: Sequence[Step]) -> list[str]:
-    """Return the options of ``gpudoctor checkpoint fix`` that do the steps, in order."""
-    if all(step.strip or step.add for step in steps):
-        pairs = [
-            ("--strip-prefix", step.strip) if step.strip else ("--add-prefix", step.add) for step in steps
-        ]
-        return [word for pair in pairs for word in pair]
-    return [word for step in steps for word in ("--rename", f"{step.pattern}={step.new}")]
-
-
-def fix_line(
-    file: CheckpointFile | None, entry: str, steps: Sequence[Step], without: Sequence[str] = ()
-) -> str:
-    """Return the line that writes a copy with the target's names, and without the keys `without`.
-
-    Empty where there is nothing to do to the file, or too much for one line.
-    """
-    if not (entry or steps or without) or len(without) > NAMED:
+    if not state:
         return ""
-    if any("=" in step.pattern for step in steps):  # --rename could not tell which of them parts old from new
-        return ""
-    path = file.path if file is not None else "checkpoint.pt"
-    if is_module(file, entry) or (file is not None and file.kind not in MENDED):
-        return ""
-    stem, extension = os.path.splitext(path)
-    words = ["gpudoctor", "checkpoint", "fix", path, "-o", f"{stem}-fixed{extension}"]
-    words += [word for name in without for word in ("--drop", f"{entry}.{name}" if entry else name)]
-    if entry:
-        words += ["--select", entry]
-    return shlex.join([*words, *rename_options(steps)])
+    pairs = f"zip(model.state_dict(), {state}.values())"
+    return f"model.load_state_dict(dict({pairs}))"

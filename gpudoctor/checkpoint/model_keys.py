@@ -1,14 +1,21 @@
 """Compare a checkpoint with another one, or with a model that the patient builds without its weights."""
 
+import json
 import os
+import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
-from gpudoctor.checkpoint.compare import compare, rank
+from gpudoctor.checkpoint.choice import largest, ranked, told
+from gpudoctor.checkpoint.compare import Draft, draft
 from gpudoctor.checkpoint.read import read
+from gpudoctor.checkpoint.settle import Asked, Verdict, settle, trials
+from gpudoctor.checkpoint.sides import ONE
 from gpudoctor.checkpoint.survey import survey
 from gpudoctor.checkpoint.tree import WIDTHS, Unreadable
 from gpudoctor.child import Child, run
@@ -18,8 +25,6 @@ from gpudoctor.interpreter import Patient, Unusable, choose_patient
 
 DEADLINE = 120.0
 """Seconds for importing torch and the user's code and building the model."""
-MOST = 6
-"""State dicts of one file that are compared, the largest."""
 MARK = b"gpudoctor {"
 SCRIPT = Path(__file__).parent.parent / "patient" / "meta_model.py"
 # The working folder comes first on the path of `python -c`, as it does for a training script beside the model.
@@ -33,7 +38,11 @@ class _Message(msgspec.Struct):
     failed: str = ""
     torch: str = ""
     note: str = ""
-    keys: list[tuple[str, str, tuple[int, ...] | None, str]] | None = None
+    keys: list[tuple[str, str, tuple[int, ...] | None, str, int]] | None = None
+    """Name, type, shape, layout, and a number that keys of one parameter share."""
+    others: list[str] = []
+    verdicts: list[Verdict] | None = None
+    untried: str = ""
 
 
 def against(
@@ -64,12 +73,8 @@ def against(
         raise Unreadable(f"{target}: there is no file {place}")
     if not place.endswith(".py") and not all(part.isidentifier() for part in place.split(".")):
         raise Unreadable(f"{target}: {place} is neither a module's name nor a file that ends in .py")
-    given = dict(arguments or {})
-    keys, words, note = model_keys(place, factory, given, _patient(python), deadline)
-    if not keys:
-        raise Unreadable(f"{target}: this model has no parameters and no buffers")
-    found = _best(own, [StateDict(entry="", keys=keys)], words)
-    return msgspec.structs.replace(found, notes=(*found.notes, note)) if note else found
+    model = _Model(place, factory, dict(arguments or {}), own)
+    return model.compared(_patient(python), deadline)
 
 
 def _no_target(target: str) -> str:
@@ -93,61 +98,101 @@ def _against_file(own: CheckpointFile, target: str, arguments: Mapping[str, str]
     other = survey(read(target))
     if not other.state_dicts:
         raise Unreadable(f"{target}: holds no state dict that could be compared")
-    return _best(own, other.state_dicts, target)
+    pairs = [
+        (draft(a, b, own, target), b)
+        for a, b in product(largest(own.state_dicts), largest(other.state_dicts))
+    ]
+    drafts = ranked([pair[0] for pair in pairs], own)
+    best = drafts[0]
+    entry = next(b.entry for found, b in pairs if found is best)
+    found = replace(told(best.comparison, best, drafts, own), target_entry=entry)
+    count = len(other.state_dicts)
+    if count < 2:
+        return found
+    note = f"of {count} state dicts in the target, {entry or 'the outermost'} is what it was compared with"
+    return replace(found, notes=(*found.notes, note))
 
 
-def _best(own: CheckpointFile, others: Sequence[StateDict], words: str) -> Comparison:
-    """Compare every state dict of the file with every one of the target, and return the best match."""
-    ours, theirs = _largest(own.state_dicts), _largest(others)
-    pairs = [(compare(a, b.keys, own, words), b) for a, b in product(ours, theirs)]
-    found, other = min(pairs, key=lambda pair: rank(pair[0]))
-    notes = []
-    for count, side, entry in (
-        (len(own.state_dicts), "file", found.entry),
-        (len(others), "target", other.entry),
-    ):
-        if count > 1:
-            notes.append(f"of {count} state dicts in the {side}, {entry or 'the outermost'} matches best")
-    return msgspec.structs.replace(found, target_entry=other.entry, notes=(*found.notes, *notes))
+class _Model:
+    """A model that the patient builds, and the conversation with the patient about it."""
 
+    def __init__(self, place: str, factory: str, arguments: Mapping[str, str], own: CheckpointFile) -> None:
+        self.place, self.factory, self.arguments, self.own = place, factory, arguments, own
+        self.name = f"{place}:{factory}"
+        self.heard: list[_Message] = []
+        self.broken: list[str] = []
+        self.drafts: list[Draft] = []
+        self.asked: list[Asked] = []
+        self.keys = StateDict(entry="", keys=())
+        self.words = ""
 
-def _largest(state_dicts: Sequence[StateDict]) -> list[StateDict]:
-    if len(state_dicts) <= MOST:
-        return list(state_dicts)
-    kept = sorted(state_dicts, key=lambda state: -len(state.keys))[:MOST]
-    return [state for state in state_dicts if state in kept]
+    def compared(self, patient: Patient, deadline: float) -> Comparison:
+        """Have the model built and the names loaded, for at most `deadline` seconds; raises `Unreadable`."""
+        with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
+            self.questions = os.path.join(folder, "questions.json")
+            request = {
+                "place": self.place, "factory": self.factory, "arguments": dict(self.arguments),
+                "questions": self.questions,
+            }  # fmt: skip
+            # -B: looking at a model must not leave compiled files beside it.
+            words = [
+                patient.executable,
+                "-B",
+                "-c",
+                START,
+                str(SCRIPT),
+                msgspec.json.encode(request).decode(),
+            ]
+            child = Child("model", words, deadline, self.hear)
+            run([child])
+        built = next((m for m in self.heard if m.keys is not None or m.failed), None)
+        if built is None or built.keys is None:
+            raise Unreadable(f"{self.name}: {_why(built, child, self.heard, self.broken)}")
+        if not built.keys and not built.others:
+            raise Unreadable(f"{self.name}: this model has no parameters and no buffers")
+        return self._settled(built.note, child)
 
+    def hear(self, line: bytes) -> None:
+        """Take what the patient tells; answer the model's keys with what is to be tried."""
+        if not line.startswith(MARK):
+            return
+        try:
+            message = msgspec.json.decode(line[len(MARK) - 1 :], type=_Message)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            self.broken.append(str(error))
+            return
+        self.heard.append(message)
+        if message.keys is not None and not self.words:
+            self._ask(message)
 
-def model_keys(
-    place: str, factory: str, arguments: Mapping[str, str], patient: Patient, deadline: float = DEADLINE
-) -> tuple[tuple[Key, ...], str, str]:
-    """Return the keys of a model that the patient builds, what it is in words, and a note on how it was built or "".
+    def _ask(self, message: _Message) -> None:
+        rows = message.keys or []
+        shared = {number for number, n in Counter(row[4] for row in rows).items() if n > 1}
+        self.keys = StateDict(
+            entry="", keys=tuple(_key(*row, shared) for row in rows), others=tuple(message.others)
+        )
+        called = ", ".join(f"{key}={value}" for key, value in self.arguments.items())
+        self.words = f"{self.name}({called}), built by torch {message.torch}"
+        found = [draft(state, self.keys, self.own, self.words) for state in largest(self.own.state_dicts)]
+        self.drafts = ranked(found, self.own)
+        questions, self.asked = trials(self.drafts)
+        with open(self.questions + ".part", "w", encoding="ascii") as file:
+            json.dump(questions, file)
+        os.rename(self.questions + ".part", self.questions)
 
-    `place` is a module's name or a Python file, `factory` what is called there with `arguments`. It is built on the
-    meta device where torch has one (2.0), so that no weights are allocated. Raises `Unreadable`.
-    """
-    heard: list[_Message] = []
-    broken: list[str] = []
-
-    def hear(line: bytes) -> None:
-        if line.startswith(MARK):
-            try:
-                heard.append(msgspec.json.decode(line[len(MARK) - 1 :], type=_Message))
-            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-                broken.append(str(error))
-
-    request = {"place": place, "factory": factory, "arguments": dict(arguments)}
-    # -B: looking at a model must not leave compiled files beside it.
-    words = [patient.executable, "-B", "-c", START, str(SCRIPT), msgspec.json.encode(request).decode()]
-    child = Child("model", words, deadline, hear)
-    run([child])
-    final = next((m for m in heard if m.keys is not None or m.failed), None)
-    name = f"{place}:{factory}"
-    if final is None or final.keys is None:
-        raise Unreadable(f"{name}: {_why(final, child, heard, broken)}")
-    called = ", ".join(f"{key}={value}" for key, value in arguments.items())
-    text = f"{name}({called}), built by torch {final.torch}"
-    return tuple(_key(*row) for row in final.keys), text, final.note
+    def _settled(self, note: str, child: Child) -> Comparison:
+        """Return the comparison that torch's answers leave, the best of the file's state dicts."""
+        final = next((m for m in self.heard if m.verdicts is not None or m.untried), None)
+        drafts, notes = self.drafts, [note] if note else []
+        if final is not None and final.verdicts is not None and len(final.verdicts) >= len(self.asked):
+            settled = [settle(a, final.verdicts, self.keys, self.own, self.words) for a in self.asked]
+            done = [replace(a.draft, comparison=c) for a, c in zip(self.asked, settled, strict=True)]
+            drafts = ranked([*done, *self.drafts[len(done) :]], self.own)
+        else:
+            why = final.untried if final is not None else child.end or "it ended"
+            notes.append(f"torch itself could not be asked whether the names load: {why}")
+        found = told(drafts[0].comparison, drafts[0], drafts, self.own)
+        return replace(found, notes=(*found.notes, *notes))
 
 
 def _why(final: _Message | None, child: Child, heard: Sequence[_Message], broken: Sequence[str]) -> str:
@@ -162,11 +207,14 @@ def _why(final: _Message | None, child: Child, heard: Sequence[_Message], broken
     return ": ".join([f"{end} while {doing}" if doing else end, *last])[:500]
 
 
-def _key(name: str, dtype: str, shape: tuple[int, ...] | None, layout: str) -> Key:
+def _key(
+    name: str, dtype: str, shape: tuple[int, ...] | None, layout: str, number: int, shared: set[int]
+) -> Key:
     elements = 1
     for size in shape or ():
         elements *= size
     return Key(
         name=name, dtype=dtype if shape is not None else "", shape=shape or (), device="meta",
         size=elements * WIDTHS.get(dtype, 0), layout=layout if shape is not None else "lazy",
+        storage=f"{ONE}{number}" if number in shared else None,
     )  # fmt: skip

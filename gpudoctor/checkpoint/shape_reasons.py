@@ -17,12 +17,15 @@ HEAD = re.compile(
 PARTITIONED = "shape [0] is what ZeRO-3 leaves outside its gather: {}"
 UNGATHERED = PARTITIONED.format("save with stage3_gather_16bit_weights_on_model_save, or run zero_to_fp32.py")
 
+OBJECT = "object"
+"""The layout that stands for an entry of a state dict which is no tensor."""
+
 Shape = tuple[int, ...]
 
 
 def loads(own: Key, other: Key) -> bool:
     """Tell whether ``load_state_dict`` copies one into the other: same shape, or what it converts by itself."""
-    if own.shape == other.shape or other.layout == "lazy":
+    if own.shape == other.shape or other.layout == "lazy" or OBJECT in (own.layout, other.layout):
         return True
     return not other.shape and len(own.shape) == 1 and own.shape[0] > 0  # a scalar as torch 0.3 saved it
 

@@ -14,7 +14,7 @@ OUTCOMES = {
 LOADING = {
     "prefix": "Or load it under the target's names",
     "shape": "Load what has the target's shape",
-    "architecture": "Load what fits the target",
+    "architecture": "Load what fits the target's names",
 }
 """What the line of Python does, by outcome."""
 
@@ -35,5 +35,6 @@ def differences(comparison: Comparison, registry: Registry) -> Iterator[Finding]
         + (f" ({s.reason})" if s.reason else "")
         for s in comparison.shapes[:5]
     ]
+    shapes += [f"perhaps: {guess}" for guess in comparison.guesses[:3]]
     said = f"against {comparison.target}: {comparison.sentence.rstrip('.')}"
     yield check.found(said, source=Source.CHECKPOINT, evidence=shapes, fixes=fixes or None)

@@ -62,8 +62,18 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Regular expressions and their replacements, in order; with them `strip` and `add` are among these."""
     shapes: tuple[ShapeDifference, ...] = ()
     groups: tuple[KeyGroup, ...] = ()
+    left_out: int = 0
+    """How many of the file's keys the lines leave out because the target has no place for them."""
     drift: tuple[str, ...] = ()
     """Which change of which library explains keys that differ, a sentence each."""
+    likely: tuple[str, ...] = ()
+    """Parts that have another name in the target, as their own names or their shapes tell; the lines rename them."""
+    guesses: tuple[str, ...] = ()
+    """Parts that may have another name in the target, of which there are several; no line is made of these."""
+    fits: tuple[str, ...] = ()
+    """Entries or prefixes of the file that fit the target equally well, the one that the lines take first."""
+    settled: bool = False
+    """Whether torch itself was asked: ``load_state_dict`` of the real model with these names, shapes and types."""
     notes: tuple[str, ...] = ()
     load_line: str = ""
     """One line of Python that loads what can be loaded into ``model``; empty where nothing can."""

@@ -26,8 +26,13 @@ def render(comparison: Comparison, console: Console, *, verbose: bool = False) -
     _line(console, f"  {comparison.outcome:<12}  {comparison.sentence}", style)
     _shapes(comparison, console, verbose=verbose)
     _groups(comparison, console, verbose=verbose)
-    for drift in comparison.drift:
-        _line(console, f"    known       {drift}")
+    for title, texts in (
+        ("known", comparison.drift),
+        ("renamed", comparison.likely),
+        ("guess", comparison.guesses),
+    ):
+        for text in texts:
+            _line(console, f"    {title:<12}{text}")
     for note in comparison.notes:
         _line(console, f"    note        {note}", "dim")
     for title, line in (("load", comparison.load_line), ("mend", comparison.fix_line)):

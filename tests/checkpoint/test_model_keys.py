@@ -202,9 +202,11 @@ def test_another_architecture(folder):
 
 def test_a_file_from_before_batchnorm_counted(folder):
     found = ask("old.pt", "models:Net")
-    assert found.outcome == "architecture"
-    assert "0.4.1" in found.drift[0]
-    load(folder, "models.Net()", found.load_line)
+    assert found.outcome == "loads"
+    assert "torch fills in 1 counter of BatchNorm that it lacks" in found.sentence
+    assert "All keys matched" in load(folder, "models.Net()", found.load_line)
+    found = ask("old.pt", "bare.pt")
+    assert found.outcome == "loads"
 
 
 def test_literals_and_texts_as_arguments(folder):
@@ -346,6 +348,14 @@ def test_names_from_strangers_do_not_reach_the_terminal_as_they_are():
     text = shown(evil)
     assert "\x1b" not in text
     assert "a\\x1b[31m\\nb" in text
+
+
+def test_a_guess_is_not_shown_as_what_is_known():
+    found = Comparison(outcome="architecture", sentence="x", drift=("d",), likely=("l",), guesses=("g",))
+    lines = [line.split() for line in shown(found).splitlines()]
+    assert ["known", "d"] in lines
+    assert ["renamed", "l"] in lines
+    assert ["guess", "g"] in lines
 
 
 def test_a_comparison_is_plain_data():
