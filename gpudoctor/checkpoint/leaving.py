@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from gpudoctor.checkpoint.wording import listed
+
 NAMED = 4
 """Conditions that a line of Python names; where there are more, the model itself tells what fits."""
 GLOB = frozenset("*?[]")
@@ -77,7 +79,7 @@ def listed_kinds(names: Sequence[str], kept: Sequence[str], most: int = 3) -> st
     """Return a few words for keys: ``neck.*, fc.weight and 3 more``."""
     begins, single = grouped(names, kept)
     words = [f"{start}*" for start in begins] + single
-    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
+    return listed(words, most)
 
 
 def _starts(name: str) -> list[str]:

@@ -98,6 +98,12 @@ def load_line(
     return f"{begin}model.load_state_dict({{{name}: v for k, v in {state}.items(){condition}}}{tail})"
 
 
+def loosened(line: str) -> str:
+    """Return a line that loads strictly with strict=False; empty for one that does not call ``load_state_dict``."""
+    begin, call, rest = line.rpartition("model.load_state_dict(")
+    return f"{begin}{call}{rest.rpartition(')')[0]}, strict=False)" if call else ""
+
+
 def distributed_line(path: str, prefix: str) -> str:
     """Return the line that reads a distributed checkpoint straight into the model, whose keys have a prefix there."""
     keys = f"{{{prefix!r} + k: v for k, v in model.state_dict().items()}}" if prefix else "model.state_dict()"

@@ -89,7 +89,7 @@ def find(node: Any, entry: str) -> tuple[dict[Any, Any], Any]:
 
 
 def _find(node: Any, entry: str) -> tuple[dict[Any, Any], Any] | None:
-    held = editable(node)
+    held = mapping(node)
     if held is None:
         return None
     for head in (entry, *(entry[: match.start()] for match in reversed(list(re.finditer(r"\.", entry))))):
@@ -102,19 +102,6 @@ def _find(node: Any, entry: str) -> tuple[dict[Any, Any], Any] | None:
         if below is not None:
             return below
     return None
-
-
-def editable(node: Any) -> dict[Any, Any] | None:
-    """Return the dict whose change changes a node, ``None`` for a node that is no dict."""
-    held = mapping(node)
-    if held is None or not isinstance(node, Call):
-        return held
-    if held and held is not node.pairs:
-        if isinstance(node.arguments[0], dict):  # a Counter
-            return held
-        node.pairs.update(held)  # an OrderedDict as Python 2 pickled it: its pairs are the argument
-        node.arguments = ()
-    return node.pairs
 
 
 def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:
@@ -130,7 +117,7 @@ def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:
         if id(node) in seen or not isinstance(node, (dict, list, tuple, Call)) or is_module(node):
             continue
         seen.add(id(node))
-        held = editable(node)
+        held = mapping(node)
         if held is not None and (is_state_dict(held) or _is_emptied(node, held)):
             found.append((path, node, held))
         elif held is None or not is_optimizer(held):
@@ -148,7 +135,7 @@ def _metadata(node: Any) -> dict[Any, Any] | None:
     """Return the versions of the modules, which ``state_dict()`` puts into an attribute."""
     state = node.state if isinstance(node, Call) else None
     held = state.get(METADATA) if isinstance(state, dict) else None
-    return editable(held) if held is not None else None
+    return mapping(held) if held is not None else None
 
 
 def _drop(checkpoint: Checkpoint, entry: str) -> list[Dropped]:
@@ -172,7 +159,7 @@ def _meant(root: Any, pattern: str) -> Iterator[tuple[str, dict[Any, Any], Any]]
     seen: set[int] = set()  # what holds itself is looked at once
     while stack:
         above, node, depth = stack.pop()
-        held = editable(node) if depth < DEEPEST and id(node) not in seen else None
+        held = mapping(node) if depth < DEEPEST and id(node) not in seen else None
         seen.add(id(node))
         for key, value in list(held.items()) if held is not None else ():
             path = joined(above, key)

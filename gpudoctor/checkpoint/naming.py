@@ -65,11 +65,6 @@ def drop_component(component: str) -> Step:
     return Step(rf"(?<![^.]){re.escape(component)}\.", "", literal=f"{component}.")
 
 
-def replace_start(old: str, new: str) -> Step:
-    """Return the step that gives names that begin with `old` another beginning; both end with a dot."""
-    return Step("^" + re.escape(old), new.replace("\\", "\\\\"))
-
-
 def apply_all(steps: Sequence[Step], names: Sequence[str]) -> list[str]:
     """Return the names after all steps, in order."""
     result = list(names)

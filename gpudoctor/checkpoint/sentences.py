@@ -8,7 +8,7 @@ from gpudoctor.checkpoint.differing import Differing
 from gpudoctor.checkpoint.leaving import listed_kinds
 from gpudoctor.checkpoint.naming import Step
 from gpudoctor.checkpoint.sides import Sides
-from gpudoctor.checkpoint.wording import count
+from gpudoctor.checkpoint.wording import count, listed
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 
 PART = re.compile(r"^(.*)-(\d{4,6})-of-(\d{4,6})(\.\w+)$")
@@ -82,9 +82,7 @@ def _once(sides: Sides, found: Differing) -> str:
     prefixes = [step for step in sides.steps if step.strip or step.add or step.literal]
     words = [change_words(prefixes)] if prefixes else []
     if len(prefixes) < len(sides.steps):
-        told = ", ".join(found.words[:4]) + (
-            f" and {len(found.words) - 4} more" if len(found.words) > 4 else ""
-        )
+        told = listed(found.words, 4)
         words.append(f"parts are renamed ({told})" if told else "names that a library changed are renamed")
     return f" once {' and '.join(words)}" if words else ""
 
@@ -113,7 +111,7 @@ def _absent(found: Differing) -> str:
     names = [*found.tied, *found.filled, *found.counters]
     first = next(iter(found.tied), "")
     same = f", which is the same parameter as {found.tied[first]}" if first and len(names) == 1 else ""
-    return f"the file does not have {_names(names)}{same}"
+    return f"the file does not have {listed(names)}{same}"
 
 
 def _lacking(sides: Sides, found: Differing, file: CheckpointFile | None) -> str:
@@ -131,7 +129,3 @@ def _lacking(sides: Sides, found: Differing, file: CheckpointFile | None) -> str
     also = f", and has {count(extra, 'key')} that the target does not have" if extra else ""
     kinds = listed_kinds(found.missing, list(sides.other.keys() - set(found.missing)))
     return f"{even} file lacks {len(found.missing)} of the target's {total} ({kinds}){also}."
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from gpudoctor.checkpoint.compare import Draft, draft
 from gpudoctor.checkpoint.context import refused
 from gpudoctor.checkpoint.drift import COUNTER
+from gpudoctor.checkpoint.load_line import loosened
 from gpudoctor.checkpoint.sides import entries
-from gpudoctor.checkpoint.wording import count
+from gpudoctor.checkpoint.wording import count, listed
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 from gpudoctor.facts.comparison import Comparison
 
@@ -132,9 +133,7 @@ def _refused(found: Draft, verdict: Verdict, file: CheckpointFile) -> Comparison
     was = found.comparison
     what = _lists(verdict)
     said = f"The names agree, and torch refuses it all the same: {what or verdict.error}."
-    loose = (
-        "" if verdict.refused or not was.load_line else f"{was.load_line.rpartition(')')[0]}, strict=False)"
-    )
+    loose = "" if verdict.refused else loosened(was.load_line)
     note = f"with strict=False torch refuses it too: {verdict.refused}" if verdict.refused else ""
     kept = was.fix_line if loose and not refused(file, found.state.entry) else ""
     return replace(
@@ -155,6 +154,5 @@ def _lists(verdict: Verdict) -> str:
     words = []
     for name, keys in (("missing", verdict.missing), ("unexpected", verdict.unexpected)):
         if keys:
-            more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
-            words.append(f"{count(len(keys), 'key')} {name} ({', '.join(keys[:3])}{more})")
+            words.append(f"{count(len(keys), 'key')} {name} ({listed(keys)})")
     return ", ".join(words)

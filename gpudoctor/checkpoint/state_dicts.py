@@ -19,23 +19,17 @@ DEEPEST = 12
 
 
 def mapping(node: Any) -> dict[Any, Any] | None:
-    """Return what a dict holds, be it pickled as a dict or as an OrderedDict; ``None`` for what is no dict."""
+    """Return what a dict holds, be it pickled as a dict or as an OrderedDict; ``None`` for what is no dict.
+
+    It is the tree's own dict, whose change changes the node. A Counter has a dict as its argument; what Python 2 hands
+    to an OrderedDict, `Rebuilder` has put in its place.
+    """
     if isinstance(node, dict):
         return node
     if isinstance(node, Call) and node.name in MAPPINGS:
-        return node.pairs or _given(node.arguments)
+        given = node.arguments[0] if isinstance(node.arguments, tuple) and node.arguments else None
+        return given if isinstance(given, dict) and not node.pairs else node.pairs
     return None
-
-
-def _given(arguments: Any) -> dict[Any, Any]:
-    """Return what a dict is made of: a Counter of a dict, an OrderedDict that Python 2 pickled of pairs."""
-    pairs = arguments[0] if isinstance(arguments, (tuple, list)) and arguments else ()
-    if isinstance(pairs, dict):
-        return pairs
-    if not isinstance(pairs, (list, tuple)):
-        return {}
-    two = [pair for pair in pairs if isinstance(pair, (list, tuple)) and len(pair) == 2]
-    return {key: value for key, value in two if isinstance(key, (str, int, float, tuple))}
 
 
 def is_state_dict(items: dict[Any, Any]) -> bool:

@@ -13,6 +13,7 @@ from gpudoctor.checkpoint.prefixes import prefixes
 from gpudoctor.checkpoint.shards import WRAPPED, local, sharded
 from gpudoctor.checkpoint.state_dicts import inside, is_optimizer, is_state_dict, mapping, others, versions
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor, children
+from gpudoctor.checkpoint.wording import count
 from gpudoctor.facts import CheckpointFile, Entry, Foreign, Key, Optimizer, StateDict
 
 __all__ = ["is_optimizer", "is_state_dict", "joined", "key_of", "mapping", "nested", "survey"]
@@ -195,13 +196,13 @@ def _kind(node: Any, found: _Finder) -> tuple[str, str]:
         return "state dict", ""
     if id(node) in found.optimizers:
         optimizer = found.optimizers[id(node)]
-        return "optimizer", f"{_count(len(optimizer.groups), 'group')}, {sum(optimizer.groups)} parameters"
+        return "optimizer", f"{count(len(optimizer.groups), 'group')}, {sum(optimizer.groups)} parameters"
     if isinstance(node, Tensor):
         return "tensor", f"{node.dtype} {list(node.shape)}"
     if (items := mapping(node)) is not None:
-        return "dict", _count(len(items), "item")
+        return "dict", count(len(items), "item")
     if isinstance(node, (list, tuple, set, frozenset)):
-        return "list", _count(len(node), "item")
+        return "list", count(len(node), "item")
     if isinstance(node, (str, bytes, bytearray)):
         text = node if isinstance(node, str) else f"{len(node)} bytes"
         return "text", text[:SHOWN_MOST] + ("…" if len(text) > SHOWN_MOST else "")
@@ -216,10 +217,6 @@ def _number(value: complex) -> str:
     if isinstance(value, int) and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"  # which Python would refuse to write out
     return str(value)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")
 
 
 def _tensors_in(node: Any) -> Iterator[Tensor]:

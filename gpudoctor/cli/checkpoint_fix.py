@@ -71,6 +71,7 @@ def command(
     from gpudoctor.checkpoint.tree import Unreadable
     from gpudoctor.checkpoint.wording import shown
 
+    # click gives each option the type that its own parameter has.
     asked = asked_changes(**changes)  # type: ignore[arg-type]
     if form is None and not (asked.names or asked.fewer or asked.device):
         raise click.UsageError(

@@ -51,7 +51,7 @@ class Inspected(Output):
             print(f"gpudoctor: {left} private words were left and are now hidden", file=sys.stderr)
         return text
 
-    def print(self, report: "Report", console: "Console", seconds: float | None) -> None:  # noqa: ARG002
+    def print(self, report: "Report", console: "Console", seconds: float | None) -> None:  # noqa: ARG002 - Output has it
         """Draw a report on a console."""
         from gpudoctor.render.checkpoint import render
 

@@ -10,14 +10,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint.compare import compare
-from gpudoctor.checkpoint.load_line import entry_keys
+from gpudoctor.checkpoint.load_line import distributed_line, entry_keys, loosened
 from gpudoctor.checkpoint.naming import (
+    Step,
     add,
     apply_all,
     drop_component,
     folded,
     insertions,
-    replace_start,
     strip,
 )
 from gpudoctor.checkpoint.rename import Rename, steps
@@ -390,7 +390,7 @@ def test_insertions_fold_numbers_and_give_up_where_there_are_too_many_places():
     "step,rows",
     [
         (drop_component("_orig_mod"), ["_orig_mod.a._orig_mod.w", "x"]),
-        (replace_start("back.", "enc."), ["back.a", "b.back.a"]),
+        (Step(r"^back\.", "enc."), ["back.a", "b.back.a"]),
         (add("m."), ["a", "b.c"]),
         (strip("m."), ["m.a", "b"]),
         (insertions(["l.0.w"], ["l.0.module.w"])[0], ["l.0.w", "l.x"]),
@@ -439,3 +439,11 @@ def test_a_hundred_thousand_parts_that_cannot_be_told_apart_are_a_guess_in_a_mom
     assert time.process_time() - begun < 10  # 2 s on the machine that it was written on
     assert "others by its shapes; nothing says which" in found.guesses[0]
     assert not found.load_line
+
+
+def test_a_line_is_loosened_where_it_calls_load_state_dict():
+    assert loosened("import re; model.load_state_dict(x.items())") == (
+        "import re; model.load_state_dict(x.items(), strict=False)"
+    )
+    assert loosened(distributed_line("folder", "app.model.")) == ""
+    assert loosened("") == ""

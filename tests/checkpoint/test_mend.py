@@ -6,6 +6,7 @@ import pytest
 
 from gpudoctor.checkpoint import Unreadable
 from gpudoctor.checkpoint.mend import Changes, Dropped, mend, state_dicts
+from gpudoctor.checkpoint.rebuild import Rebuilder
 from gpudoctor.checkpoint.rename import Rename
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Tensor
 
@@ -144,7 +145,7 @@ def test_entries_are_dropped_and_selected():
 
 
 def test_an_ordered_dict_of_python_2_is_renamed_too():
-    call = Call(Global("collections", "OrderedDict"), ([["module.a", tensor()]],))
+    call = Rebuilder().make(Call(Global("collections", "OrderedDict"), ([["module.a", tensor()]],)))
     changed({"model": call}, strip=("module.",))
     assert list(call.pairs) == ["a"]
     assert call.arguments == ()
