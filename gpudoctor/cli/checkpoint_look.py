@@ -93,15 +93,15 @@ def look(
 def _read(named: Named, asked: Asked, heard: "Heard") -> "tuple[Looked, Checkpoint | None]":
     """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
     from gpudoctor.checkpoint import Unreadable, read
-    from gpudoctor.checkpoint.damaged import damaged
-    from gpudoctor.checkpoint.survey import survey
+    from gpudoctor.checkpoint.describe.survey import survey
+    from gpudoctor.checkpoint.formats.damaged import damaged
     from gpudoctor.facts import CheckpointFile
 
     try:
         checkpoint = read(named.path)
         file = survey(checkpoint)
         if asked.verify and file.kind in ("torch zip", "torchscript"):
-            from gpudoctor.checkpoint.verify import verify
+            from gpudoctor.checkpoint.formats.checksums import verify
 
             file = replace(file, trouble=(*file.trouble, *verify(named.path, file.size, heard)))
         return Looked(replace(file, path=named.shown)), checkpoint
@@ -125,7 +125,7 @@ def _note(seen: Looked, text: str) -> None:
 
 def _values(seen: Looked, checkpoint: "Checkpoint", named: Named, heard: "Heard") -> None:
     from gpudoctor.checkpoint import Unreadable
-    from gpudoctor.checkpoint.values import look as look_at
+    from gpudoctor.checkpoint.formats.values import look as look_at
 
     try:
         seen.values = look_at(checkpoint, heard)
@@ -137,7 +137,7 @@ def _values(seen: Looked, checkpoint: "Checkpoint", named: Named, heard: "Heard"
 def _compare(seen: Looked, asked: Asked, registry: Registry) -> None:
     """Compare, and let what is known now take the place of what was likely."""
     from gpudoctor.checkpoint import Unreadable
-    from gpudoctor.checkpoint.model_keys import against
+    from gpudoctor.checkpoint.compare.target import against
 
     assert asked.against is not None
     try:

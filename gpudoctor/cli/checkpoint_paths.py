@@ -67,7 +67,7 @@ def _in_folder(name: str) -> list[str]:
 
 
 def _checkpoints(name: str) -> list[str]:
-    from gpudoctor.checkpoint.damaged import SUFFIXES
+    from gpudoctor.checkpoint.formats.damaged import SUFFIXES
 
     try:
         inside = sorted(os.listdir(name))

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.distributed_metadata import parse
+from gpudoctor.checkpoint.formats.distributed_metadata import parse
 
 torch = pytest.importorskip("torch")
 dcp = pytest.importorskip("torch.distributed.checkpoint")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.emit import Emitter, emit
-from gpudoctor.checkpoint.opcodes import Walker
+from gpudoctor.checkpoint.pickle.machine import Walker
+from gpudoctor.checkpoint.pickle.write import Emitter, emit
 from gpudoctor.checkpoint.tree import Tensor
 
 KEYS = st.text() | st.integers(-(1 << 63), (1 << 63) - 1)

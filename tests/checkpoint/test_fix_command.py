@@ -19,14 +19,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.checkpoint import Unreadable, blocks, read
-from gpudoctor.checkpoint.archive import Archive
-from gpudoctor.checkpoint.blocks import Target, whole
-from gpudoctor.checkpoint.mend import Changes
-from gpudoctor.checkpoint.records import Record, records
-from gpudoctor.checkpoint.rewrite import rewrite
-from gpudoctor.checkpoint.values import look
-from gpudoctor.checkpoint.verify import verify
+from gpudoctor.checkpoint import Unreadable, read
+from gpudoctor.checkpoint.fix import whole_file as blocks
+from gpudoctor.checkpoint.fix.copy import rewrite
+from gpudoctor.checkpoint.fix.edit import Changes
+from gpudoctor.checkpoint.fix.whole_file import Target, whole
+from gpudoctor.checkpoint.formats.checksums import verify
+from gpudoctor.checkpoint.formats.values import look
+from gpudoctor.checkpoint.formats.zip_records import Record, records
+from gpudoctor.checkpoint.formats.zip_writer import Archive
 
 STRIP = Changes(strip=("module.",))
 DTYPES = [

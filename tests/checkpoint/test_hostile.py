@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.checkpoint import Checkpoint, Unreadable, read
-from gpudoctor.checkpoint.torch_legacy import MAGIC
+from gpudoctor.checkpoint.formats.torch_legacy import MAGIC
 
 FIXTURES = Path(__file__).parent / "fixtures"
 ZIP = FIXTURES / "torch-1.6.0.zip.pt"

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Call, Global, Tensor, Unreadable, read
-from gpudoctor.checkpoint.allowed import ALLOWED, DISTRIBUTED
+from gpudoctor.checkpoint.formats.zip_directory import entries
+from gpudoctor.checkpoint.pickle.weights_only import ALLOWED, DISTRIBUTED
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint
-from gpudoctor.checkpoint.zip_directory import entries
 
 torch = pytest.importorskip("torch")
 numpy = pytest.importorskip("numpy")

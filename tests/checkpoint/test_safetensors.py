@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.safetensors import DTYPES, is_safetensors, read_header, read_safetensors
+from gpudoctor.checkpoint.formats.safetensors import DTYPES, is_safetensors, read_header, read_safetensors
 from gpudoctor.checkpoint.tree import WIDTHS
 
 ENTRY = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from gpudoctor.checkpoint import read
-from gpudoctor.checkpoint.model_keys import against
-from gpudoctor.checkpoint.survey import survey
+from gpudoctor.checkpoint.compare.target import against
+from gpudoctor.checkpoint.describe.survey import survey
 
 NETS = """
 import torch

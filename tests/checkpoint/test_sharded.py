@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.sharded import read_index
+from gpudoctor.checkpoint.formats.hugging_face import read_index
 
 torch = pytest.importorskip("torch")
 own = pytest.importorskip("safetensors.torch")

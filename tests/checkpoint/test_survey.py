@@ -11,12 +11,12 @@ import zipfile
 import pytest
 
 from gpudoctor.checkpoint import read
-from gpudoctor.checkpoint.holders import holders
-from gpudoctor.checkpoint.prefixes import prefixes, wrapper
-from gpudoctor.checkpoint.survey import survey
+from gpudoctor.checkpoint.describe.foreign_entries import holders
+from gpudoctor.checkpoint.describe.survey import survey
+from gpudoctor.checkpoint.describe.wrappers import prefixes, wrapper
+from gpudoctor.checkpoint.formats.checksums import verify
+from gpudoctor.checkpoint.formats.values import look, nonfinite
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor
-from gpudoctor.checkpoint.values import look, nonfinite
-from gpudoctor.checkpoint.verify import verify
 
 WRITE = """
 import argparse, collections, sys, torch

@@ -1,0 +1,1 @@
+"""A mended copy of a checkpoint."""

@@ -1,0 +1,1 @@
+"""The containers in which checkpoints come, read into one tree."""

@@ -1,0 +1,177 @@
+"""Understand the ``.metadata`` of ``torch.distributed.checkpoint``: a pickle of its dataclasses.
+
+Their fields are those of torch/distributed/checkpoint/metadata.py and filesystem.py, 2.0 to 2.15.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from gpudoctor.checkpoint.formats.strides import strides
+from gpudoctor.checkpoint.pickle.machine import Walker, suspects
+from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder, allowed
+from gpudoctor.checkpoint.tree import Call, Global, Suspect, Unreadable
+from gpudoctor.checkpoint.wording import shown
+
+METADATA = "torch.distributed.checkpoint.metadata"
+SHARDED = "torch.distributed._shard.sharded_tensor.metadata"  # until 2.2
+ENUMS = {f"{METADATA}._MEM_FORMAT_ENCODING", f"{SHARDED}.MEM_FORMAT_ENCODING"}
+PATHS = ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")
+OWN = {
+    *(
+        f"{METADATA}.{name}"
+        for name in (
+            "Metadata", "TensorStorageMetadata", "BytesStorageMetadata", "ChunkStorageMetadata", "TensorProperties",
+            "MetadataIndex", "StorageMeta",
+        )
+    ),
+    f"{SHARDED}.TensorProperties",
+    "torch.distributed.checkpoint.filesystem._StorageInfo",
+    *(f"{module}.{name}" for module in ("pathlib", "pathlib._local") for name in PATHS),
+    *ENUMS,
+}  # fmt: skip
+"""What the checkpoint of an honest program imports. Each by its name: the modules hold functions that write files."""
+GETATTR = "builtins.getattr"
+Place = tuple[int, ...]
+
+
+class Chunk(Struct, frozen=True):
+    """A box of a tensor that one process wrote."""
+
+    offsets: Place
+    sizes: Place
+
+
+class Described(Struct, frozen=True):
+    """A tensor as the metadata describes it."""
+
+    dtype: str
+    shape: Place
+    requires_grad: bool
+    chunks: tuple[Chunk, ...]
+
+
+class Held(Struct, frozen=True):
+    """The bytes of one chunk or value in one file of the folder."""
+
+    file: str
+    offset: int
+    length: int
+    transformed: bool
+    """Compressed or encrypted, so that the bytes are not what ``torch.save`` wrote."""
+
+
+class Metadata(Struct, frozen=True):
+    """The whole file."""
+
+    keys: dict[str, Described | None]
+    """``None`` for a value that is no tensor."""
+    held: dict[tuple[str, Place | None], Held]
+    """By key and offsets of the chunk; without offsets for a value that is no tensor."""
+    version: str | None
+    suspects: list[Suspect]
+
+
+def parse(data: bytes) -> Metadata:
+    """Read the pickle without running it; raises `Unreadable`."""
+    strange: list[Call] = []
+    rebuilder = Rebuilder()
+
+    def make(call: Call) -> Any:
+        if call.name == GETATTR and not _is_enum_member(call):
+            strange.append(call)
+        return rebuilder.make(call)
+
+    walker = Walker(data, make=make)
+    state = _state(walker.walk(), "Metadata")
+    found = suspects(walker, ".metadata", lambda name: name.full in OWN or allowed(name))
+    if not strange:  # enum members, as Python 3.11.0 to 3.11.3 pickles them
+        found = [suspect for suspect in found if suspect.name != GETATTR]
+    keys = _dict(state.get("state_dict_metadata"), "state_dict_metadata")
+    version = state.get("version")
+    return Metadata(
+        {_text(key): _described(key, entry) for key, entry in keys.items()},
+        dict(_held(*pair) for pair in _dict(state.get("storage_data") or {}, "storage_data").items()),
+        version if isinstance(version, str) else None,
+        found,
+    )
+
+
+def _is_enum_member(call: Call) -> bool:
+    """Whether ``getattr`` is called for a member of an enum of torch's, and for nothing behind it."""
+    match call.arguments:
+        case (Global() as enum, str(name)):
+            return enum.full in ENUMS and name.startswith("TORCH_") and name.isidentifier()
+    return False
+
+
+def _state(node: Any, cls: str) -> dict[Any, Any]:
+    if not (isinstance(node, Call) and node.name.endswith(f".{cls}")):
+        raise Unreadable(f"a damaged .metadata: {_what(node)} where a {cls} should be")
+    return _dict(node.state, f"the fields of a {cls}")
+
+
+def _what(node: Any) -> str:
+    return shown(node.name) if isinstance(node, Call) else f"a {type(node).__name__}"
+
+
+def _dict(node: Any, where: str) -> dict[Any, Any]:
+    if not isinstance(node, dict):
+        raise Unreadable(f"a damaged .metadata: {where} is {_what(node)}")
+    return node
+
+
+def _text(node: Any) -> str:
+    if not isinstance(node, str):
+        raise Unreadable(f"a damaged .metadata: {_what(node)} where a name should be")
+    return node
+
+
+def _whole(node: Any) -> int:
+    if not isinstance(node, int) or isinstance(node, bool) or not 0 <= node < 1 << 63:
+        raise Unreadable(
+            f"a damaged .metadata: {_what(node)} where a size should be, or a size that cannot be"
+        )
+    return node
+
+
+def _sizes(node: Any) -> Place:
+    """Return what a ``torch.Size`` holds."""
+    if isinstance(node, Call) and node.name == "torch.Size" and len(node.arguments) == 1:
+        node = node.arguments[0]
+    if not isinstance(node, (tuple, list)):
+        raise Unreadable(f"a damaged .metadata: {_what(node)} where a torch.Size should be")
+    sizes = tuple(_whole(size) for size in node)
+    strides(sizes)  # no more than a tensor can have
+    return sizes
+
+
+def _described(key: Any, entry: Any) -> Described | None:
+    """Return a tensor; ``None`` for a value, also for one that an extension describes in a way of its own."""
+    if not (isinstance(entry, Call) and entry.name.endswith(".TensorStorageMetadata")):
+        return None
+    state = _state(entry, "TensorStorageMetadata")
+    properties = state.get("properties")
+    fields = properties.state if isinstance(properties, Call) else None
+    dtype = fields[0] if isinstance(fields, tuple) and len(fields) > 2 else None
+    boxes = state.get("chunks")
+    if fields is None or not isinstance(dtype, Global) or not isinstance(boxes, list):
+        raise Unreadable(
+            f"a damaged .metadata: the properties of {shown(_text(key))} are not those of a tensor"
+        )
+    chunks = [_state(chunk, "ChunkStorageMetadata") for chunk in boxes]
+    return Described(
+        dtype.name,
+        _sizes(state.get("size")),
+        fields[2] is True,
+        tuple(Chunk(_sizes(chunk.get("offsets")), _sizes(chunk.get("sizes"))) for chunk in chunks),
+    )
+
+
+def _held(index: Any, info: Any) -> tuple[tuple[str, Place | None], Held]:
+    where, what = _state(index, "MetadataIndex"), _state(info, "_StorageInfo")
+    offset = where.get("offset")
+    return (_text(where.get("fqn")), None if offset is None else _sizes(offset)), Held(
+        _text(what.get("relative_path")), _whole(what.get("offset")), _whole(what.get("length")),
+        bool(what.get("transform_descriptors")),
+    )  # fmt: skip

@@ -1,0 +1,96 @@
+"""Write a zip file byte for byte as torch's own writer lays it out (caffe2/serialize/inline_container.cc and miniz).
+
+Every record begins at a multiple of the alignment, by padding in an extra field ``FB``: that is what loading by mmap
+rests on, and what torch computes the places of storages from when it does not look them up.
+"""
+
+import struct
+import zlib
+
+from gpudoctor.checkpoint.fix.whole_file import Target
+from gpudoctor.checkpoint.formats.zip_records import Record
+
+ALIGNMENT = 64
+MOST_32 = 0xFFFFFFFF
+FLAGS = 0x0808
+"""Sizes behind the data, names in UTF-8."""
+LOCAL = struct.Struct("<4sHHHHHIIIHH")
+CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
+
+
+class Archive:
+    """A zip file that is being written to a `Target`."""
+
+    def __init__(self, target: Target, alignment: int = ALIGNMENT) -> None:
+        self.target, self.alignment = target, alignment
+        self._directory = bytearray()
+        self._count = 0
+
+    def add(self, name: str, data: bytes) -> None:
+        """Add a record of these bytes."""
+        begin = self._begin(name, len(data), 0)
+        self.target.write(data)
+        self._end(name, begin, zlib.crc32(data), len(data), len(data), 0)
+
+    def copy(self, record: Record, source: int, name: str | None = None) -> None:
+        """Add another archive's record, its bytes and its checksum as they are, under its own or another name."""
+        name = name or record.name
+        begin = self._begin(name, record.unpacked, record.method)
+        self.target.copy(source, record.at, record.size)
+        self._end(name, begin, record.crc, record.size, record.unpacked, record.method)
+
+    def copy_bytes(self, name: str, source: int, at: int, size: int) -> None:
+        """Add a record of another file's bytes, whose checksum is not known yet."""
+        begin = self._begin(name, size, 0)
+        crc = self.target.copy_summed(source, at, size)
+        self._end(name, begin, crc, size, size, 0)
+
+    def close(self) -> None:
+        """Write the directory."""
+        begin, size, count = self.target.position, len(self._directory), self._count
+        self.target.write(bytes(self._directory))
+        end = self.target.position
+        self.target.write(
+            struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 0x031E, 45, 0, 0, count, count, size, begin)
+            + struct.pack("<4sIQI", b"PK\x06\x07", 0, end, 1)
+            + struct.pack(
+                "<4sHHHHIIH", b"PK\x05\x06", 0, 0, min(count, 0xFFFF), min(count, 0xFFFF),
+                min(size, MOST_32), min(begin, MOST_32), 0,
+            )
+        )  # fmt: skip
+
+    def _begin(self, name: str, size: int, method: int) -> int:
+        begin = self.target.position
+        encoded = name.encode("utf-8", "surrogateescape")
+        wide = _wide(size, 0, begin)  # the packed size stands behind the data: miniz has it as 0 here
+        start = begin + LOCAL.size + len(encoded) + len(wide) + 4
+        padding = -start % self.alignment
+        extra = wide + struct.pack("<2sH", b"FB", padding) + b"Z" * padding
+        flags = FLAGS if size else FLAGS & ~8
+        self.target.write(
+            LOCAL.pack(b"PK\x03\x04", 0, flags, method, 0, 0, 0, 0, 0, len(encoded), len(extra))
+            + encoded
+            + extra
+        )
+        return begin
+
+    def _end(self, name: str, begin: int, crc: int, size: int, unpacked: int, method: int) -> None:
+        wide = _wide(unpacked, size, begin)
+        if unpacked:
+            form = "<4sIQQ" if wide else "<4sIII"
+            self.target.write(struct.pack(form, b"PK\x07\x08", crc, size, unpacked))
+        flags = FLAGS if unpacked else FLAGS & ~8
+        encoded = name.encode("utf-8", "surrogateescape")
+        self._count += 1
+        self._directory += CENTRAL.pack(
+            b"PK\x01\x02", 0, 0, flags, method, 0, 0, crc, min(size, MOST_32), min(unpacked, MOST_32),
+            len(encoded), len(wide), 0, 0, 0, 0, min(begin, MOST_32),
+        ) + encoded + wide  # fmt: skip
+
+
+def _wide(unpacked: int, size: int, begin: int) -> bytes:
+    """Return the extra field with the numbers that have no room in 32 bits."""
+    numbers = [unpacked, size] if unpacked >= MOST_32 else []
+    if begin >= MOST_32:
+        numbers.append(begin)
+    return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers) if numbers else b""

@@ -1,0 +1,1 @@
+"""Pickles, understood without running them, and written again."""
