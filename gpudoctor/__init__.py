@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpudoctor import checkpoint
+    from gpudoctor.bad_input import BadInput
+    from gpudoctor.checkpoint.inspection import inspect
+    from gpudoctor.environment import check
     from gpudoctor.logs.explain import explain
     from gpudoctor.model import (
         CannotTell,
@@ -14,15 +17,43 @@ if TYPE_CHECKING:
         Fix,
         Kind,
         Location,
-        Report,
         Role,
         Severity,
         Sighting,
         Source,
         Symptom,
     )
+    from gpudoctor.proofs import prove
+    from gpudoctor.report import Report
+    from gpudoctor.text import byte_size, count, in_bytes
+
+HOMES = {
+    "gpudoctor.bad_input": ("BadInput",),
+    "gpudoctor.checkpoint.inspection": ("inspect",),
+    "gpudoctor.environment": ("check",),
+    "gpudoctor.logs.explain": ("explain",),
+    "gpudoctor.model": (
+        "CannotTell",
+        "Check",
+        "Evidence",
+        "Finding",
+        "Fix",
+        "Kind",
+        "Location",
+        "Role",
+        "Severity",
+        "Sighting",
+        "Source",
+        "Symptom",
+    ),
+    "gpudoctor.proofs": ("prove",),
+    "gpudoctor.report": ("Report",),
+    "gpudoctor.text": ("byte_size", "count", "in_bytes"),
+}
+"""Where each name is defined: a module is imported when one of its names is asked for."""
 
 __all__ = [
+    "BadInput",
     "CannotTell",
     "Check",
     "Evidence",
@@ -37,23 +68,24 @@ __all__ = [
     "Source",
     "Symptom",
     "__version__",
+    "byte_size",
+    "check",
     "checkpoint",
+    "count",
     "explain",
+    "in_bytes",
+    "inspect",
+    "prove",
 ]
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import the model when one of its words is asked for: ``gpudoctor --help`` does without it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import what is asked for: ``gpudoctor --help`` does without most of it."""
     if name == "checkpoint":
         return importlib.import_module("gpudoctor.checkpoint")
-    if name == "explain":
-        from gpudoctor.logs.explain import explain
-
-        return explain
-    from gpudoctor import model
-
-    return getattr(model, name)
+    home = next((module for module, names in HOMES.items() if name in names), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(home), name)

@@ -8,8 +8,8 @@ import msgspec
 
 from gpudoctor.child import Child, run
 from gpudoctor.interpreter import Patient
-from gpudoctor.model import ProbeResult, ProbeStatus
 from gpudoctor.registry import Probe
+from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
 MARK = b"gpudoctor {"

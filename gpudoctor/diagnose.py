@@ -1,160 +1,64 @@
-"""Hand facts to checks by type, guard each, rank the findings, and say what it comes to."""
+"""Hand what is known of a machine and of checkpoints to the checks, and say what it comes to."""
 
-import time
-import traceback
-from collections.abc import Iterable, Iterator
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Sequence
 
-from gpudoctor.facts import Gpus, Pci, Torch
-from gpudoctor.model import (
-    CannotTell,
-    Check,
-    CheckStatus,
-    Finding,
-    ProbeStatus,
-    Proof,
-    ProofStatus,
-    Report,
-    Result,
-    Severity,
-    Status,
-    Verdict,
-)
+from msgspec.structs import replace
+
+from gpudoctor.facts import CheckpointFile
+from gpudoctor.facts.topics import TOPICS
+from gpudoctor.guard import examine, parameters
+from gpudoctor.model import Check, Finding, Source
+from gpudoctor.report import CheckStatus, Report, Result
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.verdict import conclude
+
+WORST = (CheckStatus.PASSED, CheckStatus.UNKNOWN, CheckStatus.FOUND, CheckStatus.CRASHED)
+"""What a check came to, of several checkpoints the last in this order."""
 
 
-def diagnose(snapshot: Snapshot, checks: Iterable[Check]) -> Report:
-    """Examine a snapshot with each check that has an environment function; findings come most likely cause first."""
-    findings: list[Finding] = []
-    results: list[Result] = []
+def diagnose(snapshot: Snapshot, checks: Iterable[Check], failed: Sequence[Result] = ()) -> Report:
+    """Examine a snapshot with every check that has a function for what is in it: the machine, or checkpoints.
+
+    `failed` are the results of checks that could not be loaded.
+    """
+    checks = list(checks)
+    files = list(snapshot.checkpoints())
+    report = Report(probes=snapshot.probes, facts=dict(snapshot.facts))
+    done: dict[str, Result] = {}
+    read = {topic.partition(".")[0] for topic in snapshot.facts} & TOPICS.keys()
+    if snapshot.machine or not read:
+        _examine(checks, Source.ENVIRONMENT, snapshot, report.findings, done)
+    for facts in files:
+        found: list[Finding] = []
+        file = facts.get(CheckpointFile)
+        if file is not None and not file.unread:
+            asked = [check for check in checks if _asked(check, facts)]
+            _examine(asked, Source.CHECKPOINT, facts, found, done)
+            front = f"{file.name}: " if len(files) > 1 else ""
+            report.findings += [replace(f, message=front + f.message) for f in found]
+    report.checks = [*done.values(), *failed]
+    return conclude(report)
+
+
+def _asked(check: Check, facts: Snapshot) -> bool:
+    """Return whether what a check needs of a checkpoint was looked at: a comparison only is where one is asked for."""
+    function = check.functions.get(Source.CHECKPOINT)
+    needs = parameters(function) if function is not None else ()
+    return all(need.optional or facts.get(need.kind) is not None for need in needs)
+
+
+def _examine(
+    checks: Sequence[Check], source: Source, facts: Snapshot, found: list[Finding], done: dict[str, Result]
+) -> None:
+    """Add what checks find and what became of them; of several subjects a check's worst result stays."""
     for check in checks:
-        if check.environment_function is not None:
-            result, found = examine(check, snapshot)
-            results.append(result)
-            findings.extend(found)
-    findings.sort(key=lambda finding: finding.order)
-    report = Report(findings=findings, checks=results, probes=snapshot.probes, facts=dict(snapshot.facts))
-    report.verdict = verdict(report, snapshot)
-    return report
-
-
-def examine(check: Check, snapshot: Snapshot) -> tuple[Result, list[Finding]]:
-    """Run one check on the facts; whatever it raises is its own result, never the end of the run."""
-    begun = time.monotonic()
-    found: list[Finding] = []
-    reason = None
-    try:
-        arguments, missing = _arguments(check, snapshot)
-        if missing:
-            status, reason = CheckStatus.UNKNOWN, missing
-        else:
-            assert check.environment_function is not None
-            yielded: list[Any] = list(check.environment_function(**arguments))
-            if wrong := next((f for f in yielded if not isinstance(f, Finding)), None):
-                raise TypeError(f"it yields {wrong!r}, which is no Finding")
-            found = yielded
-            status = CheckStatus.FOUND if found else CheckStatus.PASSED
-    except CannotTell as error:
-        status, reason = CheckStatus.UNKNOWN, str(error)
-    except (Exception, SystemExit) as error:
-        found = []
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        status = CheckStatus.CRASHED
-        reason = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-    seconds = round(time.monotonic() - begun, 6)
-    return Result(id=check.id, status=status, reason=reason, seconds=seconds), found
-
-
-def _arguments(check: Check, snapshot: Snapshot) -> tuple[dict[str, Any], str | None]:
-    """Return the facts that a check asks for, and why a required one is not there."""
-    arguments: dict[str, Any] = {}
-    for name, kind, optional in _parameters(check):
-        arguments[name] = snapshot.get(kind)
-        if arguments[name] is None and not optional:
-            return {}, snapshot.reason(kind)
-    return arguments, None
-
-
-def _parameters(check: Check) -> Iterator[tuple[str, type, bool]]:
-    """Yield each fact that a check asks for: the parameter's name, the type, and whether it may be absent."""
-    for name, hint in get_type_hints(check.environment_function).items():
-        if name != "return":
-            optional = get_origin(hint) in (Union, UnionType)
-            yield name, next(k for k in get_args(hint) if k is not NoneType) if optional else hint, optional
-
-
-def verdict(report: Report, snapshot: Snapshot) -> Verdict:
-    """Say in one sentence what the report comes to."""
-    worst = report.worst()
-    if worst in (Severity.ERROR, Severity.WARNING):
-        first = report.findings[0]
-        status = Status.BROKEN if worst is Severity.ERROR else Status.SUSPECT
-        words = "Most likely cause" if worst is Severity.ERROR else "Nothing is broken; worth a look"
-        return Verdict(status=status, primary=first.id, sentence=f"{words}: {first.id}.")
-    failed = [
-        proof.id for proof in report.proofs if not proof.held and proof.fixed is not ProofStatus.NOT_RUN
-    ]
-    if failed:
-        sentence = f"No known cause was found, and what ran did not do what it must: {', '.join(failed)}."
-        return Verdict(status=Status.BROKEN, sentence=sentence)
-    crashed = [r.id for r in report.with_status(CheckStatus.CRASHED)]
-    blind = [p for p in report.probes if p.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)]
-    if blind or crashed:
-        causes = [f"{p.name} ({p.reason or p.status.value})" for p in blind] + [
-            f"check {id} crashed" for id in crashed
-        ]
-        return Verdict(
-            status=Status.UNKNOWN,
-            sentence=f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}.",
-        )
-    if report.proofs and not report.checks:
-        return _proven(report.proofs)
-    if not report.checks:
-        sentence = "Nothing was examined: these failures show in logs (--log FILE), not in the environment."
-        return Verdict(status=Status.UNKNOWN, sentence=sentence)
-    if all(result.status is CheckStatus.UNKNOWN for result in report.checks):
-        return Verdict(
-            status=Status.UNKNOWN, sentence=f"Nothing could be examined: {report.checks[0].reason}."
-        )
-    return _fitness(snapshot)
-
-
-def _proven(proofs: list[Proof]) -> Verdict:
-    """Say what a run of reproductions and training modes, without any check, comes to."""
-    trained = [proof.id for proof in proofs if proof.held and proof.broken is None]
-    proven = [proof.id for proof in proofs if proof.held and proof.broken is not None]
-    idle = [f"{proof.id} ({proof.reason})" for proof in proofs if not proof.held]
-    groups = (("It trains", trained), ("Proven", proven), ("Not run", idle))
-    sentence = " ".join(f"{words}: {', '.join(names)}." for words, names in groups if names)
-    return Verdict(status=Status.HEALTHY if trained or proven else Status.UNKNOWN, sentence=sentence)
-
-
-def _fitness(snapshot: Snapshot) -> Verdict:
-    """Say what a machine without findings can do."""
-    torch, gpus, pci = snapshot.get(Torch), snapshot.get(Gpus), snapshot.get(Pci)
-    if torch is None or not torch.imported:
-        return Verdict(status=Status.HEALTHY, sentence="Nothing wrong in what could be seen.")
-    if torch.cuda_available:
-        count = torch.device_count or len(torch.devices)
-        backend = "NCCL" if torch.nccl_available else "gloo"
-        sees = f"torch {torch.version} sees {count} GPU{'s' if count != 1 else ''}"
-        return Verdict(
-            status=Status.HEALTHY, sentence=f"Healthy: {sees}; distributed training over {backend}."
-        )
-    # A GPU that is handed on to a virtual machine is not this system's.
-    own = [device for device in pci.gpus if device.driver != "vfio-pci"] if pci else []
-    if own or (gpus and gpus.devices):
-        why = torch.cuda_error.message.split(". ")[0] if torch.cuda_error else "it does not say why"
-        sentence = (
-            f"No known failure was found, yet torch {torch.version} cannot use this machine's GPU: {why}."
-        )
-        return Verdict(status=Status.UNKNOWN, sentence=sentence)
-    backend = "gloo" if torch.gloo_available else "no backend"
-    here = f"torch {torch.version}, distributed over {backend}; no NVIDIA GPU here"
-    return Verdict(status=Status.HEALTHY, sentence=f"Healthy for CPU training: {here}.")
+        if source in check.functions:
+            result, findings = examine(check, source, facts)
+            found += findings
+            done[check.id] = max(done.get(check.id, result), result, key=lambda r: WORST.index(r.status))
 
 
 def wanted(check: Check) -> set[type]:
-    """Return the types of the facts that a check asks for, required or not."""
-    return {kind for _, kind, _ in _parameters(check)} if check.environment_function is not None else set()
+    """Return the types of the facts of a machine that a check asks for, required or not."""
+    function = check.functions.get(Source.ENVIRONMENT)
+    return {parameter.kind for parameter in parameters(function)} if function is not None else set()

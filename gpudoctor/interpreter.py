@@ -6,8 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpudoctor.bad_input import BadInput
 
-class Unusable(Exception):
+
+class Unusable(BadInput):
     """``--python`` names nothing that can be run; the text is one clear line."""
 
 

@@ -1,10 +1,10 @@
-"""The words of gpudoctor: severity, fix, finding, check, result, proof, report."""
+"""The words that a check is written in: severity, fix, evidence, finding, symptom, check."""
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 FAMILIES = (
     "hardware",
@@ -21,8 +21,10 @@ FAMILIES = (
 )
 """The layers in causal order: the first broken one is the likely cause of those after it."""
 
-Environment = TypeVar("Environment", bound=Callable[..., Iterable["Finding"]])
-Log = TypeVar("Log", bound=Callable[["Sighting"], "Finding | None"])
+UNRECOGNISED = "unrecognised-error"
+"""The check that reports what no other check knows."""
+
+Function = TypeVar("Function", bound=Callable[..., Iterable["Finding"]])
 
 
 class Severity(enum.Enum):
@@ -108,12 +110,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     location: Location | None = None
     fixes: list[Fix] = []
     page: str
-
-    @property
-    def order(self) -> tuple[bool, int, int]:
-        """Sort key, most likely cause first: causes, then the more severe, then the lower layer."""
-        layer = FAMILIES.index(self.family) if self.family in FAMILIES else len(FAMILIES)
-        return (self.role is Role.CONSEQUENCE, self.severity.rank, layer)
+    ranks: list[int] = []
+    """The ranks that it was seen on, in a log."""
+    behind: str = ""
+    """What is known of its own cause where that does not show here, in a sentence; the verdict repeats it."""
 
 
 class Symptom(Struct, frozen=True):
@@ -166,6 +166,7 @@ class Check:
         secondary: bool = False,
         elsewhere: bool = False,
         follows: Iterable[str] = (),
+        no_reproduction: str = "",
     ) -> None:
         """Describe a failure.
 
@@ -175,7 +176,7 @@ class Check:
         order in which they should be tried, mitigations last; in a finding, one with a ``<group>`` that is not known is
         left out. A `secondary` failure is mostly the consequence of another one and never wins over a cause; where that
         lies `elsewhere`, in another process, its output is asked for. `follows` names the ids that cause this one where
-        both are seen.
+        both are seen. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``.
         """
         self.severity = severity
         self.symptoms = tuple(Symptom(s) if isinstance(s, str) else s for s in symptoms)
@@ -184,36 +185,42 @@ class Check:
         self.secondary = secondary
         self.elsewhere = elsewhere
         self.follows = frozenset(follows)
-        self.environment_function: Callable[..., Iterable[Finding]] | None = None
-        self.checkpoint_function: Callable[..., Iterable[Finding]] | None = None
-        self.log_function: Callable[[Sighting], Finding | None] | None = None
+        self.no_reproduction = no_reproduction
+        self.functions: dict[Source, Callable[..., Iterable[Finding]]] = {}
         self.id = self.family = self.title = self.page = ""
+        self.site = False
+        """Whether it comes from a local folder or another package: what a site knows of its own comes first."""
 
-    def describe(self, *, id: str, family: str, docstring: str) -> None:
+    def describe(self, *, id: str, family: str, docstring: str, site: bool = False) -> None:
         """Take id, family, title and page from the module that holds this check; called by the registry."""
         title, _, page = docstring.strip().partition("\n")
         self.id, self.family, self.title, self.page = id, family, title.strip().rstrip("."), page.strip()
+        self.site = site
 
-    def environment(self, function: Environment) -> Environment:
-        """Register the function that looks for this failure in facts.
+    def environment(self, function: Function) -> Function:
+        """Register the function that looks for this failure in the facts of a machine.
 
-        Its parameters are fact types: ``T`` is required (without it the check is *unknown*), ``T | None`` is
-        optional. It yields findings, or raises `CannotTell`.
+        Like all functions of a check it names what it needs by type: a parameter ``T`` is required (without it the
+        check is *unknown*), ``T | None`` is optional. It yields findings, or raises `CannotTell`.
         """
-        self.environment_function = function
-        return function
+        return self._register(Source.ENVIRONMENT, function)
 
-    def checkpoint(self, function: Environment) -> Environment:
-        """Register the function that looks for this failure in a checkpoint: it is given a `CheckpointFile`."""
-        self.checkpoint_function = function
-        return function
+    def checkpoint(self, function: Function) -> Function:
+        """Register the function that looks for this failure in a checkpoint.
 
-    def log(self, function: Log) -> Log:
-        """Register the function that makes the finding of a sighting, where the message and fixes alone do not do.
-
-        It returns ``None`` where the line means another failure after all.
+        It may ask for a `CheckpointFile`, and for the `Comparison` and the `CheckpointValues` that belong to it.
         """
-        self.log_function = function
+        return self._register(Source.CHECKPOINT, function)
+
+    def log(self, function: Function) -> Function:
+        """Register the function that makes the finding of a `Sighting`, where message and fixes alone do not do.
+
+        It yields nothing where the line means another failure after all.
+        """
+        return self._register(Source.LOG, function)
+
+    def _register(self, source: Source, function: Function) -> Function:
+        self.functions[source] = function
         return function
 
     def found(
@@ -221,13 +228,12 @@ class Check:
         message: str,
         *,
         severity: Severity | None = None,
-        source: Source = Source.ENVIRONMENT,
         role: Role = Role.CAUSE,
         evidence: Iterable[Evidence | str] = (),
         location: Location | None = None,
         fixes: Iterable[Fix] | None = None,
     ) -> Finding:
-        """Make a finding of this failure.
+        """Make a finding of this failure; the kind of evidence that it rests on is added by whoever runs the check.
 
         `evidence` may be plain text. `fixes` made for this machine replace the check's general ones.
         """
@@ -236,7 +242,6 @@ class Check:
             family=self.family,
             title=self.title,
             severity=severity or self.severity,
-            source=source,
             role=role,
             message=message,
             evidence=[Evidence(e) if isinstance(e, str) else e for e in evidence],
@@ -244,129 +249,3 @@ class Check:
             fixes=list(self.fixes if fixes is None else fixes),
             page=f"docs/checks/{self.id}.md",
         )
-
-
-class CheckStatus(enum.Enum):
-    """How a check ended."""
-
-    FOUND = "found"
-    PASSED = "passed"
-    UNKNOWN = "unknown"
-    CRASHED = "crashed"
-
-
-class Result(Struct, frozen=True, kw_only=True):
-    """What became of one check."""
-
-    id: str
-    status: CheckStatus
-    reason: str | None = None
-    """Why it is unknown or crashed."""
-    seconds: float = 0.0
-
-
-class ProbeStatus(enum.Enum):
-    """How a probe ended."""
-
-    OK = "ok"
-    FAILED = "failed"
-    """It ran and could not learn its facts; the reason says why."""
-    TIMEOUT = "timeout"
-    CRASHED = "crashed"
-    SKIPPED = "skipped"
-    """It was not asked, or the text that was read does not hold its facts."""
-
-
-class ProbeResult(Struct, frozen=True, kw_only=True):
-    """What became of one probe."""
-
-    name: str
-    status: ProbeStatus
-    reason: str | None = None
-    seconds: float = 0.0
-
-
-class ProofStatus(enum.Enum):
-    """How one half of a reproduction, or a training mode, ended."""
-
-    FAILED_AS_EXPECTED = "failed-as-expected"
-    FAILED_OTHERWISE = "failed-otherwise"
-    """It failed, without the check's own symptom."""
-    FAILED = "failed"
-    PASSED = "passed"
-    TIMEOUT = "timeout"
-    NOT_RUN = "not-run"
-
-
-class Proof(Struct, frozen=True, kw_only=True):
-    """The record of having run a reproduction (both halves) or a training mode (`fixed` alone)."""
-
-    id: str
-    broken: ProofStatus | None = None
-    fixed: ProofStatus
-    seconds: float = 0.0
-    reason: str | None = None
-    """Why it was not run, or what went otherwise than expected."""
-    error: str | None = None
-    """The last lines that ``broken.py``, or a training mode that failed, printed."""
-    symptom: str | None = None
-    """The line of `broken.py`'s output that the check's own symptom matched."""
-    difference: str | None = None
-    """The unified diff from ``broken.py`` to ``fixed.py``: the fix."""
-    label: str | None = None
-    """What a training mode exercised, such as ``nn.DataParallel on cuda:0, cuda:1``."""
-    notes: list[str] = []
-    metrics: dict[str, float | int | bool | None] = {}
-    """Of a training mode: loss, accuracy, seconds, largest relative difference of gradients …"""
-
-    @property
-    def held(self) -> bool:
-        """Whether everything that ran did what it must."""
-        return self.fixed is ProofStatus.PASSED and self.broken in (None, ProofStatus.FAILED_AS_EXPECTED)
-
-
-class Status(enum.Enum):
-    """The verdict in one word."""
-
-    BROKEN = "broken"
-    SUSPECT = "suspect"
-    HEALTHY = "healthy"
-    UNKNOWN = "unknown"
-
-
-class Verdict(Struct, frozen=True, kw_only=True):
-    """What it comes to."""
-
-    status: Status
-    primary: str | None = None
-    """Id of the most likely cause."""
-    sentence: str = ""
-
-
-SCHEMA = "gpudoctor.report/1"
-
-
-class Report(Struct, kw_only=True):
-    """Facts, findings, what could not be checked, and proofs. Every rendering is made of it."""
-
-    schema: str = SCHEMA
-    version: str = ""
-    """gpudoctor's own version."""
-    command: str = ""
-    created: str = ""
-    """UTC, ISO 8601."""
-    verdict: Verdict = field(default_factory=lambda: Verdict(status=Status.UNKNOWN))
-    findings: list[Finding] = []
-    checks: list[Result] = []
-    probes: list[ProbeResult] = []
-    facts: dict[str, Any] = {}
-    """By probe topic; the types are those of `gpudoctor.facts`."""
-    proofs: list[Proof] = []
-
-    def worst(self) -> Severity | None:
-        """Return the worst severity among the findings, or ``None`` without any."""
-        return min((f.severity for f in self.findings), key=lambda s: s.rank, default=None)
-
-    def with_status(self, status: CheckStatus) -> Iterator[Result]:
-        """Yield the results that ended in `status`."""
-        return (r for r in self.checks if r.status is status)

@@ -4,29 +4,45 @@ An entry point's value is a package; every module below it that defines ``check`
 defines ``probe`` or ``script`` is a probe. The built-in ones come through the same door.
 """
 
+import contextlib
 import difflib
+import functools
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from msgspec import Struct
 
+from gpudoctor.bad_input import BadInput
+from gpudoctor.facts.topics import TOPICS
+from gpudoctor.guard import told
 from gpudoctor.model import FAMILIES, Check
+from gpudoctor.report import CheckStatus, Result
+
+T = TypeVar("T")
 
 CHECKS = "gpudoctor.checks"
 PROBES = "gpudoctor.probes"
+OWN = "gpudoctor_checks"
+"""The package of the built-in checks."""
 DEADLINE = 15.0
 
 
-class Unknown(Exception):
+class Unknown(BadInput):
     """No check bears that name; the text offers the nearest."""
+
+
+class Unloadable(BadInput):
+    """A check cannot be loaded; the text says which and why."""
 
 
 @dataclass(frozen=True)
@@ -42,25 +58,34 @@ class Probe:
     """Seconds."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Registry:
-    """What is installed. Check modules are imported when they are asked for, one by one."""
+    """What is installed. Check modules are imported when they are asked for, each once."""
 
     folders: tuple[Path, ...] = ()
     """Folders of local check files (``--checks``)."""
-    trouble: list[str] = field(default_factory=list)
-    """One line for each module or plug-in that could not be loaded."""
+    failed: list[Result] = field(default_factory=list)
+    """One for each check, probe or plug-in that was asked for and could not be loaded."""
+    _loaded: dict[str, Check | Result] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, checks: "Registry | Iterable[Path]") -> "Registry":
+        """Return a registry as it is, or one of what is installed and of folders of local check files."""
+        return checks if isinstance(checks, Registry) else cls(tuple(checks))
 
     @cached_property
     def modules(self) -> dict[str, tuple[str, Path | None]]:
-        """Every check's id, with its module's name and, for a local file, its path; in layer order."""
+        """Every check's id, with its module's name and, for a local file, its path; in layer order.
+
+        A check of another package replaces the built-in one of its id, and a local one both.
+        """
         found: dict[str, tuple[str, Path | None]] = {}
-        for package in self._packages(CHECKS):
+        for package in sorted(self._packages(CHECKS), key=lambda package: package.__name__ != OWN):
             for family in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
                 if family.ispkg and not family.name.endswith(".reproductions"):
                     paths = [f"{p}/{family.name.rpartition('.')[2]}" for p in package.__path__]
                     for module in pkgutil.iter_modules(paths, f"{family.name}."):
-                        found.setdefault(_id(module.name), (module.name, None))
+                        found[_id(module.name)] = (module.name, None)
         for folder in self.folders:
             for path in sorted(folder.glob("*.py")) + sorted(folder.glob("*/*.py")):
                 if not path.stem.startswith("_") and "reproductions" not in path.relative_to(folder).parts:
@@ -69,33 +94,39 @@ class Registry:
         return dict(sorted(found.items(), key=lambda item: (_layer(item[1][0]), item[0])))
 
     def check(self, id: str) -> Check:
-        """Load one check; raises `Unknown` with the nearest ids, or ImportError when its module is broken."""
+        """Load one check; raises `Unknown` with the nearest ids, or `Unloadable` when its module is broken."""
         if id not in self.modules:
             near = difflib.get_close_matches(id, [*self.modules, *FAMILIES], n=1, cutoff=0.5)
             raise Unknown(f"no check is named {id!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-        name, path = self.modules[id]
-        try:
-            module = importlib.import_module(name) if path is None else _load_file(name, path)
-        except Exception as error:
-            place = f"{error.filename}:{error.lineno}: " if isinstance(error, SyntaxError) else ""
-            raise ImportError(
-                f"check {id} cannot be loaded: {place}{type(error).__name__}: {error}"
-            ) from error
-        check = getattr(module, "check", None)
-        if not isinstance(check, Check):
-            raise ImportError(f"check {id} cannot be loaded: {path or name} defines no `check`")
-        check.describe(id=id, family=_family(name), docstring=module.__doc__ or "")
-        return check
+        loaded = self._load(id)
+        if isinstance(loaded, Result):
+            raise Unloadable(f"check {id}: {loaded.reason}")
+        return loaded
+
+    def get(self, id: str) -> Check | None:
+        """Load one check; ``None`` for one that does not exist or, with a line in `failed`, cannot be loaded."""
+        loaded = self._load(id) if id in self.modules else None
+        return loaded if isinstance(loaded, Check) else None
 
     def checks(self, ids: list[str] | None = None) -> list[Check]:
-        """Load several checks, all by default; one that cannot be loaded is a line in `trouble`."""
-        loaded = []
-        for id in self.modules if ids is None else ids:
+        """Load several checks, all by default; one that cannot be loaded is a line in `failed`."""
+        asked = self.modules if ids is None else ids
+        return [check for id in asked if isinstance(check := self._load(id), Check)]
+
+    def _load(self, id: str) -> Check | Result:
+        if id not in self._loaded:
+            name, path = self.modules[id]
+            site = name.partition(".")[0] != OWN
             try:
-                loaded.append(self.check(id))
-            except ImportError as error:
-                self.trouble.append(str(error))
-        return loaded
+                self._loaded[id] = _guarded(lambda: _check(id, name, path, site=site))
+            except _Failure as failure:
+                self._loaded[id] = self._fail(id, str(failure))
+        return self._loaded[id]
+
+    def _fail(self, id: str, reason: str) -> Result:
+        result = Result(id=id, status=CheckStatus.CRASHED, reason=f"cannot be loaded: {reason}")
+        self.failed.append(result)
+        return result
 
     def select(self, only: tuple[str, ...] = (), skip: tuple[str, ...] = ()) -> list[str]:
         """Return ids by id or family; raises `Unknown` for a name that is neither."""
@@ -111,24 +142,22 @@ class Registry:
 
     @cached_property
     def probes(self) -> list[Probe]:
-        """Load every probe; one that cannot be loaded is a line in `trouble`."""
+        """Load every probe; one that cannot be loaded is a line in `failed`."""
         found = []
         for package in self._packages(PROBES):
             for item in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
                 if item.name.rpartition(".")[2].startswith("_"):
                     continue
                 try:
-                    found.append(_probe(importlib.import_module(item.name)))
-                except Exception as error:
-                    self.trouble.append(
-                        f"probe {item.name} cannot be loaded: {type(error).__name__}: {error}"
-                    )
+                    found.append(_guarded(functools.partial(_probe_of, item.name)))
+                except _Failure as failure:
+                    self._fail(f"probe {item.name}", str(failure))
         return found
 
     @cached_property
     def topics(self) -> dict[str, type[Struct]]:
-        """The type of every topic that some probe can learn."""
-        return {topic: kind for probe in self.probes for topic, kind in probe.topics.items()}
+        """The type of every topic that facts can have: what some probe can learn, and what is read of files."""
+        return TOPICS | {topic: kind for probe in self.probes for topic, kind in probe.topics.items()}
 
     def introduction(self, family: str) -> str:
         """Return the words with which a family's page begins: its package's docstring."""
@@ -151,14 +180,9 @@ class Registry:
         packages = []
         for point in metadata.entry_points(group=group):
             try:
-                package = point.load()
-                if not hasattr(package, "__path__"):
-                    raise TypeError("it is no package")
-                packages.append(package)
-            except (Exception, SystemExit) as error:  # a plug-in's fault must not end the run
-                self.trouble.append(
-                    f"plug-in {point.name} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
-                )
+                packages.append(_guarded(functools.partial(_package, point)))
+            except _Failure as failure:  # a plug-in's fault must not end the run
+                self._fail(f"plug-in {point.name} ({point.value})", str(failure))
         return packages
 
 
@@ -175,6 +199,59 @@ def _layer(module: str) -> int:
     return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
 
 
+class _Failure(Exception):
+    """Why a stranger's module cannot be loaded, with the file and the line."""
+
+
+def _guarded(load: Callable[[], T]) -> T:
+    """Run what imports a stranger's module; raises `_Failure` for whatever that does.
+
+    What it prints goes to standard error: standard output is the report's.
+    """
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            return load()
+    except _Failure:
+        raise
+    except (Exception, SystemExit, GeneratorExit) as error:
+        raise _Failure(told(error)) from error
+
+
+def _package(point: metadata.EntryPoint) -> ModuleType:
+    package = point.load()
+    if not hasattr(package, "__path__"):
+        raise _Failure("it is no package")
+    module: ModuleType = package
+    return module
+
+
+def _check(id: str, name: str, path: Path | None, *, site: bool) -> Check:
+    module = importlib.import_module(name) if path is None else _load_file(name, path)
+    check = getattr(module, "check", None)
+    if not isinstance(check, Check):
+        raise _Failure(f"{path or module.__file__}:1: it defines no `check`")
+    check.describe(id=id, family=_family(name), docstring=module.__doc__ or "", site=site)
+    if site:
+        _refuse_unsearchable(check, Path(module.__file__ or ""))
+    return check
+
+
+def _refuse_unsearchable(check: Check, path: Path) -> None:
+    """Refuse a symptom that cannot be looked for; a test does so for the checks that come with gpudoctor."""
+    from gpudoctor.logs.literals import Vague, literals
+
+    for symptom in check.symptoms:
+        for pattern in (symptom.pattern, symptom.near, symptom.unless):
+            try:
+                re.compile(pattern)
+                if pattern is symptom.pattern:
+                    literals(pattern)
+            except (re.error, Vague) as error:
+                lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+                number = next((n for n, line in enumerate(lines, 1) if pattern[:40] in line), 1)
+                raise _Failure(f"{path}:{number}: a symptom cannot be searched for: {error}") from None
+
+
 def _load_file(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -185,8 +262,9 @@ def _load_file(name: str, path: Path) -> ModuleType:
     return module
 
 
-def _probe(module: ModuleType) -> Probe:
-    name = module.__name__.rpartition(".")[2]
+def _probe_of(name: str) -> Probe:
+    module = importlib.import_module(name)
+    name = name.rpartition(".")[2]
     script: str | None = getattr(module, "script", None)
     if script is None:
         topics: dict[str, Any] = {name: get_type_hints(module.probe)["return"]}

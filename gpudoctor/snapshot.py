@@ -1,13 +1,18 @@
 """All facts of one machine at one time; plain data both ways."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
 
-from gpudoctor.model import ProbeResult, ProbeStatus, Report
+from gpudoctor.facts import CheckpointFile
+from gpudoctor.facts.topics import TOPICS
+from gpudoctor.report import ProbeResult, ProbeStatus, Report
 
 T = TypeVar("T")
+
+CHECKPOINT = ("checkpoint", "values", "comparison")
+"""Topics that speak of one checkpoint; those of the second one are numbered, ``checkpoint.2``."""
 
 
 class Snapshot:
@@ -27,6 +32,10 @@ class Snapshot:
         """Return the facts of one type, or ``None`` when they are not known."""
         return next((fact for fact in self.facts.values() if isinstance(fact, kind)), None)
 
+    def all(self, kind: type[T]) -> list[T]:
+        """Return all facts of one type: there may be several checkpoints."""
+        return [fact for fact in self.facts.values() if isinstance(fact, kind)]
+
     def reason(self, kind: type) -> str:
         """Say why the facts of one type are not known, in the probe's own words."""
         topic, result = self._result(kind)
@@ -35,8 +44,21 @@ class Snapshot:
         return f"{topic}: {result.reason or result.status.value}"
 
     def asked(self, kind: type) -> bool:
-        """Tell whether a probe was asked for the facts of one type."""
+        """Return whether a probe was asked for the facts of one type."""
         return self._result(kind)[1] is not None
+
+    @property
+    def machine(self) -> bool:
+        """Whether anything is known, or was asked, of a machine, and not of files and logs alone."""
+        return bool(self.probes) or any(topic.partition(".")[0] not in TOPICS for topic in self.facts)
+
+    def checkpoints(self) -> "Iterator[Snapshot]":
+        """Yield the facts of each checkpoint, those of the second one without the number of their topics."""
+        for topic, fact in self.facts.items():
+            if isinstance(fact, CheckpointFile):
+                _, dot, number = topic.partition(".")
+                own = {name: self.facts.get(name + dot + number) for name in CHECKPOINT}
+                yield Snapshot({name: fact for name, fact in own.items() if fact is not None})
 
     def _result(self, kind: type) -> tuple[str, ProbeResult | None]:
         """Return the topic of a type, by its name, and what became of its probe."""
@@ -45,10 +67,40 @@ class Snapshot:
 
 
 def rewritten(report: Report, rewrite: Callable[[Any], Any]) -> Report:
-    """Return a report made anew from what `rewrite` makes of its plain data; the facts keep their types."""
-    data = rewrite(msgspec.to_builtins(report))
+    """Return a report made anew from what `rewrite` makes of its plain data; the facts keep their types.
+
+    The keys of checkpoints are spared. There may be a million of them, all names of a model's own attributes: nothing
+    to hide, and too many to rewrite. Whoever prints one sees to what it holds.
+    """
+    spared = without_keys(report)
+    data = rewrite(msgspec.to_builtins(spared))
     copy = msgspec.convert({**data, "facts": {}}, Report)
     copy.facts = {
-        topic: msgspec.convert(data["facts"][topic], type(fact)) for topic, fact in report.facts.items()
+        topic: _with_keys(msgspec.convert(data["facts"][topic], type(fact)), fact)
+        for topic, fact in report.facts.items()
     }
     return copy
+
+
+def without_keys(report: Report) -> Report:
+    """Return a report without the keys of its checkpoints."""
+    facts = {topic: _bare(f) if isinstance(f, CheckpointFile) else f for topic, f in report.facts.items()}
+    return msgspec.structs.replace(report, facts=facts)
+
+
+def _bare(file: CheckpointFile) -> CheckpointFile:
+    states = tuple(
+        msgspec.structs.replace(state, keys=(), others=(), versions={}) for state in file.state_dicts
+    )
+    return msgspec.structs.replace(file, state_dicts=states, shared=())
+
+
+def _with_keys(made: Any, own: Any) -> Any:
+    """Put the keys back that were spared."""
+    if not isinstance(own, CheckpointFile):
+        return made
+    states = tuple(
+        msgspec.structs.replace(bare, keys=state.keys, others=state.others, versions=state.versions)
+        for bare, state in zip(made.state_dicts, own.state_dicts, strict=True)
+    )
+    return msgspec.structs.replace(made, state_dicts=states, shared=own.shared)

@@ -10,11 +10,11 @@ import pytest
 
 from gpudoctor.logs.explain import UNRECOGNISED
 from gpudoctor.logs.literals import literals
+from gpudoctor.logs.placeholders import PLACE, message
 from gpudoctor.logs.symptoms import finder, first_seen, matches
-from gpudoctor.logs.wording import PLACE, message
 from gpudoctor.model import FAMILIES, Check
 from gpudoctor.registry import Registry
-from gpudoctor.reproduce import HEADER
+from gpudoctor.reproduction import HEADER
 
 ROOT = Path(__file__).parent.parent
 REGISTRY = Registry()

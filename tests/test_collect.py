@@ -16,8 +16,8 @@ import pytest
 from gpudoctor.collect import collect
 from gpudoctor.facts import Launch, Python, Torch
 from gpudoctor.interpreter import Patient
-from gpudoctor.model import ProbeResult, ProbeStatus
 from gpudoctor.registry import Probe, Registry
+from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
 Make = Callable[..., Probe]

@@ -8,21 +8,8 @@ import pytest
 
 from gpudoctor.diagnose import diagnose, examine, verdict
 from gpudoctor.facts import Driver, Gpu, Gpus, Launch, Pci, PciDevice, Raised, Torch, TorchDevice
-from gpudoctor.model import (
-    CannotTell,
-    Check,
-    CheckStatus,
-    Finding,
-    ProbeResult,
-    ProbeStatus,
-    Proof,
-    ProofStatus,
-    Report,
-    Result,
-    Role,
-    Severity,
-    Status,
-)
+from gpudoctor.model import CannotTell, Check, Finding, Role, Severity
+from gpudoctor.report import CheckStatus, ProbeResult, ProbeStatus, Proof, ProofStatus, Report, Result, Status
 from gpudoctor.snapshot import Snapshot
 
 OK = ProbeResult(name="launch", status=ProbeStatus.OK)

@@ -26,8 +26,9 @@ from gpudoctor.facts import (
     TorchDevice,
     Torchvision,
 )
-from gpudoctor.model import CheckStatus, ProbeResult, ProbeStatus, Severity, Status
+from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, ProbeResult, ProbeStatus, Status
 from gpudoctor.snapshot import Snapshot
 
 GIB = 1024**3

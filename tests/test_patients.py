@@ -19,8 +19,8 @@ import gpudoctor.patient
 from gpudoctor.collect import collect
 from gpudoctor.facts import Distributions, Python, Torch, Torchvision
 from gpudoctor.interpreter import Patient, Unusable, choose_patient
-from gpudoctor.model import ProbeStatus
 from gpudoctor.registry import Registry
+from gpudoctor.report import ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
 PATIENT_TOPICS = ("python", "distributions", "torch", "torchvision")

@@ -14,8 +14,9 @@ from gpudoctor.collect import collect
 from gpudoctor.diagnose import diagnose
 from gpudoctor.facts import Torch
 from gpudoctor.interpreter import Patient
-from gpudoctor.model import FAMILIES, CheckStatus, ProbeStatus, Severity
+from gpudoctor.model import FAMILIES, Severity
 from gpudoctor.registry import DEADLINE, Registry, Unknown
+from gpudoctor.report import CheckStatus, ProbeStatus
 
 Install = Callable[..., None]
 

@@ -14,9 +14,9 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.importers import read
-from gpudoctor.model import SCHEMA, Report
 from gpudoctor.registry import Registry
 from gpudoctor.render.markdown import MOST, ticket
+from gpudoctor.report import SCHEMA, Report
 from gpudoctor.snapshot import Snapshot
 
 HERE = Path(__file__).parent

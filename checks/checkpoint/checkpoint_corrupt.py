@@ -26,7 +26,7 @@ that is cut off. If only one rank fails, it read too early.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Source, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import CheckpointFile
 
 # A spawned worker whose parent died finds no pickle either.
@@ -89,4 +89,4 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
         return
     more = f" (and {len(file.trouble) - 1} more)" if len(file.trouble) > 1 else ""
     said = f"the file is damaged or incomplete: {file.trouble[0]}{more}"
-    yield check.found(said, source=Source.CHECKPOINT, evidence=file.trouble[1:6])
+    yield check.found(said, evidence=file.trouble[1:6])

@@ -27,7 +27,7 @@ that is what you expect, the file needs `map_location`; if not, run `gpudoctor c
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Source
+from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import CheckpointFile
 
 check = Check(
@@ -77,6 +77,5 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     yield check.found(
         f"saved with {shown}: torch.load without map_location asks for {back} again, on every rank",
         severity=Severity.NOTE if set(devices) <= {"cuda", "cuda:0"} else Severity.WARNING,
-        source=Source.CHECKPOINT,
         fixes=check.fixes[:2],
     )

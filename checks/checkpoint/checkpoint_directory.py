@@ -25,7 +25,9 @@ rank of several fails, and the folder is there afterwards, the ranks raced for i
 - [transformers#28119](https://github.com/huggingface/transformers/issues/28119): ranks that race for tmp-checkpoint
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
 # what is still being downloaded is dataset-download-race
@@ -121,16 +123,17 @@ FOLDER = [
 
 
 @check.log
-def log(sighting: Sighting) -> Finding:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what is wrong with the path: it is missing, was made by another rank, is a folder, or may not be written."""
     path, line = sighting.groups.get("path", "the path"), sighting.line
     if "Permission denied" in line or "Read-only" in line:
-        return check.found(f"{path} may not be written by this process", source=Source.LOG, fixes=ACCESS)
+        yield check.found(f"{path} may not be written by this process", fixes=ACCESS)
+        return
     if "Is a directory" in line:
-        return check.found(f"{path} is a folder, where a file is meant", source=Source.LOG, fixes=FOLDER)
+        yield check.found(f"{path} is a folder, where a file is meant", fixes=FOLDER)
+        return
     if "tmp-checkpoint" in line or "File exists" in line or "not empty" in line or "already exists" in line:
         said = f"{path} was made or moved by another rank, or by an earlier run, just before"
-        return check.found(said, source=Source.LOG, fixes=RACE)
-    return check.found(
-        f"{path} is not there, or holds no checkpoint, where this process looks", source=Source.LOG
-    )
+        yield check.found(said, fixes=RACE)
+        return
+    yield check.found(f"{path} is not there, or holds no checkpoint, where this process looks")

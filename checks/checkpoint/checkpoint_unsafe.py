@@ -32,7 +32,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Source
+from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import CheckpointFile, Foreign
 
 HARMLESS = frozenset(
@@ -134,7 +134,6 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     yield check.found(
         said,
         severity=Severity.ERROR if bad else Severity.NOTE,
-        source=Source.CHECKPOINT,
         evidence=[f"{f.opcode} {f.name} at byte {f.place} of {f.entry}" for f in shown[:10]],
         fixes=offered(file, len(shown)),
     )

@@ -28,7 +28,7 @@ hold them.
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Source, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import CheckpointFile
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
@@ -92,7 +92,7 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
             'model = torch.jit.load("model.pt", map_location="cpu")',
             Kind.EDIT,
         )
-        yield check.found(said, severity=Severity.NOTE, source=Source.CHECKPOINT, fixes=[load])
+        yield check.found(said, severity=Severity.NOTE, fixes=[load])
     elif file.foreign and file.kind in ("torch zip", "torch legacy"):
         names = list(dict.fromkeys(foreign.name for foreign in file.foreign))
         listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
@@ -101,7 +101,6 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
             f"the file holds {listed}: torch.load refuses it since torch 2.6 unless weights_only=False",
             # A library's own settings or random state, which that library loads: nobody waits for weights from it.
             severity=Severity.WARNING if file.state_dicts or file.optimizers else Severity.NOTE,
-            source=Source.CHECKPOINT,
             fixes=[*leaving_out(file), *fixes],
         )
 

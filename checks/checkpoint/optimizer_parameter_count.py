@@ -26,7 +26,7 @@ model can have is reported.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Source
+from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import CheckpointFile, Key, StateDict
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
@@ -66,7 +66,7 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     if held > most:
         groups = f"{len(optimizer.groups)} group{'s' * (len(optimizer.groups) != 1)}"
         said = f"the optimizer has {held} parameters in {groups}, and the model only {most} tensors that can be any"
-        yield check.found(said, source=Source.CHECKPOINT)
+        yield check.found(said)
 
 
 def can_be_parameters(state: StateDict) -> int:

@@ -25,8 +25,10 @@ common stem name the part that differs. If they agree but for a prefix, it is `s
 """
 
 import re
+from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Comparison
 
 # A wrapper's prefix on one side alone is state-dict-prefix; on both sides the keys differ otherwise.
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
@@ -107,11 +109,21 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Leave it to state-dict-shape where more tensors differ in size than keys differ in name."""
     listed = sum(keys.count(",") + 1 for keys in LISTED.findall(sighting.around))
     if listed and sighting.around.count("size mismatch for ") >= listed:
-        return None
+        return
     such = f", such as {sighting.groups['key']}" if "key" in sighting.groups else ""
     said = f"the model and the file have different keys{such}, and no wrapper's prefix explains it"
-    return check.found(said, source=Source.LOG)
+    yield check.found(said)
+
+
+@check.checkpoint
+def checkpoint(comparison: Comparison) -> Iterator[Finding]:
+    """Keys that differ from those of what the file was compared with."""
+    if comparison.outcome == "architecture":
+        copy = Fix("Write a copy with the target's names", comparison.fix_line)
+        load = Fix("Load what fits the target's names", comparison.load_line, Kind.EDIT)
+        fixes = [fix for fix in (copy, load) if fix.command]
+        yield check.found(comparison.said, evidence=comparison.evidence, fixes=fixes or None)

@@ -24,8 +24,8 @@ that tensor twice. If the model has an attribute `module` of its own beside othe
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Source
-from gpudoctor.facts import CheckpointFile, StateDict
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import CheckpointFile, Comparison, StateDict
 
 check = Check(
     severity=Severity.WARNING,
@@ -46,8 +46,13 @@ check = Check(
 
 
 @check.checkpoint
-def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
-    """State dicts in which a prefix stands in front of some keys alone; an error where it makes a key be there twice."""
+def checkpoint(file: CheckpointFile, comparison: Comparison | None) -> Iterator[Finding]:
+    """State dicts in which a prefix stands in front of some keys alone; an error where it makes a key be there twice.
+
+    Of a file that loads it is no fault: the model itself has such names.
+    """
+    if comparison is not None and comparison.outcome == "loads":
+        return
     for state in file.state_dicts:
         # One inside of names is that of a part, and Lightning's own attribute is on all keys.
         partial = [p for p in state.prefixes if p.keys < p.total and not p.text.startswith("*")]
@@ -67,7 +72,6 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
         yield check.found(
             said,
             severity=Severity.ERROR if twice else None,
-            source=Source.CHECKPOINT,
             evidence=example,
         )
 

@@ -30,8 +30,8 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
-from gpudoctor.facts import CheckpointFile, Prefix, StateDict
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import CheckpointFile, Comparison, Prefix, StateDict
 
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 # On which side the names have it: the file's, the model's, or one that the words do not tell.
@@ -124,7 +124,7 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say on which side the prefix is, and what mends that; the file's name may stand in the traceback."""
     side = next((name for name in ("file", "model", "either") if name in sighting.groups), "model")
     prefix = f"{sighting.groups.get(side, 'module')}."
@@ -139,7 +139,7 @@ def log(sighting: Sighting) -> Finding:
     else:
         said = f"keys bear {prefix} on one side alone: the model was wrapped when it was saved, or is when it is loaded"
         fixes = [*taking_off(path, prefix), *putting_on(path, prefix)]
-    return check.found(said, source=Source.LOG, fixes=fixes)
+    yield check.found(said, fixes=fixes)
 
 
 def taking_off(path: str, prefix: str) -> list[Fix]:
@@ -174,14 +174,29 @@ def unwrapped(prefix: str) -> Fix:
 
 
 @check.checkpoint
-def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
-    """A prefix on all keys of a state dict, or inside of their names; the file may be meant for a wrapped model."""
+def checkpoint(file: CheckpointFile, comparison: Comparison | None) -> Iterator[Finding]:
+    """A prefix on all keys of a state dict, or inside of their names.
+
+    The file may be meant for a wrapped model; what it was compared with tells.
+    """
+    if comparison is not None:
+        yield from known(comparison)
+        return
     for state in file.state_dicts:
         for prefix in state.prefixes:
             if prefix.text.startswith("*"):
                 yield inside(prefix, state, file)
             elif prefix.keys == prefix.total:
                 yield in_front(prefix, state, file)
+
+
+def known(comparison: Comparison) -> Iterator[Finding]:
+    """Report a prefix that keeps the file from loading into what it was compared with."""
+    if comparison.outcome == "prefix":
+        copy = Fix("Write a copy with the target's names", comparison.fix_line)
+        load = Fix("Or load it under the target's names", comparison.load_line, Kind.EDIT)
+        fixes = [fix for fix in (copy, load) if fix.command]
+        yield check.found(comparison.said, evidence=comparison.evidence, fixes=fixes or None)
 
 
 def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
@@ -198,7 +213,6 @@ def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     return check.found(
         said,
         severity=Severity.NOTE if own or (besides and len(file.state_dicts) > 1) else Severity.WARNING,
-        source=Source.CHECKPOINT,
         evidence=[key.name for key in state.keys if key.name != AVERAGED][:2],
         fixes=fixes,
     )
@@ -265,7 +279,6 @@ def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     return check.found(
         said,
         severity=Severity.NOTE,
-        source=Source.CHECKPOINT,
         evidence=[key.name for key in state.keys if f".{name}" in key.name][:2],
         fixes=[mend, load] if mendable(state, file) else [load],
     )

@@ -25,7 +25,10 @@ number of classes or tokens is another; where nearly all keys differ, build the 
 - [from_pretrained](https://huggingface.co/docs/transformers/main_classes/model): `ignore_mismatched_sizes`
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Comparison
 
 KEY = r"(?P<key>[\w.-]{1,300})"
 FILE = r"(?:torch\.Size\()?[\[(]{1,2}(?P<file>[\d, ]{0,60})[\])]{1,2}"
@@ -135,29 +138,40 @@ WORLD = [
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Compare both sizes: [0] is what ZeRO-3 leaves behind, and equal ones are another error."""
     seen = sighting.groups
     if "saved" in seen:
         fixes = [Fix(f.summary, f.command.replace("<saved>", seen["saved"]), f.kind) for f in WORLD]
         said = f"the checkpoint's optimizer state is in {seen['saved']} parts, and this run has {seen['world']} ranks"
-        return check.found(said, source=Source.LOG, fixes=fixes)
+        yield check.found(said, fixes=fixes)
+        return
     if "loaded state dict" in sighting.line and "parameter group" in sighting.line:
-        return check.found(
+        yield check.found(
             "the optimizer was saved with other parameters than it has now",
-            source=Source.LOG,
             fixes=OPTIMIZER,
         )
+        return
     key, file, model = seen.get("key"), seen.get("file"), seen.get("model")
     if file is not None and model is not None:
         if file.replace(" ", "") == model.replace(" ", ""):
-            return None
+            return
         said = f"{key} is [{file}] in the file and [{model}] in the model"
         if model.strip() == "0":
             said += ": DeepSpeed's ZeRO-3 keeps it in parts, and nothing can be copied into it"
-            return check.found(said, source=Source.LOG, fixes=EMPTY)
-        return check.found(
-            f"{said}: another number of classes or tokens, or another variant", source=Source.LOG
-        )
+            yield check.found(said, fixes=EMPTY)
+            return
+        yield check.found(f"{said}: another number of classes or tokens, or another variant")
+        return
     said = f"{key} has" if key else "tensors of the file have"
-    return check.found(f"{said} another size in the model, and cannot be copied into it", source=Source.LOG)
+    yield check.found(f"{said} another size in the model, and cannot be copied into it")
+
+
+@check.checkpoint
+def checkpoint(comparison: Comparison) -> Iterator[Finding]:
+    """Tensors that have another shape in what the file was compared with."""
+    if comparison.outcome == "shape":
+        copy = Fix("Write a copy with the target's names", comparison.fix_line)
+        load = Fix("Load what has the target's shape", comparison.load_line, Kind.EDIT)
+        fixes = [fix for fix in (copy, load) if fix.command]
+        yield check.found(comparison.said, evidence=comparison.evidence, fixes=fixes or None)

@@ -24,8 +24,9 @@ too, look at the network and the address instead. What is broken stays: the fold
 """
 
 import re
+from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 # The data is downloaded or unpacked where the line stands.
 DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True"
@@ -87,11 +88,11 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Several processes must be at it, unless the words alone say so; one alone has a broken download."""
     what, path = sighting.groups.get("what", ""), sighting.groups.get("path", "")
     alone = not what.startswith(("Dataset not found", "No locks", "Stale")) and not TEMPORARY.search(path)
     if alone and sighting.rank is None and not SEVERAL.search(sighting.around):
-        return None
+        return
     message = f"several ranks download or unpack the data at once: {what or 'the same file more than once'}"
-    return check.found(f"{message} ({path})" if path else message, source=Source.LOG)
+    yield check.found(f"{message} ({path})" if path else message)

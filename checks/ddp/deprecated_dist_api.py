@@ -22,7 +22,9 @@ The version that warns still works, so the warning alone is not why a run failed
 - [torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html)
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 COLLECTIVE = r"(?:all_reduce|broadcast|reduce|all_gather|reduce_scatter)_multigpu"
 
@@ -82,13 +84,15 @@ GONE = [
 
 
 @check.log
-def log(sighting: Sighting) -> Finding:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """A warning is a note; what is gone ends the run."""
     seen = sighting.groups
     if "group" in seen:
         said = f"a number was passed as the group of {seen['group']}; a group is an object, and the default is all ranks"
-        return check.found(said, severity=Severity.ERROR, source=Source.LOG, fixes=GROUP)
+        yield check.found(said, severity=Severity.ERROR, fixes=GROUP)
+        return
     if "gone" in seen:
         said = f"{seen['gone']} is no longer part of torch.distributed"
-        return check.found(said, severity=Severity.ERROR, source=Source.LOG, fixes=GONE)
-    return check.found(f"{seen['old']} is deprecated; the run goes on", source=Source.LOG)
+        yield check.found(said, severity=Severity.ERROR, fixes=GONE)
+        return
+    yield check.found(f"{seen['old']} is deprecated; the run goes on")

@@ -24,7 +24,9 @@ parameters learn.
 - [torch.utils.checkpoint](https://docs.pytorch.org/docs/stable/checkpoint.html): both forms compared
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 
 check = Check(
     severity=Severity.NOTE,
@@ -58,12 +60,14 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Tell the warnings from what fails."""
     if "RuntimeError" in sighting.line or ".grad()" in sighting.line or "none of output" in sighting.line:
         said = "reentrant activation checkpointing cannot do this call"
-        return check.found(said, severity=Severity.ERROR, source=Source.LOG)
+        yield check.found(said, severity=Severity.ERROR)
+        return
     if "None of the inputs" in sighting.line:
         said = "no input of a checkpointed block requires a gradient: in training its parameters get none"
-        return check.found(said, source=Source.LOG)
-    return check.found(check.message, source=Source.LOG)
+        yield check.found(said)
+        return
+    yield check.found(check.message)

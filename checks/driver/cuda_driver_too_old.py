@@ -24,7 +24,9 @@ installed beside them plays no part.
 - [Previous versions of PyTorch](https://pytorch.org/get-started/previous-versions/)
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 # The wheels that run on every driver of the same major version.
 WHEELS = {13: "cu130", 12: "cu126", 11: "cu118"}
@@ -74,31 +76,35 @@ def cuda(number: str) -> str:
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say which CUDA version the driver supports, and which wheel it can run."""
     groups = sighting.groups
     found = groups.get("found", "")
     if found == "0":
-        return None  # no driver at all
+        return
     major = int(found) // 1000 if found else 12
     if "condition" in groups:
         message = f"the image wants {groups['condition'].strip()}, and the host's driver is older"
         earlier = Fix("Take an earlier image", "docker run --gpus all EARLIER_IMAGE")
-        return check.found(message, source=Source.LOG, fixes=[earlier, DRIVER])
+        yield check.found(message, fixes=[earlier, DRIVER])
+        return
     if "wanted" in groups:
         message = (
             f"the image wants driver {groups['wanted']} or later, and the host has {groups['installed']}"
         )
         earlier = Fix("Take an earlier image", "docker run --gpus all EARLIER_IMAGE")
-        return check.found(message, source=Source.LOG, fixes=[earlier, DRIVER])
+        yield check.found(message, fixes=[earlier, DRIVER])
+        return
     if "NVRM: installed" in sighting.line:
         message = "this GPU is newer than the driver, which does not support it"
-        return check.found(message, source=Source.LOG, fixes=[DRIVER])
+        yield check.found(message, fixes=[DRIVER])
+        return
     if "PTX" in sighting.line or "ptx" in groups:
         message = (
             "a kernel was compiled by a CUDA version newer than the driver's: the driver cannot translate it"
         )
-        return check.found(message, source=Source.LOG)
+        yield check.found(message)
+        return
     version = cuda(found) if found else groups.get("cuda")
     message = "the driver supports an older CUDA version than the one torch is built with: no GPU can be used"
     if version:
@@ -112,4 +118,4 @@ def log(sighting: Sighting) -> Finding | None:
     if wheel := WHEELS.get(major):
         command = f"pip install --force-reinstall torch --index-url {INDEX}{wheel}"
         fixes.insert(0, Fix(f"Take a wheel that this driver runs ({wheel})", command))
-    return check.found(message, source=Source.LOG, fixes=fixes if found else None)
+    yield check.found(message, fixes=fixes if found else None)

@@ -25,7 +25,9 @@ all is well. Then `echo $LD_LIBRARY_PATH; ldconfig -p | grep libcuda`, `ls -l /d
 - [CUDA errors](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html): every code
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 # A child of a process that had started CUDA gets error 3 as well: cuda-fork.
 FORKED = r"re-initialize CUDA in forked|DataLoader worker|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)"
@@ -85,7 +87,7 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the driver answered, and put first what helps against that."""
     code, text = sighting.groups.get("code", ""), sighting.groups.get("text", "").strip(" .")
     if "CUDA unknown error" in sighting.line and not code:
@@ -97,4 +99,4 @@ def log(sighting: Sighting) -> Finding:
     elif code in ("805", "806", "807") or "MPS" in text:
         fixes = [MPS, REBOOT]
     words = f"CUDA could not start{f' ({said})' if said else ''}: no GPU can be used in this process"
-    return check.found(words, source=Source.LOG, fixes=fixes)
+    yield check.found(words, fixes=fixes)

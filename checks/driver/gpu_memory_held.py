@@ -25,8 +25,9 @@ launch: the ranks share one GPU.
 """
 
 import re
+from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 
 SIZE = r"[\d.]+ ?(?:[KMGT]i?B|bytes)"
 BYTES = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -65,12 +66,13 @@ def size(text: str) -> float:
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Compare what others hold with this process's own share and with the whole."""
     groups = sighting.groups
     on = f" of GPU {groups['gpu']}" if "gpu" in groups else ""
     if "held" in groups:
-        return _by_process(sighting)
+        yield from _by_process(sighting)
+        return
     if "total" in groups:
         total = size(groups["total"])
         own = size(groups["own"])
@@ -78,16 +80,16 @@ def log(sighting: Sighting) -> Finding | None:
             own += size(groups["allocated"])
         others = total - own - size(groups["free"])
         if others < MUCH * total:
-            return None
+            return
         words = f"{others / 2**30:.1f} GiB{on} are held by other processes, {own / 2**30:.1f} GiB by this one"
     elif "left" in groups:
         words = f"{groups['left']} of {groups['all']} GiB{on} were free when this process started"
     else:
         words = "the GPU had no memory left to start CUDA in"
-    return check.found(f"{words}: the memory is another process's", source=Source.LOG)
+    yield check.found(f"{words}: the memory is another process's")
 
 
-def _by_process(sighting: Sighting) -> Finding | None:
+def _by_process(sighting: Sighting) -> Iterator[Finding]:
     """Read a message that lists the processes on the GPU."""
     # The message may have been cut or wrapped: it begins in this line at the latest and ends soon.
     start = sighting.around.find(sighting.line)
@@ -104,13 +106,13 @@ def _by_process(sighting: Sighting) -> Finding | None:
         if near:
             del holders[min(near, key=lambda pid: holders[pid] - mine)]
     if not holders:
-        return None
+        return
     pid, most = max(holders.items(), key=lambda item: item[1])
     others = sum(holders.values())
     capacity = re.search(rf"total capac\w+ of ({SIZE})", text)
     # As large as this process's own share: the ranks of one launch share the GPU.
     if (capacity and others < MUCH * size(capacity[1])) or most <= 1.2 * mine:
-        return None
+        return
     number = re.search(r"\bGPU (\d+) has a total", text)
     on = f" of GPU {number[1]}" if number else ""
     look = Fix(
@@ -121,4 +123,4 @@ def _by_process(sighting: Sighting) -> Finding | None:
         f"{others / 2**30:.1f} GiB{on} are held by other processes (most by {pid}), {mine / 2**30:.1f} GiB by this one: "
         "the memory is another process's"
     )
-    return check.found(message, source=Source.LOG, fixes=[look, FREE, SEE, RESET])
+    yield check.found(message, fixes=[look, FREE, SEE, RESET])

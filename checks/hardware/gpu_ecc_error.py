@@ -26,8 +26,9 @@ Occurred: Yes" and "SRAM Threshold Exceeded: Yes" are cases for the vendor.
 """
 
 import re
+from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 
 NUMBER = r"(?P<xid>48|63|64|92|94|95|140|171|172)\b"
 SEEN = re.compile(rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): {NUMBER}")
@@ -76,7 +77,7 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the Xid means; of several near each other, the gravest."""
     address, xid = sighting.groups.get("address"), int(sighting.groups.get("xid", "0"))
     near = {int(match["xid"]): match["address"] for match in SEEN.finditer(sighting.around)}
@@ -86,15 +87,12 @@ def log(sighting: Sighting) -> Finding:
     where = f" at {address}" if address else ""
     if xid:
         severity = Severity.NOTE if xid in NOTES else None
-        return check.found(
-            f"Xid {xid} of the GPU{where}: {MEANINGS[xid]}", severity=severity, source=Source.LOG
-        )
+        yield check.found(f"Xid {xid} of the GPU{where}: {MEANINGS[xid]}", severity=severity)
+        return
     if "retired" in sighting.groups:
-        return check.found(
+        yield check.found(
             f"the GPU: {MEANINGS[63]}",
             severity=Severity.NOTE,
-            source=Source.LOG,
         )
-    return check.found(
-        "the GPU's memory is failing; results computed on it cannot be trusted", source=Source.LOG
-    )
+        return
+    yield check.found("the GPU's memory is failing; results computed on it cannot be trusted")

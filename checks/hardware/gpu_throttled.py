@@ -23,7 +23,9 @@ Cap: Active" at full power and "Idle: Active" are normal.
 - [gpud 330](https://github.com/leptonai/gpud/issues/330)
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 
 # Bits of NVML's clocks event reasons that mean protection; the others are idle, limits that were set, and the like.
 BITS = {
@@ -69,7 +71,7 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Name the reason; a mask without any of the bits that protect is none."""
     groups = sighting.groups
     reason = groups.get("reason", "")
@@ -77,9 +79,8 @@ def log(sighting: Sighting) -> Finding | None:
         mask = int(groups["hex"], 16) if "hex" in groups else int(groups["mask"])
         reason = ", ".join(name for bit, name in BITS.items() if mask & bit)
         if not reason:
-            return None
+            return
     words = f" ({reason})" if reason else ""
-    return check.found(
+    yield check.found(
         f"the hardware slows a GPU down to protect it{words}: all ranks wait for the slowest",
-        source=Source.LOG,
     )

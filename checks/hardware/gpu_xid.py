@@ -25,8 +25,9 @@ The address is the `pci.bus_id` of `nvidia-smi --query-gpu=index,pci.bus_id --fo
 """
 
 import re
+from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 
 # ECC, NVLink, the bus and a pending reset are other checks.
 OTHERS = r"(?!(?:48|63|64|74|79|92|94|95|136|140|14[4-9]|150|154|155|171|172)\b)"
@@ -101,13 +102,13 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the number means, and whether it blames the program or the GPU."""
     xid, groups = int(sighting.groups["xid"]), sighting.groups
     others = {int(number) for number in re.findall(r"\bXid \([\w:.]+\): (\d+)", sighting.around)}
     after = re.search(r"caused by previous Xid (\d+)", sighting.line)
     if xid in (43, 45) and (others - {43, 45} or (after and after[1] not in ("43", "45"))):
-        return None  # it follows from the other one, which has a finding of its own
+        return
     name = groups.get("name", "")
     process = f", process {groups['pid']}" if "pid" in groups else ""
     who = f" ({name}{process})" if name else f" ({process[2:]})" if process else ""
@@ -128,6 +129,4 @@ def log(sighting: Sighting) -> Finding | None:
         fixes = [BLOCKING, SANITIZER, DIAGNOSE]
     elif xid in (119, 120):
         fixes = [RESET, FIRMWARE, DIAGNOSE]
-    return check.found(
-        f"Xid {xid}{where}{who}: {meaning}{blame}", severity=severity, source=Source.LOG, fixes=fixes
-    )
+    yield check.found(f"Xid {xid}{where}{who}: {meaning}{blame}", severity=severity, fixes=fixes)

@@ -23,7 +23,9 @@ ranks on one GPU. Training with several ranks needs whole GPUs.
 - [pytorch 130181](https://github.com/pytorch/pytorch/issues/130181): an assertion with MIG devices
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 # Without one of these, the ranks simply share a GPU: nccl-duplicate-gpu.
 MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
@@ -62,21 +64,25 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what shows it; instances that are merely listed or asked for are a warning."""
     groups = sighting.groups
     if "list" in groups:
         count = groups["list"].count("MIG-")
         message = f"CUDA_VISIBLE_DEVICES names {count} MIG instances, of which a CUDA process sees one"
-        return check.found(message, source=Source.LOG)
+        yield check.found(message)
+        return
     if "twice" in groups:
         message = "ranks are on MIG instances of one GPU, which NCCL takes for one and the same GPU"
-        return check.found(message, source=Source.LOG)
+        yield check.found(message)
+        return
     if "ordinal" in groups:
         message = "the job asks for a second device, and a process sees one MIG instance"
-        return check.found(message, source=Source.LOG)
+        yield check.found(message)
+        return
     if "profile" not in groups:
-        return check.found("MIG is on and no instance was made: CUDA sees no GPU there", source=Source.LOG)
+        yield check.found("MIG is on and no instance was made: CUDA sees no GPU there")
+        return
     size = f"({groups['profile']}) "
     message = f"several MIG instances {size}are there: a process sees one, and NCCL cannot use two of one GPU"
-    return check.found(message, severity=Severity.WARNING, source=Source.LOG)
+    yield check.found(message, severity=Severity.WARNING)

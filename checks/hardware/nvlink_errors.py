@@ -23,7 +23,9 @@ that fell off the bus. Non-fatal errors and counted repeats were repaired, and b
 - [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html): SXid errors
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 NUMBER = r"(?P<xid>74|136|14[4-9]|150|155)\b"
 LINK = r"(?:.{0,120}?\b[Ll]ink (?P<link>\d+))?"
@@ -64,7 +66,7 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say where; what the link repaired by itself is a warning."""
     groups = sighting.groups
     what = next(
@@ -77,5 +79,6 @@ def log(sighting: Sighting) -> Finding:
     words = f" ({place})" if place else ""
     if "counter" in groups or groups.get("kind") == "Nonfatal":
         message = f"NVLink had errors that it repaired{words}: where they grow, the link is failing"
-        return check.found(message, severity=Severity.WARNING, source=Source.LOG)
-    return check.found(f"NVLink lost data{words}: the GPUs on it cannot go on", source=Source.LOG)
+        yield check.found(message, severity=Severity.WARNING)
+        return
+    yield check.found(f"NVLink lost data{words}: the GPUs on it cannot go on")

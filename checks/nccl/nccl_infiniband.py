@@ -25,7 +25,9 @@ address). `ib_write_bw -d mlx5_0 PEER` between the two nodes tests the path with
 - [nccl#426](https://github.com/NVIDIA/nccl/issues/426): error 12
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 
 # enum ibv_wc_status of rdma-core's verbs.h. 5, "flushed", follows from another failure: nccl-remote-exit.
 STATUS = {
@@ -84,7 +86,7 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the number of a completion means, or which call failed with what."""
     groups = sighting.groups
     reason = groups.get("reason", "").strip(" .,")
@@ -99,4 +101,4 @@ def log(sighting: Sighting) -> Finding | None:
         message = f"{groups['hca']} reports {reason or 'that the other side did not answer'}"
     else:
         message = f"the InfiniBand adapters cannot be used: {reason}"
-    return check.found(message, source=Source.LOG)
+    yield check.found(message)

@@ -26,7 +26,9 @@ On each node: `python -c "import torch; print(torch.cuda.nccl.version())"`, and 
 - [nccl-tests#188](https://github.com/NVIDIA/nccl-tests/issues/188): wrong type of socket
 """
 
-from gpudoctor import Check, Finding, Fix, Severity, Sighting, Source
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Severity, Sighting
 
 VERSION = r"\d+(?:\.\d+)*"
 
@@ -67,7 +69,7 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Write both versions as people do."""
     groups = sighting.groups
     found, other, built = (_readable(groups.get(name, "")) for name in ("found", "other", "built"))
@@ -83,7 +85,7 @@ def log(sighting: Sighting) -> Finding | None:
         message = (
             "two processes do not understand each other's messages: another NCCL, or settings that differ"
         )
-    return check.found(message, source=Source.LOG)
+    yield check.found(message)
 
 
 def _readable(version: str) -> str:

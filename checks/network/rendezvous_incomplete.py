@@ -25,7 +25,9 @@ The message counts: 1/2 means that only this process is there. Compare with node
 - [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 check = Check(
     severity=Severity.ERROR,
@@ -94,13 +96,13 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say how many came; more than expected is a store that two jobs share."""
     groups = sighting.groups
     if "joined" in groups and int(groups["joined"]) > int(groups["expected"]):
-        return None
+        return
     if "Waiting in store" in sighting.line and sighting.around.count("Waiting in store based barrier") < 3:
-        return None  # at the start of every job some rank is the first
+        return
     if "joined" in groups:
         after = f" within {groups['seconds']} s" if "seconds" in groups else ""
         message = f"{groups['joined']} of {groups['expected']} processes came{after}: the others are missing"
@@ -111,4 +113,4 @@ def log(sighting: Sighting) -> Finding | None:
         )
     else:
         message = "not all nodes came to the rendezvous before it was closed"
-    return check.found(message, source=Source.LOG)
+    yield check.found(message)

@@ -30,8 +30,9 @@ its batch: the longest sample. The other ranks then wait for it and report a tim
 """
 
 import re
+from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 SIZE = r"[\d.]+ ?(?:[KMGT]i?B|bytes)"
 UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -118,13 +119,14 @@ def first(pattern: str, text: str) -> str | None:
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say which of the numbers in the message tells the reason."""
     groups = sighting.groups
     asked, total, gpu = groups.get("asked"), groups.get("total"), groups.get("gpu")
     if "huge" in groups:
         message = "an allocation of more than 1 EB was asked for: a size is wrong or negative, and memory is not the fault"
-        return check.found(message, source=Source.LOG, fixes=[SHAPE])
+        yield check.found(message, fixes=[SHAPE])
+        return
     # The numbers stand in this line, or, where it was wrapped, in the few after it.
     start = sighting.around.find(sighting.line)
     text = sighting.around[max(start, 0) :][:1200]
@@ -133,10 +135,12 @@ def log(sighting: Sighting) -> Finding | None:
     message += f" for {asked}" if asked else ""
     message += f": {free} of {total} were free" if free and total else ""
     if not (asked and total):
-        return check.found(message, source=Source.LOG)
+        yield check.found(message)
+        return
     if size(asked) > size(total):
         message += "; no such GPU could hold that at once, so look at the shapes first"
-        return check.found(message, source=Source.LOG, fixes=[SHAPE, SMALLER, AGAIN])
+        yield check.found(message, fixes=[SHAPE, SMALLER, AGAIN])
+        return
     limit = first(rf"({SIZE}) allowed", text)
     if limit:
         message += f", and this process may take {limit}"
@@ -144,12 +148,14 @@ def log(sighting: Sighting) -> Finding | None:
     if others and "this process has" in text:
         many = f"{len(others)} other processes hold" if len(others) > 1 else "another process holds"
         message += f", and {many} {sum(others) / 2**30:.1f} GiB"
-        return check.found(message, source=Source.LOG, fixes=[OWN_GPU, LOOK, SMALLER, GRAPHS])
+        yield check.found(message, fixes=[OWN_GPU, LOOK, SMALLER, GRAPHS])
+        return
     pieces = _unallocated(text)
     if pieces >= max(size(asked), MUCH * size(total)):
         message += f"; {pieces / 2**30:.1f} GiB are reserved by PyTorch, in pieces that are too small"
-        return check.found(message, source=Source.LOG, fixes=[PIECES, SMALLER, GRAPHS, AGAIN])
-    return check.found(message, source=Source.LOG, fixes=[SMALLER, LOOK, GRAPHS, AGAIN, PIECES])
+        yield check.found(message, fixes=[PIECES, SMALLER, GRAPHS, AGAIN])
+        return
+    yield check.found(message, fixes=[SMALLER, LOOK, GRAPHS, AGAIN, PIECES])
 
 
 def _unallocated(text: str) -> float:

@@ -29,8 +29,9 @@ in this process means nothing, and the process must be started again.
 """
 
 import re
+from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 THREAD = r"thread: ?\[\d+, ?\d+, ?\d+\] Assertion "
 ABOUT_INDEX = r".{0,160}?(?:[Ii]ndex|\bidx|\bind_dim)"
@@ -84,19 +85,21 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the kernel's assertion means, also where it stands above the error."""
     groups = sighting.groups
     if "target" in groups:
         message = f"the label {groups['target']} lies outside of the classes that the model has outputs for"
-        return check.found(message, source=Source.LOG)
+        yield check.found(message)
+        return
     assertion = groups.get("assertion")
     if assertion is None:
         above = re.search(rf"{THREAD}[`'\"]?(.{{1,200}}?)[`'\"]? failed", sighting.around)
         assertion = above[1] if above else None
     if assertion is None:
         message = 'a kernel\'s assertion failed; which one stands in lines with "Assertion" above, or only on the CPU'
-        return check.found(message, source=Source.LOG)
+        yield check.found(message)
+        return
     reason = next((why for pattern, why in REASONS if re.search(pattern, assertion)), "")
     message = f'"{assertion}" does not hold' if "Assertion" in sighting.around else f'"{assertion}"'
-    return check.found(f"{message}: {reason}" if reason else message, source=Source.LOG)
+    yield check.found(f"{message}: {reason}" if reason else message)

@@ -23,7 +23,9 @@ code works on one GPU and under DistributedDataParallel, which makes no copies.
 - [pytorch#2864](https://github.com/pytorch/pytorch/issues/2864)
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 check = Check(
     severity=Severity.ERROR,
@@ -62,14 +64,15 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """A state of the wrong size ends the run; weights in pieces only cost memory."""
     groups = sighting.groups
     if "got" not in groups:
         message = "the replicas' RNN weights lie in pieces; harmless, it costs memory: self.rnn.flatten_parameters() in forward"
-        return check.found(message, severity=Severity.NOTE, source=Source.LOG)
+        yield check.found(message, severity=Severity.NOTE)
+        return
     message = (
         f"replica {groups['replica']} got a hidden state of size ({groups['got']}) and needs ({groups['wanted']}): "
         "it was not made for the replica's part of the batch"
     )
-    return check.found(message, source=Source.LOG)
+    yield check.found(message)

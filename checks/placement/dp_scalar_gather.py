@@ -24,7 +24,9 @@ The warning alone, with a `.mean()` after it, is harmless.
 - [pytorch#9811](https://github.com/pytorch/pytorch/issues/9811): the warning
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Source, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 SCALARS = r"all input tensors were scalars"
 JOINING = r"in gather_map\b|in gather\b"
@@ -85,12 +87,13 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """The warning alone is harmless where the loss is averaged; an error after it is not."""
     groups = sighting.groups
     if "warning" in groups:
         message = "each replica returned a single number, so the model returns a vector of them: average it before backward"
-        return check.found(message, severity=Severity.NOTE, source=Source.LOG)
+        yield check.found(message, severity=Severity.NOTE)
+        return
     if "scalar" in groups:
         message = "the loss is a vector with one entry per GPU, because each replica returned a single number"
     elif "type" in groups:
@@ -104,4 +107,4 @@ def log(sighting: Sighting) -> Finding | None:
         message = f"{which} returned the shape {groups['got']} and the first one {groups['wanted']}: they cannot be joined"
     else:
         message = "forward returns something other than tensors, and DataParallel cannot join it"
-    return check.found(message, source=Source.LOG)
+    yield check.found(message)

@@ -29,7 +29,9 @@ names what the kernel killed; `cat /sys/fs/cgroup/memory.events` counts it insid
 - [pytorch#13246](https://github.com/pytorch/pytorch/issues/13246): memory that grows with the workers
 """
 
-from gpudoctor import Check, Finding, Fix, Kind, Role, Severity, Sighting, Source
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Role, Severity, Sighting
 
 MAIN = Fix(
     "See the exception itself: load in the main process", "DataLoader(dataset, num_workers=0)", Kind.EDIT
@@ -80,26 +82,31 @@ check = Check(
 
 
 @check.log
-def log(sighting: Sighting) -> Finding | None:
+def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the signal means; a worker that was told to end has not failed."""
     groups = sighting.groups
     signal = groups.get("signal", "").strip()
     who = f"worker process {groups['pid'].strip()}" if "pid" in groups else "a worker process"
     if signal == "Terminated":
         message = f"{who} was told to end (SIGTERM): the launcher or the scheduler was ending the job"
-        return check.found(message, source=Source.LOG, role=Role.CONSEQUENCE, fixes=[MAIN])
+        yield check.found(message, role=Role.CONSEQUENCE, fixes=[MAIN])
+        return
     if signal == "Killed":
         message = f"{who} was killed (SIGKILL), mostly by the kernel because memory ran out"
-        return check.found(message, source=Source.LOG, fixes=[KERNEL, FEWER, ARRAY])
+        yield check.found(message, fixes=[KERNEL, FEWER, ARRAY])
+        return
     if "crash" in groups or signal in CRASHED:
         message = f"{who} crashed in native code: {groups.get('crash') or signal.lower()}"
-        return check.found(message, source=Source.LOG, fixes=[WHERE, MAIN, NATIVE, FRESH])
+        yield check.found(message, fixes=[WHERE, MAIN, NATIVE, FRESH])
+        return
     if "seconds" in groups:
         message = f"no worker gave a batch within {groups['seconds']} seconds: they hang, or the storage is too slow"
-        return check.found(message, source=Source.LOG, fixes=[MAIN, NATIVE, FRESH])
+        yield check.found(message, fixes=[MAIN, NATIVE, FRESH])
+        return
     if "pin" in groups:
         message = "the thread that copies batches into pinned memory died, and its exception is above"
-        return check.found(message, source=Source.LOG, fixes=[MAIN, KERNEL, FEWER])
+        yield check.found(message, fixes=[MAIN, KERNEL, FEWER])
+        return
     message = f"{who} died" + (f": {signal}" if signal else "")
     message += f" with exit code {groups['code']}" if "code" in groups else ""
-    return check.found(f"{message}, and its own error shows with num_workers=0", source=Source.LOG)
+    yield check.found(f"{message}, and its own error shows with num_workers=0")

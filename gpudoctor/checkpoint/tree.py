@@ -5,6 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from gpudoctor.bad_input import BadInput
+
 DEEPEST = 200
 """Levels of nesting that are followed; a checkpoint has ten."""
 TENSORS_MOST = 200_000
@@ -19,7 +21,7 @@ def unheard(done: int, size: int) -> None:
     """Tell nobody."""
 
 
-class Unreadable(Exception):
+class Unreadable(BadInput):
     """A file that is no checkpoint, or a broken one; the text is one line that says why."""
 
 

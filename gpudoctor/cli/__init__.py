@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 import rich_click as click
 
 from gpudoctor import __version__
+from gpudoctor.bad_input import BadInput
+from gpudoctor.text import one_line
 
 COMMANDS = {
     "check": "Examine this machine and the Python that trains; change nothing.",
@@ -21,8 +23,8 @@ COMMANDS = {
     "report": "Write a ticket that can be examined again.",
     "show": "Print the page of one check.",
 }
-FINDINGS, COULD_NOT = 1, 3
-"""Exit codes; 2, for errors of use, is click's own."""
+FINDINGS, BAD_INPUT, COULD_NOT = 1, 2, 3
+"""Exit codes; 2 is click's own for errors of use, too."""
 
 
 class Commands(click.RichGroup):
@@ -99,8 +101,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     code: Any
     try:
         code = cli.main(arguments, prog_name="gpudoctor", standalone_mode=False)
+    except BadInput as error:
+        print(f"gpudoctor: {one_line(str(error))}", file=sys.stderr)
+        code = BAD_INPUT
     except click.ClickException as error:
-        print(f"gpudoctor: {_one_line(error.format_message())}", file=sys.stderr)
+        print(f"gpudoctor: {one_line(error.format_message())}", file=sys.stderr)
         code = error.exit_code
     except Interrupted as error:
         print("gpudoctor: interrupted", file=sys.stderr)
@@ -110,17 +115,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except Exception as error:
         traceback.print_exc()
         print(
-            f"gpudoctor: a fault of gpudoctor itself, please report it: {_one_line(repr(error))}",
+            f"gpudoctor: a fault of gpudoctor itself, please report it: {one_line(repr(error))}",
             file=sys.stderr,
         )
         code = COULD_NOT
     sys.exit(_close(code if isinstance(code, int) else 0))
-
-
-def _one_line(text: str) -> str:
-    """Put a text on one line; what a terminal would obey, in a name from a stranger, is written out."""
-    line = " ".join(text.split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def _close(code: int) -> int:

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import rich_click as click
 
-from gpudoctor.cli.check import examine
+from gpudoctor.cli.options import checks_option, python_option, timeout_option
 from gpudoctor.cli.output import FORMATS, Output, output_options
-from gpudoctor.cli.patient import checks_option, find_patient, python_option, tell_trouble
-from gpudoctor.cli.repro import conclude, prove_all, refuse_unknown, run_mode
+from gpudoctor.cli.repro import training_bar
 from gpudoctor.registry import Registry
 from gpudoctor.training_script import MODES
 
@@ -16,21 +15,19 @@ from gpudoctor.training_script import MODES
 @click.command("report")
 @click.option(
     "--repro",
-    "modes",
+    "names",
     multiple=True,
     metavar="MODE|ID",
     help="Run this training mode or reproduction for the ticket; may be repeated.",
 )
 @python_option
 @click.option("--log", metavar="FILE", help="Explain a training log, or a folder of them, beside the facts.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.1), metavar="S", help="Seconds that a probe may take at most."
-)
+@timeout_option
 @checks_option
 @output_options
 def command(
     output: Output,
-    modes: tuple[str, ...],
+    names: tuple[str, ...],
     python: str | None,
     log: str | None,
     timeout: float | None,
@@ -43,23 +40,28 @@ def command(
     gpudoctor report -o ticket.md --repro dp --repro ddp
     gpudoctor report -o report.json
     """
+    from gpudoctor.child import adopt_orphans
+    from gpudoctor.environment import check
+    from gpudoctor.interpreter import choose_patient
+    from gpudoctor.proofs import Bench, add, refuse_unknown
     from gpudoctor.snapshot import Snapshot
 
     begun = time.monotonic()
     if output.file is not None and Path(output.file).suffix not in FORMATS:
         raise click.UsageError(f"-o {output.file}: a ticket is written as {' or '.join(sorted(FORMATS))}")
     registry = Registry(folders)
-    for name in modes:
+    for name in names:
         refuse_unknown(registry, name)
-    report = examine(registry, output, python=python, log=log, timeout=timeout)
+    adopt_orphans()
+    with output.status() as say:
+        report = check(python=python, log=log, checks=registry, timeout=timeout, say=say)
+    bench = Bench(registry, choose_patient(python), Snapshot(report.facts, report.probes))
+    for name in names:
+        if name in MODES:
+            with training_bar(output, name) as bench.on_event:
+                report = add(report, bench.prove(name), registry)
+        else:
+            with output.status() as bench.say:
+                report = add(report, bench.prove(name), registry)
     report.command = "report"
-    if modes:
-        patient, facts = find_patient(python), Snapshot(report.facts, report.probes)
-        for name in modes:
-            if name in MODES:
-                report.proofs.append(run_mode(name, patient, facts, output))
-            else:
-                report.proofs += prove_all(registry, [name], patient, facts, output)
-        conclude(report, registry)
-    tell_trouble(registry)
     return output.deliver(report, seconds=time.monotonic() - begun, default="markdown")

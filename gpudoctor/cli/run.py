@@ -3,16 +3,12 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output
-from gpudoctor.cli.patient import checks_option, tell_trouble
 from gpudoctor.registry import Registry
-
-if TYPE_CHECKING:
-    from gpudoctor.passthrough import Ended
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """What a shell answers for a command that cannot be run."""
@@ -50,22 +46,10 @@ def command(arguments: tuple[str, ...], file: str | None, redact: bool, folders:
         print(f"gpudoctor: {arguments[0]}: {error.strerror or error}", file=sys.stderr)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     if ended.code:
-        tell(ended, arguments[0], output, Registry(folders))
+        from gpudoctor.facts import Run
+        from gpudoctor.logs.explain import explain_run
+
+        run = Run(name=os.path.basename(arguments[0]), exit_code=ended.code, seconds=round(ended.seconds, 3))
+        report = explain_run(run, ended.output.decode("utf-8", "replace"), Registry(folders))
+        output.tell(report, ended.seconds)
     return ended.code
-
-
-def tell(ended: "Ended", name: str, output: Output, registry: Registry) -> None:
-    """Explain a failure: on standard error, and in the file that was asked for."""
-    from gpudoctor.logs.explain import explain_lines, loader
-    from gpudoctor.logs.index import finder
-    from gpudoctor.logs.lines import read_text
-    from gpudoctor.model import Status, Verdict
-
-    lines = read_text(ended.output.decode("utf-8", "replace"), os.path.basename(name))
-    report = explain_lines(lines, finder(registry), loader(registry))
-    if report.verdict.status is Status.HEALTHY:
-        said = f"{name} ended with exit code {ended.code}, and no failure that gpudoctor knows shows in its output."
-        report.verdict = Verdict(status=Status.UNKNOWN, sentence=said)
-    report.command = "run"
-    tell_trouble(registry)
-    output.tell(report, ended.seconds)

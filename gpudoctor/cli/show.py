@@ -5,9 +5,9 @@ from pathlib import Path
 
 import rich_click as click
 
+from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, make_console, output_options
-from gpudoctor.cli.patient import checks_option, tell_trouble
-from gpudoctor.registry import Registry, Unknown
+from gpudoctor.registry import Registry
 
 
 @click.command("show")
@@ -24,11 +24,8 @@ def command(output: Output, id: str, folders: tuple[Path, ...]) -> int:
     from gpudoctor.render.page import page
 
     registry = Registry(folders)
-    try:
-        checks = registry.checks() if id == "all" else [registry.check(id)]
-    except (Unknown, ImportError) as error:
-        raise click.UsageError(str(error)) from None
-    tell_trouble(registry)
+    checks = registry.checks() if id == "all" else [registry.check(id)]
+    output.complain(registry)
     pages = [page(check, registry.reproduction(check.id)) for check in checks]
     if sys.stdout.isatty() and output.file is None and not output.json:
         from rich.markdown import Markdown

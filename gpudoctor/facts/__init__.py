@@ -13,8 +13,11 @@ from gpudoctor.facts.checkpoint_file import (
     Prefix,
     StateDict,
 )
+from gpudoctor.facts.checkpoint_values import CheckpointValues
+from gpudoctor.facts.comparison import Comparison, KeyGroup, ShapeDifference
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
+from gpudoctor.facts.evidence import Log, Run, Silence
 from gpudoctor.facts.gpus import Gpu, Gpus
 from gpudoctor.facts.host import Host, Limit
 from gpudoctor.facts.interfaces import Interface, Interfaces
@@ -28,6 +31,8 @@ from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
     "CheckpointFile",
+    "CheckpointValues",
+    "Comparison",
     "DeviceNode",
     "Distribution",
     "Distributions",
@@ -40,9 +45,11 @@ __all__ = [
     "Interface",
     "Interfaces",
     "Key",
+    "KeyGroup",
     "Launch",
     "Limit",
     "Listener",
+    "Log",
     "Names",
     "Optimizer",
     "Pci",
@@ -51,6 +58,9 @@ __all__ = [
     "Python",
     "Raised",
     "Resolution",
+    "Run",
+    "ShapeDifference",
+    "Silence",
     "Sockets",
     "StateDict",
     "Torch",

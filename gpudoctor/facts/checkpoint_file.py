@@ -1,5 +1,7 @@
 """What is in a checkpoint file: its entries, the keys of its state dicts, and what opening it would run."""
 
+import os
+
 from msgspec import Struct
 
 
@@ -84,6 +86,10 @@ class Foreign(Struct, frozen=True, kw_only=True):
     """The entries at the top of the file that hold it; empty where it cannot be told."""
 
 
+UNREAD = "unknown"
+"""The kind of a file that could not be read."""
+
+
 class CheckpointFile(Struct, frozen=True, kw_only=True):
     """A checkpoint, without the values of its tensors."""
 
@@ -102,3 +108,13 @@ class CheckpointFile(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     shared: tuple[tuple[str, ...], ...] = ()
     """Groups of tensors, by their paths, that lie in one storage."""
+
+    @property
+    def name(self) -> str:
+        """Its name without the folder."""
+        return os.path.basename(self.path)
+
+    @property
+    def unread(self) -> bool:
+        """Whether nothing could be learnt of it; a note says why."""
+        return self.kind == UNREAD

@@ -79,3 +79,18 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """One line of Python that loads what can be loaded into ``model``; empty where nothing can."""
     fix_line: str = ""
     """The ``gpudoctor checkpoint fix`` line that writes a copy with the target's names; empty where none can."""
+
+    @property
+    def said(self) -> str:
+        """The outcome as the message of a finding."""
+        return f"against {self.target}: {self.sentence.rstrip('.')}"
+
+    @property
+    def evidence(self) -> list[str]:
+        """The first tensors of other shapes, and what may be meant."""
+        shapes = [
+            f"{s.name}: {list(s.own)} in the file, {list(s.other)} in the target"
+            + (f" ({s.reason})" if s.reason else "")
+            for s in self.shapes[:5]
+        ]
+        return shapes + [f"perhaps: {guess}" for guess in self.guesses[:3]]

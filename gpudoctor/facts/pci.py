@@ -28,3 +28,8 @@ class Pci(Struct, frozen=True, kw_only=True):
     def gpus(self) -> list[PciDevice]:
         """The GPUs among them; not their audio functions, bridges and NVSwitches."""
         return [d for d in self.nvidia if d.device_class in GPU_CLASSES]
+
+    @property
+    def usable(self) -> list[PciDevice]:
+        """The GPUs that are this system's own: one that vfio-pci holds is handed on to a virtual machine."""
+        return [d for d in self.gpus if d.driver != "vfio-pci"]

@@ -13,7 +13,7 @@ from gpudoctor.importers.collect_env import read as read_collect_env
 from gpudoctor.importers.report import read as read_report
 from gpudoctor.importers.source import Unreadable, decode, name_of, read_bytes
 from gpudoctor.importers.ticket import read as read_ticket
-from gpudoctor.model import Report
+from gpudoctor.report import Report
 from gpudoctor.snapshot import Snapshot
 
 __all__ = ["Imported", "Unreadable", "read"]

@@ -14,8 +14,8 @@ from gpudoctor.importers.block import Block
 from gpudoctor.importers.collect_env_gpus import read_driver, read_gpus
 from gpudoctor.importers.collect_env_torch import read_torch, torch_version
 from gpudoctor.importers.source import Unreadable
-from gpudoctor.model import ProbeResult, ProbeStatus
 from gpudoctor.probes.launch import ALLOWED, SECRET
+from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
 NOT_THERE = "not in collect_env output"

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from gpudoctor.facts.topics import kind_of
 from gpudoctor.importers.source import Unreadable
-from gpudoctor.model import SCHEMA, Report
+from gpudoctor.report import SCHEMA, Report
 
 _BYTE = re.compile(r" \(byte (\d+)\)$")
 
@@ -50,9 +51,10 @@ def _facts(saved: dict[str, Raw], topics: dict[str, type[Struct]]) -> dict[str, 
     """Decode each topic into its type straight from the text: nothing is built that no type asks for."""
     facts = {}
     for topic, raw in saved.items():
-        if topic in topics:
+        kind = kind_of(topic, topics)
+        if kind is not None:
             try:
-                facts[topic] = msgspec.json.decode(raw, type=topics[topic])
+                facts[topic] = msgspec.json.decode(raw, type=kind)
             except msgspec.ValidationError as error:
                 raise msgspec.ValidationError(f"facts.{topic}: {error}") from None
     return facts

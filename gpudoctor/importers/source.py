@@ -4,16 +4,18 @@ import stat
 import sys
 from pathlib import Path
 
+from gpudoctor.bad_input import BadInput
+from gpudoctor.text import one_line
+
 LIMIT = 64 * 1024 * 1024
 """Bytes. A report has some 20,000, a report with a long log a few million."""
 
 
-class Unreadable(Exception):
+class Unreadable(BadInput):
     """The text is one clear line, safe to print on a terminal."""
 
     def __init__(self, text: str) -> None:
-        line = " ".join(text.split())
-        super().__init__("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line))
+        super().__init__(one_line(text))
 
 
 def name_of(path: str) -> str:

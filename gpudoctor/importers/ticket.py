@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from gpudoctor.importers import report
 from gpudoctor.importers.pasted import lines
-from gpudoctor.model import Report
+from gpudoctor.report import Report
 
 MARK = "gpudoctor.report/"
 _BEGIN = re.compile(r'\s*(?:\{\s*)?("schema"\s*:\s*"gpudoctor\.report/)')

@@ -14,6 +14,7 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.logs.literals import Finder
 from gpudoctor.logs.prefixes import since_new_year
 from gpudoctor.logs.scan import Kept, Stream, scan
@@ -31,7 +32,7 @@ ERROR_FILE = re.compile(r"error\w*\.json$|_error\.json$")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class Unreadable(Exception):
+class Unreadable(BadInput):
     """A log that cannot be read; the text is one line that says why."""
 
 

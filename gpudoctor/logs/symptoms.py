@@ -3,14 +3,17 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from gpudoctor.guard import Given, examine
 from gpudoctor.logs.lines import Line, read_text
 from gpudoctor.logs.literals import Finder, literals
 from gpudoctor.logs.tracebacks import quoted_source
 from gpudoctor.logs.unwrap import joined
-from gpudoctor.model import Check, Finding, Sighting, Symptom
+from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
+from gpudoctor.report import CheckStatus, Result
 
 BEFORE, AFTER = 60, 30
 """Lines of the same rank that count as standing near a line: a traceback has about as many."""
@@ -31,6 +34,14 @@ class Seen(Struct):
 @cache
 def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
+
+
+class Sightings(NamedTuple):
+    """What was seen in a log, and which checks crashed at it or could not tell."""
+
+    seen: list[Seen]
+    """In the order of the text."""
+    failed: list[Result]
 
 
 Owner = tuple[str, int]
@@ -58,15 +69,15 @@ def matches(text: str, checks: Iterable[Check]) -> list[Seen]:
 def first_seen(text: str, find: Finder, load: Load) -> list[Seen]:
     """Return the same as `matches`, for a finder that is at hand."""
     first: dict[str, Seen] = {}
-    for seen in seen_in(read_text(text, ""), find, load):
+    for seen in seen_in(read_text(text, ""), find, load).seen:
         first.setdefault(seen.check.id, seen)
     return list(first.values())
 
 
 def seen_in(
     lines: Sequence[Line], find: Finder, load: Load, source: set[int] | None = None, *, any_case: bool = False
-) -> list[Seen]:
-    """Return every symptom in a log's lines, in order; of a line, each check's first one.
+) -> Sightings:
+    """Find every symptom in a log's lines; of a line, each check's first one.
 
     `load` gives the check of an id; it is asked for those alone whose literals stand in the text. `source` holds the
     places of quoted source, where they are known already. With `any_case`, small and capital letters are the same: for
@@ -75,16 +86,24 @@ def seen_in(
     source = quoted_source(lines) if source is None else source
     flags = re.IGNORECASE if any_case else 0
     found: dict[tuple[int, str], Seen] = {}
+    failed: dict[str, Result] = {}
 
     def look(line: Line, places: range, owner: Owner) -> None:
         id, number = owner
         if source.isdisjoint(places) and not any((place, id) in found for place in places):
             check = load(id)
             # An index that is older than its checks may name a symptom too many.
+            sighting = None
             if check is not None and number < len(check.symptoms):
-                seen = _see(check, check.symptoms[number], line, places[0], lines, flags)
-                if seen is not None:
-                    found[places[0], id] = seen
+                sighting = _sighting(check, check.symptoms[number], line, places[0], lines, flags)
+            if check is not None and sighting is not None:
+                result, findings = _findings(check, sighting)
+                if result.status in (CheckStatus.CRASHED, CheckStatus.UNKNOWN):
+                    failed.setdefault(id, result)
+                elif findings is None or findings:
+                    found[places[0], id] = Seen(
+                        check, line, places[0], sighting, findings[0] if findings else None
+                    )
 
     for place, owner in _candidates(lines, find, any_case=any_case):
         look(lines[place], range(place, place + 1), owner)
@@ -92,7 +111,7 @@ def seen_in(
     for number, owner in _candidates([row.line for row in whole], find, any_case=any_case):
         line, place, pieces = whole[number]
         look(line, range(place, place + pieces), owner)
-    return [found[key] for key in sorted(found)]
+    return Sightings([found[key] for key in sorted(found)], list(failed.values()))
 
 
 def _candidates(
@@ -120,15 +139,22 @@ def _candidates(
                 yield place, owner
 
 
-def _see(
+def _findings(check: Check, sighting: Sighting) -> tuple[Result, list[Finding] | None]:
+    """Return what a check's own function makes of a sighting; ``None`` where it has none and the line is enough."""
+    if Source.LOG not in check.functions:
+        return Result(id=check.id, status=CheckStatus.FOUND), None
+    return examine(check, Source.LOG, Given(sighting))
+
+
+def _sighting(
     check: Check, symptom: Symptom, line: Line, place: int, lines: Sequence[Line], flags: int
-) -> Seen | None:
+) -> Sighting | None:
     match = _compiled(symptom.pattern, flags).search(line.full)
     if match is None:
         return None
     groups = {name: value for name, value in match.groupdict().items() if value is not None}
     around = ""
-    if symptom.near or symptom.unless or check.log_function:
+    if symptom.near or symptom.unless or Source.LOG in check.functions:
         around = "\n".join(_around(place, lines))
     if symptom.unless and _compiled(symptom.unless, flags).search(around):
         return None
@@ -137,13 +163,7 @@ def _see(
         if near is None:
             return None
         groups |= {name: value for name, value in near.groupdict().items() if value is not None}
-    sighting = Sighting(line=line.text, around=around, groups=groups, rank=line.rank, where=line.where)
-    finding = None
-    if check.log_function is not None:
-        finding = check.log_function(sighting)
-        if finding is None:
-            return None
-    return Seen(check, line, place, sighting, finding)
+    return Sighting(line=line.text, around=around, groups=groups, rank=line.rank, where=line.where)
 
 
 def _around(place: int, lines: Sequence[Line]) -> Iterator[str]:

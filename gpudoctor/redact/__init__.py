@@ -4,9 +4,9 @@ Redaction goes by what the machine tells (`Private`) and by shape; it cannot kno
 is a secret. Loopback addresses, PCI addresses, versions and the system's folders stay, for a diagnosis needs them.
 """
 
+from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
 from gpudoctor.redact.redactor import Redactor
-from gpudoctor.redact.report import private, redacted, sealed
-from gpudoctor.redact.scan import leftovers
+from gpudoctor.redact.report import private, redacted, redacted_tree, sealed
 
-__all__ = ["Private", "Redactor", "leftovers", "private", "redacted", "sealed"]
+__all__ = ["Private", "Redactor", "leftovers", "private", "redacted", "redacted_tree", "sealed"]

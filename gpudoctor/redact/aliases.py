@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from gpudoctor.redact.words import HIDDEN
+from gpudoctor.redact.word_lists import HIDDEN
 
 __all__ = ["Aliases"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
+from gpudoctor.redact.identifiers import AT, DOMAIN, Span, before, login, urls
 from gpudoctor.redact.paths import split_path
-from gpudoctor.redact.shapes import AT, DOMAIN, Span, before, login, urls
-from gpudoctor.redact.words import ALIAS, file_name, generic, host_key, public_host, serial_key, user_key
+from gpudoctor.redact.word_lists import ALIAS, file_name, generic, host_key, public_host, serial_key, user_key
 
 __all__ = ["Names", "Private", "known", "names_told", "names_under", "node_list", "stands_alone"]
 

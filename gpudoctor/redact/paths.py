@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gpudoctor.redact.words import file_name
+from gpudoctor.redact.word_lists import file_name
 
 __all__ = ["AFTER_FOLDER", "home_owner", "owner_place", "paths", "split_path", "windows_paths"]
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, cast
 
-from gpudoctor.redact import secrets, shapes
+from gpudoctor.redact import identifiers, secrets
 from gpudoctor.redact.aliases import Aliases
+from gpudoctor.redact.identifiers import Span
+from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private, known, names_told, names_under
 from gpudoctor.redact.paths import AFTER_FOLDER, home_owner, owner_place, paths, split_path, windows_paths
-from gpudoctor.redact.scan import leftovers
-from gpudoctor.redact.shapes import Span
-from gpudoctor.redact.words import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
+from gpudoctor.redact.word_lists import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
 
 __all__ = ["Private", "Redactor", "leftovers"]
 
@@ -78,13 +78,13 @@ class Redactor:
             names_under(key, text, self._tell)
             if secret_key(key) and any(letter.isalpha() for letter in text):
                 self._tell("hidden", text)
-            if shapes.version_of(key):
-                self._public.update(text[span.start : span.end] for span in shapes.ip4(text))
+            if identifiers.version_of(key):
+                self._public.update(text[span.start : span.end] for span in identifiers.ip4(text))
         if len(text) < 3:
             return
         for match in aliases(text):
             self._aliases.reserve(match[0])
-        for span in shapes.gpu_uuids(text):
+        for span in identifiers.gpu_uuids(text):
             if len(span.key) >= 36:
                 self._gpus.setdefault(span.key[:8], span.key)
         names_told(text, self._tell)
@@ -171,20 +171,20 @@ class Redactor:
         for find in (secrets.secrets, secrets.logins, secrets.tokens):
             text = self._replace(text, find(text))
         text = self._urls(text)
-        for find in (shapes.emails, self._gpu_uuids):
+        for find in (identifiers.emails, self._gpu_uuids):
             text = self._replace(text, find(text))
         text = self._paths(text)
-        text = self._replace(text, shapes.hardware_addresses(text))
+        text = self._replace(text, identifiers.hardware_addresses(text))
         text = self._replace(text, self._ip4(text))
-        text = self._replace(text, shapes.ip6(text))
+        text = self._replace(text, identifiers.ip6(text))
         return self._replace(text, self._names.find(text))
 
     def _gpu_uuids(self, text: str) -> Iterator[Span]:
         # CUDA takes the first digits of a UUID for the whole
-        return (span._replace(key=self._gpus.get(span.key, span.key)) for span in shapes.gpu_uuids(text))
+        return (span._replace(key=self._gpus.get(span.key, span.key)) for span in identifiers.gpu_uuids(text))
 
     def _ip4(self, text: str) -> Iterator[Span]:
-        return shapes.ip4(text, self._public - self._names.addresses)
+        return identifiers.ip4(text, self._public - self._names.addresses)
 
     def _replace(self, text: str, spans: Iterable[Span]) -> str:
         pieces: list[str] = []
@@ -199,7 +199,7 @@ class Redactor:
     def _urls(self, text: str) -> str:
         pieces: list[str] = []
         done = 0
-        for match in shapes.urls(text):
+        for match in identifiers.urls(text):
             host, rest = match["host"], match["rest"] or ""
             start = match.start("host")
             if match.start() + 3 < start:

@@ -4,17 +4,19 @@ import getpass
 import os
 import socket
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from gpudoctor.facts import Distributions, Launch, Names, Python, Sockets, Torch
-from gpudoctor.model import Report
+from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
 from gpudoctor.redact.redactor import Redactor
-from gpudoctor.redact.scan import leftovers
-from gpudoctor.redact.words import HIDDEN, generic
-from gpudoctor.snapshot import Snapshot, rewritten
+from gpudoctor.redact.word_lists import HIDDEN, generic
+from gpudoctor.report import Report
+from gpudoctor.snapshot import Snapshot, rewritten, without_keys
+
+T = TypeVar("T")
 
 HOST_VARIABLES = (
     "MASTER_ADDR",
@@ -33,6 +35,11 @@ USER_VARIABLES = ("SLURM_JOB_USER", "SLURM_JOB_ACCOUNT", "SLURM_JOB_GROUP")
 def redacted(report: Report, known: Private) -> Report:
     """Return a copy of a report in which aliases stand for what is private; the same alias for the same thing."""
     return rewritten(report, Redactor(known).tree)
+
+
+def redacted_tree(value: T, known: Private) -> T:
+    """Return plain data in which aliases stand for what is private."""
+    return Redactor(known).tree(value)
 
 
 def sealed(text: str, known: Private) -> tuple[str, int]:
@@ -78,7 +85,7 @@ def _public(facts: Snapshot, report: Report) -> tuple[str, ...]:
     versions = [d.version for d in distributions.installed] if distributions else []
     versions += [text for text in (torch.cudnn, torch.nccl, torch.cuda) if text] if torch else []
     commands = [s.command for s in sockets.listeners if s.command] if sockets else []
-    return tuple(dict.fromkeys([*versions, *commands, *_keys(msgspec.to_builtins(report))]))
+    return tuple(dict.fromkeys([*versions, *commands, *_keys(msgspec.to_builtins(without_keys(report)))]))
 
 
 def _keys(value: Any) -> Iterator[str]:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from gpudoctor.redact.shapes import Span, before
-from gpudoctor.redact.words import secret_key
+from gpudoctor.redact.identifiers import Span, before
+from gpudoctor.redact.word_lists import secret_key
 
 __all__ = ["logins", "pem_blocks", "secrets", "tokens"]
 

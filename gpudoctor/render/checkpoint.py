@@ -8,13 +8,11 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.facts import CheckpointFile, Entry, Foreign, Key, StateDict
-from gpudoctor.facts.checkpoint_values import CheckpointValues
-from gpudoctor.facts.comparison import Comparison
-from gpudoctor.model import Report, Severity
-from gpudoctor.render.keys import Row, rows, size, sparing_keys
-from gpudoctor.render.terminal import STYLES, hang, print_finding, print_unseen
-from gpudoctor.render.visible import CONTROL, visible
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Entry, Foreign, Key, StateDict
+from gpudoctor.render.keys import Row, rows
+from gpudoctor.render.lines import hang
+from gpudoctor.report import Report
+from gpudoctor.text import byte_size, count, harmless
 
 ROWS, LAST = 24, 4
 """Rows of keys that are shown, and how many of them are the last ones."""
@@ -26,10 +24,7 @@ SHOWN = 6
 
 
 def render(report: Report, console: Console, *, keys: str | None = None, verbose: bool = False) -> None:
-    """Print a report on checkpoints: each file, what was looked at of it, then the findings and the verdict."""
-    report = sparing_keys(report, visible)
-    hang(console, Text(f"gpudoctor {report.version}", "bold"), 2)
-    console.print()
+    """Print what is known of checkpoints: each file, and what was looked at of it."""
     for fact in report.facts.values():
         if isinstance(fact, CheckpointFile):
             render_file(fact, console, keys=keys, verbose=verbose)
@@ -42,10 +37,6 @@ def render(report: Report, console: Console, *, keys: str | None = None, verbose
             lines = {} if fact.outcome == "loads" else {"load_line": "", "fix_line": ""}
             render_comparison(replace(fact, **lines), console, verbose=verbose)
             console.print()
-    for finding in report.findings:
-        print_finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
-    print_unseen(report, console)
-    hang(console, Text(report.verdict.sentence, STYLES[report.verdict.status.value]), 0)
 
 
 def render_file(
@@ -54,9 +45,9 @@ def render_file(
     """Print a checkpoint; `keys` is a glob that names are to match, `verbose` shows every key and entry."""
     tensors = sum(entry.tensors for entry, above in _levels(file.entries) if not above)
     version = f" {file.version}" if file.version and file.kind.startswith("torch ") else ""
-    about = [file.kind + version, size(file.size)]
+    about = [file.kind + version, byte_size(file.size)]
     if tensors:
-        about.append(_count(tensors, "tensor"))
+        about.append(count(tensors, "tensor"))
     hang(console, Text.assemble((clean(file.path), "bold"), f"   {', '.join(about)}"), 2)
     for note in file.notes if verbose else [n for n in file.notes if not n.startswith("metadata ")]:
         hang(console, Text(f"  {clean(note)}", "dim"), 4)
@@ -71,10 +62,10 @@ def render_file(
 
 def render_values(values: CheckpointValues, console: Console, *, verbose: bool = False) -> None:
     """Print what a look at every number showed."""
-    hang(console, Text.assemble(("  values  ", "bold"), f"{size(values.read)} looked at"), 10)
+    hang(console, Text.assemble(("  values  ", "bold"), f"{byte_size(values.read)} looked at"), 10)
     most = len(values.zero) if verbose else SHOWN
-    for name, count in values.nonfinite[: None if verbose else 3 * SHOWN]:
-        hang(console, Text(f"    NaN or infinite  {clean(name)}: {_count(count, 'number')}", "red"), 6)
+    for name, numbers in values.nonfinite[: None if verbose else 3 * SHOWN]:
+        hang(console, Text(f"    NaN or infinite  {clean(name)}: {count(numbers, 'number')}", "red"), 6)
     if len(values.nonfinite) > 3 * SHOWN and not verbose:
         hang(
             console, Text(f"    NaN or infinite  {len(values.nonfinite) - 3 * SHOWN} more tensors", "red"), 6
@@ -84,7 +75,7 @@ def render_values(values: CheckpointValues, console: Console, *, verbose: bool =
     for group in values.same[: None if verbose else GROUPS]:
         hang(console, Text(f"    same bytes, stored twice  {_listed(group, max(most, SHOWN))}"), 6)
     for reason, number in values.skipped:
-        hang(console, Text(f"    not looked at  {_count(number, 'tensor')}: {clean(reason)}", "magenta"), 6)
+        hang(console, Text(f"    not looked at  {count(number, 'tensor')}: {clean(reason)}", "magenta"), 6)
     if not (values.nonfinite or values.zero or values.same or values.skipped):
         hang(console, Text("    all finite, none all zero, none twice"), 6)
     console.print()
@@ -94,12 +85,7 @@ def clean(text: str) -> str:
     """Return a string from a stranger's file without control characters and line breaks."""
     if text.isprintable():
         return text
-    text = CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-    return text.replace("\n", "\\n").replace("\t", "\\t").encode("utf-8", "backslashreplace").decode()
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")
+    return harmless(text).encode("utf-8", "backslashreplace").decode()
 
 
 def _listed(names: Sequence[str], most: int) -> str:
@@ -125,8 +111,8 @@ def _entries(file: CheckpointFile, console: Console, verbose: bool) -> None:
         line = Text(f"  {label:<{width}}  ").append(f"{entry.kind:<10}", "cyan")
         parts = [clean(entry.text)] if entry.text else []
         if entry.tensors and entry.kind != "tensor":
-            parts.append(_count(entry.tensors, "tensor"))
-        parts += [size(entry.size)] if entry.tensors else []
+            parts.append(count(entry.tensors, "tensor"))
+        parts += [byte_size(entry.size)] if entry.tensors else []
         hang(console, line.append("  " + ", ".join(parts)), width + 14)
     if hidden:
         hang(console, Text(f"  ... and {hidden} more (-v shows all)", "dim"), 4)
@@ -171,7 +157,7 @@ def _kept(entries: Sequence[Entry], verbose: bool) -> tuple[list[tuple[Entry, st
 def _state_dict(state: StateDict, console: Console, pattern: str | None, verbose: bool) -> None:
     chosen = [k for k in state.keys if _matches(k.name, state, pattern)] if pattern else list(state.keys)
     devices = Counter(key.device for key in state.keys)
-    parts = [_count(len(state.keys), "key")]
+    parts = [count(len(state.keys), "key")]
     if pattern:
         parts.append(f"{len(chosen)} match {clean(pattern)}")
     if set(devices) - {"cpu"}:
@@ -211,8 +197,8 @@ def _keys(keys: Sequence[Key], console: Console, *, every: bool) -> None:
     ]
     _rows(head, widths, several, console)
     if left_out:
-        count = sum(row.count for row in made[len(head) : -LAST])
-        more = f"    ... {_count(count, 'key')} more (-v or --keys GLOB shows them)"
+        left = sum(row.count for row in made[len(head) : -LAST])
+        more = f"    ... {count(left, 'key')} more (-v or --keys GLOB shows them)"
         console.print(Text(more, "dim"), soft_wrap=True)
     _rows(tail, widths, several, console)
 
@@ -230,7 +216,7 @@ def _rows(shown: Sequence[Row], widths: Sequence[int], several: bool, console: C
 def _row(row: Row, widths: Sequence[int], several: bool) -> str:
     key = row.key
     name, dtype, shape = widths
-    text = f"    {clean(row.name):<{name}}  {key.dtype:<{dtype}}  {_shape(key):<{shape}}  {size(key.size):>8}"
+    text = f"    {clean(row.name):<{name}}  {key.dtype:<{dtype}}  {_shape(key):<{shape}}  {byte_size(key.size):>8}"
     text += f" x {row.count}" if row.count > 1 else ""
     text += f"  {key.layout}" if key.layout != "strided" else ""
     return (text + f"  {key.device}" if several else text).rstrip()

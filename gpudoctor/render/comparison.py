@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.facts.comparison import Comparison
-from gpudoctor.render.visible import CONTROL
+from gpudoctor.text import count, harmless
 
 STYLES = {"loads": "green", "prefix": "bold yellow", "shape": "bold red", "architecture": "bold red"}
 SHOWN = 12
@@ -18,7 +18,7 @@ def render(comparison: Comparison, console: Console, *, verbose: bool = False) -
     _line(console, f"{place}{comparison.path or 'the file'} against {target}", "bold")
     _line(
         console,
-        f"  {_count(comparison.keys, 'tensor')} in the file, {comparison.target_keys} in the target, "
+        f"  {count(comparison.keys, 'tensor')} in the file, {comparison.target_keys} in the target, "
         f"{comparison.matched} under the same name" + _after(comparison),
     )
     console.print()
@@ -79,11 +79,7 @@ def _groups(comparison: Comparison, console: Console, *, verbose: bool) -> None:
 
 def _rest(console: Console, number: int, word: str) -> None:
     if number:
-        _line(console, f"    and {_count(number, 'more ' + word)} (-v shows all)", "dim")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")
+        _line(console, f"    and {count(number, 'more ' + word)} (-v shows all)", "dim")
 
 
 def _shape(shape: tuple[int, ...]) -> str:
@@ -92,7 +88,4 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 def _line(console: Console, text: str, style: str = "") -> None:
     """Print a line as it is: what gets copied must not be wrapped, what comes from strangers not be obeyed."""
-    text = (
-        CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text).replace("\n", "\\n").replace("\t", "\\t")
-    )
-    console.print(Text(text, style), soft_wrap=True)
+    console.print(Text(harmless(text), style), soft_wrap=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.model import SCHEMA, Report
+from gpudoctor.report import SCHEMA, Report
 
 
 def encode(report: Report) -> str:

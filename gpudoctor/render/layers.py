@@ -6,6 +6,7 @@ from collections.abc import Callable
 from gpudoctor.facts import Driver, Gpus, Host, Interfaces, Launch, Names, Pci, Torch, Torchvision
 from gpudoctor.model import FAMILIES, Finding, Severity
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.text import count
 
 GIB = 1024**3
 
@@ -19,19 +20,15 @@ def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, 
         errors = sum(f.severity is Severity.ERROR for f in here)
         warnings = sum(f.severity is Severity.WARNING for f in here)
         if errors or warnings:
-            parts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
+            parts = [count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
             rows.append(
                 (family, "broken" if errors else "suspect", ", ".join([*parts, *([facts] if facts else [])]))
             )
         elif facts or (family in LAYERS and snapshot.asked(NEEDS[family])):
             rows.append((family, "ok", facts) if facts else (family, "unknown", _missing(family, snapshot)))
         elif here:
-            rows.append((family, "ok", _count(len(here), "note")))
+            rows.append((family, "ok", count(len(here), "note")))
     return rows
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")
 
 
 def _missing(family: str, snapshot: Snapshot) -> str:
@@ -48,7 +45,7 @@ def _hardware(snapshot: Snapshot) -> str | None:
     if gpus is not None and gpus.devices:
         return describe_gpus(gpus) + machine
     if pci is not None and pci.gpus:
-        return f"{_count(len(pci.gpus), 'NVIDIA GPU')} on the PCI bus" + machine
+        return f"{count(len(pci.gpus), 'NVIDIA GPU')} on the PCI bus" + machine
     if pci is not None:
         return "no NVIDIA GPU on the PCI bus" + machine
     return f"no GPU seen ({gpus.error or 'NVML lists none'}){machine}" if gpus is not None else None
@@ -140,7 +137,7 @@ def _launch(snapshot: Snapshot) -> str | None:
     others = len(launch.variables) - len(names)
     shown = [f"{name}={launch.variables[name]}" for name in names]
     return (
-        ", ".join(shown + ([_count(others, "other variable")] if others else [])) or "no launch variables set"
+        ", ".join(shown + ([count(others, "other variable")] if others else [])) or "no launch variables set"
     )
 
 

@@ -1,9 +1,10 @@
 """A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
 
-from gpudoctor.model import CheckStatus, Finding, Kind, ProbeStatus, Proof, ProofStatus, Report
+from gpudoctor.model import Finding, Kind
 from gpudoctor.render.environment import environment_block
+from gpudoctor.render.harmless import harmless_report
 from gpudoctor.render.json import encode, packed
-from gpudoctor.render.visible import visible
+from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 
 MOST = 65_000
@@ -14,7 +15,7 @@ PRIVACY = "Host names, users, addresses and paths are replaced by aliases."
 
 def ticket(report: Report) -> str:
     """Write a report as Markdown; the JSON loses its indentation where the ticket would not fit otherwise."""
-    shown = visible(report)
+    shown = harmless_report(report)
     indented, compact = encode(report), packed(report).decode() + "\n"
     text = _ticket(shown, indented)
     return text if len(text) <= MOST else _ticket(shown, compact)

@@ -10,58 +10,49 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpudoctor.facts import Python
-from gpudoctor.model import (
-    CheckStatus,
-    Finding,
-    Kind,
-    ProbeStatus,
-    Proof,
-    ProofStatus,
-    Report,
-    Role,
-    Severity,
-)
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Python
+from gpudoctor.model import Finding, Kind, Role, Severity
+from gpudoctor.render.harmless import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
-from gpudoctor.render.visible import visible
+from gpudoctor.render.lines import INDENT, STYLES, block, hang
+from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 
-STYLES = {
-    "error": "bold red",
-    "warning": "bold yellow",
-    "note": "bold cyan",
-    "broken": "bold red",
-    "suspect": "bold yellow",
-    "unknown": "magenta",
-    "healthy": "bold green",
-    "ok": "green",
-}
-INDENT = 9
 
-
-def render(report: Report, console: Console, *, verbose: bool = False, seconds: float | None = None) -> None:
-    """Print a report; `verbose` adds every fact and every duration."""
-    report = visible(report)
+def render(
+    report: Report,
+    console: Console,
+    *,
+    keys: str | None = None,
+    verbose: bool = False,
+    seconds: float | None = None,
+) -> None:
+    """Print a report; `verbose` adds every fact and every duration, `keys` is a glob for those of checkpoints."""
+    report = harmless_report(report)
     snapshot = Snapshot(report.facts, report.probes)
     _head(report, snapshot, console)
-    if report.checks:
+    if report.checks and snapshot.machine:
         rows = layers(snapshot, report.findings)
         width = max((len(name) for name, _, _ in rows), default=0)
         for name, state, text in rows:
             line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
             hang(console, line, width + 13)
         console.print()
+    if snapshot.get(CheckpointFile) is not None:
+        from gpudoctor.render.checkpoint import render as render_checkpoints
+
+        render_checkpoints(report, console, keys=keys, verbose=verbose)
     for finding in report.findings:
         if finding.role is Role.CAUSE:
-            print_finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
+            _finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
     _consequences(report, console)
     if len(report.proofs) > 2 and not verbose:
         _table(report.proofs, console)
     else:
         for proof in report.proofs:
             _proof(proof, console)
-    print_unseen(report, console)
+    _unseen(report, console)
     if verbose:
         _everything(report, console)
     _verdict(report, console, seconds)
@@ -77,32 +68,17 @@ def _head(report: Report, snapshot: Snapshot, console: Console) -> None:
     console.print()
 
 
-def hang(console: Console, text: Text, indent: int) -> None:
-    """Print with the lines after the first indented; what is not a terminal gets one long line."""
-    if not console.is_terminal or len(text) <= console.width:
-        console.print(text, soft_wrap=True)
-        return
-    for number, line in enumerate(text.wrap(console, console.width - indent)):
-        line.rstrip()
-        console.print(Text(" " * indent if number else "").append_text(line), soft_wrap=True)
-
-
-def _block(console: Console, text: str, style: str = "") -> None:
-    for line in text.splitlines():
-        hang(console, Text(" " * INDENT + line, style), INDENT)
-
-
-def print_finding(finding: Finding, console: Console, *, whole: bool) -> None:
+def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
     """Print a finding; of a note that is not asked for in `whole`, what it is and where to read more."""
     severity = finding.severity.value
     line = Text.assemble((f"{severity:>7}  ", STYLES[severity]), (finding.id, "bold"), f"   {finding.title}")
     hang(console, line, INDENT)
-    _block(console, finding.message)
+    block(console, finding.message)
     for evidence in finding.evidence:
         where = f"{evidence.where}: " if evidence.where else ""
         rank = f"[rank {evidence.rank}] " if evidence.rank is not None else ""
         for number, row in enumerate(evidence.text.splitlines() or [""]):
-            _block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
+            block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
     for fix in finding.fixes if whole else []:
         kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
         hang(console, Text.assemble(("    fix  ", "green"), fix.summary + kind), INDENT)
@@ -153,21 +129,21 @@ def _proof(proof: Proof, console: Console) -> None:
         line.append(f"   {proof.label}")
     hang(console, line, INDENT)
     if proof.error:
-        _block(console, "broken.py says" if proof.broken else "its last words:")
-        _block(console, "\n".join("| " + row for row in proof.error.splitlines()), "dim")
+        block(console, "broken.py says" if proof.broken else "its last words:")
+        block(console, "\n".join("| " + row for row in proof.error.splitlines()), "dim")
     if proof.symptom:
-        _block(console, f"the check's own symptom matched: {proof.symptom}")
+        block(console, f"the check's own symptom matched: {proof.symptom}")
     if proof.symptom and proof.fixed is ProofStatus.PASSED:
-        _block(console, "fixed.py passes; the difference between them is the fix:")
+        block(console, "fixed.py passes; the difference between them is the fix:")
     for row in (proof.difference or "").splitlines():
         style = "green" if row.startswith("+") else "red" if row.startswith("-") else "dim"
         console.print(Text(" " * INDENT + row, style), soft_wrap=True)
     if proof.metrics:
-        _block(console, ", ".join(f"{name} {_number(value)}" for name, value in proof.metrics.items()))
+        block(console, ", ".join(f"{name} {_number(value)}" for name, value in proof.metrics.items()))
     for note in proof.notes:
-        _block(console, f"note: {note}")
+        block(console, f"note: {note}")
     if proof.reason:
-        _block(console, proof.reason)
+        block(console, proof.reason)
     console.print()
 
 
@@ -177,7 +153,7 @@ def _number(value: float | int | bool | None) -> str:
     return "unknown" if value is None else f"{value:.4g}"
 
 
-def print_unseen(report: Report, console: Console) -> None:
+def _unseen(report: Report, console: Console) -> None:
     """Print what could not be checked, and why."""
     reasons = defaultdict(list)
     for result in report.checks:
@@ -204,6 +180,8 @@ def print_unseen(report: Report, console: Console) -> None:
 def _everything(report: Report, console: Console) -> None:
     console.print(Text("facts", "bold"))
     for topic, fact in report.facts.items():
+        if isinstance(fact, (CheckpointFile, CheckpointValues, Comparison)):
+            continue  # drawn above
         for name, value in (msgspec.to_builtins(fact)).items():
             console.print(Text(f"  {topic}.{name} = {packed(value).decode()}"), soft_wrap=True)
     console.print(Text("\nprobes", "bold"))

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import make_log
 from speed import GPUDOCTOR, memory
 
-from gpudoctor.logs.index import finder
+from gpudoctor.logs.literal_index import finder
 from gpudoctor.registry import Registry
 
 

@@ -2,8 +2,9 @@
 
 from gpudoctor.diagnose import examine
 from gpudoctor.facts import Interface, Interfaces, Launch, Listener, Names, Resolution, Sockets
-from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("port-in-use")

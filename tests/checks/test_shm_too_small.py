@@ -4,8 +4,9 @@ import pytest
 
 from gpudoctor.diagnose import examine
 from gpudoctor.facts import Gpu, Gpus, Host, Launch
-from gpudoctor.model import CheckStatus, Kind, Severity
+from gpudoctor.model import Kind, Severity
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("shm-too-small")

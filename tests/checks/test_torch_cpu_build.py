@@ -16,8 +16,9 @@ from gpudoctor.facts import (
     Raised,
     Torch,
 )
-from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("torch-cpu-build")

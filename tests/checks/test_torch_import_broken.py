@@ -4,8 +4,9 @@ import pytest
 
 from gpudoctor.diagnose import examine
 from gpudoctor.facts import Distribution, Distributions, Launch, Python, Raised, Torch
-from gpudoctor.model import CheckStatus, Kind
+from gpudoctor.model import Kind
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("torch-import-broken")

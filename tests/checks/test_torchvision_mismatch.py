@@ -4,8 +4,9 @@ import pytest
 
 from gpudoctor.diagnose import examine
 from gpudoctor.facts import Distribution, Distributions, Python, Torch, Torchvision
-from gpudoctor.model import CheckStatus, Severity
+from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("torchvision-mismatch")

@@ -8,8 +8,8 @@ import pytest
 from msgspec import Struct
 
 from gpudoctor.importers import Imported, read
-from gpudoctor.model import ProbeStatus
 from gpudoctor.registry import Registry
+from gpudoctor.report import ProbeStatus
 
 
 @pytest.fixture(scope="session")

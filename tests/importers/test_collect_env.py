@@ -4,8 +4,8 @@ import pytest
 
 from gpudoctor.facts import Gpu, Gpus, Launch, Raised, Torch, TorchDevice
 from gpudoctor.importers import Unreadable
-from gpudoctor.model import ProbeStatus, Report
 from gpudoctor.render.environment import environment_block
+from gpudoctor.report import ProbeStatus, Report
 from gpudoctor.snapshot import Snapshot
 
 BLOCK = """\

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from gpudoctor import facts as known
 from gpudoctor.facts import Gpu, Gpus, Launch, Raised, Torch
 from gpudoctor.importers import Unreadable
-from gpudoctor.model import ProbeResult, ProbeStatus, Report
 from gpudoctor.render.json import encode
 from gpudoctor.render.markdown import ticket
+from gpudoctor.report import ProbeResult, ProbeStatus, Report
 
 settings.register_profile("importers", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

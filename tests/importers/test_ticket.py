@@ -6,9 +6,10 @@ import pytest
 
 from gpudoctor.facts import Launch, Raised, Torch
 from gpudoctor.importers import Unreadable
-from gpudoctor.model import Evidence, Finding, Report, Severity, Status, Verdict
+from gpudoctor.model import Evidence, Finding, Severity
 from gpudoctor.render.json import encode
 from gpudoctor.render.markdown import ticket
+from gpudoctor.report import Report, Status, Verdict
 
 NASTY = 'a "quoted" <b>&amp; </details> ``` \\ \u2028 \U0001f600 {"schema": "gpudoctor.report/1"} [rank0]: >'
 

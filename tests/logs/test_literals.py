@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
-from gpudoctor.logs.index import derived, finder, written
+from gpudoctor.logs.literal_index import derived, finder, written
 from gpudoctor.logs.literals import Finder, Vague, literals
 from gpudoctor.logs.scan import MARKERS
 from gpudoctor.registry import Registry

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.facts import Gpus
-from gpudoctor.model import ProbeStatus
+from gpudoctor.report import ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
 Ask = Callable[..., Snapshot]

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from gpudoctor.checkpoint.compare.cover import standing
 from gpudoctor.checkpoint.compare.draft import Draft
 from gpudoctor.checkpoint.compare.load_line import is_module
-from gpudoctor.checkpoint.wording import listed
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 from gpudoctor.facts.comparison import Comparison
+from gpudoctor.text import listed
 
 MOST = 6
 """State dicts of one file that are compared, the largest."""

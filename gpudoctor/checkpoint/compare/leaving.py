@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.wording import listed
+from gpudoctor.text import listed
 
 NAMED = 4
 """Conditions that a line of Python names; where there are more, the model itself tells what fits."""

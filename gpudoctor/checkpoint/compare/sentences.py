@@ -8,8 +8,8 @@ from gpudoctor.checkpoint.compare.differences import Differing
 from gpudoctor.checkpoint.compare.leaving import listed_kinds
 from gpudoctor.checkpoint.compare.renaming import Step
 from gpudoctor.checkpoint.compare.sides import Sides
-from gpudoctor.checkpoint.wording import count, listed
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
+from gpudoctor.text import count, listed
 
 PART = re.compile(r"^(.*)-(\d{4,6})-of-(\d{4,6})(\.\w+)$")
 """What Hugging Face's libraries call the files of a set."""

@@ -11,9 +11,9 @@ from gpudoctor.checkpoint.compare.draft import Draft, draft
 from gpudoctor.checkpoint.compare.library_changes import COUNTER
 from gpudoctor.checkpoint.compare.load_line import loosened
 from gpudoctor.checkpoint.compare.sides import entries
-from gpudoctor.checkpoint.wording import count, listed
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 from gpudoctor.facts.comparison import Comparison
+from gpudoctor.text import count, listed
 
 KEYS_MOST = 30_000
 """Keys that are tried for all state dicts of a file; of more, those of the best one alone."""

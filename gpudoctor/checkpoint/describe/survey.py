@@ -20,8 +20,8 @@ from gpudoctor.checkpoint.describe.state_dicts import (
 )
 from gpudoctor.checkpoint.describe.wrappers import prefixes
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor, children
-from gpudoctor.checkpoint.wording import count
 from gpudoctor.facts import CheckpointFile, Entry, Foreign, Key, Optimizer, StateDict
+from gpudoctor.text import count
 
 __all__ = ["is_optimizer", "is_state_dict", "joined", "key_of", "mapping", "nested", "survey"]
 

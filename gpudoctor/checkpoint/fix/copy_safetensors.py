@@ -13,7 +13,7 @@ from gpudoctor.checkpoint.fix.edit import MODULE, Changes, state_dicts, tensors_
 from gpudoctor.checkpoint.fix.whole_file import Target
 from gpudoctor.checkpoint.formats.safetensors import DTYPES, METADATA_NAME, read_header
 from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Tensor, Unreadable
-from gpudoctor.checkpoint.wording import listed, shown
+from gpudoctor.text import listed, shown
 
 NAMES = {dtype: name for name, (dtype, bits) in DTYPES.items() if bits % 8 == 0}
 """The format's name of each type that takes whole bytes."""

@@ -11,7 +11,7 @@ from gpudoctor.checkpoint.formats.zip_records import records
 from gpudoctor.checkpoint.formats.zip_writer import ALIGNMENT, Archive
 from gpudoctor.checkpoint.pickle.write import Emitter
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
-from gpudoctor.checkpoint.wording import shown
+from gpudoctor.text import shown
 
 OVERHEAD = 512
 """Bytes around a record, at most, for the estimate of a copy's size."""

@@ -11,7 +11,7 @@ from gpudoctor.checkpoint.describe.modules import is_module
 from gpudoctor.checkpoint.describe.survey import is_optimizer, is_state_dict, joined, mapping
 from gpudoctor.checkpoint.fix.rename import LONGEST, Rename, Step, moved_versions, refuse_collisions, steps
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children
-from gpudoctor.checkpoint.wording import listed, shown
+from gpudoctor.text import listed, shown
 
 METADATA = "_metadata"
 MODULE = "a whole pickled module, which has no keys: load it where its classes are, and save its state_dict()"

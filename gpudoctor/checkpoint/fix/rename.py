@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.checkpoint.tree import Unreadable
-from gpudoctor.checkpoint.wording import listed, shown
+from gpudoctor.text import listed, shown
 
 EXPRESSION = re.compile(r"[\^$\\()|+{}]")
 """What stands in regular expressions and neither in names nor in globs."""

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from gpudoctor.checkpoint.formats.zip_directory import DEFLATED, STORED, Entry, data_place, entries
 from gpudoctor.checkpoint.tree import Heard, Unreadable, unheard
-from gpudoctor.checkpoint.wording import shown
+from gpudoctor.text import shown
 
 BLOCK = 1 << 20
 TIMES = 4

@@ -16,6 +16,7 @@ from gpudoctor.checkpoint.formats.torch_zip import read_zip
 from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, Walked, walked
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
+from gpudoctor.text import one_line
 
 LINE_MOST = 500
 """Characters of a reason why a file cannot be read."""
@@ -45,12 +46,7 @@ def read(path: str | Path) -> Checkpoint:
         reason = "too large or too deeply nested for a checkpoint"
     except (ValueError, OverflowError):  # a name with a zero byte
         reason = "a name that no file can have"
-    raise Unreadable(_line(f"{name}: {reason[:LINE_MOST]}"))
-
-
-def _line(text: str) -> str:
-    """Return a text on one line, with what a terminal would take for a command written out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    raise Unreadable(one_line(f"{name}: {reason[:LINE_MOST]}"))
 
 
 @contextlib.contextmanager

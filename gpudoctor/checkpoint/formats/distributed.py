@@ -12,7 +12,7 @@ from gpudoctor.checkpoint.formats.storage_numbers import apart
 from gpudoctor.checkpoint.formats.strides import dense
 from gpudoctor.checkpoint.formats.torch_zip import read_zip
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Suspect, Unreadable
-from gpudoctor.checkpoint.wording import capped, count, listed, shown
+from gpudoctor.text import capped, count, listed, shown
 
 METADATA_MOST = 1 << 29
 """Bytes of ``.metadata``; one of a million chunks has a third of that."""

@@ -11,7 +11,7 @@ from gpudoctor.checkpoint.formats.strides import strides
 from gpudoctor.checkpoint.pickle.machine import Walker, suspects
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder, allowed
 from gpudoctor.checkpoint.tree import Call, Global, Suspect, Unreadable
-from gpudoctor.checkpoint.wording import shown
+from gpudoctor.text import shown
 
 METADATA = "torch.distributed.checkpoint.metadata"
 SHARDED = "torch.distributed._shard.sharded_tensor.metadata"  # until 2.2

@@ -15,7 +15,7 @@ from gpudoctor.checkpoint.formats.storage_numbers import apart
 from gpudoctor.checkpoint.formats.torch_legacy import is_legacy, read_legacy
 from gpudoctor.checkpoint.formats.torch_zip import read_zip
 from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Suspect, Unreadable
-from gpudoctor.checkpoint.wording import capped, count, listed, shown
+from gpudoctor.text import capped, count, listed, shown
 
 INDEX_MOST = 100_000_000
 """Bytes of the index; a set of 100,000 tensors has a tenth of that."""

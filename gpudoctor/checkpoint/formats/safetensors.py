@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from gpudoctor.checkpoint.formats.strides import DIMENSIONS_MOST, dense
 from gpudoctor.checkpoint.tree import Checkpoint, Tensor, Unreadable
-from gpudoctor.checkpoint.wording import capped, count, shown
+from gpudoctor.text import capped, count, shown
 
 HEADER_MOST = 100_000_000
 """Bytes: the most that the format's own reader takes (safetensors 0.8)."""

@@ -1,7 +1,7 @@
 """Describe tensors that lie in one piece, row by row, in a format that has no strides of its own."""
 
 from gpudoctor.checkpoint.tree import WIDTHS, Storage, Tensor, Unreadable
-from gpudoctor.checkpoint.wording import shown
+from gpudoctor.text import shown
 
 DIMENSIONS_MOST = 64
 """More than any tensor has; torch's own iterators take 64."""

@@ -6,7 +6,7 @@ from typing import BinaryIO
 from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, Walked, walked
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.tree import Checkpoint, Ended, Suspect, Unreadable
-from gpudoctor.checkpoint.wording import capped, shown
+from gpudoctor.text import capped, shown
 
 MAGIC = 0x1950A86A20F9469CFC6C
 """torch/serialization.py."""

@@ -7,7 +7,7 @@ from gpudoctor.checkpoint.formats.zip_directory import Entry, contents, entries
 from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, walked
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.tree import Checkpoint, Storage, Unreadable
-from gpudoctor.checkpoint.wording import capped, shown
+from gpudoctor.text import capped, shown
 
 SMALL = 4096
 SCRIPT = ("__torch__", "torch.jit._pickle")

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from msgspec import Struct as Record
 
 from gpudoctor.checkpoint.tree import Unreadable
-from gpudoctor.checkpoint.wording import shown
+from gpudoctor.text import shown
 
 END = Struct("<4s4H2LH")
 """End of the central directory: signature, two disks, entries here and in all, bytes, place, length of the comment."""

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from gpudoctor.checkpoint.formats.zip_directory import data_place, entries
 from gpudoctor.checkpoint.tree import Unreadable
-from gpudoctor.checkpoint.wording import shown
+from gpudoctor.text import shown
 
 
 class Record(Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpudoctor.checkpoint.pickle.calling import TABLE, Stop
 from gpudoctor.checkpoint.tree import Broken, Call, Ended, Global, Persistent, Suspect
-from gpudoctor.checkpoint.wording import shown
+from gpudoctor.text import shown
 
 __all__ = ["PICKLE_MOST", "Broken", "Ended", "Walker", "suspects"]
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gpudoctor.checkpoint.pickle.gathering import set_pairs
 from gpudoctor.checkpoint.pickle.weights_only import STORAGES, allowed
 from gpudoctor.checkpoint.tree import WIDTHS, Broken, Call, Global, Storage, Tensor
-from gpudoctor.checkpoint.wording import shown
+from gpudoctor.text import shown
 
 __all__ = ["Rebuilder", "allowed"]
 

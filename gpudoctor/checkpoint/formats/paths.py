@@ -1,4 +1,4 @@
-"""The checkpoints that a command line names."""
+"""The checkpoints that are named: files, what is in a folder, standard input."""
 
 import contextlib
 import dataclasses
@@ -7,9 +7,9 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-import rich_click as click
+from gpudoctor.bad_input import BadInput
 
 BLOCK = 1 << 20
 """Bytes of standard input that are read at a time."""
@@ -30,11 +30,11 @@ class Named:
     path: str
     shown: str
     asked: bool = True
-    """Whether the command line names it, and not the folder that it is in."""
+    """Whether it was named itself, and not the folder that it is in."""
 
 
 @contextlib.contextmanager
-def paths_of(files: tuple[str, ...]) -> Iterator[list[Named]]:
+def paths_of(files: Sequence[str]) -> Iterator[list[Named]]:
     """Give the paths to read: of a plain folder the checkpoints in it, of standard input a copy of it."""
     with contextlib.ExitStack() as stack:
         found: list[Named] = []
@@ -52,7 +52,7 @@ def paths_of(files: tuple[str, ...]) -> Iterator[list[Named]]:
 def _in_folder(name: str) -> list[str]:
     """Return a folder that is a checkpoint itself, or the checkpoints in it, or in DeepSpeed's last step below it.
 
-    Raises a usage error that names the folders below it which hold checkpoints, where it holds none.
+    Raises `BadInput` that names the folders below it which hold checkpoints, where it holds none.
     """
     paths = _checkpoints(name)
     if not paths and (last := _latest(name)) is not None:
@@ -63,7 +63,7 @@ def _in_folder(name: str) -> list[str]:
     if not below:
         return [name]  # the reader says what is missing
     listed = ", ".join(below[:NAMED]) + (" and more" if len(below) > NAMED else "")
-    raise click.UsageError(f"{name}: no checkpoint itself; look at what is in it: {listed}")
+    raise BadInput(f"{name}: no checkpoint itself; look at what is in it: {listed}")
 
 
 def _checkpoints(name: str) -> list[str]:
@@ -72,7 +72,7 @@ def _checkpoints(name: str) -> list[str]:
     try:
         inside = sorted(os.listdir(name))
     except OSError as error:
-        raise click.UsageError(f"{name}: {error.strerror or error}") from None
+        raise BadInput(f"{name}: {error.strerror or error}") from None
     if ".metadata" in inside or any(entry.endswith(".index.json") for entry in inside):
         return [name]
     paths = [os.path.join(name, entry) for entry in inside if entry.endswith(SUFFIXES)]
@@ -102,7 +102,7 @@ def _folders(name: str, levels: int = LEVELS) -> Iterator[str]:
     with contextlib.suppress(OSError):
         below = sorted(entry.path for entry in os.scandir(name) if entry.is_dir(follow_symlinks=False))
         for folder in below:
-            with contextlib.suppress(click.UsageError):
+            with contextlib.suppress(BadInput):
                 if _checkpoints(folder):
                     yield folder
                 elif levels > 1:
@@ -121,17 +121,17 @@ def _standard_input() -> Iterator[str]:
                 file.write(block)
             file.flush()
         except OSError as error:
-            raise click.UsageError(f"{STANDARD_INPUT}: {error.strerror or error}") from None
+            raise BadInput(f"{STANDARD_INPUT}: {error.strerror or error}") from None
         yield file.name
 
 
 def _is_file() -> bool:
-    """Tell whether standard input is a file that can be opened again; raises a usage error where it is closed."""
+    """Return whether standard input is a file that can be opened again; raises `BadInput` where it is closed."""
     if sys.stdin is None:
-        raise click.UsageError(f"{STANDARD_INPUT}: it is closed")
+        raise BadInput(f"{STANDARD_INPUT}: it is closed")
     try:
         mode = os.fstat(sys.stdin.fileno()).st_mode
     except (ValueError, OSError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise click.UsageError(f"{STANDARD_INPUT}: {reason}") from None
+        raise BadInput(f"{STANDARD_INPUT}: {reason}") from None
     return stat.S_ISREG(mode) and os.path.exists("/dev/stdin")

@@ -73,7 +73,12 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     events = log.events()
     faults = sorted((event for event in events if event.fault), key=log.when)
     present = {event.check.id for event in faults}
-    causes = [e for e in faults if not e.check.secondary and not e.check.follows & (present - {e.check.id})]
+    echoes = _echoes(faults)
+    causes = [
+        e
+        for e in faults
+        if not e.check.secondary and e not in echoes and not e.check.follows & (present - {e.check.id})
+    ]
     first = min(causes, key=lambda event: (not event.strong, log.when(event)), default=None)
     unknown = log.unknown()
     if unknown is not None and unknown.type == CUT_OFF and faults:
@@ -84,11 +89,19 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         first, unknown = (None, unknown) if mentioned else (first, None)
     if first is None and unknown is None:
         first = min(
-            faults, key=lambda event: (bool(event.check.follows & present), log.when(event)), default=None
+            faults,
+            key=lambda event: (event in echoes, bool(event.check.follows & present), log.when(event)),
+            default=None,
         )
     return Judgement(
         first, unknown, [event for event in faults if event is not first], [e for e in events if not e.fault]
     )
+
+
+def _echoes(faults: Sequence[Event]) -> list[Event]:
+    """Return what shows in a line in which a check of the site's own shows too: that one knows better."""
+    own = {seen.place for event in faults if event.check.site for seen in event.seen}
+    return [e for e in faults if not e.check.site and any(seen.place in own for seen in e.seen)]
 
 
 class _Log:

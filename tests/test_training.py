@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from gpudoctor.cli.repro import default_ranks
 from gpudoctor.facts import Gpu, Gpus, Launch
+from gpudoctor.proofs import default_ranks
 from gpudoctor.snapshot import Snapshot
 
 needs_torch = pytest.mark.skipif(

@@ -4,6 +4,7 @@ Deriving them means parsing a thousand patterns, which takes longer than reading
 the result, ``literals.json``, written by `written`; a test compares the two. Checks without it are read as they are.
 """
 
+import functools
 import importlib
 from importlib import resources
 
@@ -32,18 +33,19 @@ def written(checks: list[Check]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
 
 
-def finder(registry: Registry, ids: list[str] | None = None) -> Finder:
-    """Make the finder of the literals of checks, all by default, and of what any failure shows."""
+@functools.cache
+def finder(registry: Registry) -> Finder:
+    """Make the finder of the literals of all checks, and of what any failure shows."""
     indexes: dict[str, Index] = {}
     owned: list[tuple[str, tuple[str, int] | None]] = [(marker, None) for marker in MARKERS]
-    for id in registry.modules if ids is None else ids:
-        name, path = registry.modules[id]
+    for id, (name, path) in registry.modules.items():
         package = name.partition(".")[0]
         if path is None and package not in indexes:
             indexes[package] = _read(package)
         groups = indexes[package].get(id) if path is None else None
         if groups is None and (path is not None or not indexes[package]):
-            groups = derived(registry.check(id))
+            check = registry.get(id)
+            groups = derived(check) if check is not None else None
         owned += [(text, (id, number)) for number, group in enumerate(groups or []) for text in group]
     return Finder(owned)
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor import explain, reproduce
+from gpudoctor import explain, reproduction
 from gpudoctor.collect import collect
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
-from gpudoctor.model import Check, ProofStatus, Severity
+from gpudoctor.model import Check, Severity
 from gpudoctor.registry import Registry
-from gpudoctor.reproduce import prove, read_script, run_script, unmet
+from gpudoctor.report import ProofStatus
+from gpudoctor.reproduction import read_script, reproduce, run_script, unmet
 from gpudoctor.snapshot import Snapshot
 
 REGISTRY = Registry()
@@ -45,8 +46,8 @@ def facts():
 @pytest.mark.parametrize("id", IDS)
 def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
     said = []
-    monkeypatch.setattr(reproduce, "run_script", lambda *a: said.append(run_script(*a)) or said[-1])
-    proof = prove(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
+    monkeypatch.setattr(reproduction, "run_script", lambda *a: said.append(run_script(*a)) or said[-1])
+    proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
     if proof.fixed is ProofStatus.NOT_RUN:
         known = proof.reason in ("needs root", "needs no NVIDIA driver", UNPROVEN.get(id))
         assert known, proof.reason
@@ -101,7 +102,7 @@ SYMPTOM = "import sys\nsys.exit('my own symptom 7')\n"
 
 
 def test_a_proof_needs_the_checks_own_symptom(tmp_path):
-    proof = prove(*made(tmp_path, "raise SystemExit('something else')"), PATIENT, Snapshot())
+    proof = reproduce(*made(tmp_path, "raise SystemExit('something else')"), PATIENT, Snapshot())
     assert proof.broken is ProofStatus.FAILED_OTHERWISE
     assert not proof.held
     assert "something else" in proof.error
@@ -109,29 +110,29 @@ def test_a_proof_needs_the_checks_own_symptom(tmp_path):
 
 def test_a_quoted_line_of_source_is_no_symptom(tmp_path):
     source = "def f():\n    return 1 / 0  # my own symptom 7\nf()\n"
-    assert prove(*made(tmp_path, source), PATIENT, Snapshot()).broken is ProofStatus.FAILED_OTHERWISE
+    assert reproduce(*made(tmp_path, source), PATIENT, Snapshot()).broken is ProofStatus.FAILED_OTHERWISE
 
 
 def test_broken_that_passes_is_no_proof(tmp_path):
-    proof = prove(*made(tmp_path, "print('my own symptom 7')"), PATIENT, Snapshot())
+    proof = reproduce(*made(tmp_path, "print('my own symptom 7')"), PATIENT, Snapshot())
     assert proof.broken is ProofStatus.PASSED
     assert not proof.held
 
 
 def test_fixed_that_fails_is_no_proof(tmp_path):
-    proof = prove(*made(tmp_path, SYMPTOM, "raise SystemExit(3)"), PATIENT, Snapshot())
+    proof = reproduce(*made(tmp_path, SYMPTOM, "raise SystemExit(3)"), PATIENT, Snapshot())
     assert (proof.broken, proof.fixed) == (ProofStatus.FAILED_AS_EXPECTED, ProofStatus.FAILED)
     assert "exit status 3" in proof.reason
 
 
 def test_a_script_that_hangs_is_ended(tmp_path):
-    proof = prove(*made(tmp_path, "import time\ntime.sleep(300)"), PATIENT, Snapshot(), deadline=1.0)
+    proof = reproduce(*made(tmp_path, "import time\ntime.sleep(300)"), PATIENT, Snapshot(), deadline=1.0)
     assert proof.broken is ProofStatus.TIMEOUT
     assert proof.seconds < 10
 
 
 def test_the_proof_of_a_good_reproduction(tmp_path):
-    proof = prove(*made(tmp_path, SYMPTOM, "print('fine')\n"), PATIENT, Snapshot())
+    proof = reproduce(*made(tmp_path, SYMPTOM, "print('fine')\n"), PATIENT, Snapshot())
     assert proof.held
     assert proof.symptom == "my own symptom 7"
     assert "-sys.exit('my own symptom 7')" in proof.difference
@@ -182,7 +183,7 @@ def test_the_script_that_is_printed_is_the_script_that_runs():
 
 def test_a_reproduction_offers_the_command_that_mends_a_file():
     id = "state-dict-prefix"
-    proof = prove(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
+    proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
     assert any(
         "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix module." in note
         for note in proof.notes

@@ -12,7 +12,7 @@ class CheckpointCommands(Commands):
         "inspect": "Say what is in a checkpoint, and why it does not load.",
         "fix": "Write a copy that loads.",
     }
-    modules = "gpudoctor.cli.checkpoint_"
+    modules = "gpudoctor.cli.checkpoint."
 
 
 @click.group("checkpoint", cls=CheckpointCommands, invoke_without_command=True)

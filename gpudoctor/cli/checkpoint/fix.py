@@ -1,13 +1,12 @@
 """``gpudoctor checkpoint fix``."""
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from gpudoctor.cli.output import Output, telling
+from gpudoctor.cli.output import Output, warn
 
 if TYPE_CHECKING:
     from gpudoctor.checkpoint.fix.copy import Rewritten
@@ -44,12 +43,13 @@ DEVICE = re.compile(r"[a-z]+(:\d+)?")
 )
 @click.option("--dry-run", is_flag=True, help="Print what would change; write nothing.")
 @click.option("--force", is_flag=True, help="Replace OUT if it is there.")
+@click.option("--redact/--no-redact", default=True, help="Replace what is private in what is piped.")
 @click.option("--json", is_flag=True, help="One JSON document on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="One line.")
 @click.option("-v", "--verbose", is_flag=True, help="Every key that gets another name.")
 def command(
     source: str, target: str | None, form: str | None, dry_run: bool, force: bool, json: bool, quiet: bool,
-    verbose: bool, **changes: "str | tuple[str, ...] | None",
+    verbose: bool, redact: bool, **changes: "str | tuple[str, ...] | None",
 ) -> int:  # fmt: skip
     """Write a copy of a checkpoint that loads: other names, fewer entries, another device or format.
 
@@ -68,8 +68,7 @@ def command(
     gpudoctor checkpoint fix old.pt -o new.pt --to-zip
     """  # fmt: skip
     from gpudoctor.checkpoint.fix.copy import rewrite
-    from gpudoctor.checkpoint.tree import Unreadable
-    from gpudoctor.checkpoint.wording import shown
+    from gpudoctor.text import percent, shown
 
     # click gives each option the type that its own parameter has.
     asked = asked_changes(**changes)  # type: ignore[arg-type]
@@ -79,21 +78,17 @@ def command(
         )
     if target is None and not dry_run:
         raise click.UsageError("name the copy with -o, or see with --dry-run what would change")
-    output = Output(json=json)
-    try:
-        with output.status() as say:
-            say(f"reading {source}" if dry_run else f"writing {target}")
-            done = rewrite(
-                source, None if dry_run else target, asked, form=form, force=force,
-                heard=telling(say, f"writing {target}"),
-            )  # fmt: skip
-    except Unreadable as error:
-        raise click.UsageError(str(error)) from None
+    output = Output(json=json, redact=redact)
+    with output.status() as say:
+        say(f"reading {source}" if dry_run else f"writing {target}")
+        done = rewrite(
+            source, None if dry_run else target, asked, form=form, force=force,
+            heard=lambda done, size: say(f"writing {target}: {percent(done, size)}"),
+        )  # fmt: skip
     if done.suspects:
         names = ", ".join(dict.fromkeys(shown(suspect.name) for suspect in done.suspects[:SHOWN]))
-        print(
-            f"gpudoctor: opening the copy runs code, as opening the original does: {names}", file=sys.stderr
-        )
+        warn(f"opening the copy runs code, as opening the original does: {names}")
+    done.source, done.target = output.safe((done.source, done.target))
     put_out = (lambda lines: list(lines)[-1:]) if quiet else list
     return output.give("".join(f"{line}\n" for line in put_out(told(done, verbose))), done)
 
@@ -121,7 +116,7 @@ def asked_changes(
 
 def told(done: "Rewritten", verbose: bool) -> Iterator[str]:
     """Yield what was changed, a line each; what it comes to is the last."""
-    from gpudoctor.checkpoint.wording import count, shown
+    from gpudoctor.text import count, shown
 
     most = len(done.renamed) if verbose else SHOWN
     for renamed in done.renamed[:most]:

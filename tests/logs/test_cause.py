@@ -3,7 +3,8 @@
 import pytest
 
 from gpudoctor import explain
-from gpudoctor.model import Role, Severity, Status
+from gpudoctor.model import Role, Severity
+from gpudoctor.report import Status
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.15 GiB of "
@@ -168,8 +169,8 @@ def test_noise_is_never_an_error(text):
 
 def test_a_file_without_time_stamps_leaves_the_order_to_the_text(tmp_path):
     from gpudoctor.logs.explain import explain_lines, loader
-    from gpudoctor.logs.index import finder
     from gpudoctor.logs.lines import read_lines
+    from gpudoctor.logs.literal_index import finder
     from gpudoctor.registry import Registry
 
     registry = Registry()

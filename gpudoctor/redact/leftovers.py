@@ -5,11 +5,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from gpudoctor.redact import secrets, shapes
+from gpudoctor.redact import identifiers, secrets
+from gpudoctor.redact.identifiers import Span
 from gpudoctor.redact.names import Private, known, stands_alone
 from gpudoctor.redact.paths import AFTER_FOLDER, home_owner, paths, windows_paths
-from gpudoctor.redact.shapes import Span
-from gpudoctor.redact.words import ALIAS, COLOUR
+from gpudoctor.redact.word_lists import ALIAS, COLOUR
 
 __all__ = ["leftovers"]
 
@@ -19,10 +19,10 @@ _FINDERS: tuple[Callable[[str], Iterator[Span]], ...] = (
     secrets.secrets,
     secrets.logins,
     secrets.tokens,
-    shapes.emails,
-    shapes.gpu_uuids,
-    shapes.hardware_addresses,
-    shapes.ip6,
+    identifiers.emails,
+    identifiers.gpu_uuids,
+    identifiers.hardware_addresses,
+    identifiers.ip6,
 )
 
 
@@ -45,8 +45,8 @@ def leftovers(text: str, private: Private) -> list[str]:
     public = set(private.public) - names.addresses
     for find in _FINDERS:
         found += (text[span.start : span.end] for span in find(text))
-    found += (text[span.start : span.end] for span in shapes.ip4(text, public))
-    found += (match[0] for match in shapes.urls(text) if match.start() + 3 < match.start("host"))
+    found += (text[span.start : span.end] for span in identifiers.ip4(text, public))
+    found += (match[0] for match in identifiers.urls(text) if match.start() + 3 < match.start("host"))
     for start, end in (*windows_paths(text), *paths(text)):
         if owner := home_owner(text[start:end]):
             found.append(owner)

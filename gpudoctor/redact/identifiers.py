@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from gpudoctor.redact.words import public_host
+from gpudoctor.redact.word_lists import public_host
 
 __all__ = [
     "AT",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import Check, Fix, Report, Role, Severity, Source
-from gpudoctor.logs.join import join
-from gpudoctor.model import CheckStatus, Result
+from gpudoctor.logs.corroboration import join
+from gpudoctor.report import CheckStatus, Result
 
 MACHINES = Path(__file__).parent.parent / "machines"
 

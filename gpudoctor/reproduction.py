@@ -15,10 +15,11 @@ from gpudoctor.child import Child, run
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
 from gpudoctor.logs.lines import plain
+from gpudoctor.logs.placeholders import fixes
 from gpudoctor.logs.symptoms import Seen, matches
-from gpudoctor.logs.wording import fixes
-from gpudoctor.model import Check, Proof, ProofStatus
+from gpudoctor.model import Check
 from gpudoctor.render.page import difference
+from gpudoctor.report import Proof, ProofStatus
 from gpudoctor.snapshot import Snapshot
 
 DEADLINE = 120.0
@@ -110,7 +111,7 @@ def run_script(script: Script, folder: Path, deadline: float) -> Ran:
     return Ran(output, child.returncode, child.timed_out, child.end, child.seconds)
 
 
-def prove(
+def reproduce(
     check: Check,
     reproduction: Path,
     patient: Patient,

@@ -1,23 +1,34 @@
-"""Put a log beside the facts: a symptom whose condition the facts show is confirmed, one that they deny is doubtful."""
+"""Set a log beside the facts: a symptom whose condition the facts show is confirmed, one that they deny is doubtful."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gpudoctor.model import CheckStatus, Finding, Fix, Report, Role, Severity
+from gpudoctor.model import Finding, Fix, Role, Severity
+from gpudoctor.report import CheckStatus, Report
+from gpudoctor.verdict import conclude
 
 
-def join(explained: Report, diagnosed: Report, *, all_findings: bool = True) -> list[Finding]:
-    """Return the findings of a log and of the facts, each failure once; what the log shows comes first.
+def join(explained: Report, diagnosed: Report, *, all_findings: bool = True) -> Report:
+    """Return the report on facts with what a log shows put into it, each failure once.
 
-    Without `all_findings`, what only the facts show is left out.
+    Without `all_findings`, it is the log's report: what only the facts show is left out.
     """
     facts = {finding.id: finding for finding in reversed(diagnosed.findings)}
     passed = {result.id for result in diagnosed.checks if result.status is CheckStatus.PASSED}
     joined = [_joined(f, facts.get(f.id), f.id in passed, diagnosed.created) for f in explained.findings]
     shown = {finding.id for finding in joined}
     rest = [f for f in diagnosed.findings if f.id not in shown] if all_findings else []
-    return _sorted(joined, rest)
+    checks = diagnosed.checks if all_findings else []
+    report = Report(
+        command=explained.command,
+        findings=[*joined, *rest],
+        checks=list({r.id: r for r in [*checks, *explained.checks]}.values()),
+        probes=diagnosed.probes,
+        facts=diagnosed.facts | explained.facts,
+        proofs=diagnosed.proofs + explained.proofs,
+    )
+    return conclude(report)
 
 
 def _joined(seen: Finding, fact: Finding | None, passed: bool, created: str) -> Finding:
@@ -41,9 +52,3 @@ def _joined(seen: Finding, fact: Finding | None, passed: bool, created: str) -> 
 
 def _once(fixes: Sequence[Fix]) -> list[Fix]:
     return list(dict.fromkeys(fixes))
-
-
-def _sorted(joined: list[Finding], rest: list[Finding]) -> list[Finding]:
-    """Put causes before consequences, the severer first, and within that what the log shows."""
-    rows = [(f, 0) for f in joined] + [(f, 1) for f in rest]
-    return [f for f, _ in sorted(rows, key=lambda row: (*row[0].order[:2], row[1]))]

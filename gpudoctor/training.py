@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.child import Child, run
 from gpudoctor.interpreter import Patient
-from gpudoctor.model import Proof, ProofStatus
-from gpudoctor.reproduce import LINES_KEPT, last_words
+from gpudoctor.report import Proof, ProofStatus
+from gpudoctor.reproduction import LINES_KEPT, last_words
 from gpudoctor.training_script import training_script
 
 DEADLINE = 300.0
@@ -34,7 +35,7 @@ METRICS = {
 Event = dict[str, Any]
 
 
-class UnusableData(Exception):
+class UnusableData(BadInput):
     """The files of ``--data`` cannot be used; the text is one clear line."""
 
 

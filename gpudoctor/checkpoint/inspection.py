@@ -1,0 +1,178 @@
+"""Look at checkpoints: read them, look at their numbers, compare them, and examine what is known of them."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from gpudoctor.bad_input import BadInput
+from gpudoctor.checkpoint.formats.paths import STANDARD_INPUT, Named, paths_of
+from gpudoctor.checkpoint.tree import Checkpoint, Heard, Unreadable
+from gpudoctor.diagnose import diagnose
+from gpudoctor.facts import CheckpointFile
+from gpudoctor.facts.checkpoint_file import UNREAD
+from gpudoctor.model import Check, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import Report
+from gpudoctor.snapshot import CHECKPOINT, Snapshot
+from gpudoctor.text import percent
+
+Say = Callable[[str], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What is asked for beyond a look at the file."""
+
+    values: bool = False
+    verify: bool = False
+    against: str | None = None
+    arguments: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    python: str | None = None
+
+
+@dataclasses.dataclass
+class Looked:
+    """What was seen of one checkpoint."""
+
+    file: CheckpointFile
+    others: dict[str, msgspec.Struct] = dataclasses.field(default_factory=dict)
+    """What a look at its numbers and a comparison showed, by topic."""
+    lost: str | None = None
+    """Why it, or a part of it, cannot be read, in one line."""
+
+    def note(self, text: str) -> None:
+        """Add a note to what is known of the file."""
+        self.file = replace(self.file, notes=(*self.file.notes, text))
+
+
+def inspect(
+    *paths: str | Path,
+    values: bool = False,
+    verify: bool = False,
+    against: str | None = None,
+    arguments: Mapping[str, str] | None = None,
+    python: str | None = None,
+    checks: Registry | Iterable[Path] = (),
+    say: Say = lambda doing: None,
+    warn: Say = lambda unread: None,
+) -> Report:
+    """Say what is in checkpoints, and what is wrong with them; nothing in them is run.
+
+    A path is a file, a folder of a sharded or distributed checkpoint or of several files, or ``-`` for standard input.
+    `values` reads every number, `verify` compares checksums, `against` names another checkpoint or a model
+    (``package.module:factory``, ``file.py:Class``) that the patient `python` builds with `arguments`. `checks` are
+    folders of local check files. `say` is told what is being done, `warn` why a file that was named cannot be read.
+    Raises `BadInput` where none can be, or where there is nothing to compare.
+
+        >>> gpudoctor.inspect("model.pt", against="net.py:Net").verdict.sentence
+    """
+    registry = Registry.of(checks)
+    asked = Asked(values, verify, against, arguments or {}, python)
+    with paths_of([str(path) for path in paths]) as named:
+        looked = [look(each, asked, say, alone=len(named) == 1) for each in named]
+    unread = [(each, seen.lost) for each, seen in zip(named, looked, strict=True) if seen.lost]
+    if len(unread) == len(named):
+        raise BadInput(str(unread[0][1]))
+    for each, reason in unread:
+        if each.asked:
+            warn(str(reason))
+    report = diagnose(Snapshot(facts_of(looked)), knowing(registry), registry.failed)
+    report.command = "checkpoint inspect"
+    if (
+        against is not None
+        and not report.findings
+        and not any("comparison" in seen.others for seen in looked)
+    ):
+        raise BadInput(f"none of {len(named)} files holds a state dict that could be compared")
+    return report
+
+
+def facts_of(looked: Iterable[Looked]) -> dict[str, msgspec.Struct]:
+    """Return what was seen by topic: ``checkpoint``, ``values`` and ``comparison``, then ``checkpoint.2`` ..."""
+    facts: dict[str, msgspec.Struct] = {}
+    for number, seen in enumerate(looked, 1):
+        suffix = f".{number}" if number > 1 else ""
+        topics: dict[str, msgspec.Struct] = {"checkpoint": seen.file} | seen.others
+        facts |= {topic + suffix: topics[topic] for topic in CHECKPOINT if topic in topics}
+    return facts
+
+
+def knowing(registry: Registry) -> list[Check]:
+    """Load the checks that can know a checkpoint: those of that family, and all that are the site's own."""
+    ids = [id for id, (name, path) in registry.modules.items() if ".checkpoint." in name or path is not None]
+    return [check for check in registry.checks(ids) if Source.CHECKPOINT in check.functions]
+
+
+def look(named: Named, asked: Asked, say: Say, *, alone: bool) -> Looked:
+    """Look at a checkpoint; one that cannot be read says so in its notes, and keeps no other from being looked at.
+
+    Raises `BadInput` where the target of a comparison is at fault, or where there is nothing to compare in the one
+    file (`alone`) that was named.
+    """
+    say(f"reading {named.shown}")
+    seen, checkpoint = _read(named, asked, _percent(say, f"reading {named.shown}"))
+    if checkpoint is not None and asked.values:
+        _values(seen, checkpoint, named, _percent(say, f"looking at the numbers of {named.shown}"))
+    if checkpoint is not None and asked.against is not None:
+        if alone or seen.file.state_dicts:
+            say(f"comparing with {asked.against}")
+            _compare(seen, asked)
+        else:
+            seen.note("it holds no state dict, and is not compared")
+    return seen
+
+
+def _percent(say: Say, doing: str) -> Heard:
+    """Return what says how much of something is done, of bytes done and all bytes: ``reading b.pt: 37 %``."""
+    return lambda done, size: say(f"{doing}: {percent(done, size)}")
+
+
+def _read(named: Named, asked: Asked, heard: Heard) -> tuple[Looked, Checkpoint | None]:
+    """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
+    from gpudoctor.checkpoint.describe.survey import survey
+    from gpudoctor.checkpoint.formats.damaged import damaged
+    from gpudoctor.checkpoint.formats.detect import read
+
+    try:
+        checkpoint = read(named.path)
+        file = survey(checkpoint)
+        if asked.verify and file.kind in ("torch zip", "torchscript"):
+            from gpudoctor.checkpoint.formats.checksums import verify
+
+            file = replace(file, trouble=(*file.trouble, *verify(named.path, file.size, heard)))
+        return Looked(replace(file, path=named.shown)), checkpoint
+    except Unreadable as error:
+        broken = damaged(named.path, str(error))
+        if broken is not None:
+            return Looked(replace(broken, path=named.shown)), None
+        seen = Looked(CheckpointFile(path=named.shown, kind=UNREAD), lost=_line(named, error))
+        seen.note(f"not read: {str(error).removeprefix(named.path + ': ')}")
+        return seen, None
+
+
+def _line(named: Named, error: Exception) -> str:
+    """Say why something cannot be read, with the name that the user knows it by."""
+    return str(error).replace(named.path, named.shown, 1)
+
+
+def _values(seen: Looked, checkpoint: Checkpoint, named: Named, heard: Heard) -> None:
+    from gpudoctor.checkpoint.formats.values import look as look_at
+
+    try:
+        seen.others["values"] = look_at(checkpoint, heard)
+    except Unreadable as error:
+        seen.lost = _line(named, error)
+        seen.note(f"its numbers were not looked at: {str(error).removeprefix(named.path + ': ')}")
+
+
+def _compare(seen: Looked, asked: Asked) -> None:
+    from gpudoctor.checkpoint.compare.target import against
+
+    assert asked.against is not None
+    comparison = against(seen.file, asked.against, asked.arguments, asked.python)
+    if seen.file.path == STANDARD_INPUT:
+        comparison = replace(comparison, fix_line="")  # there is no file that could be named
+    seen.others["comparison"] = comparison

@@ -1,0 +1,107 @@
+"""Examine a machine and the patient's environment, or what a saved report tells of them."""
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpudoctor.interpreter import choose_patient
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry
+
+if TYPE_CHECKING:
+    from gpudoctor.importers import Imported
+    from gpudoctor.model import Check
+    from gpudoctor.report import Report
+    from gpudoctor.snapshot import Snapshot
+
+Say = Callable[[str], None]
+
+
+def check(
+    *,
+    python: str | None = None,
+    only: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    source: str | None = None,
+    log: str | None = None,
+    checks: Registry | Iterable[Path] = (),
+    timeout: float | None = None,
+    say: Say = lambda doing: None,
+) -> "Report":
+    """Examine this machine and the Python that trains, or what `source` tells of another; nothing is changed.
+
+    `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket or the text
+    of collect_env (``-``: standard input), `log` a training log to explain beside the facts, `checks` folders of local
+    check files. `timeout`, in seconds, lowers the deadline of each probe. `say` is told now and then what is being
+    done. Raises `BadInput`.
+
+        >>> report = gpudoctor.check(only=["network"])
+        >>> report.verdict.sentence
+    """
+    registry = Registry.of(checks)
+    only = tuple(only)
+    ids = registry.select(only, tuple(skip))
+    explained = _explained(log, registry, ids, say) if log is not None else None
+    saved = _read(source, registry) if source is not None else None
+    snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say)
+    from gpudoctor.diagnose import diagnose
+
+    report = diagnose(snapshot, registry.checks(ids), registry.failed)
+    for other in (explained, _carried(saved, ids)):
+        if other is not None:
+            from gpudoctor.logs.corroboration import join
+
+            report = join(other, report)
+    report.command = "check"
+    return report
+
+
+def _explained(log: str, registry: Registry, ids: list[str], say: Say) -> "Report":
+    from gpudoctor.logs.explain import explain
+
+    explained = explain(Path(log), checks=registry, say=say)
+    explained.findings = [finding for finding in explained.findings if finding.id in ids]
+    return explained
+
+
+def _read(source: str, registry: Registry) -> "Imported":
+    from gpudoctor.importers import read
+
+    return read(source, registry.topics)
+
+
+def _carried(saved: "Imported | None", ids: list[str]) -> "Report | None":
+    """Return what a saved report found in what it does not carry itself: logs, runs, source code."""
+    if saved is None or saved.report is None:
+        return None
+    from gpudoctor.report import Report
+
+    own = (Source.ENVIRONMENT, Source.CHECKPOINT)  # the facts tell those again
+    findings = [f for f in saved.report.findings if f.source not in own and f.id in ids]
+    return Report(findings=findings, proofs=saved.report.proofs, created=saved.report.created)
+
+
+def look(
+    registry: Registry, ids: list[str], narrow: bool, python: str | None, timeout: float | None, say: Say
+) -> "Snapshot":
+    """Ask the probes; only those that the checks of `ids` need, when `narrow`."""
+    from gpudoctor.collect import collect
+
+    patient = choose_patient(python)
+    probes = registry.probes
+    if narrow:
+        from gpudoctor.diagnose import wanted
+
+        kinds = {kind for check in registry.checks(ids) for kind in wanted(check)}
+        probes = [p for p in probes if p.name == "python" or kinds & set(p.topics.values())]
+    begun = time.monotonic()
+    loaded: list[Check] = []
+
+    def progress(running: dict[str, str]) -> None:
+        if not loaded:  # a twentieth of a second that nobody waits for
+            loaded.extend(registry.checks(ids))
+        doing = ", ".join(f"{name}: {what}" if what else name for name, what in running.items())
+        say(f"{time.monotonic() - begun:.0f} s  {doing}")
+
+    return collect(probes, patient, timeout, progress)

@@ -1,0 +1,29 @@
+"""What was read or run, beside the machine: a log, a command, an interpreter that keeps silent."""
+
+from msgspec import Struct
+
+
+class Log(Struct, frozen=True, kw_only=True):
+    """What a training printed, as far as it was read."""
+
+    lines: int
+    """Of all files together."""
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """A command that was run untouched (``gpudoctor run``)."""
+
+    name: str
+    exit_code: int
+    """As a shell says it: 128 and the signal's number where a signal ended it."""
+    seconds: float
+
+
+class Silence(Struct, frozen=True, kw_only=True):
+    """The patient gave no answer: its interpreter hangs, dies, or is no Python."""
+
+    executable: str
+    how: str
+    """How it ended, such as ``no answer in 15 s`` or ``killed by SIGSEGV``."""
+    said: str = ""
+    """The last line that it wrote."""

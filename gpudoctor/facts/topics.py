@@ -1,0 +1,24 @@
+"""The topics of a report's facts that no probe learns: what was read of files and commands."""
+
+from msgspec import Struct
+
+from gpudoctor.facts.checkpoint_file import CheckpointFile
+from gpudoctor.facts.checkpoint_values import CheckpointValues
+from gpudoctor.facts.comparison import Comparison
+from gpudoctor.facts.evidence import Log, Run, Silence
+
+TOPICS: dict[str, type[Struct]] = {
+    "checkpoint": CheckpointFile,
+    "values": CheckpointValues,
+    "comparison": Comparison,
+    "log": Log,
+    "run": Run,
+    "silence": Silence,
+}
+"""Of several checkpoints the second one's topics are ``checkpoint.2``, ``values.2`` and ``comparison.2``."""
+
+
+def kind_of(topic: str, topics: dict[str, type[Struct]]) -> type[Struct] | None:
+    """Return the type of a topic's facts, ``checkpoint.2`` those of ``checkpoint``; ``None`` for an unknown one."""
+    name, dot, number = topic.partition(".")
+    return topics.get(name if dot and number.isdecimal() else topic)

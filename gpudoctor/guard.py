@@ -1,0 +1,103 @@
+"""Run one function of a check on what it asks for; whatever it does is a result, never the end of the run."""
+
+import functools
+import time
+import traceback
+from collections.abc import Callable
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from msgspec.structs import replace
+
+from gpudoctor.model import CannotTell, Check, Finding, Source
+from gpudoctor.report import CheckStatus, Result
+
+T = TypeVar("T")
+
+
+class Facts(Protocol):
+    """Where a check's arguments come from."""
+
+    def get(self, kind: type[T], /) -> T | None:
+        """Return what is known of one type, or ``None``."""
+
+    def reason(self, kind: type, /) -> str:
+        """Return why nothing is known of one type."""
+
+
+class Given:
+    """Facts that are at hand: one value of each type."""
+
+    def __init__(self, *values: object) -> None:
+        self._values = values
+
+    def get(self, kind: type[T]) -> T | None:
+        """Return the value of one type, or ``None``."""
+        return next((value for value in self._values if isinstance(value, kind)), None)
+
+    def reason(self, kind: type) -> str:
+        """Return that there is no value of one type."""
+        return f"{kind.__name__.lower()}: not there"
+
+
+class Parameter(NamedTuple):
+    """What a function of a check asks for."""
+
+    name: str
+    kind: type
+    optional: bool
+
+
+class Missing(Exception):
+    """A required fact is not known; the text is the reason."""
+
+
+def examine(check: Check, source: Source, facts: Facts) -> tuple[Result, list[Finding]]:
+    """Run the function that a check has for one kind of evidence, and return what became of it and what it found."""
+    begun = time.monotonic()
+    found: list[Finding] = []
+    reason = None
+    try:
+        found = _findings(check, source, facts)
+        status = CheckStatus.FOUND if found else CheckStatus.PASSED
+    except (CannotTell, Missing) as error:
+        status, reason = CheckStatus.UNKNOWN, str(error)
+    except (Exception, SystemExit) as error:
+        status, reason = CheckStatus.CRASHED, told(error)
+    seconds = round(time.monotonic() - begun, 6)
+    return Result(id=check.id, status=status, reason=reason, seconds=seconds), found
+
+
+def _findings(check: Check, source: Source, facts: Facts) -> list[Finding]:
+    function = check.functions[source]
+    arguments: dict[str, Any] = {}
+    for name, kind, optional in parameters(function):
+        arguments[name] = facts.get(kind)
+        if arguments[name] is None and not optional:
+            raise Missing(facts.reason(kind))
+    found: list[Any] = list(function(**arguments))
+    for finding in found:
+        if not isinstance(finding, Finding):
+            raise TypeError(f"it yields {finding!r}, which is no Finding")
+    return [replace(finding, source=source) for finding in found]
+
+
+@functools.cache
+def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """Return what a function of a check asks for."""
+    found = []
+    for name, kind in get_type_hints(function).items():
+        if name != "return":
+            choices = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+            kinds = [choice for choice in choices if choice is not NoneType]
+            found.append(Parameter(name, kinds[0], NoneType in choices))
+    return tuple(found)
+
+
+def told(error: BaseException) -> str:
+    """Return what was raised, on one line, with the place where a reader looks for it: the last of the traceback."""
+    says = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    places = traceback.extract_tb(error.__traceback__)
+    return f"{places[-1].filename}:{places[-1].lineno}: {says}" if places else says

@@ -1,0 +1,172 @@
+"""Prove: run training modes and reproductions under the patient, and say what that comes to."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpudoctor.bad_input import BadInput
+from gpudoctor.collect import collect
+from gpudoctor.facts import Gpus, Launch, Names
+from gpudoctor.interpreter import Patient, choose_patient
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry, Unknown
+from gpudoctor.report import Proof, Report
+from gpudoctor.snapshot import Snapshot
+from gpudoctor.training_script import MODES
+from gpudoctor.verdict import conclude
+
+GROUND = ("python", "gpus", "launch", "host", "names")
+"""Probes that tell on what a training mode will run: the quick ones, none that imports torch."""
+NEEDS = ("python", "torch", "driver")
+"""Probes that tell what the scripts of reproductions may need."""
+
+Say = Callable[[str], None]
+Event = Callable[[dict[str, Any]], None]
+
+
+class Bench:
+    """Where proofs are made: the patient, what is known of the machine, and who is told of the progress."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        patient: Patient,
+        snapshot: Snapshot,
+        *,
+        nproc: int | None = None,
+        data: str | None = None,
+        timeout: float | None = None,
+        say: Say = lambda doing: None,
+        on_event: Event = lambda event: None,
+    ) -> None:
+        self.registry, self.patient, self.snapshot = registry, patient, snapshot
+        self.nproc, self.data, self.timeout = nproc, data, timeout
+        self.say, self.on_event = say, on_event
+
+    def train(self, mode: str) -> Proof:
+        """Train in one mode; raises `BadInput` for data that cannot be used."""
+        from gpudoctor.training import DEADLINE, train
+
+        names = self.snapshot.get(Names)
+        return train(
+            mode,
+            self.patient,
+            nproc=self.nproc or default_ranks(self.snapshot),
+            nameless=names is not None and names.own.error is not None,
+            options=["--data", str(Path(self.data).resolve())] if self.data else [],
+            deadline=self.timeout or DEADLINE,
+            on_event=self.on_event,
+        )
+
+    def reproduce(self, ids: Sequence[str]) -> list[Proof]:
+        """Run reproductions one after the other; the facts tell which of them can run here."""
+        from gpudoctor.reproduction import DEADLINE, reproduce
+
+        proofs = []
+        for number, id in enumerate(ids, 1):
+
+            def tell(name: str, number: int = number, id: str = id) -> None:
+                self.say(f"{number}/{len(ids)} {id}: {name}")
+
+            proofs.append(
+                reproduce(
+                    self.registry.check(id),
+                    scripts_of(self.registry, id),
+                    self.patient,
+                    self.snapshot,
+                    deadline=self.timeout or DEADLINE,
+                    on_script=tell,
+                )
+            )
+        return proofs
+
+    def prove(self, what: str) -> list[Proof]:
+        """Train in a mode, or run a reproduction, or all of them."""
+        if what in MODES:
+            return [self.train(what)]
+        return self.reproduce(reproducible(self.registry) if what == "all" else [what])
+
+
+def prove(
+    what: str,
+    *,
+    python: str | None = None,
+    nproc: int | None = None,
+    data: str | None = None,
+    checks: Registry | Iterable[Path] = (),
+    timeout: float | None = None,
+    say: Say = lambda doing: None,
+    on_event: Event = lambda event: None,
+) -> Report:
+    """Really train in a mode (``single``, ``dp``, ``ddp``), or prove a failure and its fix by its id, or ``all``.
+
+    `python` names the patient, `nproc` the ranks of ``ddp`` (one per GPU, without a GPU two), `data` a folder with the
+    real MNIST, `checks` folders of local check files. `timeout`, in seconds, is each script's. `say` is told what is
+    being done, `on_event` what a training tells of itself. Raises `BadInput`.
+
+        >>> gpudoctor.prove("ddp").proofs[0].held
+    """
+    registry = Registry.of(checks)
+    refuse_unknown(registry, what)
+    patient = choose_patient(python)
+    say("what this machine and this Python have")
+    probes = [p for p in registry.probes if p.name in (GROUND if what in MODES else NEEDS)]
+    snapshot = collect(probes, patient)
+    bench = Bench(
+        registry, patient, snapshot, nproc=nproc, data=data, timeout=timeout, say=say, on_event=on_event
+    )
+    report = Report(command="repro", probes=snapshot.probes, facts=dict(snapshot.facts))
+    return add(report, bench.prove(what), registry)
+
+
+def add(report: Report, proofs: Sequence[Proof], registry: Registry) -> Report:
+    """Put proofs into a report, and what is known of what failed trainings printed; return it with its verdict."""
+    from gpudoctor.logs.corroboration import join
+    from gpudoctor.logs.explain import explain_lines
+    from gpudoctor.logs.lines import read_text
+
+    report.proofs += proofs
+    for proof in proofs:
+        if proof.broken is None and proof.error:
+            lines = read_text(proof.error, f"repro {proof.id}")
+            said = explain_lines(lines, registry, source=Source.REPRODUCTION)
+            said.facts = {}  # a script's last words are no log that was read
+            said.command = report.command
+            report = join(said, report)
+    return conclude(report)
+
+
+def refuse_unknown(registry: Registry, what: str) -> None:
+    """Refuse what is neither a mode nor a check with a reproduction; raises `BadInput`."""
+    if what in MODES or what == "all":
+        return
+    try:
+        registry.check(what)
+    except Unknown as error:
+        raise BadInput(f"{error}; modes are {', '.join(MODES)}") from None
+    scripts_of(registry, what)
+
+
+def scripts_of(registry: Registry, id: str) -> Path:
+    """Return the folder with ``broken.py`` and ``fixed.py`` of a check; raises `BadInput` where it has none."""
+    folder = registry.reproduction(id)
+    if folder is None:
+        why = registry.check(id).no_reproduction
+        raise BadInput(f"{id} has no reproduction" + (f": {why}" if why else ""))
+    return folder
+
+
+def reproducible(registry: Registry) -> list[str]:
+    """Return the ids of all checks that have a reproduction."""
+    return [id for id in registry.modules if registry.reproduction(id)]
+
+
+def default_ranks(snapshot: Snapshot) -> int:
+    """Return the number of GPUs that a rank can have for itself, or 2 without any."""
+    gpus, launch = snapshot.get(Gpus), snapshot.get(Launch)
+    if gpus is None or not gpus.devices:
+        return 2
+    visible = launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None
+    if visible is None:
+        return len(gpus.devices)
+    return min(len([v for v in visible.split(",") if v.strip() not in ("", "-1")]), len(gpus.devices)) or 2

@@ -1,0 +1,104 @@
+"""Words that sentences are put together from: counts, lists, ranges, sizes, and what strangers wrote, made harmless."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+NAME_MOST = 120
+"""Characters of a name that are shown."""
+UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
+# C0, DEL, C1, and what turns the direction of writing (Unicode's bidirectional controls).
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, which takes an s unless it is one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, each on one line and cut, and how many more there are."""
+    text = ", ".join(shown(name) for name in names[:most])
+    return f"{text} and {len(names) - most} more" if len(names) > most else text
+
+
+def capped(lines: Iterable[str], most: int = 20) -> list[str]:
+    """Return the first lines, and a last one that says how many were left out."""
+    kept: list[str] = []
+    more = 0
+    for line in lines:
+        if len(kept) < most:
+            kept.append(line)
+        else:
+            more += 1
+    return [*kept, f"{more} more of this kind"] if more else kept
+
+
+def spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and the last of each run of ascending numbers that follow each other."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def ranks(numbers: Sequence[int], most: int = 8) -> str:
+    """Return ranks as a reader would name them: ``rank 3``, ``ranks 0-6, 9``; nothing where there are none."""
+    if not numbers:
+        return ""
+    runs = spans(numbers)
+    named = [str(a) if a == b else f"{a}-{b}" if b > a + 1 else f"{a}, {b}" for a, b in runs[:most]]
+    return f"rank{'s' * (len(numbers) > 1)} {', '.join(named)}{', …' if len(runs) > most else ''}"
+
+
+def byte_size(size: float) -> str:
+    """Return a number of bytes as a reader would write it: ``64 B``, ``4.0 MiB``, ``123 GiB``."""
+    if size < 1024:
+        return f"{size:.0f} B"
+    power = next((p for p in range(1, len(UNITS)) if size < 1000 * 1024**p), len(UNITS))
+    value, unit = size / 1024**power, UNITS[power - 1]
+    return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
+
+
+def percent(done: int, whole: int) -> str:
+    """Return how much is done, ``37 %``."""
+    return f"{min(100, done * 100 // max(1, whole))} %"
+
+
+def in_bytes(text: str) -> float:
+    """Return what ``1.50 GiB``, ``612MB`` or ``5 K`` is in bytes, all units by powers of 1024.
+
+    Raises ValueError for anything else.
+    """
+    match = re.fullmatch(r"\s*(\d[\d.]*?)\.?\s*([kmgtp]?)(?:i?b|bytes)?\.?\s*", text, re.IGNORECASE)
+    if match is None:
+        raise ValueError(f"no size: {text!r}")
+    power = "bkmgtp".index(match[2].lower() or "b")
+    return float(match[1]) * float(1024**power)
+
+
+def shown(name: str) -> str:
+    """Return a name as it can be printed: control characters escaped, a long one cut."""
+    text = name if name.isprintable() and name else repr(name)
+    return text if len(text) <= NAME_MOST else f"{text[:NAME_MOST]}…"
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, with what a terminal would obey written out."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(map(_written_out, line))
+
+
+def _written_out(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def harmless(text: str, *, keep: str = "") -> str:
+    """Return a text in which a terminal has nothing to obey: control characters as escapes, all but those of `keep`."""
+    return CONTROL.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
+
+
+def _escape(character: str) -> str:
+    return {"\n": "\\n", "\t": "\\t"}.get(character, f"\\x{ord(character):02x}")

@@ -1,0 +1,182 @@
+"""What a report comes to: one order of findings of every kind of evidence, one cause, one sentence."""
+
+from collections.abc import Iterable
+
+from gpudoctor.facts import CheckpointFile, Comparison, Gpus, Log, Pci, Run, Torch
+from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
+from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
+from gpudoctor.snapshot import Snapshot
+from gpudoctor.text import count, ranks
+
+KEYS = "state-dict"
+"""How the ids begin of what is wrong with a checkpoint's keys: that is what keeps a model from loading."""
+
+
+def conclude(report: Report) -> Report:
+    """Put a report's findings in order and give it its verdict; return it."""
+    report.findings = ranked(report.findings)
+    report.verdict = verdict(report)
+    return report
+
+
+def ranked(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings, the most likely cause first.
+
+    Causes come before consequences, then the more severe. Of those that are as bad what a log or a run shows comes
+    first, for it did happen; then the lower layer; of a checkpoint what is wrong with its keys.
+    """
+    return sorted(findings, key=_order)
+
+
+def _order(finding: Finding) -> tuple[bool, int, bool, int, bool]:
+    happened = finding.source in (Source.LOG, Source.REPRODUCTION)
+    layer = FAMILIES.index(finding.family) if finding.family in FAMILIES else len(FAMILIES)
+    return (
+        finding.role is Role.CONSEQUENCE,
+        finding.severity.rank,
+        not happened,
+        0 if happened else layer,  # in a log the order is that of the one who read it
+        finding.source is Source.CHECKPOINT and not finding.id.startswith(KEYS),
+    )
+
+
+def verdict(report: Report) -> Verdict:
+    """Say in one sentence what a report comes to; its findings stand in their order."""
+    snapshot = Snapshot(report.facts, report.probes)
+    said = (
+        _found(report, snapshot) or _unproven(report) or _unseen(report, snapshot) or _well(report, snapshot)
+    )
+    unread = [file for file in snapshot.all(CheckpointFile) if file.unread]
+    if not unread:
+        return said
+    status = Status.UNKNOWN if said.status is Status.HEALTHY else said.status
+    sentence = f"{said.sentence} {count(len(unread), 'file')} could not be read."
+    return Verdict(status=status, primary=said.primary, sentence=sentence)
+
+
+def _found(report: Report, snapshot: Snapshot) -> Verdict | None:
+    """Say what was found; ``None`` where that is nothing, or notes alone."""
+    first = report.findings[0] if report.findings else None
+    if first is None or first.severity is Severity.NOTE:
+        return None
+    if first.severity is Severity.ERROR:
+        return Verdict(status=Status.BROKEN, primary=first.id, sentence=_cause(first))
+    compared = _compared(snapshot)
+    nothing = "Nothing failed in what this log shows" if first.source is Source.LOG else "Nothing is broken"
+    sentence = compared or f"{nothing}; worth a look: {first.id}{_tail(first)}."
+    return Verdict(status=Status.SUSPECT, primary=first.id, sentence=sentence)
+
+
+def _cause(first: Finding) -> str:
+    if first.id == UNRECOGNISED:
+        return f"A failure that gpudoctor does not know: {first.message}."
+    words = "Only what followed shows here" if first.behind else "Most likely cause"
+    return f"{words}: {first.id}{_tail(first)}." + (f" {first.behind}" if first.behind else "")
+
+
+def _tail(finding: Finding) -> str:
+    """Say more of the cause than its id: of a log on which rank and where, of a checkpoint what it is."""
+    if finding.source is Source.CHECKPOINT:
+        return f": {finding.message}"
+    if finding.source is not Source.LOG:
+        return ""
+    where = finding.evidence[0].where if finding.evidence else None
+    return (f" ({ranks(finding.ranks)})" if finding.ranks else "") + (f", {where}" if where else "")
+
+
+def _unproven(report: Report) -> Verdict | None:
+    """Say which proofs did not hold; ``None`` where all did."""
+    failed = [p.id for p in report.proofs if not p.held and p.fixed is not ProofStatus.NOT_RUN]
+    if not failed:
+        return None
+    sentence = f"No known cause was found, and what ran did not do what it must: {', '.join(failed)}."
+    return Verdict(status=Status.BROKEN, sentence=sentence)
+
+
+def _unseen(report: Report, snapshot: Snapshot) -> Verdict | None:
+    """Say what could not be looked at; ``None`` where enough was seen."""
+    run = snapshot.get(Run)
+    if run is not None and run.exit_code:
+        ended = f"{run.name} ended with exit code {run.exit_code}"
+        sentence = f"{ended}, and no failure that gpudoctor knows shows in its output."
+        return Verdict(status=Status.UNKNOWN, sentence=sentence)
+    blind = [p for p in report.probes if p.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)]
+    causes = [f"{p.name} ({p.reason or p.status.value})" for p in blind]
+    causes += [f"check {r.id} ({r.reason})" for r in report.with_status(CheckStatus.CRASHED)]
+    if causes:
+        sentence = f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}."
+        return Verdict(status=Status.UNKNOWN, sentence=sentence)
+    examined = report.probes or snapshot.get(Log) is None
+    if report.checks and examined and all(r.status is CheckStatus.UNKNOWN for r in report.checks):
+        sentence = f"Nothing could be examined: {report.checks[0].reason}."
+        return Verdict(status=Status.UNKNOWN, sentence=sentence)
+    return None
+
+
+def _well(report: Report, snapshot: Snapshot) -> Verdict:
+    """Say what is there where nothing is wrong."""
+    files, log = snapshot.all(CheckpointFile), snapshot.get(Log)
+    if files:
+        return Verdict(status=Status.HEALTHY, sentence=_compared(snapshot) or _loads(files))
+    if report.checks:
+        return _fitness(snapshot)
+    if log is not None:
+        return Verdict(status=Status.HEALTHY, sentence=f"No failure shows in {count(log.lines, 'line')}.")
+    if report.proofs:
+        return _proven(report.proofs)
+    sentence = "Nothing was examined: these failures show in logs (--log FILE), not in the environment."
+    return Verdict(status=Status.UNKNOWN, sentence=sentence)
+
+
+def _compared(snapshot: Snapshot) -> str | None:
+    """Say what comparisons come to, where that is the answer: all load, or one was asked for."""
+    pairs = [(s.get(CheckpointFile), s.get(Comparison)) for s in snapshot.checkpoints()]
+    compared = [(file, comparison) for file, comparison in pairs if comparison is not None]
+    if not compared:
+        return None
+    file, first = compared[0]
+    if len(compared) > 1:
+        loads = all(comparison.outcome == "loads" for _, comparison in compared)
+        return f"All {len(compared)} that hold a state dict load into it." if loads else None
+    return first.sentence if len(pairs) == 1 or file is None else f"{file.name}: {first.sentence}"
+
+
+def _loads(files: list[CheckpointFile]) -> str:
+    """Say what checkpoints hold; a part of something says that it is one."""
+    parts = next((state.sharded for file in files for state in file.state_dicts if state.sharded), "")
+    besides = f"; it is {parts}" if parts else ""
+    if len(files) != 1:
+        return f"Nothing wrong in {len(files)} checkpoints{besides}."
+    states = files[0].state_dicts
+    keys = sum(len(state.keys) for state in states)
+    held = f"{count(keys, 'tensor')} in {count(len(states), 'state dict')}" if keys else "no state dict"
+    return f"Nothing wrong: {held}{besides}."
+
+
+def _proven(proofs: list[Proof]) -> Verdict:
+    """Say what a run of reproductions and training modes, without any check, comes to."""
+    trained = [proof.id for proof in proofs if proof.held and proof.broken is None]
+    proven = [proof.id for proof in proofs if proof.held and proof.broken is not None]
+    idle = [f"{proof.id} ({proof.reason})" for proof in proofs if not proof.held]
+    groups = (("It trains", trained), ("Proven", proven), ("Not run", idle))
+    sentence = " ".join(f"{words}: {', '.join(names)}." for words, names in groups if names)
+    return Verdict(status=Status.HEALTHY if trained or proven else Status.UNKNOWN, sentence=sentence)
+
+
+def _fitness(snapshot: Snapshot) -> Verdict:
+    """Say what a machine without findings can do."""
+    torch, gpus, pci = snapshot.get(Torch), snapshot.get(Gpus), snapshot.get(Pci)
+    if torch is None or not torch.imported:
+        return Verdict(status=Status.HEALTHY, sentence="Nothing wrong in what could be seen.")
+    if torch.cuda_available:
+        gpu = count(torch.device_count or len(torch.devices), "GPU")
+        backend = "NCCL" if torch.nccl_available else "gloo"
+        sentence = f"Healthy: torch {torch.version} sees {gpu}; distributed training over {backend}."
+        return Verdict(status=Status.HEALTHY, sentence=sentence)
+    if (pci and pci.usable) or (gpus and gpus.devices):
+        why = torch.cuda_error.message.split(". ")[0] if torch.cuda_error else "it does not say why"
+        cannot = f"torch {torch.version} cannot use this machine's GPU: {why}"
+        return Verdict(status=Status.UNKNOWN, sentence=f"No known failure was found, yet {cannot}.")
+    backend = "gloo" if torch.gloo_available else "no backend"
+    here = f"torch {torch.version}, distributed over {backend}; no NVIDIA GPU here"
+    return Verdict(status=Status.HEALTHY, sentence=f"Healthy for CPU training: {here}.")
