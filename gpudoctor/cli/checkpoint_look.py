@@ -93,7 +93,7 @@ def look(
 def _read(named: Named, asked: Asked, heard: "Heard") -> "tuple[Looked, Checkpoint | None]":
     """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
     from gpudoctor.checkpoint import Unreadable, read
-    from gpudoctor.checkpoint.describe.survey import survey
+    from gpudoctor.checkpoint.description.survey import survey
     from gpudoctor.checkpoint.formats.damaged import damaged
     from gpudoctor.facts import CheckpointFile
 
@@ -137,7 +137,7 @@ def _values(seen: Looked, checkpoint: "Checkpoint", named: Named, heard: "Heard"
 def _compare(seen: Looked, asked: Asked, registry: Registry) -> None:
     """Compare, and let what is known now take the place of what was likely."""
     from gpudoctor.checkpoint import Unreadable
-    from gpudoctor.checkpoint.compare.target import against
+    from gpudoctor.checkpoint.comparison.target import against
 
     assert asked.against is not None
     try:

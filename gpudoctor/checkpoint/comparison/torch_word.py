@@ -6,11 +6,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.compare.context import refused
-from gpudoctor.checkpoint.compare.draft import Draft, draft
-from gpudoctor.checkpoint.compare.library_changes import COUNTER
-from gpudoctor.checkpoint.compare.load_line import loosened
-from gpudoctor.checkpoint.compare.sides import entries
+from gpudoctor.checkpoint.comparison.context import refused
+from gpudoctor.checkpoint.comparison.draft import Draft, draft
+from gpudoctor.checkpoint.comparison.library_changes import COUNTER
+from gpudoctor.checkpoint.comparison.load_line import loosened
+from gpudoctor.checkpoint.comparison.sides import entries
 from gpudoctor.checkpoint.wording import count, listed
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 from gpudoctor.facts.comparison import Comparison

@@ -7,9 +7,9 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 
-from gpudoctor.checkpoint.compare.leaving import GLOB, NAMED, grouped
-from gpudoctor.checkpoint.compare.load_line import is_module
-from gpudoctor.checkpoint.compare.renaming import Step
+from gpudoctor.checkpoint.comparison.leaving import GLOB, NAMED, grouped
+from gpudoctor.checkpoint.comparison.load_line import is_module
+from gpudoctor.checkpoint.comparison.renaming import Step
 from gpudoctor.facts.checkpoint_file import CheckpointFile
 
 MENDED = ("torch zip", "torch legacy", "safetensors")

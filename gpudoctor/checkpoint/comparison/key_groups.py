@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
-from gpudoctor.checkpoint.compare.renaming import folded
+from gpudoctor.checkpoint.comparison.renaming import folded
 from gpudoctor.facts.checkpoint_file import Key
 from gpudoctor.facts.comparison import KeyGroup
 

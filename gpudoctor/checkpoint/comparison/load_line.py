@@ -3,8 +3,8 @@
 import os.path
 from collections.abc import Sequence
 
-from gpudoctor.checkpoint.compare.leaving import Leaving
-from gpudoctor.checkpoint.compare.renaming import Step, python_all
+from gpudoctor.checkpoint.comparison.leaving import Leaving
+from gpudoctor.checkpoint.comparison.renaming import Step, python_all
 from gpudoctor.facts.checkpoint_file import CheckpointFile
 
 

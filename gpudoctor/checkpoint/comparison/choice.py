@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.compare.cover import standing
-from gpudoctor.checkpoint.compare.draft import Draft
-from gpudoctor.checkpoint.compare.load_line import is_module
+from gpudoctor.checkpoint.comparison.cover import standing
+from gpudoctor.checkpoint.comparison.draft import Draft
+from gpudoctor.checkpoint.comparison.load_line import is_module
 from gpudoctor.checkpoint.wording import listed
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 from gpudoctor.facts.comparison import Comparison

@@ -1,7 +1,7 @@
 """What there is to say of the file as a whole when one of its state dicts is to be loaded."""
 
-from gpudoctor.checkpoint.compare.load_line import is_module
-from gpudoctor.checkpoint.compare.sides import Sides
+from gpudoctor.checkpoint.comparison.load_line import is_module
+from gpudoctor.checkpoint.comparison.sides import Sides
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 
 KINDS = ("torch zip", "torch legacy")

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from gpudoctor.checkpoint.fix.copy_safetensors import TensorsCopy
-from gpudoctor.checkpoint.fix.copy_zip import OVERHEAD, Copy
-from gpudoctor.checkpoint.fix.edit import Changes
-from gpudoctor.checkpoint.fix.whole_file import Target, exactly
 from gpudoctor.checkpoint.formats.zip_writer import ALIGNMENT, Archive
 from gpudoctor.checkpoint.pickle.machine import Broken, Walker
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.pickle.write import Emitter, emit
+from gpudoctor.checkpoint.repair.copy_safetensors import TensorsCopy
+from gpudoctor.checkpoint.repair.copy_zip import OVERHEAD, Copy
+from gpudoctor.checkpoint.repair.edit import Changes
+from gpudoctor.checkpoint.repair.whole_file import Target, exactly
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
 
 BEGIN = 1 << 20

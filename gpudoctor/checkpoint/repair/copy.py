@@ -8,12 +8,12 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.fix.copy_legacy import LegacySource
-from gpudoctor.checkpoint.fix.copy_safetensors import SafetensorsSource
-from gpudoctor.checkpoint.fix.copy_zip import Copy, ZipSource
-from gpudoctor.checkpoint.fix.edit import Changes, Dropped, Renamed, mend
-from gpudoctor.checkpoint.fix.whole_file import whole
 from gpudoctor.checkpoint.formats.detect import read
+from gpudoctor.checkpoint.repair.copy_legacy import LegacySource
+from gpudoctor.checkpoint.repair.copy_safetensors import SafetensorsSource
+from gpudoctor.checkpoint.repair.copy_zip import Copy, ZipSource
+from gpudoctor.checkpoint.repair.edit import Changes, Dropped, Renamed, mend
+from gpudoctor.checkpoint.repair.whole_file import whole
 from gpudoctor.checkpoint.tree import Checkpoint, Heard, Suspect, Unreadable, unheard
 
 

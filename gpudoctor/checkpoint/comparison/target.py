@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.compare.choice import largest, ranked, told
-from gpudoctor.checkpoint.compare.draft import Draft, draft
-from gpudoctor.checkpoint.compare.sides import ONE
-from gpudoctor.checkpoint.compare.torch_word import Asked, Verdict, settle, trials
-from gpudoctor.checkpoint.describe.survey import survey
+from gpudoctor.checkpoint.comparison.choice import largest, ranked, told
+from gpudoctor.checkpoint.comparison.draft import Draft, draft
+from gpudoctor.checkpoint.comparison.sides import ONE
+from gpudoctor.checkpoint.comparison.torch_word import Asked, Verdict, settle, trials
+from gpudoctor.checkpoint.description.survey import survey
 from gpudoctor.checkpoint.formats.detect import read
 from gpudoctor.checkpoint.tree import WIDTHS, Unreadable
 from gpudoctor.child import Child, run

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.compare.alignment import align
-from gpudoctor.checkpoint.compare.cover import covering, standing
-from gpudoctor.checkpoint.compare.library_changes import COUNTER
-from gpudoctor.checkpoint.compare.renaming import Step, add, strip
-from gpudoctor.checkpoint.compare.shape_reasons import OBJECT, loads
+from gpudoctor.checkpoint.comparison.alignment import align
+from gpudoctor.checkpoint.comparison.cover import covering, standing
+from gpudoctor.checkpoint.comparison.library_changes import COUNTER
+from gpudoctor.checkpoint.comparison.renaming import Step, add, strip
+from gpudoctor.checkpoint.comparison.shape_reasons import OBJECT, loads
 from gpudoctor.facts.checkpoint_file import Key, StateDict
 
 ONE = "one parameter "

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.compare.renaming import (
+from gpudoctor.checkpoint.comparison.renaming import (
     Step,
     add,
     apply_all,

@@ -7,15 +7,15 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.compare.context import context_notes, refused
-from gpudoctor.checkpoint.compare.differences import Differing, differing, fitting, refuses_counters
-from gpudoctor.checkpoint.compare.fix_line import copy_path, fix_line
-from gpudoctor.checkpoint.compare.key_groups import depth_notes, group_keys
-from gpudoctor.checkpoint.compare.leaving import Leaving, leaving
-from gpudoctor.checkpoint.compare.load_line import distributed_line, in_order, load_line, state_expression
-from gpudoctor.checkpoint.compare.sentences import part_of_set, sentence
-from gpudoctor.checkpoint.compare.shape_reasons import OBJECT
-from gpudoctor.checkpoint.compare.sides import Sides, aligned
+from gpudoctor.checkpoint.comparison.context import context_notes, refused
+from gpudoctor.checkpoint.comparison.differences import Differing, differing, fitting, refuses_counters
+from gpudoctor.checkpoint.comparison.fix_line import copy_path, fix_line
+from gpudoctor.checkpoint.comparison.key_groups import depth_notes, group_keys
+from gpudoctor.checkpoint.comparison.leaving import Leaving, leaving
+from gpudoctor.checkpoint.comparison.load_line import distributed_line, in_order, load_line, state_expression
+from gpudoctor.checkpoint.comparison.sentences import part_of_set, sentence
+from gpudoctor.checkpoint.comparison.shape_reasons import OBJECT
+from gpudoctor.checkpoint.comparison.sides import Sides, aligned
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Key, StateDict
 from gpudoctor.facts.comparison import Comparison
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.describe.modules import is_module
-from gpudoctor.checkpoint.describe.survey import is_optimizer, is_state_dict, joined, mapping
-from gpudoctor.checkpoint.fix.rename import LONGEST, Rename, Step, moved_versions, refuse_collisions, steps
+from gpudoctor.checkpoint.description.modules import is_module
+from gpudoctor.checkpoint.description.survey import is_optimizer, is_state_dict, joined, mapping
+from gpudoctor.checkpoint.repair.rename import LONGEST, Rename, Step, moved_versions, refuse_collisions, steps
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children
 from gpudoctor.checkpoint.wording import listed, shown
 

@@ -3,13 +3,13 @@
 import os
 from typing import Protocol
 
-from gpudoctor.checkpoint.fix.copy_safetensors import TensorsCopy
-from gpudoctor.checkpoint.fix.edit import Changes
-from gpudoctor.checkpoint.fix.whole_file import Target, exactly
 from gpudoctor.checkpoint.formats.torch_zip import top_of
 from gpudoctor.checkpoint.formats.zip_records import records
 from gpudoctor.checkpoint.formats.zip_writer import ALIGNMENT, Archive
 from gpudoctor.checkpoint.pickle.write import Emitter
+from gpudoctor.checkpoint.repair.copy_safetensors import TensorsCopy
+from gpudoctor.checkpoint.repair.edit import Changes
+from gpudoctor.checkpoint.repair.whole_file import Target, exactly
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
 from gpudoctor.checkpoint.wording import shown
 

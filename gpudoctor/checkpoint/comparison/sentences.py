@@ -4,10 +4,10 @@ import os.path
 import re
 from collections.abc import Sequence
 
-from gpudoctor.checkpoint.compare.differences import Differing
-from gpudoctor.checkpoint.compare.leaving import listed_kinds
-from gpudoctor.checkpoint.compare.renaming import Step
-from gpudoctor.checkpoint.compare.sides import Sides
+from gpudoctor.checkpoint.comparison.differences import Differing
+from gpudoctor.checkpoint.comparison.leaving import listed_kinds
+from gpudoctor.checkpoint.comparison.renaming import Step
+from gpudoctor.checkpoint.comparison.sides import Sides
 from gpudoctor.checkpoint.wording import count, listed
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 

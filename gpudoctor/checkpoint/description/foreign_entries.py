@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpudoctor.checkpoint.describe.state_dicts import mapping
+from gpudoctor.checkpoint.description.state_dicts import mapping
 from gpudoctor.checkpoint.tree import CONTAINERS, Call, Global, Tensor
 
 MOST = 500_000

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.describe.foreign_entries import holders
-from gpudoctor.checkpoint.describe.modules import is_module, is_script, module_keys
-from gpudoctor.checkpoint.describe.sharded_tensors import WRAPPED, local, sharded
-from gpudoctor.checkpoint.describe.state_dicts import (
+from gpudoctor.checkpoint.description.foreign_entries import holders
+from gpudoctor.checkpoint.description.modules import is_module, is_script, module_keys
+from gpudoctor.checkpoint.description.sharded_tensors import WRAPPED, local, sharded
+from gpudoctor.checkpoint.description.state_dicts import (
     inside,
     is_optimizer,
     is_state_dict,
@@ -18,7 +18,7 @@ from gpudoctor.checkpoint.describe.state_dicts import (
     others,
     versions,
 )
-from gpudoctor.checkpoint.describe.wrappers import prefixes
+from gpudoctor.checkpoint.description.wrappers import prefixes
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor, children
 from gpudoctor.checkpoint.wording import count
 from gpudoctor.facts import CheckpointFile, Entry, Foreign, Key, Optimizer, StateDict

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gpudoctor.checkpoint.compare.renaming import Step
-from gpudoctor.checkpoint.compare.words import meanings
+from gpudoctor.checkpoint.comparison.renaming import Step
+from gpudoctor.checkpoint.comparison.words import meanings
 from gpudoctor.facts.checkpoint_file import Key
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.describe.modules import is_module
-from gpudoctor.checkpoint.describe.survey import mapping
-from gpudoctor.checkpoint.fix.edit import MODULE, Changes, state_dicts, tensors_alone
-from gpudoctor.checkpoint.fix.whole_file import Target
+from gpudoctor.checkpoint.description.modules import is_module
+from gpudoctor.checkpoint.description.survey import mapping
 from gpudoctor.checkpoint.formats.safetensors import DTYPES, METADATA_NAME, read_header
+from gpudoctor.checkpoint.repair.edit import MODULE, Changes, state_dicts, tensors_alone
+from gpudoctor.checkpoint.repair.whole_file import Target
 from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Tensor, Unreadable
 from gpudoctor.checkpoint.wording import listed, shown
 

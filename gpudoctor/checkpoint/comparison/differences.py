@@ -2,10 +2,17 @@
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.compare.library_changes import BASE_LAYER, COUNTER, adapters, extras, fused, renames
-from gpudoctor.checkpoint.compare.parts import improve, renamed_parts
-from gpudoctor.checkpoint.compare.shape_reasons import OBJECT, loads, shape_differences
-from gpudoctor.checkpoint.compare.sides import HEADS, Sides, tied
+from gpudoctor.checkpoint.comparison.library_changes import (
+    BASE_LAYER,
+    COUNTER,
+    adapters,
+    extras,
+    fused,
+    renames,
+)
+from gpudoctor.checkpoint.comparison.parts import improve, renamed_parts
+from gpudoctor.checkpoint.comparison.shape_reasons import OBJECT, loads, shape_differences
+from gpudoctor.checkpoint.comparison.sides import HEADS, Sides, tied
 from gpudoctor.facts.checkpoint_file import StateDict
 from gpudoctor.facts.comparison import ShapeDifference
 

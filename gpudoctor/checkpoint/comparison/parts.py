@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.compare.renaming import Step, apply_all
-from gpudoctor.checkpoint.compare.words import contradict, pair_by_name
+from gpudoctor.checkpoint.comparison.renaming import Step, apply_all
+from gpudoctor.checkpoint.comparison.words import contradict, pair_by_name
 from gpudoctor.facts.checkpoint_file import Key
 
 MOST = 12
