@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.formats.checksums import verify
 from gpudoctor.checkpoint.formats.values import look
-from gpudoctor.checkpoint.formats.zip_records import Record, records
+from gpudoctor.checkpoint.formats.zip_reader import Record, records
 from gpudoctor.checkpoint.formats.zip_writer import Archive
 from gpudoctor.checkpoint.repair import whole_file as blocks
 from gpudoctor.checkpoint.repair.copy import rewrite

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 from gpudoctor.checkpoint import read
-from gpudoctor.checkpoint.description.foreign_entries import holders
+from gpudoctor.checkpoint.description.foreign_code import holders
 from gpudoctor.checkpoint.description.survey import survey
 from gpudoctor.checkpoint.description.wrappers import prefixes, wrapper
 from gpudoctor.checkpoint.formats.checksums import verify

@@ -16,7 +16,7 @@ from gpudoctor.checkpoint.comparison.draft import Draft, draft
 from gpudoctor.checkpoint.comparison.sides import ONE
 from gpudoctor.checkpoint.comparison.torch_word import Asked, Verdict, settle, trials
 from gpudoctor.checkpoint.description.survey import survey
-from gpudoctor.checkpoint.formats.detect import read
+from gpudoctor.checkpoint.formats.reader import read
 from gpudoctor.checkpoint.tree import WIDTHS, Unreadable
 from gpudoctor.child import Child, run
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Key, StateDict

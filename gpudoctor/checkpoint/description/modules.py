@@ -11,14 +11,14 @@ SCRIPT = "__torch__"
 """The package of TorchScript's compiled classes."""
 
 
-def is_module(node: Any) -> bool:
-    """Tell whether a node has the attributes that every ``nn.Module`` has."""
+def is_nn_module(node: Any) -> bool:
+    """Return whether a node has the attributes that every ``nn.Module`` has."""
     state = node.state if isinstance(node, Call) else None
     return isinstance(state, dict) and "_parameters" in state and "_modules" in state
 
 
 def is_script(node: Any) -> bool:
-    """Tell whether a node is an object of a class that TorchScript compiled."""
+    """Return whether a node is an object of a class that TorchScript compiled."""
     return isinstance(node, Call) and isinstance(node.function, Global) and SCRIPT in node.function.module
 
 
@@ -33,7 +33,7 @@ def module_keys(node: Call) -> Iterator[tuple[str, Tensor]]:
         for name, value in _own(module):
             if isinstance(value, Tensor):
                 yield prefix + name, value
-            elif is_module(value) or is_script(value):
+            elif is_nn_module(value) or is_script(value):
                 below.append((f"{prefix}{name}.", value))
         stack += reversed(below)
 

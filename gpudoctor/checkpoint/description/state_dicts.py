@@ -33,7 +33,7 @@ def mapping(node: Any) -> dict[Any, Any] | None:
 
 
 def is_state_dict(items: dict[Any, Any]) -> bool:
-    """Tell whether a dict is one of names and tensors; ``_extra_state`` may be anything, quantised weights packed."""
+    """Return whether a dict is one of names and tensors; ``_extra_state`` may be anything, quantised weights packed."""
     if not items or not all(isinstance(key, str) for key in items):
         return False
     others = [key for key, value in items.items() if not isinstance(value, Tensor)]
@@ -45,7 +45,7 @@ def is_state_dict(items: dict[Any, Any]) -> bool:
 
 
 def _packed(value: Any) -> bool:
-    """Tell whether a value is one that a quantised layer has in its state dict."""
+    """Return whether a value is one that a quantised layer has in its state dict."""
     if isinstance(value, Global):
         return value.module == "torch" and value.name in WIDTHS
     if isinstance(value, Call):
@@ -56,7 +56,7 @@ def _packed(value: Any) -> bool:
 
 
 def is_optimizer(items: dict[Any, Any]) -> bool:
-    """Tell whether a dict is what ``optimizer.state_dict()`` returns."""
+    """Return whether a dict is what ``optimizer.state_dict()`` returns."""
     groups = items.get("param_groups")
     return isinstance(groups, list) and "state" in items and all(mapping(g) is not None for g in groups)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.description.foreign_entries import holders
-from gpudoctor.checkpoint.description.modules import is_module, is_script, module_keys
-from gpudoctor.checkpoint.description.sharded_tensors import WRAPPED, local, sharded
+from gpudoctor.checkpoint.description.dtensors import WRAPPED, local, rank_part
+from gpudoctor.checkpoint.description.foreign_code import holders
+from gpudoctor.checkpoint.description.modules import is_nn_module, is_script, module_keys
 from gpudoctor.checkpoint.description.state_dicts import (
     inside,
     is_optimizer,
@@ -143,7 +143,7 @@ class _Finder:
             sizes = tuple(len(p) if isinstance(p := g.get("params"), (list, tuple)) else 0 for g in groups)
             states = mapping(items["state"])
             self.optimizers[id(node)] = Optimizer(entry=path, groups=sizes, states=len(states or {}))
-        elif isinstance(node, Call) and (is_module(node) or is_script(node)):
+        elif isinstance(node, Call) and (is_nn_module(node) or is_script(node)):
             self.modules[id(node)] = node.name
             if named := list(module_keys(node)):
                 self._keep(node, path, named)
@@ -159,7 +159,7 @@ class _Finder:
         marks = prefixes([name for name, _ in named], lightning=self.lightning)
         self.state_dicts[id(node)] = StateDict(
             entry=path, keys=keys, prefixes=marks, others=others, versions=versions(node),
-            sharded=sharded(tensor for _, tensor in named),
+            sharded=rank_part(tensor for _, tensor in named),
         )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def prefixes(names: Sequence[str], *, lightning: bool = False) -> tuple[Prefix, 
 
 
 def is_average(names: Sequence[str]) -> bool:
-    """Tell whether names are those of an AveragedModel, which keeps the model in ``module`` and counts beside it."""
+    """Return whether names are those of an AveragedModel, which keeps the model in ``module`` and counts beside it."""
     return (
         len(names) > 1
         and AVERAGED in names

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.formats.detect import read
+from gpudoctor.checkpoint.formats.reader import read
 from gpudoctor.checkpoint.repair.copy_legacy import LegacySource
 from gpudoctor.checkpoint.repair.copy_safetensors import SafetensorsSource
 from gpudoctor.checkpoint.repair.copy_zip import Copy, ZipSource

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpudoctor.checkpoint.formats.zip_writer import ALIGNMENT, Archive
-from gpudoctor.checkpoint.pickle.machine import Broken, Walker
+from gpudoctor.checkpoint.pickle.machine import Broken, Machine
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.pickle.write import Emitter, emit
 from gpudoctor.checkpoint.repair.copy_safetensors import TensorsCopy
@@ -104,11 +104,11 @@ def _walk(descriptor: int, size: int) -> tuple[bytes, list[int], list[Any], dict
         ends: list[int] = []
         try:
             for _ in range(5):
-                walker = Walker(
+                machine = Machine(
                     data, ends[-1] if ends else 0, make=rebuilder.make, persistent=rebuilder.storage
                 )
-                value = walker.walk()
-                ends.append(walker.at)
+                value = machine.walk()
+                ends.append(machine.at)
             if not isinstance(value, list):
                 raise Unreadable("not what torch.save wrote before 1.6")
             return data[: ends[-1]], ends, value, rebuilder.storages

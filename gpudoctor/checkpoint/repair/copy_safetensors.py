@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.description.modules import is_module
+from gpudoctor.checkpoint.description.modules import is_nn_module
 from gpudoctor.checkpoint.description.survey import mapping
 from gpudoctor.checkpoint.formats.safetensors import DTYPES, METADATA_NAME, read_header
 from gpudoctor.checkpoint.repair.edit import MODULE, Changes, state_dicts, tensors_alone
@@ -148,7 +148,7 @@ def _piece(name: str, tensor: Tensor, places: dict[str, int]) -> Piece:
 
 
 def _lazy(call: Call | None) -> bool:
-    """Tell whether a tensor says that its values are not its bytes: its last argument is then a dict of bits."""
+    """Return whether a tensor says that its values are not its bytes: its last argument is then a dict of bits."""
     while call is not None:
         arguments = call.arguments if isinstance(call.arguments, tuple) else ()
         if len(arguments) > 6 and isinstance(arguments[6], dict) and any(arguments[6].values()):
@@ -180,7 +180,7 @@ def _refuse_shared(pieces: Sequence[Piece]) -> None:
 
 def _more_than_tensors(root: Any) -> str:
     """Say what keeps a file from becoming safetensors, and what to do about it."""
-    if is_module(root):
+    if is_nn_module(root):
         return MODULE
     held = mapping(root)
     others = [str(key) for key, value in (held or {}).items() if not isinstance(value, Tensor)]

@@ -4,7 +4,7 @@ import os
 from typing import Protocol
 
 from gpudoctor.checkpoint.formats.torch_zip import top_of
-from gpudoctor.checkpoint.formats.zip_records import records
+from gpudoctor.checkpoint.formats.zip_reader import records
 from gpudoctor.checkpoint.formats.zip_writer import ALIGNMENT, Archive
 from gpudoctor.checkpoint.pickle.write import Emitter
 from gpudoctor.checkpoint.repair.copy_safetensors import TensorsCopy

@@ -7,9 +7,16 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.description.modules import is_module
+from gpudoctor.checkpoint.description.modules import is_nn_module
 from gpudoctor.checkpoint.description.survey import is_optimizer, is_state_dict, joined, mapping
-from gpudoctor.checkpoint.repair.rename import LONGEST, Rename, Step, moved_versions, refuse_collisions, steps
+from gpudoctor.checkpoint.repair.rename import (
+    LONGEST,
+    KeyChange,
+    Rename,
+    moved_versions,
+    refuse_collisions,
+    steps,
+)
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children
 from gpudoctor.checkpoint.wording import listed, shown
 
@@ -36,12 +43,12 @@ class Changes(Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> bool:
-        """Tell whether keys are to be renamed."""
+        """Return whether keys are to be renamed."""
         return bool(self.strip or self.add or self.renames)
 
     @property
     def fewer(self) -> bool:
-        """Tell whether entries are to be taken out."""
+        """Return whether entries are to be taken out."""
         return bool(self.drop) or self.select is not None
 
 
@@ -114,7 +121,7 @@ def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:
     seen: set[int] = set()
     while stack:
         path, node = stack.pop()
-        if id(node) in seen or not isinstance(node, (dict, list, tuple, Call)) or is_module(node):
+        if id(node) in seen or not isinstance(node, (dict, list, tuple, Call)) or is_nn_module(node):
             continue
         seen.add(id(node))
         held = mapping(node)
@@ -127,7 +134,7 @@ def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:
 
 
 def _is_emptied(node: Any, held: dict[Any, Any]) -> bool:
-    """Tell whether a dict without tensors is that of a module nevertheless."""
+    """Return whether a dict without tensors is that of a module nevertheless."""
     return _metadata(node) is not None and all(isinstance(key, str) for key in held)
 
 
@@ -179,7 +186,7 @@ def _rename_all(checkpoint: Checkpoint, changes: Changes) -> list[Renamed]:
     found = state_dicts(checkpoint.root)
     if not found:
         raise Unreadable(
-            MODULE if is_module(checkpoint.root) else "no state dict in it, so there are no keys to rename"
+            MODULE if is_nn_module(checkpoint.root) else "no state dict in it, so there are no keys to rename"
         )
     names = [list(held) for _, _, held in found]
     todo = steps(changes.strip, changes.add, changes.renames)
@@ -196,7 +203,7 @@ def _rename_all(checkpoint: Checkpoint, changes: Changes) -> list[Renamed]:
     return renamed
 
 
-def _run_all(todo: list[Step], names: list[list[str]]) -> list[list[str]]:
+def _run_all(todo: list[KeyChange], names: list[list[str]]) -> list[list[str]]:
     """Return the keys of each state dict after all steps; raises `Unreadable` for a step that changes none."""
     for step in todo:
         after = [[step.change(name) for name in group] for group in names]

@@ -24,7 +24,7 @@ class Rename(Struct, frozen=True):
     new: str
 
 
-class Step(Struct, frozen=True):
+class KeyChange(Struct, frozen=True):
     """One thing that is done to every key."""
 
     change: Callable[[str], str]
@@ -32,25 +32,25 @@ class Step(Struct, frozen=True):
     """What to say when it changes none of these keys."""
 
 
-def steps(strip: Sequence[str], add: Sequence[str], renames: Sequence[Rename]) -> list[Step]:
+def steps(strip: Sequence[str], add: Sequence[str], renames: Sequence[Rename]) -> list[KeyChange]:
     """Return the steps in the order in which they are done; raises `Unreadable` for a broken expression."""
     return [*map(_strip, strip), *map(_add, add), *map(_rename, renames)]
 
 
-def _strip(prefix: str) -> Step:
+def _strip(prefix: str) -> KeyChange:
     def change(key: str) -> str:
         if key.startswith(prefix) and not prefix.endswith(".") and key[len(prefix) :].startswith("."):
             raise Unreadable(f"the prefix {shown(prefix)} ends before its dot: write {shown(prefix)}.")
         return key.removeprefix(prefix)
 
-    return Step(change, lambda keys: f"no key begins with {shown(prefix)}: the keys are {listed(keys)}")
+    return KeyChange(change, lambda keys: f"no key begins with {shown(prefix)}: the keys are {listed(keys)}")
 
 
-def _add(prefix: str) -> Step:
-    return Step(lambda key: prefix + key, lambda keys: f"no key to put {shown(prefix)} in front of")
+def _add(prefix: str) -> KeyChange:
+    return KeyChange(lambda key: prefix + key, lambda keys: f"no key to put {shown(prefix)} in front of")
 
 
-def _rename(rename: Rename) -> Step:
+def _rename(rename: Rename) -> KeyChange:
     pattern, new = rename.old, rename.new
     said = f"--rename {shown(pattern)}={shown(new)}"
     if not EXPRESSION.search(pattern):
@@ -66,7 +66,7 @@ def _rename(rename: Rename) -> Step:
             raise Unreadable(f"a key of {len(key)} characters is too long for --rename: {shown(key)}")
         return compiled.sub(new, key)
 
-    return Step(change, lambda keys: f"{said} changes no key: the keys are {listed(keys)}")
+    return KeyChange(change, lambda keys: f"{said} changes no key: the keys are {listed(keys)}")
 
 
 def _glob(old: str, new: str, said: str) -> tuple[str, str]:
@@ -98,7 +98,7 @@ def refuse_collisions(path: str, pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def moved_versions(
-    versions: dict[Any, Any], pairs: Sequence[tuple[str, str]], todo: Sequence[Step]
+    versions: dict[Any, Any], pairs: Sequence[tuple[str, str]], todo: Sequence[KeyChange]
 ) -> list[tuple[Any, Any]]:
     """Return the versions of modules under the modules' new names, in their order.
 
@@ -122,7 +122,7 @@ def moved_versions(
     return list(result.items())
 
 
-def _moved(name: str, moves: dict[str, set[str | None]], todo: Sequence[Step]) -> str:
+def _moved(name: str, moves: dict[str, set[str | None]], todo: Sequence[KeyChange]) -> str:
     """Return the new name of a module: where all its own parameters go, or where one would go if it had any."""
     known = moves.get(name)
     if known is None:

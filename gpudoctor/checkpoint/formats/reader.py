@@ -127,7 +127,7 @@ def _pickle(file: BinaryIO, name: str, size: int) -> Checkpoint:
 
 
 def _is_pickle(found: Walked, size: int) -> bool:
-    """Tell whether what was walked over is a pickle of protocol 0 or 1, and not bytes that only begin like one."""
+    """Return whether what was walked over is a pickle of protocol 0 or 1, and not bytes that only begin like one."""
     if found.trouble:
         return any(suspect.opcode not in IMPORTS for suspect in found.suspects)
     return bool(found.suspects) or found.end == size

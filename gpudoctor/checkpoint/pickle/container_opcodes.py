@@ -1,13 +1,13 @@
-"""What the opcodes do that gather what is on the stack of a `Walker`: into tuples, lists, dicts and sets."""
+"""What the opcodes do that gather what is on the stack of a `Machine`: into tuples, lists, dicts and sets."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gpudoctor.checkpoint.pickle.pushing import LONG_BINPUT, Step, uint32
+from gpudoctor.checkpoint.pickle.value_opcodes import LONG_BINPUT, Opcode, uint32
 from gpudoctor.checkpoint.tree import Broken, Call, Global, Tensor
 
 if TYPE_CHECKING:
-    from gpudoctor.checkpoint.pickle.machine import Walker
+    from gpudoctor.checkpoint.pickle.machine import Machine
 
 KEY_PARTS = 16
 """Parts of a tuple that is a key: hashing one of tuples within tuples may take for ever."""
@@ -17,7 +17,7 @@ PLAIN = frozenset({str, bytes, float, bool, type(None), Call, Global, Tensor})
 """Types whose hash is quick, and cannot be chosen so that a dict becomes slow."""
 
 
-def above_mark(w: "Walker") -> list[Any]:
+def above_mark(w: "Machine") -> list[Any]:
     """Take everything above the last mark off the stack; raises `Broken`."""
     if not w.marks:
         raise Broken("no mark")
@@ -32,12 +32,12 @@ def above_mark(w: "Walker") -> list[Any]:
 # The stack
 
 
-def _mark(w: "Walker", at: int) -> int:
+def _mark(w: "Machine", at: int) -> int:
     w.marks.append(len(w.stack))
     return at
 
 
-def _pop(w: "Walker", at: int) -> int:
+def _pop(w: "Machine", at: int) -> int:
     if w.marks and w.marks[-1] == len(w.stack):
         w.marks.pop()
     else:
@@ -45,12 +45,12 @@ def _pop(w: "Walker", at: int) -> int:
     return at
 
 
-def _pop_mark(w: "Walker", at: int) -> int:
+def _pop_mark(w: "Machine", at: int) -> int:
     above_mark(w)
     return at
 
 
-def _dup(w: "Walker", at: int) -> int:
+def _dup(w: "Machine", at: int) -> int:
     w.stack.append(w.stack[-1])
     return at
 
@@ -58,7 +58,7 @@ def _dup(w: "Walker", at: int) -> int:
 # Tuples, lists, dicts, sets
 
 
-def _made(w: "Walker", at: int, made: Any) -> int:
+def _made(w: "Machine", at: int, made: Any) -> int:
     """Count a container, and take the opcode along that memorises it."""
     w.made += 1
     if w.data[at] == LONG_BINPUT:
@@ -67,7 +67,7 @@ def _made(w: "Walker", at: int, made: Any) -> int:
     return at
 
 
-def _tuple(w: "Walker", at: int) -> int:
+def _tuple(w: "Machine", at: int) -> int:
     stack = w.stack
     start = w.marks.pop()
     if start > len(stack):
@@ -82,12 +82,12 @@ def _tuple(w: "Walker", at: int) -> int:
     return at
 
 
-def _tuple1(w: "Walker", at: int) -> int:
+def _tuple1(w: "Machine", at: int) -> int:
     w.stack[-1] = made = (w.stack[-1],)
     return _made(w, at, made)
 
 
-def _tuple2(w: "Walker", at: int) -> int:
+def _tuple2(w: "Machine", at: int) -> int:
     stack = w.stack
     last = stack.pop()
     stack[-1] = made = (stack[-1], last)
@@ -98,14 +98,14 @@ def _tuple2(w: "Walker", at: int) -> int:
     return at
 
 
-def _tuple3(w: "Walker", at: int) -> int:
+def _tuple3(w: "Machine", at: int) -> int:
     last, middle = w.stack.pop(), w.stack.pop()
     w.stack[-1] = made = (w.stack[-1], middle, last)
     return _made(w, at, made)
 
 
-def _empty(kind: Callable[[], Any]) -> Step:
-    def step(w: "Walker", at: int) -> int:
+def _empty(kind: Callable[[], Any]) -> Opcode:
+    def step(w: "Machine", at: int) -> int:
         w.stack.append(kind())
         w.made += 3 if kind is set else 1  # a set takes three times the room
         return at
@@ -113,13 +113,13 @@ def _empty(kind: Callable[[], Any]) -> Step:
     return step
 
 
-def _list(w: "Walker", at: int) -> int:
+def _list(w: "Machine", at: int) -> int:
     w.stack.append(above_mark(w))
     w.made += 1
     return at
 
 
-def _dict(w: "Walker", at: int) -> int:
+def _dict(w: "Machine", at: int) -> int:
     made: dict[Any, Any] = {}
     set_pairs(w.tuples, made, above_mark(w))
     w.stack.append(made)
@@ -127,7 +127,7 @@ def _dict(w: "Walker", at: int) -> int:
     return at
 
 
-def _frozenset(w: "Walker", at: int) -> int:
+def _frozenset(w: "Machine", at: int) -> int:
     items = above_mark(w)
     _check_keys(w.tuples, items)
     w.stack.append(frozenset(items))
@@ -177,13 +177,13 @@ def set_pairs(tuples: dict[int, list[Any]], target: Any, items: list[Any]) -> No
     pairs.update(zip(keys, items[1::2], strict=True))
 
 
-def _setitem(w: "Walker", at: int) -> int:
+def _setitem(w: "Machine", at: int) -> int:
     value, key = w.stack.pop(), w.stack.pop()
     set_pairs(w.tuples, w.stack[-1], [key, value])
     return at
 
 
-def _setitems(w: "Walker", at: int) -> int:
+def _setitems(w: "Machine", at: int) -> int:
     items = above_mark(w)
     set_pairs(w.tuples, w.stack[-1], items)
     return at
@@ -196,19 +196,19 @@ def _extend(target: Any, items: list[Any]) -> None:
     held += items
 
 
-def _append(w: "Walker", at: int) -> int:
+def _append(w: "Machine", at: int) -> int:
     item = w.stack.pop()
     _extend(w.stack[-1], [item])
     return at
 
 
-def _appends(w: "Walker", at: int) -> int:
+def _appends(w: "Machine", at: int) -> int:
     items = above_mark(w)
     _extend(w.stack[-1], items)
     return at
 
 
-def _additems(w: "Walker", at: int) -> int:
+def _additems(w: "Machine", at: int) -> int:
     items = above_mark(w)
     target = w.stack[-1]
     if type(target) is set:
@@ -219,7 +219,7 @@ def _additems(w: "Walker", at: int) -> int:
     return at
 
 
-CONTAINERS: dict[bytes, Step] = {
+CONTAINERS: dict[bytes, Opcode] = {
     b"(": _mark, b"0": _pop, b"1": _pop_mark, b"2": _dup, b"t": _tuple, b"\x85": _tuple1, b"\x86": _tuple2,
     b"\x87": _tuple3, b"]": _empty(list), b"}": _empty(dict), b"\x8f": _empty(set), b"l": _list, b"d": _dict,
     b"\x91": _frozenset, b"s": _setitem, b"u": _setitems, b"a": _append, b"e": _appends, b"\x90": _additems,

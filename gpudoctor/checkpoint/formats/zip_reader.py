@@ -9,7 +9,7 @@ import zlib
 from struct import Struct
 from typing import BinaryIO
 
-from msgspec import Struct as Record
+import msgspec
 
 from gpudoctor.checkpoint.tree import Unreadable
 from gpudoctor.checkpoint.wording import shown
@@ -33,7 +33,7 @@ PACKED_MOST = 20
 """Times that a packed record may grow beyond the first megabyte; torch packs nothing, pickles shrink to a tenth."""
 
 
-class Entry(Record, frozen=True):
+class Entry(msgspec.Struct, frozen=True):
     """A record of the archive."""
 
     name: str
@@ -178,3 +178,32 @@ def _unpacked(data: bytes, entry: Entry) -> bytes:
         return zlib.decompressobj(-15).decompress(data, entry.size + 1)
     except zlib.error as error:
         raise Unreadable(f"{shown(entry.name)} cannot be unpacked: {error}") from None
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One record of an archive, with the place of its bytes in the file that has it."""
+
+    name: str
+    at: int
+    """First byte of its data in the file."""
+    size: int
+    """Bytes of its data in the file."""
+    crc: int
+    unpacked: int
+    """Bytes of its data when they are unpacked; torch packs none."""
+    method: int = 0
+
+
+def records(file: BinaryIO, size: int) -> list[Record]:
+    """Return the records of a zip file of `size` bytes in the order of its directory; raises `Unreadable`."""
+    found = []
+    for entry in entries(file, size):
+        at = data_place(file, entry, [])
+        if at + entry.packed > size:
+            raise Unreadable(f"a damaged zip file: the record {shown(entry.name)} goes beyond its end")
+        if entry.flags & 1:
+            raise Unreadable(f"the record {shown(entry.name)} is encrypted")
+        found.append(Record(entry.name, at, entry.packed, entry.crc, entry.size, entry.method))
+    if len({record.name for record in found}) < len(found):
+        raise Unreadable("a damaged zip file: two records of one name")
+    return found

@@ -1,4 +1,4 @@
-"""What the opcodes do that put numbers, texts and what was memorised on the stack of a `Walker`.
+"""What the opcodes do that put numbers, texts and what was memorised on the stack of a `Machine`.
 
 A step is given the walker and the place of the byte behind the opcode, and returns the place of the next opcode. A
 tensor takes thirty of them, so each is as short as it can be.
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from gpudoctor.checkpoint.tree import Broken, Ended
 
 if TYPE_CHECKING:
-    from gpudoctor.checkpoint.pickle.machine import Walker
+    from gpudoctor.checkpoint.pickle.machine import Machine
 
-Step: TypeAlias = "Callable[[Walker, int], int]"
+Opcode: TypeAlias = "Callable[[Machine, int], int]"
 LONG_BINPUT = 0x72
 """Follows most of what is put on the stack; so the commonest steps take it along, which saves a quarter of the time."""
 BININT1 = 0x4B
@@ -33,13 +33,13 @@ _uint16, uint32, _uint64 = Struct("<H").unpack_from, Struct("<I").unpack_from, S
 _int32, _float64 = Struct("<i").unpack_from, Struct(">d").unpack_from
 
 
-def _take(w: "Walker", at: int, size: int) -> bytes:
+def _take(w: "Machine", at: int, size: int) -> bytes:
     if size < 0 or at + size > len(w.data):
         raise Ended(at + size)
     return w.data[at : at + size]
 
 
-def line(w: "Walker", at: int, most: int = LINE_MOST) -> tuple[bytes, int]:
+def line(w: "Machine", at: int, most: int = LINE_MOST) -> tuple[bytes, int]:
     """Return what stands before the next newline, and the place behind it; raises `Broken`."""
     end = w.data.find(b"\n", at, at + most)
     if end < 0:
@@ -50,38 +50,38 @@ def line(w: "Walker", at: int, most: int = LINE_MOST) -> tuple[bytes, int]:
 # The memo
 
 
-def _binput(w: "Walker", at: int) -> int:
+def _binput(w: "Machine", at: int) -> int:
     w.memo[w.data[at]] = w.stack[-1]
     return at + 1
 
 
-def _long_binput(w: "Walker", at: int) -> int:
+def _long_binput(w: "Machine", at: int) -> int:
     w.memo[uint32(w.data, at)[0]] = w.stack[-1]
     return at + 4
 
 
-def _text_put(w: "Walker", at: int) -> int:
+def _text_put(w: "Machine", at: int) -> int:
     text, at = line(w, at)
     w.memo[int(text)] = w.stack[-1]
     return at
 
 
-def _memoize(w: "Walker", at: int) -> int:
+def _memoize(w: "Machine", at: int) -> int:
     w.memo[len(w.memo)] = w.stack[-1]
     return at
 
 
-def _binget(w: "Walker", at: int) -> int:
+def _binget(w: "Machine", at: int) -> int:
     w.stack.append(w.memo[w.data[at]])
     return at + 1
 
 
-def _long_binget(w: "Walker", at: int) -> int:
+def _long_binget(w: "Machine", at: int) -> int:
     w.stack.append(w.memo[uint32(w.data, at)[0]])
     return at + 4
 
 
-def _text_get(w: "Walker", at: int) -> int:
+def _text_get(w: "Machine", at: int) -> int:
     text, at = line(w, at)
     w.stack.append(w.memo[int(text)])
     return at
@@ -90,7 +90,7 @@ def _text_get(w: "Walker", at: int) -> int:
 # Numbers, texts, bytes
 
 
-def _byte(w: "Walker", at: int) -> int:
+def _byte(w: "Machine", at: int) -> int:
     data = w.data
     w.stack.append(data[at])
     if data[at + 1] == BININT1:  # a shape or a stride: one more
@@ -99,23 +99,23 @@ def _byte(w: "Walker", at: int) -> int:
     return at + 1
 
 
-def _number(read: Callable[[bytes, int], tuple[Any, ...]], width: int) -> Step:
-    def step(w: "Walker", at: int) -> int:
+def _number(read: Callable[[bytes, int], tuple[Any, ...]], width: int) -> Opcode:
+    def step(w: "Machine", at: int) -> int:
         w.stack.append(read(w.data, at)[0])
         return at + width
 
     return step
 
 
-def _constant(value: Any) -> Step:
-    def step(w: "Walker", at: int) -> int:
+def _constant(value: Any) -> Opcode:
+    def step(w: "Machine", at: int) -> int:
         w.stack.append(value)
         return at
 
     return step
 
 
-def _unicode(w: "Walker", at: int) -> int:
+def _unicode(w: "Machine", at: int) -> int:
     data = w.data
     end: int = at + 4 + uint32(data, at)[0]
     if end >= len(data):
@@ -131,8 +131,8 @@ def _unicode(w: "Walker", at: int) -> int:
     return end
 
 
-def _sized(read: Callable[[bytes, int], tuple[int, ...]], width: int, make: Callable[[bytes], Any]) -> Step:
-    def step(w: "Walker", at: int) -> int:
+def _sized(read: Callable[[bytes, int], tuple[int, ...]], width: int, make: Callable[[bytes], Any]) -> Opcode:
+    def step(w: "Machine", at: int) -> int:
         size: int = read(w.data, at)[0]
         w.stack.append(make(_take(w, at + width, size)))
         return at + width + size
@@ -158,7 +158,7 @@ def _integer(data: bytes) -> int:
     return int.from_bytes(data, "little", signed=True)
 
 
-def _text_integer(w: "Walker", at: int) -> int:
+def _text_integer(w: "Machine", at: int) -> int:
     text, at = line(w, at)
     if len(text) > DIGITS_MOST:
         raise Broken(f"an integer of {len(text)} digits")
@@ -166,13 +166,13 @@ def _text_integer(w: "Walker", at: int) -> int:
     return at
 
 
-def _text_float(w: "Walker", at: int) -> int:
+def _text_float(w: "Machine", at: int) -> int:
     text, at = line(w, at)
     w.stack.append(float(text))
     return at
 
 
-def _text_string(w: "Walker", at: int) -> int:
+def _text_string(w: "Machine", at: int) -> int:
     text, at = line(w, at, TEXT_MOST)
     if len(text) < 2 or text[:1] != text[-1:] or text[:1] not in (b"'", b'"'):
         raise Broken("a string without quotes")
@@ -185,13 +185,13 @@ def _unescaped(match: "re.Match[bytes]") -> bytes:
     return bytes.fromhex(digits.decode()) if digits else OTHER_ESCAPES.get(other, match[0])
 
 
-def _text_unicode(w: "Walker", at: int) -> int:
+def _text_unicode(w: "Machine", at: int) -> int:
     text, at = line(w, at, TEXT_MOST)
     w.stack.append(text.decode("raw-unicode-escape"))
     return at
 
 
-VALUES: dict[bytes, Step] = {
+VALUES: dict[bytes, Opcode] = {
     b"q": _binput, b"r": _long_binput, b"p": _text_put, b"\x94": _memoize, b"h": _binget, b"j": _long_binget,
     b"g": _text_get, b"K": _byte, b"M": _number(_uint16, 2), b"J": _number(_int32, 4), b"G": _number(_float64, 8),
     b"\x8a": _sized(_size_byte, 1, _integer), b"\x8b": _sized(_int32, 4, _integer), b"I": _text_integer,

@@ -14,7 +14,7 @@ SHARDING = (".Shard", "._StridedShard")
 """Placements that split a tensor; the others repeat it."""
 
 
-def sharded(tensors: Iterable[Tensor]) -> str:
+def rank_part(tensors: Iterable[Tensor]) -> str:
     """Say that a file has one rank's part of tensors, ``one rank's part of 4 tensors …``; empty where all are whole."""
     ranks = [number for tensor in tensors if tensor.layout == WRAPPED and (number := split_over(tensor))]
     if not ranks:
