@@ -132,9 +132,9 @@ def _percent(say: Say, doing: str) -> Heard:
 
 def _read(named: Named, asked: Asked, heard: Heard) -> tuple[Looked, Checkpoint | None]:
     """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
-    from gpudoctor.checkpoint.describe.survey import survey
+    from gpudoctor.checkpoint.description.survey import survey
     from gpudoctor.checkpoint.formats.damaged import damaged
-    from gpudoctor.checkpoint.formats.detect import read
+    from gpudoctor.checkpoint.formats.reader import read
 
     try:
         checkpoint = read(named.path)
@@ -169,7 +169,7 @@ def _values(seen: Looked, checkpoint: Checkpoint, named: Named, heard: Heard) ->
 
 
 def _compare(seen: Looked, asked: Asked) -> None:
-    from gpudoctor.checkpoint.compare.target import against
+    from gpudoctor.checkpoint.comparison.target import against
 
     assert asked.against is not None
     comparison = against(seen.file, asked.against, asked.arguments, asked.python)

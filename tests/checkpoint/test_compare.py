@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gpudoctor.checkpoint.compare.draft import compare
-from gpudoctor.checkpoint.compare.load_line import distributed_line, entry_keys, loosened
-from gpudoctor.checkpoint.compare.renaming import (
+from gpudoctor.checkpoint.comparison.draft import compare
+from gpudoctor.checkpoint.comparison.load_line import distributed_line, entry_keys, loosened
+from gpudoctor.checkpoint.comparison.renaming import (
     Step,
     add,
     apply_all,
@@ -20,7 +20,7 @@ from gpudoctor.checkpoint.compare.renaming import (
     insertions,
     strip,
 )
-from gpudoctor.checkpoint.fix.rename import Rename, steps
+from gpudoctor.checkpoint.repair.rename import Rename, steps
 from gpudoctor.facts import CheckpointFile, Entry, Key, StateDict
 
 RESNET = [

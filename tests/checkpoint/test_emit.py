@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.pickle.machine import Walker
+from gpudoctor.checkpoint.pickle.machine import Machine
 from gpudoctor.checkpoint.pickle.write import Emitter, emit
 from gpudoctor.checkpoint.tree import Tensor
 
@@ -36,8 +36,8 @@ def torch():
 
 
 def again(data):
-    walker = Walker(data)
-    return emit(walker.walk(), walker.protocol)
+    machine = Machine(data)
+    return emit(machine.walk(), machine.protocol)
 
 
 @given(PLAIN, st.sampled_from([2, 3, 4, 5]))
@@ -94,7 +94,7 @@ def test_every_way_to_make_an_object_is_kept():
         b"\x8c\x0bcollections\x8c\x07Counter\x93"
         b"e."
     )
-    tree = Walker(data).walk()
+    tree = Machine(data).walk()
     assert [getattr(item, "kind", None) for item in tree] == [
         "INST",
         "OBJ",
@@ -107,14 +107,14 @@ def test_every_way_to_make_an_object_is_kept():
     for name in ("INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "REDUCE", "SETITEM", "BUILD"):
         assert name in ops
     without_inst = data.replace(b"(K\x01icollections\nOrderedDict\n", b"")
-    one, two = (pickle.loads(text) for text in (without_inst, emit(Walker(without_inst).walk())))
+    one, two = (pickle.loads(text) for text in (without_inst, emit(Machine(without_inst).walk())))
     assert one == two
     assert two[-2].a == 3
 
 
 def test_names_that_no_line_can_hold_are_kept():
     data = b"\x80\x04\x8c\x03a\nb\x8c\x01c\x93."
-    name = Walker(again(data)).walk()
+    name = Machine(again(data)).walk()
     assert (name.module, name.name) == ("a\nb", "c")
 
 
@@ -171,5 +171,5 @@ def test_only_what_was_asked_for_is_changed_in_ids(torch, tmp_path):
     assert emitter.storages == {"1": "0", "0": "1"}
     assert emitter.moved == {"0", "1"}
     ids = []
-    Walker(data, persistent=lambda asked: ids.append(asked) or asked).walk()
+    Machine(data, persistent=lambda asked: ids.append(asked) or asked).walk()
     assert [(id[2], id[3], id[4]) for id in ids] == [("0", "cuda:1", 2), ("1", "cuda:1", 3)]

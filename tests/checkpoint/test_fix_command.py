@@ -20,14 +20,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.fix import whole_file as blocks
-from gpudoctor.checkpoint.fix.copy import rewrite
-from gpudoctor.checkpoint.fix.edit import Changes
-from gpudoctor.checkpoint.fix.whole_file import Target, whole
 from gpudoctor.checkpoint.formats.checksums import verify
 from gpudoctor.checkpoint.formats.values import look
-from gpudoctor.checkpoint.formats.zip_records import Record, records
+from gpudoctor.checkpoint.formats.zip_reader import Record, records
 from gpudoctor.checkpoint.formats.zip_writer import Archive
+from gpudoctor.checkpoint.repair import whole_file as blocks
+from gpudoctor.checkpoint.repair.copy import rewrite
+from gpudoctor.checkpoint.repair.edit import Changes
+from gpudoctor.checkpoint.repair.whole_file import Target, whole
 
 STRIP = Changes(strip=("module.",))
 DTYPES = [

@@ -14,12 +14,12 @@ import zlib
 import pytest
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.describe.survey import survey
-from gpudoctor.checkpoint.fix.copy import rewrite
-from gpudoctor.checkpoint.fix.edit import Changes
-from gpudoctor.checkpoint.fix.rename import Rename
+from gpudoctor.checkpoint.description.survey import survey
 from gpudoctor.checkpoint.formats.checksums import verify
 from gpudoctor.checkpoint.formats.values import look
+from gpudoctor.checkpoint.repair.copy import rewrite
+from gpudoctor.checkpoint.repair.edit import Changes
+from gpudoctor.checkpoint.repair.rename import Rename
 
 SECONDS = 60.0
 """Deadline of one command, on a busy machine."""

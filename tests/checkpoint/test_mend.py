@@ -5,9 +5,9 @@ import re
 import pytest
 
 from gpudoctor.checkpoint import Unreadable
-from gpudoctor.checkpoint.fix.edit import Changes, Dropped, mend, state_dicts
-from gpudoctor.checkpoint.fix.rename import Rename
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
+from gpudoctor.checkpoint.repair.edit import Changes, Dropped, mend, state_dicts
+from gpudoctor.checkpoint.repair.rename import Rename
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Tensor
 
 

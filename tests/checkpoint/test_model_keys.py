@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.compare.target import against
-from gpudoctor.checkpoint.describe.survey import survey
+from gpudoctor.checkpoint.comparison.target import against
+from gpudoctor.checkpoint.description.survey import survey
 from gpudoctor.facts.comparison import Comparison
 from gpudoctor.render.comparison import render
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpudoctor.checkpoint.compare.draft import compare
-from gpudoctor.checkpoint.compare.words import contradict, meanings, pair_by_name
+from gpudoctor.checkpoint.comparison.draft import compare
+from gpudoctor.checkpoint.comparison.words import contradict, meanings, pair_by_name
 from gpudoctor.facts import Key, StateDict
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Call, Global, Tensor, Unreadable, read
-from gpudoctor.checkpoint.formats.zip_directory import entries
+from gpudoctor.checkpoint.formats.zip_reader import entries
 from gpudoctor.checkpoint.pickle.weights_only import ALLOWED, DISTRIBUTED
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint
 

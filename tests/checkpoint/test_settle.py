@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from gpudoctor.checkpoint import read
-from gpudoctor.checkpoint.compare.target import against
-from gpudoctor.checkpoint.describe.survey import survey
+from gpudoctor.checkpoint.comparison.target import against
+from gpudoctor.checkpoint.description.survey import survey
 
 NETS = """
 import torch

@@ -11,9 +11,9 @@ import zipfile
 import pytest
 
 from gpudoctor.checkpoint import read
-from gpudoctor.checkpoint.describe.foreign_entries import holders
-from gpudoctor.checkpoint.describe.survey import survey
-from gpudoctor.checkpoint.describe.wrappers import prefixes, wrapper
+from gpudoctor.checkpoint.description.foreign_code import holders
+from gpudoctor.checkpoint.description.survey import survey
+from gpudoctor.checkpoint.description.wrappers import prefixes, wrapper
 from gpudoctor.checkpoint.formats.checksums import verify
 from gpudoctor.checkpoint.formats.values import look, nonfinite
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor

@@ -1,6 +1,6 @@
 """state-dict-mixed-prefix: seen in files."""
 
-from gpudoctor.checkpoint.describe.wrappers import prefixes
+from gpudoctor.checkpoint.description.wrappers import prefixes
 from gpudoctor.facts import CheckpointFile, Key, StateDict
 from gpudoctor.model import Severity
 from gpudoctor.registry import Registry

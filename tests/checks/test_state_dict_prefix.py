@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.checkpoint.describe.wrappers import prefixes
+from gpudoctor.checkpoint.description.wrappers import prefixes
 from gpudoctor.facts import CheckpointFile, Entry, Key, StateDict
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Severity

@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from gpudoctor.checkpoint.formats.zip_directory import DEFLATED, STORED, Entry, data_place, entries
+from gpudoctor.checkpoint.formats.zip_reader import DEFLATED, STORED, Entry, data_place, entries
 from gpudoctor.checkpoint.tree import Heard, Unreadable, unheard
 from gpudoctor.text import shown
 

@@ -6,17 +6,16 @@ import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
-from gpudoctor.checkpoint.formats.distributed_metadata import Held, Metadata, parse
-from gpudoctor.checkpoint.formats.index_folder import opened, plain
-from gpudoctor.checkpoint.formats.storage_numbers import apart
-from gpudoctor.checkpoint.formats.strides import dense
+from gpudoctor.checkpoint.formats.contiguous import dense
+from gpudoctor.checkpoint.formats.distributed_metadata import Metadata, StorageInfo, parse
+from gpudoctor.checkpoint.formats.file_set import apart, opened, plain
 from gpudoctor.checkpoint.formats.torch_zip import read_zip
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Suspect, Unreadable
 from gpudoctor.text import capped, count, listed, shown
 
 METADATA_MOST = 1 << 29
 """Bytes of ``.metadata``; one of a million chunks has a third of that."""
-Parts = dict[str, list[tuple[Held, str]]]
+Parts = dict[str, list[tuple[StorageInfo, str]]]
 """By file: what the metadata says is in it, with its key, in the order of the file."""
 
 
@@ -83,7 +82,7 @@ def _chunk_trouble(metadata: Metadata) -> Iterator[str]:
 
 
 def _file(
-    folder: str, name: str, parts: list[tuple[Held, str]], checkpoint: Checkpoint, root: dict[str, Any]
+    folder: str, name: str, parts: list[tuple[StorageInfo, str]], checkpoint: Checkpoint, root: dict[str, Any]
 ) -> list[str]:
     """Look into one file: is it long enough, and what do its values hold? Returns the trouble with it."""
     keys = [key for _, key in parts]
@@ -110,7 +109,7 @@ def _file(
 
 
 def _value(
-    file: BinaryIO, held: Held, key: str, checkpoint: Checkpoint, root: dict[str, Any]
+    file: BinaryIO, held: StorageInfo, key: str, checkpoint: Checkpoint, root: dict[str, Any]
 ) -> Iterator[str]:
     """Read a value that is no tensor: torch.save wrote it, and loading it is an unrestricted unpickling."""
     if held.transformed:

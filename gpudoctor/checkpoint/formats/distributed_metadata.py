@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.formats.strides import strides
-from gpudoctor.checkpoint.pickle.machine import Walker, suspects
+from gpudoctor.checkpoint.formats.contiguous import strides
+from gpudoctor.checkpoint.pickle.machine import Machine, suspects
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder, allowed
 from gpudoctor.checkpoint.tree import Call, Global, Suspect, Unreadable
 from gpudoctor.text import shown
@@ -51,7 +51,7 @@ class Described(Struct, frozen=True):
     chunks: tuple[Chunk, ...]
 
 
-class Held(Struct, frozen=True):
+class StorageInfo(Struct, frozen=True):
     """The bytes of one chunk or value in one file of the folder."""
 
     file: str
@@ -66,7 +66,7 @@ class Metadata(Struct, frozen=True):
 
     keys: dict[str, Described | None]
     """``None`` for a value that is no tensor."""
-    held: dict[tuple[str, Place | None], Held]
+    held: dict[tuple[str, Place | None], StorageInfo]
     """By key and offsets of the chunk; without offsets for a value that is no tensor."""
     version: str | None
     suspects: list[Suspect]
@@ -82,9 +82,9 @@ def parse(data: bytes) -> Metadata:
             strange.append(call)
         return rebuilder.make(call)
 
-    walker = Walker(data, make=make)
-    state = _state(walker.walk(), "Metadata")
-    found = suspects(walker, ".metadata", lambda name: name.full in OWN or allowed(name))
+    machine = Machine(data, make=make)
+    state = _state(machine.walk(), "Metadata")
+    found = suspects(machine, ".metadata", lambda name: name.full in OWN or allowed(name))
     if not strange:  # enum members, as Python 3.11.0 to 3.11.3 pickles them
         found = [suspect for suspect in found if suspect.name != GETATTR]
     keys = _dict(state.get("state_dict_metadata"), "state_dict_metadata")
@@ -168,10 +168,10 @@ def _described(key: Any, entry: Any) -> Described | None:
     )
 
 
-def _held(index: Any, info: Any) -> tuple[tuple[str, Place | None], Held]:
+def _held(index: Any, info: Any) -> tuple[tuple[str, Place | None], StorageInfo]:
     where, what = _state(index, "MetadataIndex"), _state(info, "_StorageInfo")
     offset = where.get("offset")
-    return (_text(where.get("fqn")), None if offset is None else _sizes(offset)), Held(
+    return (_text(where.get("fqn")), None if offset is None else _sizes(offset)), StorageInfo(
         _text(what.get("relative_path")), _whole(what.get("offset")), _whole(what.get("length")),
         bool(what.get("transform_descriptors")),
     )  # fmt: skip

@@ -9,9 +9,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.formats.index_folder import opened, plain
+from gpudoctor.checkpoint.formats.file_set import apart, opened, plain
 from gpudoctor.checkpoint.formats.safetensors import is_safetensors, read_safetensors
-from gpudoctor.checkpoint.formats.storage_numbers import apart
 from gpudoctor.checkpoint.formats.torch_legacy import is_legacy, read_legacy
 from gpudoctor.checkpoint.formats.torch_zip import read_zip
 from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Suspect, Unreadable

@@ -11,7 +11,7 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Meta, Struct
 
-from gpudoctor.checkpoint.formats.strides import DIMENSIONS_MOST, dense
+from gpudoctor.checkpoint.formats.contiguous import DIMENSIONS_MOST, dense
 from gpudoctor.checkpoint.tree import Checkpoint, Tensor, Unreadable
 from gpudoctor.text import capped, count, shown
 
@@ -55,7 +55,7 @@ class Header(Struct, frozen=True):
 
 
 def is_safetensors(begin: bytes, size: int) -> bool:
-    """Tell whether a file begins as safetensors does: with the length of a JSON header, and the header.
+    """Return whether a file begins as safetensors does: with the length of a JSON header, and the header.
 
     A length that is beyond the file's end is no reason to say no: the file may be cut off.
     """

@@ -16,7 +16,7 @@ PICKLES = ("magic number", "protocol version", "system", "pickle", "storage keys
 
 
 def is_legacy(begin: bytes) -> bool:
-    """Tell whether a file begins as the legacy format does: with a pickle of the magic number."""
+    """Return whether a file begins as the legacy format does: with a pickle of the magic number."""
     return MAGIC.to_bytes(10, "little") in begin[:32]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
-from gpudoctor.checkpoint.formats.zip_directory import Entry, contents, entries
+from gpudoctor.checkpoint.formats.zip_reader import Entry, contents, entries
 from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, walked
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.tree import Checkpoint, Storage, Unreadable

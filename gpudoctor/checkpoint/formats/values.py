@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from gpudoctor.checkpoint.formats.hugging_face import shards
 from gpudoctor.checkpoint.formats.safetensors import read_header
-from gpudoctor.checkpoint.formats.zip_directory import STORED, data_place, entries
+from gpudoctor.checkpoint.formats.zip_reader import STORED, data_place, entries
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Heard, Storage, Tensor, Unreadable, unheard
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 

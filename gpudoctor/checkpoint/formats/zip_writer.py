@@ -7,8 +7,8 @@ rests on, and what torch computes the places of storages from when it does not l
 import struct
 import zlib
 
-from gpudoctor.checkpoint.fix.whole_file import Target
-from gpudoctor.checkpoint.formats.zip_records import Record
+from gpudoctor.checkpoint.formats.zip_reader import Record
+from gpudoctor.checkpoint.repair.whole_file import Target
 
 ALIGNMENT = 64
 MOST_32 = 0xFFFFFFFF

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.pickle.machine import PICKLE_MOST, Broken, Walker, suspects
+from gpudoctor.checkpoint.pickle.machine import PICKLE_MOST, Broken, Machine, suspects
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.pickle.weights_only import allowed
 from gpudoctor.checkpoint.tree import Suspect
@@ -40,12 +40,12 @@ def walked(data: bytes, entry: str, rebuilder: Rebuilder, start: int = 0, *, rep
     A damaged one may run code before it breaks off. One that would is no error but trouble: without it the reader
     would not hear of the code. With `report` unset the damage is an error nevertheless.
     """
-    walker = Walker(data, start, make=rebuilder.make, persistent=rebuilder.storage)
+    machine = Machine(data, start, make=rebuilder.make, persistent=rebuilder.storage)
     root, trouble = None, []
     try:
-        root = walker.walk()
+        root = machine.walk()
     except Broken as error:
-        if not report or not suspects(walker, entry, allowed):
+        if not report or not suspects(machine, entry, allowed):
             raise
         trouble = [str(error)]
-    return Walked(root, suspects(walker, entry, allowed), trouble, walker.at, walker.protocol)
+    return Walked(root, suspects(machine, entry, allowed), trouble, machine.at, machine.protocol)

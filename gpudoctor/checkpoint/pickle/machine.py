@@ -8,11 +8,11 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from gpudoctor.checkpoint.pickle.calling import TABLE, Stop
+from gpudoctor.checkpoint.pickle.call_opcodes import TABLE, Stop
 from gpudoctor.checkpoint.tree import Broken, Call, Ended, Global, Persistent, Suspect
 from gpudoctor.text import shown
 
-__all__ = ["PICKLE_MOST", "Broken", "Ended", "Walker", "suspects"]
+__all__ = ["PICKLE_MOST", "Broken", "Ended", "Machine", "suspects"]
 
 PICKLE_MOST = 1 << 29
 """Bytes of a pickle: a checkpoint of a million tensors has a fifth of that."""
@@ -24,7 +24,7 @@ COMPUTED_MOST = 1000
 """Calls of what the pickle computes that are told."""
 
 
-class Walker:
+class Machine:
     """One pickle's stack and memo. `make` may turn a finished `Call` into something better: a tensor."""
 
     __slots__ = tuple(
@@ -124,7 +124,7 @@ def _origin(function: Any) -> str:
     )
 
 
-def suspects(walker: Walker, entry: str, allowed: Callable[[Global], bool]) -> list[Suspect]:
+def suspects(walker: Machine, entry: str, allowed: Callable[[Global], bool]) -> list[Suspect]:
     """Return what a pickle would import or call that is not allowed, in the order of the file.
 
     Each name stands once: with the opcode and the place of its first call, or of its import where it is not called.

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.pickle.gathering import set_pairs
+from gpudoctor.checkpoint.pickle.container_opcodes import set_pairs
 from gpudoctor.checkpoint.pickle.weights_only import STORAGES, allowed
 from gpudoctor.checkpoint.tree import WIDTHS, Broken, Call, Global, Storage, Tensor
 from gpudoctor.text import shown
@@ -23,7 +23,7 @@ TROUBLE_MOST = 20
 """Lines of trouble with tensors that are kept."""
 
 
-class Held:
+class StorageReference:
     """A storage on the pickle's stack, as one persistent id asks for it."""
 
     __slots__ = ("dtype", "id", "offset", "storage")
@@ -70,7 +70,7 @@ class Rebuilder:
             self._note(
                 f"storage {shown(storage.key)} is asked for with {storage.size} and with other numbers of bytes"
             )
-        return Held(storage, id, dtype, _view(id[5]) if len(id) == 6 else 0)
+        return StorageReference(storage, id, dtype, _view(id[5]) if len(id) == 6 else 0)
 
     def make(self, call: Call) -> Any:
         """Return a `Tensor` for a call that rebuilds one; any other call as it is."""
@@ -88,17 +88,24 @@ class Rebuilder:
             self.trouble.append(line)
 
     def _tensor(
-        self, call: Call, held: Held, offset: int, size: Any, stride: Any, grad: Any = False, *_: Any
+        self,
+        call: Call,
+        held: StorageReference,
+        offset: int,
+        size: Any,
+        stride: Any,
+        grad: Any = False,
+        *_: Any,
     ) -> Tensor:
         return self._strided(call, held, held.dtype, offset, size, stride, grad)
 
     def _tensor_v3(
-        self, call: Call, held: Held, offset: int, size: Any, stride: Any, grad: Any, *rest: Any
+        self, call: Call, held: StorageReference, offset: int, size: Any, stride: Any, grad: Any, *rest: Any
     ) -> Tensor:
         return self._strided(call, held, _dtype(rest[1]), offset, size, stride, grad)
 
     def _strided(
-        self, call: Call, held: Held, dtype: str, offset: int, size: Any, stride: Any, grad: Any
+        self, call: Call, held: StorageReference, dtype: str, offset: int, size: Any, stride: Any, grad: Any
     ) -> Tensor:
         storage = held.storage
         if type(size) is not tuple or type(stride) is not tuple:
@@ -128,7 +135,7 @@ class Rebuilder:
     def _quantized(
         self,
         call: Call,
-        held: Held,
+        held: StorageReference,
         offset: int,
         size: Any,
         stride: Any,
@@ -167,7 +174,7 @@ class Rebuilder:
         )  # fmt: skip
 
     def _meta(self, call: Call, dtype: Any, size: Any, stride: Any, grad: Any = False) -> Tensor:
-        held = Held(Storage("", _dtype(dtype), 0, "meta", SIZE_MOST**2), None, _dtype(dtype))
+        held = StorageReference(Storage("", _dtype(dtype), 0, "meta", SIZE_MOST**2), None, _dtype(dtype))
         made = self._strided(call, held, held.dtype, 0, size, stride, grad)
         return replace(made, storage=Storage("", made.dtype, 0, "meta", 0))
 

@@ -42,5 +42,5 @@ ALLOWED = frozenset(
 
 
 def allowed(name: Global) -> bool:
-    """Tell whether ``torch.load(weights_only=True)`` imports this."""
+    """Return whether ``torch.load(weights_only=True)`` imports this."""
     return name.full in ALLOWED

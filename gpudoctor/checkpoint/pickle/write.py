@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gpudoctor.checkpoint.pickle.torch_tensors import Held
+from gpudoctor.checkpoint.pickle.torch_tensors import StorageReference
 from gpudoctor.checkpoint.tree import Call, Global, Persistent, Storage, Tensor, Unreadable
 
 BATCH = 1000
@@ -72,7 +72,7 @@ class Emitter:
                 self.get(number)
             elif (step := table.get(kind)) is not None:
                 step(self, node)
-            elif isinstance(node, (Persistent, Held)):
+            elif isinstance(node, (Persistent, StorageReference)):
                 self.persistent(node)
             else:
                 raise Unreadable(f"{kind.__name__} has no place in a pickle")
@@ -119,10 +119,10 @@ class Emitter:
             code = b"\x81" if call.kind == "NEWOBJ" else b"R"
             self.later([function, arguments, _Close(node, code, b"00", rest)])
 
-    def persistent(self, node: Persistent | Held) -> None:
+    def persistent(self, node: Persistent | StorageReference) -> None:
         """Ask for a storage by the id that asked for it before, but for what was to be changed."""
         id_ = node.id
-        if isinstance(node, Held):
+        if isinstance(node, StorageReference):
             storage = node.storage
             new = str(len(self.storages)) if self.renumber else storage.key
             new = self.storages.setdefault(storage.key, new)

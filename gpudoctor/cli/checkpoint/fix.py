@@ -9,8 +9,8 @@ import rich_click as click
 from gpudoctor.cli.output import Output, warn
 
 if TYPE_CHECKING:
-    from gpudoctor.checkpoint.fix.copy import Rewritten
-    from gpudoctor.checkpoint.fix.edit import Changes
+    from gpudoctor.checkpoint.repair.copy import Rewritten
+    from gpudoctor.checkpoint.repair.edit import Changes
 
 SHOWN = 10
 """Renamed keys that are listed without ``-v``."""
@@ -67,7 +67,7 @@ def command(
     gpudoctor checkpoint fix model.pt -o model.safetensors --to-safetensors
     gpudoctor checkpoint fix old.pt -o new.pt --to-zip
     """  # fmt: skip
-    from gpudoctor.checkpoint.fix.copy import rewrite
+    from gpudoctor.checkpoint.repair.copy import rewrite
     from gpudoctor.text import percent, shown
 
     # click gives each option the type that its own parameter has.
@@ -98,8 +98,8 @@ def asked_changes(
     device: str | None,
 ) -> "Changes":  # fmt: skip
     """Return what the options ask for; raises click.UsageError for one that says nothing."""
-    from gpudoctor.checkpoint.fix.edit import Changes
-    from gpudoctor.checkpoint.fix.rename import Rename
+    from gpudoctor.checkpoint.repair.edit import Changes
+    from gpudoctor.checkpoint.repair.rename import Rename
 
     if "" in (*strip, *add):
         raise click.UsageError("an empty prefix changes nothing")

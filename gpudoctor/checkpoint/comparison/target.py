@@ -1,0 +1,220 @@
+"""Compare a checkpoint with another one, or with a model that the patient builds without its weights."""
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from gpudoctor.checkpoint.comparison.choice import largest, ranked, told
+from gpudoctor.checkpoint.comparison.draft import Draft, draft
+from gpudoctor.checkpoint.comparison.sides import ONE
+from gpudoctor.checkpoint.comparison.torch_word import Asked, Verdict, settle, trials
+from gpudoctor.checkpoint.description.survey import survey
+from gpudoctor.checkpoint.formats.reader import read
+from gpudoctor.checkpoint.tree import WIDTHS, Unreadable
+from gpudoctor.child import Child, run
+from gpudoctor.facts.checkpoint_file import CheckpointFile, Key, StateDict
+from gpudoctor.facts.comparison import Comparison
+from gpudoctor.interpreter import Patient, Unusable, choose_patient
+
+DEADLINE = 120.0
+"""Seconds for importing torch and the user's code and building the model."""
+MARK = b"gpudoctor {"
+SCRIPT = Path(__file__).parent.parent.parent / "patient" / "meta_model.py"
+# The working folder comes first on the path of `python -c`, as it does for a training script beside the model.
+START = "import sys; exec(compile(open(sys.argv[1], encoding='utf-8').read(), sys.argv[1], 'exec'))"
+
+
+class _Message(msgspec.Struct):
+    """A line that the patient's script tells."""
+
+    doing: str = ""
+    failed: str = ""
+    torch: str = ""
+    note: str = ""
+    keys: list[tuple[str, str, tuple[int, ...] | None, str, int]] | None = None
+    """Name, type, shape, layout, and a number that keys of one parameter share."""
+    others: list[str] = []
+    verdicts: list[Verdict] | None = None
+    untried: str = ""
+
+
+def against(
+    own: CheckpointFile,
+    target: str,
+    arguments: Mapping[str, str] | None = None,
+    python: str | None = None,
+    *,
+    deadline: float = DEADLINE,
+) -> Comparison:
+    """Tell whether a checkpoint loads into `target`, and if not, why.
+
+    `target` is another checkpoint, ``package.module:factory``, or ``file.py:ClassName``. A factory is imported and
+    called with `arguments` (Python literals, or else text) by the patient that `python` names: the user's own code
+    runs there, on purpose, for at most `deadline` seconds; nothing of the checkpoint does. Of several state dicts those
+    that match best are compared. Raises `Unreadable`.
+    """
+    if not own.state_dicts:
+        raise Unreadable(f"{own.path}: holds no state dict that could be compared")
+    if os.path.exists(target):
+        return _against_file(own, target, arguments)
+    place, colon, factory = target.rpartition(":")
+    if not colon:
+        raise Unreadable(_no_target(target))
+    if not place or not all(part.isidentifier() for part in factory.split(".")):
+        raise Unreadable(f"{target}: name a model as package.module:factory or as file.py:ClassName")
+    if place.endswith(".py") and not os.path.isfile(place):
+        raise Unreadable(f"{target}: there is no file {place}")
+    if not place.endswith(".py") and not all(part.isidentifier() for part in place.split(".")):
+        raise Unreadable(f"{target}: {place} is neither a module's name nor a file that ends in .py")
+    model = _Model(place, factory, dict(arguments or {}), own)
+    return model.compared(_patient(python), deadline)
+
+
+def _no_target(target: str) -> str:
+    if os.sep in target or target.endswith((".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".json", ".py")):
+        return f"{target}: no such file"
+    return f"{target}: no such file; a model is named as package.module:factory or as file.py:ClassName"
+
+
+def _patient(python: str | None) -> Patient:
+    try:
+        return choose_patient(python)
+    except Unusable as error:
+        raise Unreadable(str(error)) from None
+
+
+def _against_file(own: CheckpointFile, target: str, arguments: Mapping[str, str] | None) -> Comparison:
+    if target.endswith(".py"):
+        raise Unreadable(f"{target}: name the class or function in it too, as in {target}:Net")
+    if arguments:
+        raise Unreadable(f"{target} is a checkpoint: --arg is for a model that is built")
+    other = survey(read(target))
+    if not other.state_dicts:
+        raise Unreadable(f"{target}: holds no state dict that could be compared")
+    pairs = [
+        (draft(a, b, own, target), b)
+        for a, b in product(largest(own.state_dicts), largest(other.state_dicts))
+    ]
+    drafts = ranked([pair[0] for pair in pairs], own)
+    best = drafts[0]
+    entry = next(b.entry for found, b in pairs if found is best)
+    found = replace(told(best.comparison, best, drafts, own), target_entry=entry)
+    count = len(other.state_dicts)
+    if count < 2:
+        return found
+    note = f"of {count} state dicts in the target, {entry or 'the outermost'} is what it was compared with"
+    return replace(found, notes=(*found.notes, note))
+
+
+class _Model:
+    """A model that the patient builds, and the conversation with the patient about it."""
+
+    def __init__(self, place: str, factory: str, arguments: Mapping[str, str], own: CheckpointFile) -> None:
+        self.place, self.factory, self.arguments, self.own = place, factory, arguments, own
+        self.name = f"{place}:{factory}"
+        self.heard: list[_Message] = []
+        self.broken: list[str] = []
+        self.drafts: list[Draft] = []
+        self.asked: list[Asked] = []
+        self.keys = StateDict(entry="", keys=())
+        self.words = ""
+
+    def compared(self, patient: Patient, deadline: float) -> Comparison:
+        """Have the model built and the names loaded, for at most `deadline` seconds; raises `Unreadable`."""
+        with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
+            self.questions = os.path.join(folder, "questions.json")
+            request = {
+                "place": self.place, "factory": self.factory, "arguments": dict(self.arguments),
+                "questions": self.questions,
+            }  # fmt: skip
+            # -B: looking at a model must not leave compiled files beside it.
+            words = [
+                patient.executable,
+                "-B",
+                "-c",
+                START,
+                str(SCRIPT),
+                msgspec.json.encode(request).decode(),
+            ]
+            child = Child("model", words, deadline, self.hear)
+            run([child])
+        built = next((m for m in self.heard if m.keys is not None or m.failed), None)
+        if built is None or built.keys is None:
+            raise Unreadable(f"{self.name}: {_why(built, child, self.heard, self.broken)}")
+        if not built.keys and not built.others:
+            raise Unreadable(f"{self.name}: this model has no parameters and no buffers")
+        return self._settled(built.note, child)
+
+    def hear(self, line: bytes) -> None:
+        """Take what the patient tells; answer the model's keys with what is to be tried."""
+        if not line.startswith(MARK):
+            return
+        try:
+            message = msgspec.json.decode(line[len(MARK) - 1 :], type=_Message)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            self.broken.append(str(error))
+            return
+        self.heard.append(message)
+        if message.keys is not None and not self.words:
+            self._ask(message)
+
+    def _ask(self, message: _Message) -> None:
+        rows = message.keys or []
+        shared = {number for number, n in Counter(row[4] for row in rows).items() if n > 1}
+        self.keys = StateDict(
+            entry="", keys=tuple(_key(*row, shared) for row in rows), others=tuple(message.others)
+        )
+        called = ", ".join(f"{key}={value}" for key, value in self.arguments.items())
+        self.words = f"{self.name}({called}), built by torch {message.torch}"
+        found = [draft(state, self.keys, self.own, self.words) for state in largest(self.own.state_dicts)]
+        self.drafts = ranked(found, self.own)
+        questions, self.asked = trials(self.drafts)
+        with open(self.questions + ".part", "w", encoding="ascii") as file:
+            json.dump(questions, file)
+        os.rename(self.questions + ".part", self.questions)
+
+    def _settled(self, note: str, child: Child) -> Comparison:
+        """Return the comparison that torch's answers leave, the best of the file's state dicts."""
+        final = next((m for m in self.heard if m.verdicts is not None or m.untried), None)
+        drafts, notes = self.drafts, [note] if note else []
+        if final is not None and final.verdicts is not None and len(final.verdicts) >= len(self.asked):
+            settled = [settle(a, final.verdicts, self.keys, self.own, self.words) for a in self.asked]
+            done = [replace(a.draft, comparison=c) for a, c in zip(self.asked, settled, strict=True)]
+            drafts = ranked([*done, *self.drafts[len(done) :]], self.own)
+        else:
+            why = final.untried if final is not None else child.end or "it ended"
+            notes.append(f"torch itself could not be asked whether the names load: {why}")
+        found = told(drafts[0].comparison, drafts[0], drafts, self.own)
+        return replace(found, notes=(*found.notes, *notes))
+
+
+def _why(final: _Message | None, child: Child, heard: Sequence[_Message], broken: Sequence[str]) -> str:
+    """Say in one line why the patient gave no keys."""
+    if final is not None:
+        return final.failed
+    if broken:
+        return f"the patient's answer cannot be read: {broken[0]}"
+    doing = next((m.doing for m in reversed(heard) if m.doing), "")
+    end = child.end or "ended before it had answered"
+    last = child.stderr.decode(errors="replace").strip().splitlines()[-1:] if not child.timed_out else []
+    return ": ".join([f"{end} while {doing}" if doing else end, *last])[:500]
+
+
+def _key(
+    name: str, dtype: str, shape: tuple[int, ...] | None, layout: str, number: int, shared: set[int]
+) -> Key:
+    elements = 1
+    for size in shape or ():
+        elements *= size
+    return Key(
+        name=name, dtype=dtype if shape is not None else "", shape=shape or (), device="meta",
+        size=elements * WIDTHS.get(dtype, 0), layout=layout if shape is not None else "lazy",
+        storage=f"{ONE}{number}" if number in shared else None,
+    )  # fmt: skip

@@ -1,0 +1,129 @@
+"""Tell what kind of checkpoint a file is, and read it."""
+
+import contextlib
+import gc
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from gpudoctor.checkpoint.formats.distributed import read_distributed
+from gpudoctor.checkpoint.formats.hugging_face import read_index
+from gpudoctor.checkpoint.formats.safetensors import is_safetensors, read_safetensors
+from gpudoctor.checkpoint.formats.torch_legacy import MAGIC, is_legacy, read_legacy
+from gpudoctor.checkpoint.formats.torch_zip import read_zip
+from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, Walked, walked
+from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
+from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
+from gpudoctor.text import one_line
+
+LINE_MOST = 500
+"""Characters of a reason why a file cannot be read."""
+IMPORTS = ("GLOBAL", "STACK_GLOBAL", "EXT")
+"""Opcodes that import and call nothing."""
+PLAIN = "a plain pickle, not written by torch.save: torch.load does not read it"
+
+
+def read(path: str | Path) -> Checkpoint:
+    """Read what is in a checkpoint: its tree, its tensors without their values, and what opening it would run.
+
+    `path` is a file of ``torch.save`` (any version), TorchScript, safetensors, an ``*.index.json`` of a sharded set, or
+    the folder of a distributed checkpoint. Nothing in it is run, and torch is not needed. Raises
+    `gpudoctor.checkpoint.Unreadable`, whose text is one line.
+    """
+    name = os.fspath(path)
+    try:
+        with _without_collector():
+            checkpoint = _read(name)
+            next(checkpoint.tensors(), None)  # which finds out whether it is too deep to be followed
+            return checkpoint
+    except Unreadable as error:
+        reason = str(error)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except (MemoryError, RecursionError):
+        reason = "too large or too deeply nested for a checkpoint"
+    except (ValueError, OverflowError):  # a name with a zero byte
+        reason = "a name that no file can have"
+    raise Unreadable(one_line(f"{name}: {reason[:LINE_MOST]}"))
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Stop Python's search for circles meanwhile: a million new objects, and none of them is garbage."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+def _read(name: str) -> Checkpoint:
+    kind = os.stat(name).st_mode
+    if stat.S_ISDIR(kind):
+        return _folder(name)
+    if not stat.S_ISREG(kind):  # before it is opened: opening a pipe would wait
+        raise Unreadable("neither a file nor a folder")
+    with open(name, "rb") as file:
+        return _file(file, name, os.fstat(file.fileno()).st_size)
+
+
+def _file(file: BinaryIO, name: str, size: int) -> Checkpoint:
+    begin = file.read(512)
+    file.seek(0)
+    if not begin:
+        raise Unreadable("an empty file")
+    if begin.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return read_zip(file, name, size)
+    if is_legacy(begin):
+        return read_legacy(file, name, size)
+    if name.endswith(".json"):
+        return read_index(name)
+    if is_safetensors(begin, size):
+        return read_safetensors(file, name, size)
+    if begin[257:262] == b"ustar":
+        raise Unreadable("a tar file, as torch wrote before 0.1.10: load and save it with an old torch first")
+    return _pickle(file, name, size)
+
+
+def _folder(name: str) -> Checkpoint:
+    if os.path.exists(os.path.join(name, ".metadata")):
+        return read_distributed(name)
+    indexes = sorted(n for n in os.listdir(name) if n.endswith(".index.json"))
+    if indexes:
+        return read_index(os.path.join(name, indexes[0]))
+    raise Unreadable(
+        "a folder without .metadata (a distributed checkpoint) and without an *.index.json (a sharded one)"
+    )
+
+
+def _pickle(file: BinaryIO, name: str, size: int) -> Checkpoint:
+    """Read a plain pickle: what is in it is shown; it holds no tensors that torch.load could give."""
+    marked = file.read(1) == b"\x80"  # protocol 2 or later
+    file.seek(0)
+    try:
+        found = walked(file.read(min(size, PICKLE_MOST)), os.path.basename(name), Rebuilder())
+    except Unreadable:
+        if marked:
+            raise
+        found = None
+    if found is None or not (marked or _is_pickle(found, size)):
+        raise Unreadable(
+            "not a checkpoint: neither torch.save's zip or older format, nor safetensors, nor a pickle"
+        )
+    if found.root == MAGIC:  # hidden behind more than is_legacy looks at
+        return read_legacy(file, name, size)
+    return Checkpoint(
+        path=name, kind="pickle", version=str(found.protocol), size=size, root=found.root, suspects=found.suspects,
+        trouble=found.trouble, notes=[PLAIN],
+    )  # fmt: skip
+
+
+def _is_pickle(found: Walked, size: int) -> bool:
+    """Return whether what was walked over is a pickle of protocol 0 or 1, and not bytes that only begin like one."""
+    if found.trouble:
+        return any(suspect.opcode not in IMPORTS for suspect in found.suspects)
+    return bool(found.suspects) or found.end == size

@@ -1,0 +1,165 @@
+"""Write a mended copy of a checkpoint: a new small pickle, and the tensors' bytes as they are."""
+
+import os
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from msgspec import Struct
+
+from gpudoctor.checkpoint.formats.reader import read
+from gpudoctor.checkpoint.repair.copy_legacy import LegacySource
+from gpudoctor.checkpoint.repair.copy_safetensors import SafetensorsSource
+from gpudoctor.checkpoint.repair.copy_zip import Copy, ZipSource
+from gpudoctor.checkpoint.repair.edit import Changes, Dropped, Renamed, mend
+from gpudoctor.checkpoint.repair.whole_file import whole
+from gpudoctor.checkpoint.tree import Checkpoint, Heard, Suspect, Unreadable, unheard
+
+
+class Source(Protocol):
+    """A file that copies are made of."""
+
+    def copy(self, changes: Changes, form: str) -> Copy:
+        """Return the copy that has the checkpoint's tree as it is now."""
+
+
+SOURCES: dict[str, Callable[[Checkpoint, int], Source]] = {
+    "torch zip": ZipSource,
+    "torch legacy": LegacySource,
+    "safetensors": SafetensorsSource,
+}
+NOT_WRITTEN = {
+    "torchscript": "a TorchScript archive, whose code has its own names: "
+    "load it with torch.jit.load and save its state_dict()",
+    "pickle": "a plain pickle, which torch.load does not read; there is nothing to mend in it",
+    "sharded": "a sharded set: give one of its files",
+    "distributed": "a distributed checkpoint: make a file of it first, with "
+    "python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE",
+}
+
+
+class Rewritten(Struct, kw_only=True):
+    """What a copy has that the original has not."""
+
+    source: str
+    target: str | None
+    """``None`` where nothing was written."""
+    kind: str
+    """Of the original: ``torch zip``, ``torch legacy``, ``safetensors``."""
+    form: str
+    """Of the copy."""
+    renamed: list[Renamed]
+    dropped: list[Dropped]
+    moved: int = 0
+    """Number of storages that are restored to another device."""
+    size: int = 0
+    """Bytes of the copy; about that many where nothing was written."""
+    suspects: list[Suspect] = []
+    """What opening the copy would run; where nothing was written, the original."""
+
+
+def rewrite(
+    source: str,
+    target: str | None,
+    changes: Changes,
+    *,
+    form: str | None = None,
+    force: bool = False,
+    heard: Heard = unheard,
+) -> Rewritten:
+    """Write a copy of `source` with `changes` to `target`, whole or not at all; for no `target`, see what it would be.
+
+    `form` is ``torch zip`` or ``safetensors`` for a copy in that format. Nothing in the file is run, its tensors are
+    not decoded, and it is not written to. A target that exists is replaced only with `force`. `heard` is told how many
+    bytes are written, and of how many. Raises `gpudoctor.checkpoint.Unreadable`, whose text is one line.
+    """
+    try:
+        if target is not None:
+            _refuse_target(source, target, force)
+        return _rewrite(source, target, changes, form, heard)
+    except OSError as error:
+        name = error.filename if isinstance(error.filename, str) else target or source
+        raise Unreadable(f"{name}: {error.strerror or error}: nothing was written") from None
+    except (MemoryError, RecursionError):
+        raise Unreadable(f"{source}: too large or too deeply nested: nothing was written") from None
+
+
+def _rewrite(source: str, target: str | None, changes: Changes, form: str | None, heard: Heard) -> Rewritten:
+    descriptor = _open(source)
+    try:
+        before = _mark(os.fstat(descriptor))
+        checkpoint = read(source)
+        try:
+            form = _form(checkpoint, form)
+            origin = SOURCES[checkpoint.kind](checkpoint, descriptor)
+            renamed, dropped = mend(checkpoint, changes)
+            copy = origin.copy(changes, form)
+            _refuse_nothing(changes, renamed, dropped, copy.moved, form != checkpoint.kind)
+        except Unreadable as error:
+            raise Unreadable(f"{source}: {error}") from None
+        result = Rewritten(
+            source=source, target=target, kind=checkpoint.kind, form=form, renamed=renamed, dropped=dropped,
+            moved=copy.moved, size=copy.size, suspects=[] if form == "safetensors" else checkpoint.suspects,
+        )  # fmt: skip
+        if target is not None:
+            with whole(target, copy.size, heard) as file:
+                copy.write(file)
+                result.size = file.position
+                if _mark(os.fstat(descriptor)) != before or _mark(os.stat(source)) != before:
+                    raise Unreadable(f"{source}: it changed while it was copied: nothing was written")
+            if result.suspects and (changes.drop or changes.select is not None):
+                result.suspects = read(target).suspects  # what is left out runs no more
+        return result
+    finally:
+        os.close(descriptor)
+
+
+def _open(source: str) -> int:
+    """Open a file for reading; what is no file is left to `read` to refuse."""
+    if not stat.S_ISREG(os.stat(source).st_mode):
+        checkpoint = read(source)
+        raise Unreadable(f"{source}: {NOT_WRITTEN.get(checkpoint.kind, 'no file')}")
+    return os.open(source, os.O_RDONLY)
+
+
+def _mark(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _form(checkpoint: Checkpoint, form: str | None) -> str:
+    """Return the format of the copy; raises `Unreadable` for what no copy can be made of."""
+    if checkpoint.kind not in SOURCES:
+        raise Unreadable(NOT_WRITTEN.get(checkpoint.kind, f"no copy can be made of a {checkpoint.kind} file"))
+    if checkpoint.trouble:
+        raise Unreadable(f"it is damaged, and a copy would be too: {checkpoint.trouble[0]}")
+    if form == "torch zip" and checkpoint.kind == "safetensors":
+        raise Unreadable("a safetensors file becomes no zip: --to-zip is for what torch wrote before 1.6")
+    return form or checkpoint.kind
+
+
+def _refuse_nothing(
+    changes: Changes, renamed: list[Renamed], dropped: list[Dropped], moved: int, converted: bool
+) -> None:
+    """Raise `Unreadable` where a copy would be what the original is."""
+    if not (renamed or dropped or moved or converted or changes.select is not None):
+        raise Unreadable(
+            f"nothing to change: everything was saved from {changes.device}"
+            if changes.device is not None
+            else "nothing to change: it has that format already"
+        )
+
+
+def _refuse_target(source: str, target: str, force: bool) -> None:
+    """Raise `Unreadable` for a target that is the source, a folder or device, or there already."""
+    folder = os.path.dirname(os.path.realpath(target))
+    if not os.path.isdir(folder) or (target.endswith("/") and not os.path.isdir(target)):
+        raise Unreadable(f"-o {target}: no folder {os.path.dirname(target)}")
+    with suppress(FileNotFoundError):
+        there = os.stat(target)
+        if os.path.exists(source) and os.path.samestat(there, os.stat(source)):
+            raise Unreadable(f"-o {target}: that is the file itself, which is never written to")
+        if not stat.S_ISREG(there.st_mode):
+            raise Unreadable(f"-o {target}: it is there, and it is no file")
+        if not force:
+            raise Unreadable(f"-o {target}: it is there already; --force replaces it")
