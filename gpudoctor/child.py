@@ -44,6 +44,8 @@ class Child:
     folder: str | None = None
     merge_errors: bool = False
     """Standard error goes where standard output goes, in order."""
+    speechless: float | None = None
+    """Seconds from its start by which it must have written something, or else its deadline has passed."""
     process: "subprocess.Popen[bytes] | None" = None
     begun: float = 0.0
     seconds: float = 0.0
@@ -69,7 +71,7 @@ class Child:
         if self.refused:
             return self.refused
         if self.timed_out:
-            return f"no answer in {self.deadline:g} s" + (", and it cannot be killed" if self.stuck else "")
+            return f"no answer in {self.patience:g} s" + (", and it cannot be killed" if self.stuck else "")
         if self.flooded:
             return f"more than {STDOUT_MOST // 2**20} MiB of output"
         code = self.returncode or 0
@@ -77,6 +79,12 @@ class Child:
             names = {member.value: member.name for member in signal.Signals}
             return f"killed by {names.get(-code, f'signal {-code}')}"
         return f"exit status {code}" if code else None
+
+    @property
+    def patience(self) -> float:
+        """Seconds from its start that it is waited for, as far as is known now."""
+        silent = self.speechless is not None and not self._taken
+        return min(self.deadline, self.speechless) if silent and self.speechless else self.deadline
 
     def start(self) -> None:
         """Start the command; a command that cannot be run says so in `refused`."""
@@ -177,7 +185,7 @@ def run(
 def _listen(selector: selectors.BaseSelector, running: list[Child], tick: float) -> None:
     """Take what comes within one tick."""
     now = time.monotonic()
-    patience = min(child.begun + child.deadline - now for child in running)
+    patience = min(child.begun + child.patience - now for child in running)
     open_pipes = selector.get_map()
     if any(not any(pipe in open_pipes for pipe in child._pipes) for child in running):
         tick = 0.005  # it closed its pipes and is about to end: nothing else will tell when
@@ -189,7 +197,7 @@ def _listen(selector: selectors.BaseSelector, running: list[Child], tick: float)
 def _over(child: Child) -> bool:
     assert child.process is not None
     ended = child.process.poll() is not None
-    child.timed_out = not ended and time.monotonic() > child.begun + child.deadline
+    child.timed_out = not ended and time.monotonic() > child.begun + child.patience
     return ended or child.timed_out or child.flooded
 
 

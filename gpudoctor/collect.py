@@ -1,25 +1,19 @@
 """Run the probes at once, each in its own process group with a deadline, and gather a snapshot."""
 
-import sys
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import msgspec
 
 from gpudoctor.child import Child, run
+from gpudoctor.facts import Silence
 from gpudoctor.interpreter import Patient
+from gpudoctor.patient_process import Garbled, Message, answer, asking, own_probe
 from gpudoctor.registry import Probe
 from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
-MARK = b"gpudoctor {"
-# The working folder comes first on the path of `python -c`. The patient must have it there, since a training script
-# beside a torch.py has it there too; gpudoctor's own probes must not.
-OWN = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; "
-    "from gpudoctor.probes.__main__ import main; main(sys.argv[1])"
-)
-PATIENT = "import sys; exec(compile(open(sys.argv[1], encoding='utf-8').read(), sys.argv[1], 'exec'))"
+SPEECHLESS = 15.0
+"""Seconds within which an interpreter must have said something: one that starts from a slow network disk takes few."""
 
 Progress = Callable[[dict[str, str]], None]
 """Told now and then which probes still run, and what each is doing."""
@@ -33,18 +27,18 @@ class _Asked:
         self.facts: dict[str, msgspec.Struct] = {}
         self.doing = ""
         self.failed: str | None = None
-        # -B: a report must not leave compiled files in the environment that it examines.
-        interpreter = [patient.executable if probe.script else sys.executable, "-B", "-c"]
-        code, argument = (PATIENT, str(probe.script)) if probe.script else (OWN, probe.module)
+        command = asking(patient, probe.script) if probe.script else own_probe(probe.module)
         deadline = probe.deadline if timeout is None else min(timeout, probe.deadline)
-        self.child = Child(probe.name, [*interpreter, code, argument], deadline, self.hear)
+        self.child = Child(probe.name, command, deadline, self.hear, speechless=SPEECHLESS)
 
     def hear(self, line: bytes) -> None:
         """Take one line of output; lines without the mark are somebody else's."""
-        if not line.startswith(MARK) or self.failed:
+        if self.failed:
             return
         try:
-            message: dict[str, Any] = msgspec.json.decode(line[len(MARK) - 1 :], type=dict[str, Any])
+            message = answer(line, Message)
+            if message is None:
+                return
             if "doing" in message:
                 self.doing = str(message["doing"])
             elif "failed" in message:
@@ -52,9 +46,26 @@ class _Asked:
             elif message.get("topic") in self.probe.topics:
                 topic = message["topic"]
                 self.facts[topic] = msgspec.convert(message["facts"], self.probe.topics[topic])
-        # A lone surrogate or a broken byte is a ValueError, nesting without end a RecursionError.
-        except (ValueError, RecursionError, KeyError, TypeError) as error:
+        except (Garbled, ValueError, RecursionError, KeyError, TypeError) as error:
             self.failed = f"its answer cannot be read: {error}"
+
+    @property
+    def last_words(self) -> str:
+        """The last line that it wrote to standard error."""
+        return next(iter(self.child.stderr.decode(errors="replace").strip().splitlines()[-1:]), "")
+
+    @property
+    def silence(self) -> Silence | None:
+        """How the patient kept silent: nothing that it said could be understood."""
+        if self.facts or self.doing or self.failed:
+            return None
+        how = self.child.end or "it ended without an answer"
+        return Silence(
+            executable=self.child.command[0],
+            how=how,
+            said=self.last_words[:500],
+            started=self.child.refused is None,
+        )
 
     def result(self, topic: str) -> ProbeResult:
         """Say what became of it, and note in facts that were cut short how that came."""
@@ -62,7 +73,7 @@ class _Asked:
         if end is None and not self.failed and self.doing not in ("", "done"):
             end = "ended before it was done"  # import torch called os._exit(0), for one
         during = f" during {self.doing}" if self.doing and end else ""
-        last_words = self.child.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        last_words = [self.last_words] if self.last_words else []
         if self.child.timed_out:
             status, reason = ProbeStatus.TIMEOUT, f"{end}{during}"
         elif end:
@@ -102,6 +113,9 @@ def collect(
         for topic in one.probe.topics:
             snapshot.probes.append(one.result(topic))
         snapshot.facts.update(one.facts)
+    silence = next((one.silence for one in asked if one.probe.name == "python"), None)
+    if silence is not None:
+        snapshot.facts["silence"] = silence
     _note_patient(snapshot, patient)
     return snapshot
 

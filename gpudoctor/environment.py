@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudoctor.interpreter import choose_patient
+from gpudoctor.facts import Silence
+from gpudoctor.interpreter import Unusable, choose_patient
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 
@@ -104,4 +105,8 @@ def look(
         doing = ", ".join(f"{name}: {what}" if what else name for name, what in running.items())
         say(f"{time.monotonic() - begun:.0f} s  {doing}")
 
-    return collect(probes, patient, timeout, progress)
+    snapshot = collect(probes, patient, timeout, progress)
+    silence = snapshot.get(Silence)
+    if python is not None and silence is not None and not silence.started:
+        raise Unusable(f"--python {python}: {silence.how}")
+    return snapshot

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from gpudoctor.model import CannotTell, Check, Finding, Source
 from gpudoctor.report import CheckStatus, Result
+from gpudoctor.text import one_line
 
 T = TypeVar("T")
 
@@ -63,7 +64,7 @@ def examine(check: Check, source: Source, facts: Facts) -> tuple[Result, list[Fi
     except (CannotTell, Missing) as error:
         status, reason = CheckStatus.UNKNOWN, str(error)
     except (Exception, SystemExit) as error:
-        status, reason = CheckStatus.CRASHED, told(error)
+        status, reason = CheckStatus.CRASHED, told(error, check.functions[source])
     seconds = round(time.monotonic() - begun, 6)
     return Result(id=check.id, status=status, reason=reason, seconds=seconds), found
 
@@ -94,10 +95,17 @@ def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def told(error: BaseException) -> str:
-    """Return what was raised, on one line, with the place where a reader looks for it: the last of the traceback."""
-    says = f"{type(error).__name__}: {error}"
+def told(error: BaseException, function: Callable[..., Any] | None = None) -> str:
+    """Return what was raised, on one line, with the place where a reader looks for it.
+
+    That is the last line of the traceback, of a check's `function` the last one in its own file.
+    """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
-    places = traceback.extract_tb(error.__traceback__)
-    return f"{places[-1].filename}:{places[-1].lineno}: {says}" if places else says
+    says = f"{type(error).__name__}: {error}".rstrip(": ")
+    places = [(place.filename, place.lineno) for place in traceback.extract_tb(error.__traceback__)]
+    if function is not None:
+        code = function.__code__
+        own = [place for place in places if place[0] == code.co_filename]
+        places = own or [(code.co_filename, code.co_firstlineno)]
+    return one_line(f"{places[-1][0]}:{places[-1][1]}: {says}" if places else says)

@@ -23,7 +23,6 @@ from typing import Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.facts.topics import TOPICS
 from gpudoctor.guard import told
 from gpudoctor.model import FAMILIES, Check
 from gpudoctor.report import CheckStatus, Result
@@ -156,8 +155,8 @@ class Registry:
 
     @cached_property
     def topics(self) -> dict[str, type[Struct]]:
-        """The type of every topic that facts can have: what some probe can learn, and what is read of files."""
-        return TOPICS | {topic: kind for probe in self.probes for topic, kind in probe.topics.items()}
+        """The type of every topic that some probe can learn."""
+        return {topic: kind for probe in self.probes for topic, kind in probe.topics.items()}
 
     def introduction(self, family: str) -> str:
         """Return the words with which a family's page begins: its package's docstring."""

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import shutil
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from gpudoctor.logs.lines import plain
 from gpudoctor.logs.placeholders import fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
+from gpudoctor.patient_process import launched, surroundings
 from gpudoctor.render.page import difference
 from gpudoctor.report import Proof, ProofStatus
 from gpudoctor.snapshot import Snapshot
@@ -31,7 +31,6 @@ HEADER = re.compile(r"^# (run|needs): (.+?)\s*$", re.MULTILINE)
 EXCEPTION = re.compile(
     r"(?:\[\w+\]:\s?)?(?!.*ChildFailedError)(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b"
 )
-LAUNCH = re.compile(r"RANK|WORLD_SIZE|(MASTER|LOCAL|GROUP|ROLE|TORCHELASTIC)_\w+")
 GPUS = re.compile(r"(\d+) GPUs?")
 
 
@@ -62,14 +61,7 @@ def read_script(path: Path, patient: Patient) -> Script:
     """Read a script's header; without a run line it is run as ``python NAME``."""
     headers = HEADER.findall(path.read_text(encoding="utf-8"))
     line = next((value for key, value in headers if key == "run"), f"python {path.name}")
-    return Script(path, _command(line, patient), [value for key, value in headers if key == "needs"])
-
-
-def _command(line: str, patient: Patient) -> list[str]:
-    first, *rest = shlex.split(line)
-    if first == "torchrun":
-        return [*patient.torchrun, *rest]
-    return [patient.executable if first == "python" else first, *rest]
+    return Script(path, launched(line, patient), [value for key, value in headers if key == "needs"])
 
 
 def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
@@ -100,9 +92,8 @@ def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvis
 def run_script(script: Script, folder: Path, deadline: float) -> Ran:
     """Run a script in `folder`, where a copy of it lies."""
     lines: deque[bytes] = deque(maxlen=LINES_KEPT)
-    # A launch that gpudoctor was started in is not the script's; what the script leaves behind goes with the folder.
-    environment = {name: value for name, value in os.environ.items() if not LAUNCH.fullmatch(name)}
-    environment["TMPDIR"] = str(folder)
+    # A launch that gpudoctor was started in is not the script's.
+    environment = surroundings(str(folder), launch=False)
     child = Child(
         script.path.name, script.command, deadline, lines.append, environment, str(folder), merge_errors=True
     )

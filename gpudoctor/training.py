@@ -1,18 +1,15 @@
 """Run a training mode under the patient, live, and keep the proof."""
 
-import os
 import tempfile
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.child import Child, run
 from gpudoctor.interpreter import Patient
+from gpudoctor.patient_process import Garbled, Message, answer, surroundings
 from gpudoctor.report import Proof, ProofStatus
 from gpudoctor.reproduction import LINES_KEPT, last_words
 from gpudoctor.training_script import training_script
@@ -32,8 +29,6 @@ METRICS = {
     "parameters_equal": "parameters equal on all ranks",
 }
 
-Event = dict[str, Any]
-
 
 class UnusableData(BadInput):
     """The files of ``--data`` cannot be used; the text is one clear line."""
@@ -44,8 +39,8 @@ class Training:
     """A training run: what it told, and what else it printed."""
 
     mode: str
-    on_event: Callable[[Event], None]
-    result: Event | None = None
+    on_event: Callable[[Message], None]
+    result: Message | None = None
     refusal: str | None = None
     """What is wrong with the data that was handed in."""
     notes: list[str] = field(default_factory=list)
@@ -53,13 +48,11 @@ class Training:
 
     def hear(self, line: bytes) -> None:
         """Take a line: an event, or anything else that torch and the ranks print."""
-        event: Any = None
-        if line.startswith(b'{"event"'):
-            try:
-                event = msgspec.json.decode(line)
-            except msgspec.DecodeError:
-                event = None
-        if not isinstance(event, dict):
+        try:
+            event = answer(line, Message)
+        except Garbled:
+            event = None
+        if event is None:
             self.output.append(line.decode(errors="replace"))
             return
         if event["event"] == "result":
@@ -87,7 +80,7 @@ def train(
     nameless: bool = False,
     options: list[str] | None = None,
     deadline: float = DEADLINE,
-    on_event: Callable[[Event], None] = lambda event: None,
+    on_event: Callable[[Message], None] = lambda event: None,
 ) -> Proof:
     """Train the digits in one mode and return the proof.
 
@@ -104,7 +97,7 @@ def train(
         launch = [*(NAMELESS if nameless else STANDALONE), f"--nproc_per_node={nproc}"]
         argv = command(mode, patient, script, launch, options or [])
         # torchrun leaves folders of its own behind, and a rank that is killed its digits: they go with this one.
-        environment = {**os.environ, "TMPDIR": folder}
+        environment = surroundings(folder, launch=True)
         child = Child(mode, argv, deadline, training.hear, environment, merge_errors=True)
         run([child])
     if training.refusal is not None:

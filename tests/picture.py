@@ -18,12 +18,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gpudoctor import Report, explain
-from gpudoctor.cli.checkpoint_inspect import Asked, inspect
-from gpudoctor.cli.checkpoint_paths import Named
+from gpudoctor import Report, explain, inspect
 from gpudoctor.importers import read
 from gpudoctor.registry import Registry
-from gpudoctor.render import checkpoint, terminal
+from gpudoctor.render import terminal
 
 DOCS = Path(__file__).parent.parent / "docs"
 TIMEOUT = (
@@ -79,14 +77,9 @@ def main() -> None:
         Path(folder, "net.py").write_text(NET)
         subprocess.run([sys.executable, "-c", SAVE], cwd=folder, check=True)
         os.chdir(folder)
-        report, _ = inspect(
-            [Named("mnist_cnn.pt", "mnist_cnn.pt")],
-            Registry(),
-            Asked(against="net.py:Net", python=sys.executable),
-            print,
-        )
+        report = inspect("mnist_cnn.pt", against="net.py:Net", python=sys.executable)
     report.version = explained.version
-    draw(report, "checkpoint", checkpoint.render, width=152)
+    draw(report, "checkpoint", terminal.render, width=152)
 
 
 def draw(report: Report, name: str, drawn: Callable[[Report, Console], None], width: int = 110) -> None:

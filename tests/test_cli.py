@@ -5,6 +5,8 @@ import os
 import pty
 import re
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import time
@@ -87,14 +89,46 @@ def test_bad_use_is_one_line_and_exit_2(arguments, tmp_path):
     one_line(gpudoctor(*arguments, cwd=tmp_path))
 
 
-def test_a_python_that_is_none_is_one_line(tmp_path):
-    assert "no Python interpreter answers" in one_line(gpudoctor("check", "--python", "/bin/true", *FAST))
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("#!/bin/sh\nexit 0\n", "it ended without an answer"),
+        ("#!/bin/sh\nkill -SEGV $$\n", "killed by SIGSEGV"),
+        ("#!/bin/sh\necho broken module >&2\nexit 3\n", "exit status 3"),
+        ("#!/bin/sh\nsleep 60\n", "no answer in 2 s"),
+        ("#!/bin/sh\nexec cat /dev/zero\n", "more than 32 MiB of output"),
+    ],
+)
+def test_a_python_that_does_not_answer_is_a_finding_and_the_machine_is_reported_all_the_same(
+    tmp_path, text, how
+):
+    patient = tmp_path / "python"
+    patient.write_text(text)
+    patient.chmod(0o755)
+    done = gpudoctor("check", "--python", patient, "--timeout", "2", "--json", "--no-redact")
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    (finding,) = [f for f in report["findings"] if f["id"] == "python-does-not-answer"]
+    assert finding["message"] == f"{patient}: {how}; so nothing is known of its torch"
+    assert [e["text"] for e in finding["evidence"]] == (["broken module"] if "module" in text else [])
+    assert report["verdict"]["primary"] == "python-does-not-answer"
+    assert report["facts"]["host"]["cpus"] >= 1
+    assert "passed" in {c["status"] for c in report["checks"]}
+    (tmp_path / "r.json").write_text(done.stdout)
+    again = json.loads(gpudoctor("check", "--from", tmp_path / "r.json", "--json", "--no-redact").stdout)
+    assert again["findings"] == report["findings"]
+
+
+def test_a_python_that_cannot_be_executed_is_one_line(tmp_path):
+    (tmp_path / "python").write_bytes(b"\x7fELF, not")
+    (tmp_path / "python").chmod(0o755)
+    assert "cannot be run: Exec format error" in one_line(gpudoctor("check", "--python", tmp_path / "python"))
 
 
 def test_a_check_file_with_a_syntax_error_is_one_line_and_the_rest_goes_on(tmp_path):
     (tmp_path / "my_failure.py").write_text("def broken(:\n")
     done = gpudoctor("check", *FAST, "--only", "local", "--checks", tmp_path, "--json")
-    assert done.returncode == 0
+    assert done.returncode == 3
     assert [line for line in done.stderr.splitlines() if "my-failure" in line and ":1:" in line]
     assert "port-in-use" in [c["id"] for c in json.loads(done.stdout)["checks"]]
 
@@ -253,3 +287,111 @@ def test_an_interrupt_ends_every_child_within_a_second(number, command, tmp_path
     assert errors.strip() == "gpudoctor: interrupted"
     assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == []
     assert list(temporary.iterdir()) == []
+
+
+def test_a_device_or_a_pipe_that_is_named_with_o_stays_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "nobody reads it" in one_line(gpudoctor("show", "port-in-use", "-o", pipe))
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True)
+    for _ in range(100):  # until cat has opened it
+        if gpudoctor("show", "port-in-use", "-o", pipe).returncode == 0:
+            break
+        time.sleep(0.05)
+    assert "## Fix" in reader.communicate(timeout=20)[0]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    link = tmp_path / "null"
+    link.symlink_to("/dev/null")
+    assert gpudoctor("show", "port-in-use", "-o", link).returncode == 0
+    assert link.is_symlink()
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert "## Fix" in gpudoctor("show", "port-in-use", "-o", "/dev/stdout").stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make a device")
+def test_a_device_of_ones_own_stays_one(tmp_path):
+    node = tmp_path / "node"
+    os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    gpudoctor("show", "port-in-use", "-o", node)
+    gpudoctor("check", *FAST, "-o", node)
+    assert stat.S_ISCHR(node.stat().st_mode)
+
+
+def test_a_socket_named_with_o_is_refused(tmp_path):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        assert "neither a file nor" in one_line(gpudoctor("show", "port-in-use", "-o", tmp_path / "s"))
+
+
+BAD = {
+    "syntax": "def broken(:\n",
+    "exit": "import sys\nsys.exit(0)\n",
+    "symptom": '"""T.\n"""\nfrom gpudoctor import Check, Severity\n'
+    'check = Check(severity=Severity.ERROR, symptoms=[r"(?i)x"])\n',
+    "raises": '"""T.\n"""\nfrom gpudoctor import Check, Severity, Sighting\n'
+    'check = Check(severity=Severity.ERROR, symptoms=["CUDA out of memory"], message="m")\n'
+    "@check.log\ndef log(sighting: Sighting):\n    yield 1 / 0\n",
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_one_bad_local_check_does_not_end_explain(tmp_path, kind):
+    (tmp_path / "bad_one.py").write_text(BAD[kind])
+    (tmp_path / "train.log").write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    )
+    (tmp_path / "fine.log").write_text("epoch 1 loss 0.5\n")
+    done = gpudoctor("explain", tmp_path / "train.log", "--checks", tmp_path, "--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert report["verdict"]["primary"] == "cuda-oom"
+    (result,) = report["checks"]
+    assert (result["id"], result["status"]) == ("bad-one", "crashed")
+    assert re.search(r"bad_one\.py:\d: ", result["reason"])
+    (line,) = done.stderr.splitlines()
+    assert re.search(r"^gpudoctor: check bad-one: .*bad_one\.py:\d: ", line)
+    human = gpudoctor("explain", tmp_path / "train.log", "--checks", tmp_path)
+    assert "bad-one (crashed: " in human.stdout
+    healthy = gpudoctor("explain", tmp_path / "fine.log", "--checks", tmp_path)
+    assert healthy.returncode == (0 if kind == "raises" else 3)  # its line does not stand in this log
+
+
+@pytest.mark.parametrize("kind", ["syntax", "exit", "symptom"])
+def test_a_bad_local_check_asked_for_alone_is_no_silence(tmp_path, kind):
+    (tmp_path / "bad_one.py").write_text(BAD[kind])
+    for command in (["check", "--only", "bad-one"], ["check", "--only", "bad-one", "-q"]):
+        done = gpudoctor(*command, "--checks", tmp_path)
+        assert done.returncode == 3
+        assert re.search(r"bad_one\.py:\d: ", done.stdout + done.stderr)
+    assert "bad_one.py:" in one_line(gpudoctor("show", "bad-one", "--checks", tmp_path))
+    assert gpudoctor("show", "port-in-use", "--checks", tmp_path).returncode == 0
+
+
+def test_a_local_check_is_executed_once_in_a_check(tmp_path):
+    counted = f"import os\nos.write(os.open({str(tmp_path / 'ran')!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND), b'x')\n"
+    text = '"""T.\n"""\nfrom gpudoctor import Check, Severity\nfrom gpudoctor.facts import Launch\n' + counted
+    text += "check = Check(severity=Severity.ERROR)\n@check.environment\n"
+    text += "def environment(launch: Launch):\n    yield from ()\n"
+    (tmp_path / "mine.py").write_text(text)
+    assert gpudoctor("check", "--only", "mine", "--checks", tmp_path).returncode == 0
+    assert (tmp_path / "ran").read_text() == "x"
+
+
+def test_check_of_what_shows_in_logs_alone_could_not_do_its_work():
+    done = gpudoctor("check", "--only", "nccl-timeout")
+    assert done.returncode == 3
+    assert "Nothing was examined" in done.stdout
+
+
+def test_a_report_of_explain_can_be_examined_again(tmp_path):
+    (tmp_path / "train.log").write_text(
+        "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    )
+    first = json.loads(gpudoctor("explain", tmp_path / "train.log", "--json").stdout)
+    (tmp_path / "r.json").write_text(json.dumps(first))
+    done = gpudoctor("check", "--from", tmp_path / "r.json", "--json")
+    assert done.returncode == 1
+    again = json.loads(done.stdout)
+    assert again["findings"] == first["findings"]
+    assert again["verdict"] == first["verdict"]
+    assert again["checks"] == []

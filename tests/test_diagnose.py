@@ -1,15 +1,17 @@
 """Facts to checks by type, each check on its own, findings in order, and one sentence that says what it comes to."""
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
 import pytest
 
-from gpudoctor.diagnose import diagnose, examine, verdict
-from gpudoctor.facts import Driver, Gpu, Gpus, Launch, Pci, PciDevice, Raised, Torch, TorchDevice
-from gpudoctor.model import CannotTell, Check, Finding, Role, Severity
-from gpudoctor.report import CheckStatus, ProbeResult, ProbeStatus, Proof, ProofStatus, Report, Result, Status
+from gpudoctor.diagnose import diagnose
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Gpus, Launch, Torch
+from gpudoctor.guard import examine
+from gpudoctor.model import CannotTell, Check, Finding, Role, Severity, Source
+from gpudoctor.report import CheckStatus, ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
 OK = ProbeResult(name="launch", status=ProbeStatus.OK)
@@ -29,7 +31,7 @@ def make(
 
 
 def one(function: Callable[..., Any], snapshot: Snapshot) -> tuple[CheckStatus, str | None]:
-    result, _ = examine(make(function), snapshot)
+    result, _ = examine(make(function), Source.ENVIRONMENT, snapshot)
     return result.status, result.reason
 
 
@@ -119,7 +121,7 @@ def test_a_check_may_say_that_its_facts_do_not_suffice() -> None:
         yield finding()
         raise CannotTell("the kernel log needs root")
 
-    result, found = examine(make(environment), Snapshot({"launch": Launch()}))
+    result, found = examine(make(environment), Source.ENVIRONMENT, Snapshot({"launch": Launch()}))
     assert (result.status, result.reason) == (CheckStatus.UNKNOWN, "the kernel log needs root")
     assert found in ([], [finding()])
 
@@ -148,7 +150,7 @@ def wants_the_unknown(launch: "NoSuchFact") -> Any:  # type: ignore[name-defined
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (raises, "KeyError: 'gone' (raises, line "),
+        (raises, "KeyError: 'gone'"),
         (returns_nothing, "TypeError: "),
         (yields_text, "which is no Finding"),
         (recurses, "RecursionError: "),
@@ -164,7 +166,9 @@ def test_a_check_that_crashes_is_its_own_result_and_the_others_go_on(
     checks = [make(good, "before"), make(function, "bad"), make(good, "after")]
     report = diagnose(Snapshot({"launch": Launch()}, [OK]), checks)
     assert [r.status for r in report.checks] == [CheckStatus.FOUND, CheckStatus.CRASHED, CheckStatus.FOUND]
-    assert words in (report.checks[1].reason or "")
+    reason = report.checks[1].reason or ""
+    assert words in reason
+    assert re.match(r"/.+\.py:\d+: ", reason), "names no file and line"
     assert [f.id for f in report.findings] == ["good", "good"]
 
 
@@ -195,133 +199,70 @@ def test_findings_of_one_layer_keep_the_order_of_the_checks() -> None:
     assert [f.id for f in diagnose(Snapshot(), checks).findings] == ["z", "a", "m"]
 
 
-# The verdict
+# Every kind of evidence by one guard
 
 
-def verdict_on(
-    facts: dict[str, Any] | None = None,
-    findings: list[Finding] | None = None,
-    probes: list[ProbeResult] | None = None,
-    proofs: list[Proof] | None = None,
-) -> tuple[Status, str]:
-    snapshot = Snapshot(facts, probes or [OK])
-    checks = [] if proofs else [Result(id="port-in-use", status=CheckStatus.PASSED)]
-    report = Report(findings=findings or [], checks=checks, probes=snapshot.probes, proofs=proofs or [])
-    found = verdict(report, snapshot)
-    assert (found.primary is not None) == (bool(findings) and found.status in (Status.BROKEN, Status.SUSPECT))
-    return found.status, found.sentence
+def test_a_checkpoints_facts_reach_a_check_by_type_and_those_not_asked_for_are_not_missed() -> None:
+    seen = []
+    plain, compares = make(None, "plain"), make(None, "compares")
+
+    @plain.checkpoint
+    def of_file(file: CheckpointFile, values: CheckpointValues | None) -> Iterator[Finding]:
+        seen.append((file.path, values))
+        yield from ()
+
+    @compares.checkpoint
+    def of_comparison(comparison: Comparison) -> Iterator[Finding]:
+        yield compares.found(comparison.sentence)
+
+    first = CheckpointFile(path="runs/a.pt", kind="torch zip")
+    second = CheckpointFile(path="runs/b.pt", kind="torch zip")
+    values = CheckpointValues(path="runs/b.pt")
+    facts = {"checkpoint": first, "checkpoint.2": second, "values.2": values}
+    report = diagnose(Snapshot(facts), [plain, compares])
+    assert seen == [("runs/a.pt", None), ("runs/b.pt", values)]
+    assert [(r.id, r.status) for r in report.checks] == [("plain", CheckStatus.PASSED)]
+    differs = Comparison(outcome="shape", sentence="Other shapes.")
+    report = diagnose(Snapshot({**facts, "comparison.2": differs}), [compares])
+    assert [(f.message, f.source) for f in report.findings] == [("b.pt: Other shapes.", Source.CHECKPOINT)]
 
 
-def test_nothing_examined_is_not_healthy() -> None:
-    assert verdict(Report(), Snapshot()).status is Status.UNKNOWN
-    blind = Report(checks=[Result(id="port-in-use", status=CheckStatus.UNKNOWN, reason="sockets: not asked")])
-    assert verdict(blind, Snapshot()).sentence == "Nothing could be examined: sockets: not asked."
+def test_a_check_that_cannot_tell_of_a_checkpoint_is_unknown_and_of_several_the_worst_result_stays() -> None:
+    check = make(None)
+
+    @check.checkpoint
+    def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
+        if file.path == "b.pt":
+            raise CannotTell("written by a newer torch")
+        yield from ()
+
+    files = {
+        f"checkpoint{n}": CheckpointFile(path=p, kind="torch zip") for n, p in (("", "a.pt"), (".2", "b.pt"))
+    }
+    (result,) = diagnose(Snapshot(files), [check]).checks
+    assert (result.status, result.reason) == (CheckStatus.UNKNOWN, "written by a newer torch")
 
 
-def test_an_error_is_broken_and_names_the_most_likely_cause() -> None:
-    assert verdict_on(findings=[finding("port-in-use")]) == (Status.BROKEN, "Most likely cause: port-in-use.")
+def test_a_file_that_could_not_be_read_is_not_examined() -> None:
+    check = make(None)
 
+    @check.checkpoint
+    def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
+        raise AssertionError("must not be called")
 
-def test_a_warning_is_suspect() -> None:
-    status, sentence = verdict_on(findings=[finding("shm-too-small", severity=Severity.WARNING)])
-    assert status is Status.SUSPECT
-    assert "Nothing is broken" in sentence
-    assert "shm-too-small" in sentence
-
-
-def test_a_note_is_no_illness() -> None:
-    assert verdict_on(findings=[finding(severity=Severity.NOTE)])[0] is Status.HEALTHY
-
-
-@pytest.mark.parametrize("status", [ProbeStatus.TIMEOUT, ProbeStatus.CRASHED, ProbeStatus.FAILED])
-def test_what_could_not_be_looked_at_never_counts_as_healthy(status: ProbeStatus) -> None:
-    blind = ProbeResult(name="gpus", status=status, reason="no answer in 15 s")
-    found, sentence = verdict_on(probes=[OK, blind])
-    assert found is Status.UNKNOWN
-    assert "gpus (no answer in 15 s)" in sentence
-
-
-def test_a_probe_that_was_not_asked_is_no_reason_for_doubt() -> None:
-    assert verdict_on(probes=[OK, ProbeResult(name="gpus", status=ProbeStatus.SKIPPED)])[0] is Status.HEALTHY
-
-
-def test_a_check_that_crashed_is_a_reason_for_doubt() -> None:
-    report = diagnose(Snapshot({"launch": Launch()}, [OK]), [make(raises, "bad")])
-    assert report.verdict.status is Status.UNKNOWN
-    assert "bad" in report.verdict.sentence
-
-
-def test_an_error_counts_more_than_what_was_not_seen() -> None:
-    blind = ProbeResult(name="gpus", status=ProbeStatus.TIMEOUT)
-    assert verdict_on(findings=[finding()], probes=[blind])[0] is Status.BROKEN
-
-
-@pytest.mark.parametrize("status", [ProofStatus.FAILED, ProofStatus.TIMEOUT])
-def test_a_training_mode_that_fails_without_a_known_cause_is_broken_all_the_same(status: ProofStatus) -> None:
-    found, sentence = verdict_on(proofs=[Proof(id="ddp", fixed=status)])
-    assert found is Status.BROKEN
-    assert "ddp" in sentence
-
-
-def test_a_training_mode_that_passes_is_health_and_one_that_was_not_run_is_not() -> None:
-    assert verdict_on(proofs=[Proof(id="ddp", fixed=ProofStatus.PASSED)])[0] is Status.HEALTHY
-    status, sentence = verdict_on(proofs=[Proof(id="ddp", fixed=ProofStatus.NOT_RUN, reason="needs 2 GPUs")])
-    assert status is Status.UNKNOWN
-    assert "needs 2 GPUs" in sentence
-
-
-GPU = {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0302")])}
-
-
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        ({}, "Nothing wrong in what could be seen"),
-        ({"torch": Torch(imported=False)}, "Nothing wrong in what could be seen"),
-        (
-            {
-                "torch": Torch(
-                    imported=True,
-                    version="2.9+cu130",
-                    cuda_available=True,
-                    device_count=2,
-                    nccl_available=True,
-                    devices=[TorchDevice(ordinal=n, name="H100") for n in range(2)],
-                ),
-                **GPU,
-            },
-            "torch 2.9+cu130 sees 2 GPUs; distributed training over NCCL",
-        ),
-        (
-            {
-                "torch": Torch(
-                    imported=True, version="2.9", cuda_available=True, device_count=1, gloo_available=True
-                )
-            },
-            "sees 1 GPU; distributed training over gloo",
-        ),
-        (
-            {"torch": Torch(imported=True, version="2.9+cpu", cuda_available=False, gloo_available=True)},
-            "Healthy for CPU training: torch 2.9+cpu, distributed over gloo; no NVIDIA GPU here",
-        ),
-    ],
-    ids=["nothing", "no-torch", "two-gpus", "gloo-alone", "cpu"],
-)
-def test_a_machine_without_findings_is_told_what_it_can_do(facts: dict[str, Any], words: str) -> None:
-    status, sentence = verdict_on(facts | {"driver": Driver()})
-    assert status is Status.HEALTHY
-    assert words in sentence
-
-
-@pytest.mark.parametrize("facts", [GPU, {"gpus": Gpus(devices=[Gpu(index=0)])}], ids=["bus", "nvml"])
-def test_a_gpu_that_torch_cannot_use_is_not_healthy(facts: dict[str, Any]) -> None:
-    error = Raised(
-        type="RuntimeError", message="CUDA unknown error. Setting the available devices to be zero."
+    report = diagnose(
+        Snapshot({"checkpoint": CheckpointFile(path="a.pt", kind="unknown", unread=True)}), [check]
     )
-    torch = Torch(imported=True, version="2.9", cuda_available=False, cuda_error=error)
-    status, sentence = verdict_on({"torch": torch, "driver": Driver(), **facts})
-    assert status is Status.UNKNOWN
-    assert sentence.endswith("cannot use this machine's GPU: CUDA unknown error.")
+    assert report.checks == []
+    assert "1 file could not be read" in report.verdict.sentence
+
+
+def test_a_checkpoint_alone_says_nothing_of_the_machine() -> None:
+    def environment(gpus: Gpus | None) -> Iterator[Finding]:
+        raise AssertionError("must not be called")
+
+    facts = {"checkpoint": CheckpointFile(path="a.pt", kind="torch zip")}
+    assert diagnose(Snapshot(facts), [make(environment)]).checks == []
 
 
 def test_a_report_carries_the_facts_and_what_became_of_the_probes() -> None:

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from gpudoctor.facts import CheckpointFile
-from gpudoctor.facts.checkpoint_values import CheckpointValues
-from gpudoctor.facts.comparison import Comparison
+from gpudoctor.facts.topics import TOPICS
 from gpudoctor.model import FAMILIES
 from gpudoctor.registry import Registry
 from gpudoctor.render.json import schema
@@ -12,13 +10,6 @@ from gpudoctor.render.page import page
 
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "docs/checks"
-TOPICS = {
-    **Registry().topics,
-    "checkpoint": CheckpointFile,
-    "values": CheckpointValues,
-    "comparison": Comparison,
-}
-"""What a report's facts may hold: what probes learn, and what `gpudoctor checkpoint` does."""
 
 
 def test_the_page_of_every_check_is_what_the_check_says(generated):
@@ -47,4 +38,4 @@ def test_no_page_is_left_of_a_check_that_is_gone():
 
 
 def test_the_json_schema_is_what_the_types_say(generated):
-    assert generated("gpudoctor/report.schema.json", schema(TOPICS))
+    assert generated("gpudoctor/report.schema.json", schema(Registry().topics | TOPICS))

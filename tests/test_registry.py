@@ -36,6 +36,10 @@ check = Check(severity=Severity.WARNING, fixes=[Fix("Fill it", "fill")])
 def environment(fact: {kind}) -> Iterator[Finding]:
     yield check.found(f"it is {{fact.{field}}}")
 '''
+SYMPTOM = (
+    '"""A title.\\n"""\nfrom gpudoctor import Check, Severity\n'
+    'check = Check(severity=Severity.ERROR, symptoms=["{symptom}"])\n'
+)
 LOCAL = CHECK.format(facts="gpudoctor.facts", kind="Torch", field="version")
 
 
@@ -64,6 +68,7 @@ def asked(tmp_path: Path) -> Callable[[str], Any]:
         code = (
             "import json, sys; from gpudoctor.registry import *; from gpudoctor.collect import collect;"
             "from gpudoctor.diagnose import diagnose; from gpudoctor.interpreter import Patient;"
+            "lines = lambda registry: [f'{r.id} {r.reason}' for r in registry.failed];"
             f"registry = Registry(); print(json.dumps({expression}))"
         )
         path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -88,7 +93,7 @@ def test_the_built_in_checks_and_probes_come_in_layer_order_and_load(registry: R
     assert [c.id for c in checks] == list(fresh.modules)
     assert all(c.title and c.page and c.family in FAMILIES for c in checks)
     assert fresh.probes
-    assert fresh.trouble == []
+    assert fresh.failed == []
 
 
 def test_each_topic_has_one_probe_and_its_own_type(registry: Registry) -> None:
@@ -165,7 +170,7 @@ def test_a_third_partys_check_and_probe_come_through_the_same_door(
     assert asked(f"{probe}.deadline") == 7.5
     report = f"diagnose(collect([{probe}], Patient(sys.executable, '')), [registry.check('flux-empty')])"
     assert asked(f"[f.message for f in {report}.findings]") == ["it is 0"]
-    assert asked("registry.checks() and registry.trouble") == []
+    assert asked("registry.checks() and registry.failed") == []
 
 
 def test_a_third_partys_probe_that_fails_gives_its_reason_to_the_check(
@@ -208,7 +213,7 @@ def test_a_plug_in_that_fails_on_import_is_one_line_and_the_rest_goes_on(
     install: Install, asked: Callable[[str], Any], code: str, words: str, group: str
 ) -> None:
     install("evil", f"[gpudoctor.{group}]\nevil = evil\n", {"evil/__init__.py": code})
-    modules, probes, trouble = asked("[list(registry.modules), len(registry.probes), registry.trouble]")
+    modules, probes, trouble = asked("[list(registry.modules), len(registry.probes), lines(registry)]")
     assert "port-in-use" in modules
     assert probes == len(Registry().probes)
     assert len(trouble) == 1
@@ -221,7 +226,7 @@ def test_an_entry_point_that_names_no_package_is_one_line(
     install: Install, asked: Callable[[str], Any], value: str
 ) -> None:
     install("odd", f"[gpudoctor.checks]\nodd = {value}\n", {"plain.py": "check = 7\n"})
-    modules, trouble = asked("[list(registry.modules), registry.trouble]")
+    modules, trouble = asked("[list(registry.modules), lines(registry)]")
     assert "port-in-use" in modules
     assert len(trouble) == 1
     assert "plug-in odd" in trouble[0]
@@ -246,7 +251,7 @@ def test_one_broken_module_of_a_plug_in_hides_none_of_its_others(
             "acme_probes/good.py": "from gpudoctor.facts import Torch\ndef probe() -> Torch:\n    return Torch()\n",
         },
     )
-    expression = "[[c.id for c in registry.checks()], [p.name for p in registry.probes], registry.trouble]"
+    expression = "[[c.id for c in registry.checks()], [p.name for p in registry.probes], lines(registry)]"
     checks, probes, trouble = asked(expression)
     assert "good-one" in checks
     assert "port-in-use" in checks
@@ -254,9 +259,9 @@ def test_one_broken_module_of_a_plug_in_hides_none_of_its_others(
     assert "torch" in probes
     assert len(trouble) == 5
     for words in (
-        "check raises cannot be loaded: RuntimeError: bad day",
-        "check no-check cannot be loaded: acme_checks.data.no_check defines no `check`",
-        "probe acme_probes.raises cannot be loaded: RuntimeError: bad night",
+        "acme_checks/data/raises.py:1: RuntimeError: bad day",
+        "acme_checks/data/no_check.py:1: it defines no `check`",
+        "acme_probes/raises.py:1: RuntimeError: bad night",
         "probe acme_probes.no_probe cannot be loaded: ",
         "its script gone.py does not exist",
     ):
@@ -283,7 +288,7 @@ def test_local_files_are_checks_of_their_folders_family(tmp_path: Path) -> None:
     assert registry.select(("local",)) == ["mine"]
     assert list(registry.modules)[-1] == "mine"
     registry.checks()
-    assert registry.trouble == []
+    assert registry.failed == []
 
 
 def test_a_local_check_gets_its_facts_by_type_like_any_other(tmp_path: Path, here: Patient) -> None:
@@ -311,9 +316,61 @@ def test_a_local_file_with_a_syntax_error_says_where(tmp_path: Path) -> None:
     (tmp_path / "bad_one.py").write_text('"""A title."""\n\ncheck = Check(\n')
     registry = Registry((tmp_path,))
     assert "good-one" in [c.id for c in registry.checks(["good-one", "bad-one"])]
-    (line,) = registry.trouble
-    assert line.startswith("check bad-one cannot be loaded: ")
-    assert f"{tmp_path / 'bad_one.py'}:3: SyntaxError" in line
+    (failed,) = registry.failed
+    assert (failed.id, failed.status) == ("bad-one", CheckStatus.CRASHED)
+    assert (
+        failed.reason == f"cannot be loaded: {tmp_path / 'bad_one.py'}:3: SyntaxError: '(' was never closed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import sys\nsys.exit(0)", ":2: SystemExit: 0"),
+        ("raise GeneratorExit", ":1: GeneratorExit"),
+        (SYMPTOM.format(symptom="(?i)out of luck"), ":3: a symptom cannot be searched for: '(?i)out of luck' ig"),
+        (SYMPTOM.format(symptom=r"\\d+"), "holds no literal of 4 characters or more"),
+        (SYMPTOM.format(symptom="failure (again"), ":3: a symptom cannot be searched for: missing ), unterminated"),
+    ],
+)  # fmt: skip
+def test_whatever_a_local_file_does_at_import_is_one_line_with_file_and_line(tmp_path, code, words):
+    (tmp_path / "bad_one.py").write_text(code)
+    (tmp_path / "good_one.py").write_text(LOCAL)
+    registry = Registry((tmp_path,))
+    assert [check.id for check in registry.checks(["bad-one", "good-one"])] == ["good-one"]
+    (failed,) = registry.failed
+    assert str(failed.reason).startswith(f"cannot be loaded: {tmp_path / 'bad_one.py'}:")
+    assert words in str(failed.reason)
+
+
+def test_what_a_local_file_prints_at_import_does_not_reach_standard_output(tmp_path, capsys):
+    (tmp_path / "chatty.py").write_text(LOCAL + "print('hello')\n")
+    Registry((tmp_path,)).check("chatty")
+    assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_a_local_file_is_executed_once(tmp_path):
+    counted = f"import os\nos.write(os.open({str(tmp_path / 'ran')!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND), b'x')\n"
+    (tmp_path / "mine.py").write_text(LOCAL + counted)
+    registry = Registry((tmp_path,))
+    for _ in range(2):
+        registry.check("mine")
+        registry.checks()
+        registry.get("mine")
+    assert (tmp_path / "ran").read_text() == "x"
+
+
+def test_a_plug_ins_check_replaces_a_built_in_one(install, asked):
+    install(
+        "acme",
+        "[gpudoctor.checks]\nacme = acme_checks\n",
+        {
+            "acme_checks/__init__.py": "",
+            "acme_checks/network/__init__.py": "",
+            "acme_checks/network/port_in_use.py": LOCAL,
+        },
+    )
+    assert asked("registry.modules['port-in-use']") == ["acme_checks.network.port_in_use", None]
 
 
 def test_a_local_check_replaces_a_built_in_one_of_its_name(tmp_path: Path) -> None:

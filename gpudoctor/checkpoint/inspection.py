@@ -12,7 +12,6 @@ from gpudoctor.checkpoint.formats.paths import STANDARD_INPUT, Named, paths_of
 from gpudoctor.checkpoint.tree import Checkpoint, Heard, Unreadable
 from gpudoctor.diagnose import diagnose
 from gpudoctor.facts import CheckpointFile
-from gpudoctor.facts.checkpoint_file import UNREAD
 from gpudoctor.model import Check, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report
@@ -148,7 +147,7 @@ def _read(named: Named, asked: Asked, heard: Heard) -> tuple[Looked, Checkpoint 
         broken = damaged(named.path, str(error))
         if broken is not None:
             return Looked(replace(broken, path=named.shown)), None
-        seen = Looked(CheckpointFile(path=named.shown, kind=UNREAD), lost=_line(named, error))
+        seen = Looked(CheckpointFile(path=named.shown, kind="unknown", unread=True), lost=_line(named, error))
         seen.note(f"not read: {str(error).removeprefix(named.path + ': ')}")
         return seen, None
 

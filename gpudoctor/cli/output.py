@@ -17,6 +17,7 @@ import rich_click as click
 
 from gpudoctor import __version__
 from gpudoctor.cli import COULD_NOT, FINDINGS
+from gpudoctor.facts.topics import TOPICS
 from gpudoctor.model import Severity
 from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Status
 from gpudoctor.text import one_line
@@ -234,8 +235,10 @@ def exit_code(report: Report, fail_on: str) -> int:
         return FINDINGS
     crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
     asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]
+    read = {topic.partition(".")[0] for topic in report.facts} & TOPICS.keys()
+    looked = report.checks or report.proofs or report.findings or read or not asked
     idle = report.proofs and all(p.fixed is ProofStatus.NOT_RUN for p in report.proofs) and not report.checks
-    if crashed or idle or (asked and all(p.status is not ProbeStatus.OK for p in asked)):
+    if crashed or idle or not looked or (asked and all(p.status is not ProbeStatus.OK for p in asked)):
         return COULD_NOT
     return 0
 

@@ -86,10 +86,6 @@ class Foreign(Struct, frozen=True, kw_only=True):
     """The entries at the top of the file that hold it; empty where it cannot be told."""
 
 
-UNREAD = "unknown"
-"""The kind of a file that could not be read."""
-
-
 class CheckpointFile(Struct, frozen=True, kw_only=True):
     """A checkpoint, without the values of its tensors."""
 
@@ -106,6 +102,8 @@ class CheckpointFile(Struct, frozen=True, kw_only=True):
     trouble: tuple[str, ...] = ()
     """What is wrong with it as a file, a line each."""
     notes: tuple[str, ...] = ()
+    unread: bool = False
+    """Whether nothing could be learnt of it; a note says why."""
     shared: tuple[tuple[str, ...], ...] = ()
     """Groups of tensors, by their paths, that lie in one storage."""
 
@@ -113,8 +111,3 @@ class CheckpointFile(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """Its name without the folder."""
         return os.path.basename(self.path)
-
-    @property
-    def unread(self) -> bool:
-        """Whether nothing could be learnt of it; a note says why."""
-        return self.kind == UNREAD

@@ -26,4 +26,6 @@ class Silence(Struct, frozen=True, kw_only=True):
     how: str
     """How it ended, such as ``no answer in 15 s`` or ``killed by SIGSEGV``."""
     said: str = ""
-    """The last line that it wrote."""
+    """The last line that it wrote to standard error."""
+    started: bool = True
+    """Whether it could be started at all."""

@@ -19,6 +19,9 @@ TOPICS: dict[str, type[Struct]] = {
 
 
 def kind_of(topic: str, topics: dict[str, type[Struct]]) -> type[Struct] | None:
-    """Return the type of a topic's facts, ``checkpoint.2`` those of ``checkpoint``; ``None`` for an unknown one."""
+    """Return the type of a topic's facts, ``checkpoint.2`` those of ``checkpoint``; ``None`` for an unknown one.
+
+    `topics` are those that probes learn.
+    """
     name, dot, number = topic.partition(".")
-    return topics.get(name if dot and number.isdecimal() else topic)
+    return TOPICS.get(name if dot and number.isdecimal() else topic) or topics.get(topic)

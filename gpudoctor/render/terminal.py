@@ -55,7 +55,7 @@ def render(
     _unseen(report, console)
     if verbose:
         _everything(report, console)
-    _verdict(report, console, seconds)
+    _verdict(report, console, seconds, tally=bool(report.checks) and snapshot.machine)
 
 
 def _head(report: Report, snapshot: Snapshot, console: Console) -> None:
@@ -195,13 +195,13 @@ def _everything(report: Report, console: Console) -> None:
     console.print()
 
 
-def _verdict(report: Report, console: Console, seconds: float | None) -> None:
+def _verdict(report: Report, console: Console, seconds: float | None, *, tally: bool) -> None:
     verdict = report.verdict
     line = Text.assemble((verdict.sentence, STYLES[verdict.status.value]))
-    if report.checks:
+    if tally:
         counts = [(sum(r.status is s for r in report.checks), s.value) for s in CheckStatus]
-        tally = ", ".join(f"{number} {word}" for number, word in counts if number)
+        ended = ", ".join(f"{number} {word}" for number, word in counts if number)
         took = f" in {seconds:.1f} s" if seconds is not None else ""
         plural = "" if len(report.checks) == 1 else "s"
-        line.append(f" {len(report.checks)} check{plural}{took}: {tally}.")
+        line.append(f" {len(report.checks)} check{plural}{took}: {ended}.")
     hang(console, line, 0)

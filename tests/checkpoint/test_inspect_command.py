@@ -174,7 +174,8 @@ def test_the_numbers_are_looked_at_only_when_asked(folder):
     assert "NaN" not in inspect(folder / "whole.pt").stdout
     done = inspect(folder / "whole.pt", "--values").stdout
     assert "NaN or infinite  model.fc.bias: 1 number" in done
-    assert done.endswith("; 1 tensor has NaN or infinite numbers.\n")
+    assert "note  weights-not-finite" in done
+    assert "1 tensor holds NaN or infinite numbers" in done
     assert inspected(folder / "whole.pt", "--values")["facts"]["values"]["nonfinite"] == [
         ["model.fc.bias", 1]
     ]
@@ -449,3 +450,28 @@ def test_standard_input_is_called_so(more):
     done = inspect("-", input=(more / "swa.pt").read_bytes())
     assert done.stdout.splitlines()[2].startswith(b"standard input   torch zip")
     assert b"checkpoint fix" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["wrapped/mnist_cnn.pt"],
+        ["wrapped/mnist_cnn.pt", "--against", "bare/mnist_cnn.pt"],
+        ["whole.pt", "wrapped/mnist_cnn.pt", "--values"],
+        ["bare/mnist_cnn.pt"],
+    ],
+)
+def test_a_report_on_checkpoints_can_be_examined_again(folder, tmp_path, arguments):
+    saved = tmp_path / "r.json"
+    first = inspect(*arguments, "-o", saved, "-q", cwd=folder)
+    command = [sys.executable, "-m", "gpudoctor", "check", "--from", str(saved)]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == first.returncode
+    before, after = json.loads(saved.read_text()), json.loads(done.stdout)
+    assert before["facts"]
+    for part in ("facts", "findings", "verdict"):
+        assert after[part] == before[part]
+    assert {c["id"]: c["status"] for c in after["checks"]} == {c["id"]: c["status"] for c in before["checks"]}
+    human = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    assert "mnist_cnn.pt   torch zip" in human
+    assert "PCI" not in human

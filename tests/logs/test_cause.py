@@ -168,9 +168,8 @@ def test_noise_is_never_an_error(text):
 
 
 def test_a_file_without_time_stamps_leaves_the_order_to_the_text(tmp_path):
-    from gpudoctor.logs.explain import explain_lines, loader
+    from gpudoctor.logs.explain import explain_lines
     from gpudoctor.logs.lines import read_lines
-    from gpudoctor.logs.literal_index import finder
     from gpudoctor.registry import Registry
 
     registry = Registry()
@@ -178,7 +177,7 @@ def test_a_file_without_time_stamps_leaves_the_order_to_the_text(tmp_path):
         [(1, "[rank1]: RuntimeError: Distributed package doesn't have NCCL built in")], "a.log"
     )
     later = read_lines([(1, f"2026-03-04T05:06:09Z [rank0]: {OOM}")], "b.log")
-    report = explain_lines([*first, *later], finder(registry), loader(registry))
+    report = explain_lines([*first, *later], registry)
     assert causes(report) == ["nccl-not-built"]
 
 
@@ -192,3 +191,30 @@ def test_a_crash_in_native_code_alone_sends_nobody_to_another_rank():
 def test_a_short_paste_may_be_retyped_with_other_capitals():
     assert causes(explain("runtimeerror: cuda OUT OF MEMORY. tried to allocate 2.00 gib")) == ["cuda-oom"]
     assert explain("we never saw an out of memory error\n").findings == []
+
+
+LOCAL = '''"""The quota of our own storage is used up."""
+from gpudoctor import Check, Fix, Severity
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[r"Disk quota exceeded: '/nfs/(?P<project>\\w+)"],
+    message="project <project> has used up its quota",
+    fixes=[Fix("Ask for more", "quota-request <project>")],
+)
+'''
+
+
+def test_a_sites_own_check_is_the_cause_and_the_built_in_one_its_echo(tmp_path):
+    line = "OSError: [Errno 122] Disk quota exceeded: '/nfs/acme/model.pt'\n"
+    assert causes(explain(line)) == ["disk-full"]
+    (tmp_path / "nfs_quota.py").write_text(LOCAL)
+    report = explain(line, checks=[tmp_path])
+    assert (causes(report), consequences(report)) == (["nfs-quota"], ["disk-full"])
+    assert report.verdict.primary == "nfs-quota"
+    assert report.findings[0].message == "project acme has used up its quota"
+
+
+def test_a_sites_own_check_in_another_line_is_no_better_than_a_built_in_one(tmp_path):
+    (tmp_path / "nfs_quota.py").write_text(LOCAL)
+    text = OOM + "\nOSError: [Errno 122] Disk quota exceeded: '/nfs/acme/model.pt'\n"
+    assert causes(explain(text, checks=[tmp_path])) == ["cuda-oom"]

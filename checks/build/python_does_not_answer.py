@@ -1,0 +1,61 @@
+"""The Python that trains does not answer.
+
+## What happens
+`python` hangs before the first line of any script, or dies at once, or prints something that is no Python. A job that
+starts it shows nothing at all, or ends with a signal before its own first message.
+
+## Why
+- The interpreter or its packages lie on a network file system that does not answer (NFS, Lustre, a home folder that
+  Kerberos has locked): every import waits.
+- A `sitecustomize.py`, `usercustomize.py` or a `.pth` file of an environment runs something that blocks, or ends the
+  process.
+- An environment module or container that was changed since: the interpreter's own shared library is of another version.
+- What was named is a wrapper script, a launcher or another program, and no Python.
+
+## How to tell
+`python -S -c "print(1)"` starts without site packages, `python -I -c "print(1)"` without your own variables and folder,
+too: if one of them answers and `python -c "print(1)"` does not, the fault lies in what was left out. Where both hang,
+`strace -f -e trace=openat python -c ""` shows the last file that was opened, mostly on a file system that hangs.
+
+## See also
+- [python -I, -S, -X importtime](https://docs.python.org/3/using/cmdline.html)
+- [site: sitecustomize, usercustomize and .pth files](https://docs.python.org/3/library/site.html)
+"""
+
+import shlex
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Python, Silence
+
+LOOK = Fix("See whether it starts without site packages", "python -S -c 'print(1)'")
+NETWORK = Fix(
+    "See whether its files can be read at all; where this hangs, the file system does",
+    'timeout 10 ls -l "$(dirname "$(command -v python)")"',
+)
+FRESH = Fix(
+    "Make a fresh environment on a local disk", "python3 -m venv /tmp/fresh && /tmp/fresh/bin/python -V"
+)
+ADMIN = Fix(
+    "Where a file system hangs: tell the administrators which, and leave this node out meanwhile",
+    "sbatch --exclude=NODE job.sh",
+    Kind.ADMIN,
+)
+
+check = Check(severity=Severity.ERROR, fixes=[LOOK, NETWORK, FRESH, ADMIN])
+
+
+@check.environment
+def environment(silence: Silence | None, python: Python | None) -> Iterator[Finding]:
+    """The interpreter that was asked gave no answer at all."""
+    if silence is None and python is None:
+        raise CannotTell("python: not in this report")
+    if silence is not None:
+        executable = shlex.quote(silence.executable)
+        look = Fix(LOOK.summary, f"{executable} -S -c 'print(1)'")
+        folder = Fix(NETWORK.summary, f'timeout 10 ls -lL "$(dirname {executable})"')
+        yield check.found(
+            f"{silence.executable}: {silence.how}; so nothing is known of its torch",
+            evidence=[Evidence(silence.said, where="standard error")] if silence.said else [],
+            fixes=[look, folder, FRESH, ADMIN],
+        )
