@@ -1,6 +1,11 @@
 """What is generated is current. To write it anew: ``GPUDOCTOR_UPDATE=1 pytest tests/test_docs.py``."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from gpudoctor.facts.topics import TOPICS
 from gpudoctor.model import FAMILIES
@@ -39,3 +44,19 @@ def test_no_page_is_left_of_a_check_that_is_gone():
 
 def test_the_json_schema_is_what_the_types_say(generated):
     assert generated("gpudoctor/report.schema.json", schema(Registry().topics | TOPICS))
+
+
+EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("code", EXAMPLES, ids=lambda code: re.search(r"gpudoctor\.(\w+)\(", code)[1])
+def test_the_programs_in_the_documentation_run(code, tmp_path, torch_folder):
+    save = "import torch; [torch.save({'w': torch.ones(2)}, name) for name in ('model.pt', 'other.pt')]"
+    if "model.pt" in code:
+        subprocess.run([sys.executable, "-c", save], cwd=tmp_path, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert "Traceback" not in done.stderr
