@@ -1,16 +1,20 @@
 """Run a command as if nobody looked on: its output goes where it would have gone, and the last part of it is kept."""
 
 import contextlib
+import errno
 import fcntl
 import os
-import selectors
+import select
 import signal
+import stat
 import struct
 import subprocess
 import termios
+import time
 import tty
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 KEPT = 8 << 20
@@ -36,6 +40,10 @@ class Ended(NamedTuple):
     output: bytes
     """The last part of its output and errors, together."""
     seconds: float
+    unread: bool = False
+    """Whether a reader of its output or errors went away before it ended."""
+    refused: str | None = None
+    """Why its output could not be passed on although somebody wants it: the disk is full, say."""
 
 
 class Tail:
@@ -58,48 +66,109 @@ class Tail:
         return b"".join(self.blocks)[-self.most :]
 
 
-class _Channel(NamedTuple):
+@dataclass
+class _Channel:
     """One of the command's streams: where we read it, where it is written, and whether that is a terminal."""
 
     source: int
     target: int
     terminal: bool
+    open: bool = True
+    unread: bool = False
+    refused: str | None = None
+
+    def copy(self, tail: Tail) -> None:
+        """Pass on what the command wrote, and close the stream where it ended or where nobody takes it."""
+        try:
+            block = os.read(self.source, BLOCK)
+        except OSError:  # a pseudo-terminal whose other end is closed
+            block = b""
+        tail.add(block)
+        try:
+            _write(self.target, block)
+        except OSError as error:
+            # EIO of a terminal: it was closed.
+            self.unread = error.errno == errno.EPIPE or (self.terminal and error.errno == errno.EIO)
+            self.refused = None if self.unread else error.strerror
+        if not block or self.unread or self.refused:
+            self.close()
+
+    def close(self) -> None:
+        """Close our end: whatever writes to the other one gets SIGPIPE, or an error where that is ignored."""
+        if self.open:
+            os.close(self.source)
+        self.open = False
+
+    def lose_reader(self) -> None:
+        """Close the stream because nobody reads what it would be copied to."""
+        self.unread = True
+        self.close()
+
+    def outlives_its_reader(self) -> bool:
+        """Return whether a new reader may come when the last one has gone: a FIFO that has a name."""
+        target = os.fstat(self.target)
+        return stat.S_ISFIFO(target.st_mode) and target.st_dev != os.fstat(self.source).st_dev
 
 
 def run_command(command: list[str]) -> Ended:
-    """Run a command with our own standard input and the terminal's signals; raises OSError when it cannot start."""
-    import time
+    """Run a command with our own standard input and the terminal's signals; raises OSError when it cannot start.
 
+    A reader of its output that goes away (``| head``) is gone for the command too: it gets SIGPIPE when it writes next.
+    """
     begun = time.monotonic()
     tail = Tail()
     with contextlib.ExitStack() as stack:
         channels, ends = _channels(stack)
-        process = subprocess.Popen(command, stdout=ends[0], stderr=ends[1])
-        for end in set(ends):
-            os.close(end)
+        poll, owners = _watch(channels)
+        for number, _ in poll.poll(0):
+            owners[number].lose_reader()  # before the command can write anything
+        try:
+            # Python ignores SIGPIPE; Popen gives the command the default back (restore_signals).
+            process = subprocess.Popen(command, stdout=ends.get(1), stderr=ends.get(2))
+        finally:
+            for end in set(ends.values()):
+                os.close(end)
         with _signals(process, channels):
             _copy(process, channels, tail)
-        code = process.wait()
-    return Ended(128 - code if code < 0 else code, tail.bytes(), time.monotonic() - begun)
+            code = process.wait()
+    return Ended(
+        128 - code if code < 0 else code,
+        tail.bytes(),
+        time.monotonic() - begun,
+        any(channel.unread for channel in channels),
+        next((channel.refused for channel in channels if channel.refused), None),
+    )
 
 
-def _channels(stack: contextlib.ExitStack) -> tuple[list[_Channel], list[int]]:
-    """Make a stream for standard output and error each, or one for both where both go to the same place."""
+def _channels(stack: contextlib.ExitStack) -> tuple[list[_Channel], dict[int, int]]:
+    """Make a stream for standard output and error each, or one for both where both go to the same place.
+
+    Returns them with the command's ends of them. What is closed for us stays closed for the command.
+    """
     channels: list[_Channel] = []
-    ends: list[int] = []
-    for target in (1, 2):
-        if target == 2 and _same(1, 2):
-            ends.append(ends[0])
+    ends: dict[int, int] = {}
+    targets = [number for number in (1, 2) if _is_open(number)]
+    for target in targets:
+        if target == 2 and 1 in targets and _same(1, 2):
+            ends[2] = ends[1]
             break
         terminal = os.isatty(target)
         source, end = os.openpty() if terminal else os.pipe()
-        stack.callback(os.close, source)
         if terminal:
             tty.setraw(end)  # what is written comes through as it is
             _resize(target, source)
         channels.append(_Channel(source, target, terminal))
-        ends.append(end)
+        stack.callback(channels[-1].close)
+        ends[target] = end
     return channels, ends
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
 
 
 def _same(one: int, other: int) -> bool:
@@ -114,33 +183,51 @@ def _resize(target: int, source: int) -> None:
 
 
 def _copy(process: "subprocess.Popen[bytes]", channels: list[_Channel], tail: Tail) -> None:
-    """Copy the command's output until it ends, or has ended and is silent."""
-    with selectors.DefaultSelector() as selector:
-        for channel in channels:
-            selector.register(channel.source, selectors.EVENT_READ, channel)
-        while selector.get_map():
-            ready = selector.select(LINGER)
-            if not ready and process.poll() is not None:
-                return
-            for key, _ in ready:
-                try:
-                    block = os.read(key.fd, BLOCK)
-                except OSError:  # a pseudo-terminal whose other end is closed
-                    block = b""
-                if block:
-                    tail.add(block)
-                    _write(key.data.target, block)
-                else:
-                    selector.unregister(key.fd)
+    """Copy the command's output until it ends, or has ended and is silent, or nobody reads it any more."""
+    poll, owners = _watch(channels)
+    while any(channel.open for channel in channels):
+        ready = poll.poll(1000 * LINGER)
+        if not ready and process.poll() is not None:
+            return
+        for number, _ in ready:
+            channel = owners.get(number)
+            if channel is None:
+                continue  # closed a moment ago, for its other end
+            if number == channel.target:
+                channel.lose_reader()
+            else:
+                channel.copy(tail)
+            if not channel.open:
+                for each in (channel.source, channel.target):
+                    if owners.pop(each, None):
+                        poll.unregister(each)
+
+
+def _watch(channels: Iterable[_Channel]) -> tuple["select.poll", dict[int, _Channel]]:
+    """Watch both ends of streams; returns what tells of them, and whose each file descriptor is.
+
+    Of a target no event is asked for: that its reader has gone is told nevertheless, before anything is written.
+    """
+    poll = select.poll()
+    owners: dict[int, _Channel] = {}
+    for channel in channels:
+        if channel.open:
+            poll.register(channel.source, select.POLLIN)
+            owners[channel.source] = channel
+            if not channel.outlives_its_reader():
+                poll.register(channel.target, 0)
+                owners[channel.target] = channel
+    return poll, owners
 
 
 def _write(target: int, block: bytes) -> None:
+    """Write all of a block; raises OSError where that cannot be."""
     view = memoryview(block)
-    try:
-        while view:
+    while view:
+        try:
             view = view[os.write(target, view) :]
-    except BrokenPipeError:
-        signal.raise_signal(signal.SIGPIPE) if signal.getsignal(signal.SIGPIPE) is signal.SIG_DFL else None
+        except BlockingIOError:  # a program that shares it made it so
+            select.select([], [target], [])
 
 
 @contextlib.contextmanager
@@ -153,7 +240,7 @@ def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel]) -> It
 
     def resized(number: int, _: object) -> None:
         for channel in channels:
-            if channel.terminal:
+            if channel.terminal and channel.open:
                 _resize(channel.target, channel.source)
         hand_on(number, None)
 
@@ -171,7 +258,7 @@ def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel]) -> It
 
 
 def _foreground() -> bool:
-    """Whether a terminal sends its Ctrl-C to our process group, and so to the command too."""
+    """Return whether a terminal sends its Ctrl-C to our process group, and so to the command too."""
     try:
         return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
     except OSError:

@@ -120,6 +120,152 @@ def test_what_the_command_leaves_in_the_background_is_not_waited_for():
     assert time.monotonic() - begun < 15
 
 
+def in_shell(line, **more):
+    """Run a line of bash in which $RUN is ``gpudoctor run --``; the exit status is that of its first command."""
+    environment = {**os.environ, "RUN": f"{sys.executable} -m gpudoctor run --"}
+    begun = time.monotonic()
+    done = subprocess.run(
+        ["bash", "-c", line + '; exit "${PIPESTATUS[0]}"'],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env=environment,
+        **more,
+    )
+    return done, time.monotonic() - begun
+
+
+@pytest.mark.parametrize(
+    "command", ["yes", "sh -c 'while :; do echo y; sleep .1; done'", "sh -c 'yes >&2' 2>&1"]
+)
+def test_a_command_whose_reader_goes_away_ends_as_it_would_alone(command):
+    done, seconds = in_shell(f"$RUN {command} | head -1")
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGPIPE, "y\n", "")
+    assert seconds < 10
+
+
+def test_the_first_line_after_the_reader_has_gone_is_one_too_many(tmp_path):
+    line = f"sh -c 'echo x; sleep 1; echo y; touch {tmp_path}/lived; exit 3' | head -1"
+    for run in ("", "$RUN "):
+        done, _ = in_shell(run + line)
+        assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGPIPE, "x\n", ""), run
+        assert not (tmp_path / "lived").exists(), run
+
+
+def test_a_reader_that_was_gone_before_the_command_began_is_gone(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*RUN, "sh", "-c", f"echo x; touch {tmp_path}/lived"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=20,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+    assert not (tmp_path / "lived").exists()
+
+
+def test_a_command_that_writes_no_more_is_waited_for_when_its_reader_is_gone():
+    done, seconds = in_shell("$RUN sh -c 'echo x; sleep 3; exit 3' | head -1")
+    assert (done.returncode, done.stdout) == (3, "x\n")
+    assert seconds >= 3
+
+
+def test_a_command_that_ignores_sigpipe_gets_the_error_and_lives_on():
+    program = (
+        "import os, sys, time\n"
+        "os.write(1, b'x\\n')\n"
+        "time.sleep(1)\n"
+        "try:\n"
+        "    os.write(1, b'y\\n')\n"
+        "except BrokenPipeError:\n"
+        "    time.sleep(1)\n"
+        "    sys.exit(42)\n"
+    )
+    done, _ = in_shell(f'$RUN {sys.executable} -c "{program}" | head -1')
+    assert (done.returncode, done.stdout) == (42, "x\n")
+    assert "exit code 42" in done.stderr  # a failure of its own is explained to those who still read
+
+
+def test_a_reader_of_errors_that_goes_away_leaves_the_output_alone():
+    command = "$RUN sh -c 'echo e >&2; sleep 1; seq 3; sleep 1; exit 3'"
+    done, _ = in_shell(f"set -o pipefail; {{ {command} 2>&1 >&3 | head -1 >/dev/null; }} 3>&1")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "1\n2\n3\n", "")
+
+
+def test_a_reader_of_output_that_goes_away_leaves_the_errors_alone():
+    program = "import sys, time; print('x', flush=True); time.sleep(1); print('e', file=sys.stderr)"
+    done, _ = in_shell(f'$RUN {sys.executable} -c "{program}" | head -1')
+    assert (done.returncode, done.stdout, done.stderr) == (0, "x\n", "e\n")
+
+
+def test_no_explanation_goes_into_a_broken_pipe(tmp_path):
+    ticket = tmp_path / "r.json"
+    line = f"sh -c \"sleep 1; echo '{OOM}'; exit 3\" >{tmp_path}/out"
+    run = f"{sys.executable} -m gpudoctor run -o {ticket} --"
+    done, _ = in_shell(f"{run} {line} 2> >(true)")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+    assert json.loads(ticket.read_text())["findings"][0]["id"] == "cuda-oom"
+    assert (tmp_path / "out").read_text() == OOM + "\n"
+
+
+def test_a_full_disk_is_reported_and_ends_the_command():
+    done, _ = in_shell("$RUN sh -c 'while :; do echo x; sleep .1; done' > /dev/full")
+    assert done.returncode == 128 + signal.SIGPIPE
+    assert done.stderr.startswith(
+        "gpudoctor: sh: its output could not be passed on: No space left on device\n"
+    )
+
+
+@pytest.mark.parametrize("redirection, output", [("2>&-", "x\n"), ("2>&1", "x\n")])
+def test_errors_that_are_closed_are_closed_for_the_command(redirection, output):
+    done, _ = in_shell(f"$RUN sh -c 'echo x; exit 5' {redirection}")
+    assert done.returncode == 5
+    assert done.stdout.startswith(output)
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_fifo_waits_for_its_next_reader(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    line = f"sh -c 'echo 1; sleep 2; echo 2' > {fifo}"
+    done, _ = in_shell(f"{{ head -1 {fifo}; sleep .5; cat {fifo}; }} & $RUN {line}")
+    assert (done.returncode, done.stdout) == (0, "1\n2\n")
+
+
+def test_the_command_does_not_inherit_that_python_ignores_sigpipe():
+    done = run("grep", "SigIgn", "/proc/self/status")
+    ignored = int(done.stdout.split()[1], 16)
+    assert not ignored & (1 << (signal.SIGPIPE - 1))
+
+
+def test_a_terminal_that_is_closed_is_closed_for_the_command():
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [*RUN, "sh", "-c", "echo x; sleep 1; echo y || exit 42"],
+        stdout=follower,
+        stderr=follower,
+        stdin=subprocess.DEVNULL,
+    )
+    os.close(follower)
+    assert os.read(leader, 10) == b"x\r\n"
+    os.close(leader)
+    assert process.wait(20) == 42
+
+
+def test_signals_are_passed_on_when_nobody_reads_any_more():
+    program = "echo ready; trap 'exit 42' TERM; sleep 30 & wait"
+    reader, writer = os.pipe()
+    process = subprocess.Popen([*RUN, "sh", "-c", program], stdout=writer, stderr=writer)
+    os.close(writer)
+    assert os.read(reader, 10) == b"ready\n"
+    os.close(reader)
+    time.sleep(0.5)
+    process.terminate()
+    assert process.wait(20) == 42
+
+
 def test_the_memory_for_a_flood_of_output_is_bounded():
     program = f"""
 import subprocess, sys, os

@@ -1,14 +1,21 @@
 """``gpudoctor run``."""
 
+import contextlib
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from gpudoctor.cli.options import checks_option
-from gpudoctor.cli.output import Output
+from gpudoctor.cli.output import Output, warn
 from gpudoctor.registry import Registry
+
+if TYPE_CHECKING:
+    from gpudoctor.passthrough import Ended
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 """What a shell answers for a command that cannot be run."""
@@ -30,7 +37,8 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 def command(arguments: tuple[str, ...], file: str | None, redact: bool, folders: tuple[Path, ...]) -> int:
     """Run a command untouched, and explain on standard error what went wrong if it fails.
 
-    Its output, exit code and signals are its own; the last 8 MiB of what it prints are kept in memory.
+    Its output, exit code and signals are its own; the last 8 MiB of what it prints are kept in memory. When the
+    reader of its output goes away (| head), it gets SIGPIPE as it would without gpudoctor.
 
     \b
     gpudoctor run -- torchrun --nproc-per-node=gpu train.py
@@ -45,11 +53,32 @@ def command(arguments: tuple[str, ...], file: str | None, redact: bool, folders:
     except OSError as error:
         print(f"gpudoctor: {arguments[0]}: {error.strerror or error}", file=sys.stderr)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-    if ended.code:
-        from gpudoctor.facts import Run
-        from gpudoctor.logs.explain import explain_run
-
-        run = Run(name=os.path.basename(arguments[0]), exit_code=ended.code, seconds=round(ended.seconds, 3))
-        report = explain_run(run, ended.output.decode("utf-8", "replace"), Registry(folders))
-        output.tell(report, ended.seconds)
+    if ended.refused is not None:
+        warn(f"{arguments[0]}: its output could not be passed on: {ended.refused}")
+    # A command that ends because nobody reads on has not failed.
+    if ended.code and not (ended.unread and ended.code == 128 + signal.SIGPIPE):
+        with _errors_that_nobody_may_read():
+            _explain(arguments, ended, output, Registry(folders))
     return ended.code
+
+
+def _explain(arguments: tuple[str, ...], ended: "Ended", output: Output, registry: Registry) -> None:
+    """Write on standard error why the command failed."""
+    from gpudoctor.facts import Run
+    from gpudoctor.logs.explain import explain_run
+
+    run = Run(name=os.path.basename(arguments[0]), exit_code=ended.code, seconds=round(ended.seconds, 3))
+    report = explain_run(run, ended.output.decode("utf-8", "replace"), registry)
+    output.tell(report, ended.seconds)
+
+
+@contextlib.contextmanager
+def _errors_that_nobody_may_read() -> Iterator[None]:
+    """Let what is written to standard error vanish where its reader has gone: the exit code stays the command's."""
+    if sys.stderr is None:  # closed by the caller
+        sys.stderr = open(os.devnull, "w")
+    try:
+        yield
+    except (OSError, SystemExit):  # rich ends the process
+        # What waits in the buffer is written on the way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
