@@ -67,7 +67,7 @@ class Child:
 
     @property
     def end(self) -> str | None:
-        """Say how it ended, in words; ``None``: well."""
+        """How it ended, in words; ``None``: well."""
         if self.refused:
             return self.refused
         if self.timed_out:

@@ -51,9 +51,9 @@ def check(
     report = diagnose(snapshot, registry.checks(ids), registry.failed)
     for other in (explained, _carried(saved, ids)):
         if other is not None:
-            from gpudoctor.logs.corroboration import join
+            from gpudoctor.logs.corroboration import corroborate
 
-            report = join(other, report)
+            report = corroborate(other, report)
     report.command = "check"
     return report
 

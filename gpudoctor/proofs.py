@@ -121,7 +121,7 @@ def prove(
 
 def add(report: Report, proofs: Sequence[Proof], registry: Registry) -> Report:
     """Put proofs into a report, and what is known of what failed trainings printed; return it with its verdict."""
-    from gpudoctor.logs.corroboration import join
+    from gpudoctor.logs.corroboration import corroborate
     from gpudoctor.logs.explain import explain_lines
     from gpudoctor.logs.lines import read_text
 
@@ -132,7 +132,7 @@ def add(report: Report, proofs: Sequence[Proof], registry: Registry) -> Report:
             said = explain_lines(lines, registry, source=Source.REPRODUCTION)
             said.facts = {}  # a script's last words are no log that was read
             said.command = report.command
-            report = join(said, report)
+            report = corroborate(said, report)
     return conclude(report)
 
 

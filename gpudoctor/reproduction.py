@@ -14,7 +14,7 @@ from gpudoctor.child import Child, run
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
 from gpudoctor.logs.lines import plain
-from gpudoctor.logs.placeholders import fixes
+from gpudoctor.logs.placeholders import filled_fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
 from gpudoctor.patient_process import launched, surroundings
@@ -65,7 +65,7 @@ def read_script(path: Path, patient: Patient) -> Script:
 
 
 def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
-    """Say what a script needs and this machine or patient does not have; ``None``: nothing is missing."""
+    """Return what a script needs and this machine or patient does not have; ``None``: nothing is missing."""
     torch, driver = snapshot.get(Torch), snapshot.get(Driver)
     for need in needs:
         if not _met(need, torch, driver, snapshot.get(Torchvision)):
@@ -154,12 +154,16 @@ def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
 def _offers(check: Check, symptom: Seen | None) -> list[str]:
     """Name the commands of gpudoctor's own that mend what the script shows, made for it."""
     groups = symptom.sighting.groups if symptom else {}
-    own = [fix for fix in fixes(check, groups) if fix.command.startswith("gpudoctor ")] if symptom else []
+    own = (
+        [fix for fix in filled_fixes(check, groups) if fix.command.startswith("gpudoctor ")]
+        if symptom
+        else []
+    )
     return [f"{fix.summary}: {fix.command}" for fix in own]
 
 
 def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> str | None:
-    """Say what went otherwise than a proof must, with the last words of the script that did."""
+    """Return what went otherwise than a proof must, with the last words of the script that did."""
     if first is ProofStatus.PASSED:
         return "broken.py passes here: this patient does not have the failure"
     if first is not ProofStatus.FAILED_AS_EXPECTED:

@@ -37,7 +37,7 @@ class Snapshot:
         return [fact for fact in self.facts.values() if isinstance(fact, kind)]
 
     def reason(self, kind: type) -> str:
-        """Say why the facts of one type are not known, in the probe's own words."""
+        """Return why the facts of one type are not known, in the probe's own words."""
         topic, result = self._result(kind)
         if result is None or result.status is ProbeStatus.OK:
             return f"{topic}: not in this report"

@@ -1,13 +1,16 @@
 """Words that sentences are put together from: counts, lists, ranges, sizes, and what strangers wrote, made harmless."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 NAME_MOST = 120
 """Characters of a name that are shown."""
 UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
-# C0, DEL, C1, and what turns the direction of writing (Unicode's bidirectional controls).
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Colours and what else programs send to a terminal (ECMA-48; BEL or ST ends what begins with ESC ]).
+CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]")
+# C0, DEL, C1, and what turns the direction of writing (Unicode's bidirectional controls);
+# what ends a line besides C0 and C1 (U+2028 and U+2029); halves of surrogate pairs, which no encoding can write.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def count(number: int, noun: str) -> str:
@@ -15,9 +18,9 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """Return the first names, each on one line and cut, and how many more there are."""
-    text = ", ".join(shown(name) for name in names[:most])
+def listed(names: Sequence[str], most: int = 3, show: Callable[[str], str] | None = None) -> str:
+    """Return the first names, each as `show` gives it (`shown`: on one line, cut), and how many more there are."""
+    text = ", ".join((show or shown)(name) for name in names[:most])
     return f"{text} and {len(names) - most} more" if len(names) > most else text
 
 
@@ -44,6 +47,13 @@ def spans(numbers: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
+def ranges(numbers: Sequence[int], most: int | None = None) -> str:
+    """Return numbers in short, ``0-31``, ``0,2,5``; of many runs the first `most` and an ellipsis."""
+    runs = spans(numbers)
+    text = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs[:most])
+    return f"{text},..." if most is not None and len(runs) > most else text
+
+
 def ranks(numbers: Sequence[int], most: int = 8) -> str:
     """Return ranks as a reader would name them: ``rank 3``, ``ranks 0-6, 9``; nothing where there are none."""
     if not numbers:
@@ -60,6 +70,11 @@ def byte_size(size: float) -> str:
     power = next((p for p in range(1, len(UNITS)) if size < 1000 * 1024**p), len(UNITS))
     value, unit = size / 1024**power, UNITS[power - 1]
     return f"{value:.1f} {unit}" if value < 100 else f"{value:.0f} {unit}"
+
+
+def whole_gib(size: float) -> str:
+    """Return the memory of a machine or a GPU as its owner would name it: ``80 GiB``."""
+    return f"{size / 1024**3:.0f} GiB"
 
 
 def percent(done: int, whole: int) -> str:
@@ -88,11 +103,7 @@ def shown(name: str) -> str:
 def one_line(text: str) -> str:
     """Return a text on one line, with what a terminal would obey written out."""
     line = " ".join(text.split())
-    return line if line.isprintable() else "".join(map(_written_out, line))
-
-
-def _written_out(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode()
+    return line if line.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in line)
 
 
 def harmless(text: str, *, keep: str = "") -> str:
@@ -101,4 +112,4 @@ def harmless(text: str, *, keep: str = "") -> str:
 
 
 def _escape(character: str) -> str:
-    return {"\n": "\\n", "\t": "\\t"}.get(character, f"\\x{ord(character):02x}")
+    return character.encode("unicode_escape").decode()

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.logs.explain import UNRECOGNISED
 from gpudoctor.logs.literals import literals
-from gpudoctor.logs.placeholders import PLACE, message
+from gpudoctor.logs.placeholders import PLACE, filled_message
 from gpudoctor.logs.symptoms import finder, first_seen, matches
-from gpudoctor.model import FAMILIES, Check
+from gpudoctor.model import FAMILIES, UNRECOGNISED, Check
 from gpudoctor.registry import Registry
 from gpudoctor.reproduction import HEADER
 
@@ -126,7 +125,7 @@ class TestEveryCheck:
         check, said = REGISTRY.check(id), examples(id, "SAYS") or {}
         for text, expected in said.items():
             (seen,) = matches(text, [check])
-            assert message(check, seen.sighting.groups, seen.line.text) == expected
+            assert filled_message(check, seen.sighting.groups, seen.line.text) == expected
         if "<" in check.message:
             assert said, f"{id}'s message has places: SAYS must show it filled"
 

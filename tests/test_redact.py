@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.redact import Private, Redactor, leftovers
-from gpudoctor.redact import redactor as redact
-from gpudoctor.redact import shapes as redact_shapes
+from gpudoctor.redact import Private, Redactor, identifiers, leftovers, redactor
 from gpudoctor.redact.names import node_list
 
 PRIVATE = Private(
@@ -479,8 +477,8 @@ def test_a_sabotaged_redactor_is_caught(step: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("finder", ["emails", "hardware_addresses", "ip6"])
 def test_a_redactor_without_a_finder_is_caught(finder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    shapes = type("Shapes", (), {**vars(redact_shapes), finder: staticmethod(lambda text: iter(()))})
-    monkeypatch.setattr(redact, "shapes", shapes)
+    blind = type("Identifiers", (), {**vars(identifiers), finder: staticmethod(lambda text: iter(()))})
+    monkeypatch.setattr(redactor, "identifiers", blind)
     assert leftovers(redacted(TRACEBACK + "mallory@x.org"), PRIVATE) != []
 
 

@@ -1,15 +1,33 @@
 """How this launch is set up: the environment variables that training reads."""
 
+import re
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 TORCHRUN_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 """What ``init_process_group(init_method="env://")`` reads (torch/distributed/rendezvous.py)."""
 
 
+ALLOWED = re.compile(
+    r"(CUDA|NCCL|TORCH|PYTORCH|GLOO|MASTER|LOCAL|GROUP|ROLE|SLURM|TORCHELASTIC)_\w+"
+    r"|TORCH\w*|NVIDIA_VISIBLE_DEVICES|OMP_NUM_THREADS|RANK|WORLD_SIZE|KUBERNETES_SERVICE_HOST"
+    r"|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
+)
+# SLURM_JWT, for one, is a key to the whole cluster.
+SECRET = re.compile(r"(?:^|_)(JWT|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|API_?KEY|ACCESS_?KEY)(?:_|$)")
+
+
 class Launch(Struct, frozen=True, kw_only=True):
     """Launch variables, by an allow-list of names; nothing else of the environment is ever read."""
 
     variables: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "Launch":
+        """Return the allowed variables of an environment, by name; none whose name is that of a secret."""
+        names = (name for name in sorted(environment) if ALLOWED.fullmatch(name) and not SECRET.search(name))
+        return cls(variables={name: environment[name] for name in names})
 
     def number(self, name: str) -> int | None:
         """Return a variable as a whole number; ``None`` when it is unset or not one."""

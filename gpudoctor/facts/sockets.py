@@ -17,7 +17,7 @@ class Listener(Struct, frozen=True, kw_only=True):
 
     @property
     def owner(self) -> str:
-        """Say who holds the port, in words."""
+        """Who holds the port, in words."""
         if self.pid is None:
             return "a process that gpudoctor may not see (another user's, or outside this container)"
         return f"{self.command or 'a process'} (pid {self.pid})"

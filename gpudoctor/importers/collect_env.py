@@ -8,13 +8,11 @@ import re
 from msgspec import Struct
 
 from gpudoctor.facts import Distributions, Host, Launch, Python, Torch, Torchvision
-from gpudoctor.importers import block as blocks
-from gpudoctor.importers import nvidia_smi, packages, trouble
-from gpudoctor.importers.block import Block
+from gpudoctor.importers import collect_env_block, nvidia_smi, packages, torch_messages
+from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.collect_env_gpus import read_driver, read_gpus
 from gpudoctor.importers.collect_env_torch import read_torch, torch_version
 from gpudoctor.importers.source import Unreadable
-from gpudoctor.probes.launch import ALLOWED, SECRET
 from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
@@ -42,7 +40,7 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
 
     Returns ``None`` where the text is no output of collect_env.
     """
-    block = blocks.find(text)
+    block = collect_env_block.find(text)
     if block is None:
         return _not_run(text, topics)
     lists = packages.read(block.lines)
@@ -71,7 +69,7 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
 
 def _not_run(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     """Read the traceback of a collect_env that printed nothing, for want of a torch to import."""
-    error = trouble.import_error(blocks.rows(text)) if "collect_env" in text else None
+    error = torch_messages.import_error(collect_env_block.rows(text)) if "collect_env" in text else None
     if error is None:
         return None
     return _snapshot({"torch": Torch(imported=False, error=error[0], file=error[1])}, topics)
@@ -128,8 +126,7 @@ def _launch(block: Block) -> Launch | None:
             variables[match["name"]] = match["value"]
     if not variables and "environment variables" not in block.values:
         return None
-    allowed = sorted(name for name in variables if ALLOWED.fullmatch(name) and not SECRET.search(name))
-    return Launch(variables={name: variables[name] for name in allowed})
+    return Launch.of(variables)
 
 
 def _host(block: Block) -> Host | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor.facts import Driver, Gpu, Gpus
-from gpudoctor.importers.block import Block
+from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.nvidia_smi import Table
 
 LINE = "gpu models and configuration"

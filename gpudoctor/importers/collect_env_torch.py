@@ -3,8 +3,8 @@
 import re
 
 from gpudoctor.facts import Distribution, Gpus, Launch, Raised, Torch, TorchDevice
-from gpudoctor.importers import trouble
-from gpudoctor.importers.block import Block
+from gpudoctor.importers import torch_messages
+from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.collect_env_gpus import LINE, hip_build
 from gpudoctor.importers.packages import Lists
 
@@ -35,9 +35,9 @@ def read_torch(block: Block, lists: Lists, gpus: Gpus | str | None, launch: Laun
     build = _build(block, version, lists)
     if build is None:
         return "the text does not say for which CUDA torch was built"
-    warnings = trouble.warnings(block.lines)
+    warnings = torch_messages.warnings(block.lines)
     available = block.truth("is cuda available")
-    devices = _devices(block, gpus, launch, trouble.capabilities(warnings)) if available else []
+    devices = _devices(block, gpus, launch, torch_messages.capabilities(warnings)) if available else []
     return Torch(
         imported=True,
         version=version,
@@ -48,7 +48,7 @@ def read_torch(block: Block, lists: Lists, gpus: Gpus | str | None, launch: Laun
         cudnn=_plain(block, "cudnn version"),
         nccl=_plain(block, "nccl version"),
         warnings=warnings,
-        arch_list=trouble.architectures(warnings),
+        arch_list=torch_messages.architectures(warnings),
         cuda_available=available,
         device_count=_device_count(gpus, launch, devices) if available else None,
         devices=devices,
@@ -60,7 +60,7 @@ def _not_imported(block: Block, lists: Lists) -> Torch | str:
 
     collect_env catches the ImportError of a broken torch and does not print it; pip still lists such a torch.
     """
-    caught = trouble.import_error(block.lines)
+    caught = torch_messages.import_error(block.lines)
     value = block.values.get("pytorch version", "").lower()
     if caught is not None and value in ("", "n/a"):
         return Torch(imported=False, error=caught[0], file=caught[1])

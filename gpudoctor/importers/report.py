@@ -82,7 +82,7 @@ def _wrong_type(message: str) -> str:
 
 
 def _malformed(message: str, data: bytes) -> str:
-    """Say where JSON breaks: ``JSON is malformed: invalid character (byte 23)`` -> line and column."""
+    """Return where JSON breaks: ``JSON is malformed: invalid character (byte 23)`` -> line and column."""
     match = _BYTE.search(message)
     if match is None:
         lines = data.count(b"\n", 0, len(data.rstrip())) + 1

@@ -1,4 +1,4 @@
-"""Get bounded text from a file or standard input, or one line that says why not."""
+"""Where a text comes from: a file or standard input, read up to a limit, or one line that says why not."""
 
 import stat
 import sys

@@ -5,7 +5,7 @@ import re
 from msgspec import Struct
 
 from gpudoctor.importers import report
-from gpudoctor.importers.pasted import lines
+from gpudoctor.importers.pasted_text import lines
 from gpudoctor.report import Report
 
 MARK = "gpudoctor.report/"

@@ -1,4 +1,4 @@
-"""Tell the cause from what followed: what went wrong first, in which process, and what is only its echo."""
+"""The cause among all that failed: what went wrong first, in which process; the rest followed, or is its echo."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -130,7 +130,7 @@ class _Log:
         return self.order(event.seen[0].place)
 
     def survived(self, line: Line, place: int) -> bool:
-        """Tell whether the same process printed progress after a line: what was caught and retried did not end it."""
+        """Return whether the same process printed progress after a line: what was caught and retried did not end it."""
         places = self.progress[line.name, line.who]
         return len(places) - bisect_right(places, place) >= ENOUGH
 
@@ -148,7 +148,7 @@ class _Log:
         return events
 
     def strong(self, seen: Seen) -> bool:
-        """Tell whether a sighting was raised or reported as an error: its words say so, or it lies in an exception."""
+        """Return whether a sighting was raised or reported as an error: by its words, or inside an exception."""
         if WARNED.search(seen.line.full):
             return False
         if NATIVE.search(seen.line.full):
@@ -170,7 +170,7 @@ class _Log:
         return None
 
     def recognised(self, raised: Raised) -> bool:
-        """Tell whether a symptom lies in an exception: in its traceback or its message."""
+        """Return whether a symptom lies in an exception: in its traceback or its message."""
         places = self.known[raised.line.name, raised.line.who]
         at = bisect_left(places, (raised.first, False))
         while at < len(places) and places[at][0] <= raised.last:

@@ -1,4 +1,4 @@
-"""Set a log beside the facts: a symptom whose condition the facts show is confirmed, one that they deny is doubtful."""
+"""What facts say of a log: a symptom whose condition they show is confirmed, one that they deny is doubtful."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,8 @@ from gpudoctor.report import CheckStatus, Report
 from gpudoctor.verdict import conclude
 
 
-def join(explained: Report, diagnosed: Report, *, all_findings: bool = True) -> Report:
-    """Return the report on facts with what a log shows put into it, each failure once.
+def corroborate(explained: Report, diagnosed: Report, *, all_findings: bool = True) -> Report:
+    """Return a log's report and one on facts as one, each failure once, confirmed or doubted by the facts.
 
     Without `all_findings`, it is the log's report: what only the facts show is left out.
     """

@@ -7,10 +7,10 @@ from pathlib import Path
 from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Log, Run
 from gpudoctor.logs.cause import judge
-from gpudoctor.logs.corroboration import join
+from gpudoctor.logs.corroboration import corroborate
 from gpudoctor.logs.findings import findings
 from gpudoctor.logs.lines import Line, read_lines, read_text
-from gpudoctor.logs.literal_index import finder
+from gpudoctor.logs.literal_index import registry_finder
 from gpudoctor.logs.sources import Opened, read_all
 from gpudoctor.logs.symptoms import seen_in
 from gpudoctor.logs.tracebacks import exceptions, quoted_source
@@ -51,7 +51,7 @@ def explain(
         total = len(lines)
     else:
         paths = [str(path) for path in ([log] if isinstance(log, Path) else log)]
-        lines, total = read_log(_told(read_all(paths, finder(registry), warn), say))
+        lines, total = read_log(_told(read_all(paths, registry_finder(registry), warn), say))
         if not total:
             raise BadInput(f"{', '.join(paths)}: nothing to read, the log is empty")
     report = explain_lines(lines, registry, total=total)
@@ -88,7 +88,7 @@ def explain_lines(
     lines: Sequence[Line], registry: Registry, *, total: int | None = None, source: Source = Source.LOG
 ) -> Report:
     """Return the report on a log's lines; `total` is how many the whole log has, where these are not all of them."""
-    find = finder(registry)
+    find = registry_finder(registry)
     quoted = quoted_source(lines)
     seen, failed = seen_in(lines, find, registry.get, quoted)
     raised = exceptions(lines, quoted)
@@ -120,4 +120,4 @@ def _beside(report: Report, source: str, registry: Registry) -> Report:
 
     snapshot = read(source, registry.topics).snapshot
     checks = registry.checks([finding.id for finding in report.findings])
-    return join(report, diagnose(snapshot, checks), all_findings=False)
+    return corroborate(report, diagnose(snapshot, checks), all_findings=False)

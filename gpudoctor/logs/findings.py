@@ -1,11 +1,11 @@
-"""Turn what a log was judged to show into findings: the cause with its fixes, then a line for each consequence."""
+"""What a log was judged to show, as findings: the cause with its fixes, then a line for each consequence."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from gpudoctor.logs.cause import Event, Judgement, rank_of
-from gpudoctor.logs.placeholders import fixes, message
+from gpudoctor.logs.placeholders import filled_fixes, filled_message
 from gpudoctor.logs.symptoms import Load
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Location, Role, Severity, Source
@@ -32,7 +32,8 @@ def findings(judgement: Judgement, load: Load, source: Source = Source.LOG) -> l
 def _finding(event: Event, source: Source) -> Finding:
     first, check = event.seen[0], event.check
     made = first.finding or check.found(
-        message(check, first.sighting.groups, first.line.text), fixes=fixes(check, first.sighting.groups)
+        filled_message(check, first.sighting.groups, first.line.text),
+        fixes=filled_fixes(check, first.sighting.groups),
     )
     return replace(
         made,
@@ -45,7 +46,7 @@ def _finding(event: Event, source: Source) -> Finding:
 
 
 def _behind(check: Check) -> str:
-    """Say what is known of the cause of what is mostly a consequence itself."""
+    """Return what is known of the cause of what is mostly a consequence itself."""
     if check.elsewhere:
         return "Another rank failed or stalled first, and its output is not here."
     return "What lies behind it does not show here." if check.secondary else ""

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from gpudoctor.logs.prefixes import habits, read
+from gpudoctor.text import CONTROL_SEQUENCE
 
-# ECMA-48 control sequences: colours, and what progress bars send; in a paste the escape character may be lost.
-ANSI = re.compile(
-    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]|(?<![\w\[])\[(?:\d{1,2};)?\d{1,2}m"
-)
+# In a paste the escape character of a colour may be lost.
+ANSI = re.compile(CONTROL_SEQUENCE.pattern + r"|(?<![\w\[])\[(?:\d{1,2};)?\d{1,2}m")
 HTML = re.compile(r"&(?:quot|lt|gt|amp|nbsp|#39|#x27|#34);")
 ENTITIES = {
     "&quot;": '"',

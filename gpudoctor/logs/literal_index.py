@@ -1,7 +1,7 @@
 """The literals of every check's symptoms, kept beside the checks, so that `explain` imports only the checks it needs.
 
 Deriving them means parsing a thousand patterns, which takes longer than reading a log. A package of checks may carry
-the result, ``literals.json``, written by `written`; a test compares the two. Checks without it are read as they are.
+the result, ``literals.json``, as `encoded_index` writes it; a test compares the two. Checks without one are read.
 """
 
 import functools
@@ -20,21 +20,23 @@ Index = dict[str, list[list[str]]]
 """By id: for each symptom, texts of which a line that shows it holds one."""
 
 
-def derived(check: Check) -> list[list[str]]:
+def symptom_literals(check: Check) -> list[list[str]]:
     """Return the literals of a check's symptoms."""
     return [sorted(literals(symptom.pattern)) for symptom in check.symptoms]
 
 
-def written(checks: list[Check]) -> bytes:
+def encoded_index(checks: list[Check]) -> bytes:
     """Return the index of checks as the file that lies beside them."""
     index = {
-        check.id: derived(check) for check in sorted(checks, key=lambda check: check.id) if check.symptoms
+        check.id: symptom_literals(check)
+        for check in sorted(checks, key=lambda check: check.id)
+        if check.symptoms
     }
     return msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
 
 
 @functools.cache
-def finder(registry: Registry) -> Finder:
+def registry_finder(registry: Registry) -> Finder:
     """Make the finder of the literals of all checks, and of what any failure shows."""
     indexes: dict[str, Index] = {}
     owned: list[tuple[str, tuple[str, int] | None]] = [(marker, None) for marker in MARKERS]
@@ -45,7 +47,7 @@ def finder(registry: Registry) -> Finder:
         groups = indexes[package].get(id) if path is None else None
         if groups is None and (path is not None or not indexes[package]):
             check = registry.get(id)
-            groups = derived(check) if check is not None else None
+            groups = symptom_literals(check) if check is not None else None
         owned += [(text, (id, number)) for number, group in enumerate(groups or []) for text in group]
     return Finder(owned)
 

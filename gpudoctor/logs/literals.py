@@ -1,4 +1,4 @@
-"""Derive from each symptom's pattern the literals that a matching line must hold, and find the lines that hold one.
+"""The literals that a line must hold to match a symptom's pattern, and the lines of a text that hold one.
 
 Searching for a thousand literals at once costs one pass over the text; the patterns run on the few lines that are left.
 """

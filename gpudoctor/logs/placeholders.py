@@ -1,4 +1,4 @@
-"""Fill a check's message and fixes with what a symptom's groups caught."""
+"""The places in a check's message and fixes, ``<port>``, and what a symptom's groups caught in them."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ PLACE = re.compile(r"<([a-z_]+)>")
 OPTIONAL = re.compile(r"\[([^\[\]]*<[a-z_]+>[^\[\]]*)\]")
 
 
-def message(check: Check, groups: Mapping[str, str], line: str) -> str:
+def filled_message(check: Check, groups: Mapping[str, str], line: str) -> str:
     """Return what the log shows: a part in brackets stays where all its groups are known.
 
     Without a message, or with a place that is not known outside of brackets, the line itself says it.
@@ -22,7 +22,7 @@ def message(check: Check, groups: Mapping[str, str], line: str) -> str:
     return _filled(text, groups)
 
 
-def fixes(check: Check, groups: Mapping[str, str]) -> list[Fix]:
+def filled_fixes(check: Check, groups: Mapping[str, str]) -> list[Fix]:
     """Return the fixes whose places are all known, filled."""
     return [
         replace(fix, summary=_filled(fix.summary, groups), command=_filled(fix.command, groups))

@@ -1,4 +1,4 @@
-"""Read a log of any size in one pass, and keep the lines that a reader would look at.
+"""A log of any size, read in one pass: the lines that a reader would look at are kept.
 
 A short log is kept whole. Of a long one, the beginning, the end, and what stands around each literal.
 """

@@ -123,7 +123,7 @@ def _scanned(stream: Stream, name: str, find: Finder) -> Kept:
 
 
 def _binary(begin: bytes) -> bool:
-    """Tell whether bytes are no text: one in twenty or more is a control character that no terminal is sent."""
+    """Return whether bytes are no text: one in twenty or more is a control character that no terminal is sent."""
     odd = len(begin.translate(None, bytes(range(32, 256)) + b"\t\n\r\x1b\b\f\a"))
     return odd > max(8, len(begin) // 20)
 

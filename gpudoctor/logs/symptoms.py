@@ -1,4 +1,4 @@
-"""Match the lines of a log against the symptoms of checks."""
+"""The symptoms of checks that show in the lines of a log."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ from gpudoctor.guard import Given, examine
 from gpudoctor.logs.lines import Line, read_text
 from gpudoctor.logs.literals import Finder, literals
 from gpudoctor.logs.tracebacks import quoted_source
-from gpudoctor.logs.unwrap import joined
+from gpudoctor.logs.wrapping import joined
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
 from gpudoctor.report import CheckStatus, Result
 

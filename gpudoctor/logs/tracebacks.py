@@ -1,4 +1,4 @@
-"""Find the exceptions in a log: what was raised, by which process, where in the user's own code."""
+"""The exceptions in a log: what was raised, by which process, where in the user's own code."""
 
 import re
 from collections import defaultdict, deque

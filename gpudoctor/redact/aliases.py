@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from gpudoctor.redact.word_lists import HIDDEN
+from gpudoctor.text import ranges
 
 __all__ = ["Aliases"]
 
@@ -68,7 +69,7 @@ class Aliases:
         if kind == "nodes":
             hosts = self._node_lists[key]
             self.used.setdefault("host", set()).update(hosts)
-            return _ranges([self._number("host", host) for host in hosts])
+            return f"host-[{ranges([self._number('host', host) for host in hosts])}]"
         self.count(kind, key)
         if kind in ("hidden", "home"):
             return HIDDEN if kind == "hidden" else "~"
@@ -87,13 +88,3 @@ class Aliases:
                     number += 1
                 numbers[thing] = self._last[kind] = number
         return numbers[key]
-
-
-def _ranges(numbers: list[int]) -> str:
-    pieces: list[list[int]] = []
-    for number in numbers:
-        if pieces and pieces[-1][-1] == number - 1:
-            pieces[-1][1:] = [number]
-        else:
-            pieces.append([number])
-    return "host-[" + ",".join("-".join(map(str, piece)) for piece in pieces) + "]"

@@ -1,4 +1,4 @@
-"""Private things that are known by their shape alone: addresses, e-mail addresses, UUIDs of GPUs, URLs.
+"""Identifiers that are known by their shape alone: addresses, e-mail addresses, UUIDs of GPUs, hosts in URLs.
 
 Every finder yields spans from left to right that do not overlap and takes time linear in the text.
 """
@@ -70,7 +70,7 @@ _GPU = re.compile(
 
 
 def version_of(name: str) -> bool:
-    """Say whether a version is stored under this name: it is then no address, for all its four parts."""
+    """Return whether a version is stored under this name: it is then no address, for all its four parts."""
     low = name.lower()
     return low.endswith("version") or _PACKAGE.fullmatch(low) is not None
 
@@ -160,7 +160,7 @@ _UNITS = ("service", "socket", "slice", "mount", "timer", "target")
 
 
 def login(text: str, start: int, end: int) -> bool:
-    """Say whether `user@host` stands in a shell's prompt or is handed to ssh and its kin."""
+    """Return whether `user@host` stands in a shell's prompt or is handed to ssh and its kin."""
     told = text.startswith((":~", ":/", " ~]"), end)
     return told or text[max(start - 6, 0) : start].endswith(("ssh ", "scp ", "rsync "))
 

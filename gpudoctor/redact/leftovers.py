@@ -1,4 +1,4 @@
-"""Looks whether anything private is left in what is about to be written."""
+"""What is private and still stands in a text that is about to be written."""
 
 import html
 import json

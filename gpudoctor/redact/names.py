@@ -91,7 +91,7 @@ class Names:
         return first if first in self.whole or self.kinds.get(first) == "host" else name
 
     def is_host(self, name: str) -> bool:
-        """Say whether a host is known by this name or by its first label."""
+        """Return whether a host is known by this name or by its first label."""
         name = name.lower().rstrip(".")
         return self.kinds.get(name) == "host" or self.host_key(name) != name
 
@@ -215,7 +215,7 @@ def known(private: Private) -> tuple[Names, dict[str, tuple[str, str]]]:
 
 
 def stands_alone(text: str, start: int, end: int) -> bool:
-    """Say whether a name is a word of its own; a short one must not be part of an identifier either.
+    """Return whether a name is a word of its own; a short one must not be part of an identifier either.
 
     Only ASCII letters join: a name may well touch the Chinese or Japanese words around it.
     """

@@ -1,9 +1,7 @@
-"""Replaces what is private in a report by stable aliases: the only door through which a report leaves.
+"""Texts and trees in which stable aliases stand for what is private.
 
 The same thing has the same alias all over a report (`host-1`, `ip-2`, `path-1/train.py`), so two ranks on one
-machine still look like two ranks on one machine. Loopback, unspecified and broadcast addresses, PCI
-addresses, versions and system folders stay. Redaction goes by what the machine tells (`Private`) and by
-shape; it cannot know that the name of a file, of a module or of a folder below the home folder is a secret.
+machine still look like two ranks on one machine.
 """
 
 import re
@@ -13,12 +11,11 @@ from typing import TypeVar, cast
 from gpudoctor.redact import identifiers, secrets
 from gpudoctor.redact.aliases import Aliases
 from gpudoctor.redact.identifiers import Span
-from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private, known, names_told, names_under
 from gpudoctor.redact.paths import AFTER_FOLDER, home_owner, owner_place, paths, split_path, windows_paths
 from gpudoctor.redact.word_lists import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
 
-__all__ = ["Private", "Redactor", "leftovers"]
+__all__ = ["Redactor"]
 
 T = TypeVar("T")
 Tree = dict[object, object] | list[object] | tuple[object, ...] | str | float | bool | None

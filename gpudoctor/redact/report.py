@@ -1,4 +1,4 @@
-"""The one door through which a report leaves: what the machine tells is private in it becomes an alias."""
+"""A report without what is private: what its own facts and this process tell of that, and the aliases in its place."""
 
 import getpass
 import os
@@ -15,6 +15,8 @@ from gpudoctor.redact.redactor import Redactor
 from gpudoctor.redact.word_lists import HIDDEN, generic
 from gpudoctor.report import Report
 from gpudoctor.snapshot import Snapshot, rewritten, without_keys
+
+__all__ = ["private", "redacted", "redacted_tree", "sealed"]
 
 T = TypeVar("T")
 

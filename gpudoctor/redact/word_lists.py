@@ -1,4 +1,4 @@
-"""What is public and what is private by its mere name: word lists that `gpudoctor.redact` decides by."""
+"""Lists of words: what is public and what is private by its mere name, and what an earlier redaction left."""
 
 import re
 from collections.abc import Iterator
@@ -111,18 +111,18 @@ def aliases(text: str) -> Iterator[re.Match[str]]:
 
 
 def generic(name: str) -> bool:
-    """Say whether a user or host name is too common, too short or too numeric to be searched in free text."""
+    """Return whether a user or host name is too common, too short or too numeric to be searched in free text."""
     return len(name) < 3 or name.isdigit() or name.casefold() in _GENERIC
 
 
 def public_host(name: str) -> bool:
-    """Say whether a host of a URL is a public site."""
+    """Return whether a host of a URL is a public site."""
     labels = name.casefold().rstrip(".").split(".")
     return any(".".join(labels[i:]) in _PUBLIC_HOSTS for i in range(max(len(labels) - 3, 0), len(labels)))
 
 
 def file_name(name: str) -> bool:
-    """Say whether the last part of a path is a file by its ending, and no folder."""
+    """Return whether the last part of a path is a file by its ending, and no folder."""
     stem, dot, ending = name.rpartition(".")
     return bool(dot and stem) and (
         ending.casefold() in _FILE_ENDINGS or _SHARED_OBJECT.search(name) is not None
@@ -130,7 +130,7 @@ def file_name(name: str) -> bool:
 
 
 def secret_key(key: str) -> bool:
-    """Say whether what is stored under this name is a secret: `HF_TOKEN` is, `pad_token` is none."""
+    """Return whether what is stored under this name is a secret: `HF_TOKEN` is, `pad_token` is none."""
     if len(key) > 128:
         return False
     key = ALIAS.sub("", key)
@@ -149,16 +149,16 @@ def secret_key(key: str) -> bool:
 
 
 def host_key(key: str) -> bool:
-    """Say whether a host name is stored under this name."""
+    """Return whether a host name is stored under this name."""
     return key.casefold().replace("-", "_") in _HOST_KEYS
 
 
 def user_key(key: str) -> bool:
-    """Say whether a user name is stored under this name."""
+    """Return whether a user name is stored under this name."""
     return key.casefold().replace("-", "_") in _USER_KEYS
 
 
 def serial_key(key: str) -> bool:
-    """Say whether a number that identifies one machine or one board is stored under this name."""
+    """Return whether a number that identifies one machine or one board is stored under this name."""
     words = [word.lower() for word in _KEY_WORD.findall(key[:128])]
     return "serial" in words or words in (["machine", "id"], ["product", "uuid"], ["boot", "id"])

@@ -12,7 +12,7 @@ from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Entry,
 from gpudoctor.render.keys import Row, rows
 from gpudoctor.render.lines import hang
 from gpudoctor.report import Report
-from gpudoctor.text import byte_size, count, harmless
+from gpudoctor.text import byte_size, count, harmless, listed
 
 ROWS, LAST = 24, 4
 """Rows of keys that are shown, and how many of them are the last ones."""
@@ -48,9 +48,9 @@ def render_file(
     about = [file.kind + version, byte_size(file.size)]
     if tensors:
         about.append(count(tensors, "tensor"))
-    hang(console, Text.assemble((clean(file.path), "bold"), f"   {', '.join(about)}"), 2)
+    hang(console, Text.assemble((harmless(file.path), "bold"), f"   {', '.join(about)}"), 2)
     for note in file.notes if verbose else [n for n in file.notes if not n.startswith("metadata ")]:
-        hang(console, Text(f"  {clean(note)}", "dim"), 4)
+        hang(console, Text(f"  {harmless(note)}", "dim"), 4)
     console.print()
     _entries(file, console, verbose)
     for state in file.state_dicts:
@@ -65,32 +65,23 @@ def render_values(values: CheckpointValues, console: Console, *, verbose: bool =
     hang(console, Text.assemble(("  values  ", "bold"), f"{byte_size(values.read)} looked at"), 10)
     most = len(values.zero) if verbose else SHOWN
     for name, numbers in values.nonfinite[: None if verbose else 3 * SHOWN]:
-        hang(console, Text(f"    NaN or infinite  {clean(name)}: {count(numbers, 'number')}", "red"), 6)
+        hang(console, Text(f"    NaN or infinite  {harmless(name)}: {count(numbers, 'number')}", "red"), 6)
     if len(values.nonfinite) > 3 * SHOWN and not verbose:
-        hang(
-            console, Text(f"    NaN or infinite  {len(values.nonfinite) - 3 * SHOWN} more tensors", "red"), 6
-        )
+        more = count(len(values.nonfinite) - 3 * SHOWN, "more tensor")
+        hang(console, Text(f"    NaN or infinite  {more}", "red"), 6)
     if values.zero:
         hang(console, Text(f"    all zero  {len(values.zero)}: {_listed(values.zero, most)}"), 6)
     for group in values.same[: None if verbose else GROUPS]:
         hang(console, Text(f"    same bytes, stored twice  {_listed(group, max(most, SHOWN))}"), 6)
     for reason, number in values.skipped:
-        hang(console, Text(f"    not looked at  {count(number, 'tensor')}: {clean(reason)}", "magenta"), 6)
+        hang(console, Text(f"    not looked at  {count(number, 'tensor')}: {harmless(reason)}", "magenta"), 6)
     if not (values.nonfinite or values.zero or values.same or values.skipped):
         hang(console, Text("    all finite, none all zero, none twice"), 6)
     console.print()
 
 
-def clean(text: str) -> str:
-    """Return a string from a stranger's file without control characters and line breaks."""
-    if text.isprintable():
-        return text
-    return harmless(text).encode("utf-8", "backslashreplace").decode()
-
-
 def _listed(names: Sequence[str], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(clean(name) for name in names[:most]) + more
+    return listed(names, most, harmless)
 
 
 def _entries(file: CheckpointFile, console: Console, verbose: bool) -> None:
@@ -99,7 +90,7 @@ def _entries(file: CheckpointFile, console: Console, verbose: bool) -> None:
         entry = file.entries[0]
         article = "an" if entry.kind[:1] in "aeiou" else "a"
         words = f"the file itself is {article} {entry.kind}" + (
-            f": {clean(entry.text)}" if entry.text else ""
+            f": {harmless(entry.text)}" if entry.text else ""
         )
         hang(console, Text(f"  {words}"), 4)
         console.print()
@@ -109,7 +100,7 @@ def _entries(file: CheckpointFile, console: Console, verbose: bool) -> None:
     width = min(max(map(len, labels), default=0), NAME)
     for (entry, _), label in zip(shown, labels, strict=True):
         line = Text(f"  {label:<{width}}  ").append(f"{entry.kind:<10}", "cyan")
-        parts = [clean(entry.text)] if entry.text else []
+        parts = [harmless(entry.text)] if entry.text else []
         if entry.tensors and entry.kind != "tensor":
             parts.append(count(entry.tensors, "tensor"))
         parts += [byte_size(entry.size)] if entry.tensors else []
@@ -135,7 +126,7 @@ def _levels(entries: Sequence[Entry]) -> list[tuple[Entry, str]]:
 
 def _label(entry: Entry, above: str) -> str:
     """Return an entry's name, indented where it is inside of another."""
-    return f"  {clean(entry.path[len(above) + 1 :])}" if above else clean(entry.path)
+    return f"  {harmless(entry.path[len(above) + 1 :])}" if above else harmless(entry.path)
 
 
 def _kept(entries: Sequence[Entry], verbose: bool) -> tuple[list[tuple[Entry, str]], int]:
@@ -159,14 +150,16 @@ def _state_dict(state: StateDict, console: Console, pattern: str | None, verbose
     devices = Counter(key.device for key in state.keys)
     parts = [count(len(state.keys), "key")]
     if pattern:
-        parts.append(f"{len(chosen)} match {clean(pattern)}")
+        parts.append(f"{len(chosen)} match {harmless(pattern)}")
     if set(devices) - {"cpu"}:
         parts.append("saved from " + ", ".join(sorted(devices)[:SHOWN]))
-    title = f"state dict {clean(state.entry)}" if state.entry else "state dict"
+    title = f"state dict {harmless(state.entry)}" if state.entry else "state dict"
     hang(console, Text.assemble("  ", (title, "bold"), f"   {', '.join(parts)}"), 4)
     for prefix in state.prefixes:
         share = "all keys" if prefix.keys == prefix.total else f"{prefix.keys} of {prefix.total} keys"
-        line = Text.assemble("    prefix ", (clean(prefix.text), "yellow"), f" on {share}: {prefix.wrapper}")
+        line = Text.assemble(
+            "    prefix ", (harmless(prefix.text), "yellow"), f" on {share}: {prefix.wrapper}"
+        )
         hang(console, line, 6)
     _keys(chosen, console, every=verbose or pattern is not None)
     if state.others and pattern is None:
@@ -176,7 +169,7 @@ def _state_dict(state: StateDict, console: Console, pattern: str | None, verbose
 
 
 def _matches(name: str, state: StateDict, pattern: str) -> bool:
-    """Tell whether a name is meant by a glob, with its prefix or without, or with its entry's in front."""
+    """Return whether a name is meant by a glob, with its prefix or without, or with its entry's in front."""
     fronts = ["", *(prefix.text for prefix in state.prefixes if name.startswith(prefix.text))]
     names = [name[len(front) :] for front in fronts] + [f"{state.entry}.{name}"]
     return any(fnmatchcase(candidate, pattern) for candidate in names)
@@ -191,7 +184,7 @@ def _keys(keys: Sequence[Key], console: Console, *, every: bool) -> None:
     shown = [*head, *tail]
     several = len({row.key.device for row in shown}) > 1
     widths = [
-        min(max((len(clean(row.name)) for row in shown), default=0), NAME),
+        min(max((len(harmless(row.name)) for row in shown), default=0), NAME),
         max((len(row.key.dtype) for row in shown), default=0),
         min(max((len(_shape(row.key)) for row in shown), default=0), 20),
     ]
@@ -216,7 +209,7 @@ def _rows(shown: Sequence[Row], widths: Sequence[int], several: bool, console: C
 def _row(row: Row, widths: Sequence[int], several: bool) -> str:
     key = row.key
     name, dtype, shape = widths
-    text = f"    {clean(row.name):<{name}}  {key.dtype:<{dtype}}  {_shape(key):<{shape}}  {byte_size(key.size):>8}"
+    text = f"    {harmless(row.name):<{name}}  {key.dtype:<{dtype}}  {_shape(key):<{shape}}  {byte_size(key.size):>8}"
     text += f" x {row.count}" if row.count > 1 else ""
     text += f"  {key.layout}" if key.layout != "strided" else ""
     return (text + f"  {key.device}" if several else text).rstrip()
@@ -232,11 +225,8 @@ def _shared(file: CheckpointFile, console: Console, verbose: bool) -> None:
         most = len(group) if verbose else SHOWN
         hang(console, Text(f"  one storage   {_listed(group, most)}"), 16)
     if len(file.shared) > GROUPS and not verbose:
-        hang(
-            console,
-            Text(f"  ... and {len(file.shared) - GROUPS} more storages with several tensors (-v)", "dim"),
-            6,
-        )
+        more = count(len(file.shared) - GROUPS, "more storage")
+        hang(console, Text(f"  ... and {more} with several tensors (-v)", "dim"), 6)
     if file.shared:
         console.print()
 
@@ -244,7 +234,7 @@ def _shared(file: CheckpointFile, console: Console, verbose: bool) -> None:
 def _foreign(foreign: Sequence[Foreign], console: Console) -> None:
     """Print everything that opening the file would import or call."""
     for name in foreign:
-        text = f"  opening it runs   {name.opcode} {clean(name.name)} at byte {name.place} of {clean(name.entry)}"
+        text = f"  opening it runs   {name.opcode} {harmless(name.name)} at byte {name.place} of {harmless(name.entry)}"
         hang(console, Text(text), 20)
     if foreign:
         console.print()

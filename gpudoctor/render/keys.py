@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Key
-from gpudoctor.text import spans
+from gpudoctor.text import ranges
 
 NUMBER = re.compile(r"(?<![^.])\d{1,18}(?![^.])|(?<=[a-z_])\d{1,18}(?=\.)")
 """Numbers that count modules: a part of the name of their own, or the end of one, as in ``layer1``."""
@@ -53,6 +53,4 @@ def _span(numbers: Sequence[int]) -> str:
     """Write numbers: ``3``, ``{0-31}``, ``{0,2,5}``."""
     if len(numbers) == 1:
         return str(numbers[0])
-    runs = spans(numbers)
-    shown = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs[:4])
-    return "{" + shown + (",..." if len(runs) > 4 else "") + "}"
+    return "{" + ranges(numbers, 4) + "}"

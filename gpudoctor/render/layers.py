@@ -6,9 +6,7 @@ from collections.abc import Callable
 from gpudoctor.facts import Driver, Gpus, Host, Interfaces, Launch, Names, Pci, Torch, Torchvision
 from gpudoctor.model import FAMILIES, Finding, Severity
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.text import count
-
-GIB = 1024**3
+from gpudoctor.text import count, whole_gib
 
 
 def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, str]]:
@@ -40,7 +38,7 @@ def _hardware(snapshot: Snapshot) -> str | None:
     gpus, pci, host = snapshot.get(Gpus), snapshot.get(Pci), snapshot.get(Host)
     machine = ""
     if host is not None and host.cpus:
-        memory = f", {host.memory_bytes / GIB:.0f} GiB of memory" if host.memory_bytes else ""
+        memory = f", {whole_gib(host.memory_bytes)} of memory" if host.memory_bytes else ""
         machine = f"; {host.cpus_usable or host.cpus} CPUs{memory}"
     if gpus is not None and gpus.devices:
         return describe_gpus(gpus) + machine
@@ -52,9 +50,9 @@ def _hardware(snapshot: Snapshot) -> str | None:
 
 
 def describe_gpus(gpus: Gpus) -> str:
-    """Say what GPUs there are: ``8 x NVIDIA H100 80GB HBM3 80 GB, PCIe 5.0 x16, NVLink``."""
+    """Return what GPUs there are: ``8 x NVIDIA H100 80GB HBM3 80 GiB, PCIe 5.0 x16, NVLink``."""
     names = Counter(
-        gpu.name + (f" {gpu.memory_bytes / GIB:.0f} GiB" if gpu.memory_bytes else "") for gpu in gpus.devices
+        gpu.name + (f" {whole_gib(gpu.memory_bytes)}" if gpu.memory_bytes else "") for gpu in gpus.devices
     )
     parts = [" + ".join(f"{count} x {name or 'GPU'}" for name, count in names.items())]
     links = {(gpu.pcie_generation_max, gpu.pcie_width) for gpu in gpus.devices}

@@ -1,8 +1,8 @@
 """A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
 
 from gpudoctor.model import Finding, Kind
+from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
-from gpudoctor.render.harmless import harmless_report
 from gpudoctor.render.json import encode, packed
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot

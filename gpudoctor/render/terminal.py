@@ -12,12 +12,13 @@ from rich.text import Text
 
 from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Python
 from gpudoctor.model import Finding, Kind, Role, Severity
-from gpudoctor.render.harmless import harmless_report
+from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.text import count
 
 
 def render(
@@ -202,6 +203,5 @@ def _verdict(report: Report, console: Console, seconds: float | None, *, tally: 
         counts = [(sum(r.status is s for r in report.checks), s.value) for s in CheckStatus]
         ended = ", ".join(f"{number} {word}" for number, word in counts if number)
         took = f" in {seconds:.1f} s" if seconds is not None else ""
-        plural = "" if len(report.checks) == 1 else "s"
-        line.append(f" {len(report.checks)} check{plural}{took}: {ended}.")
+        line.append(f" {count(len(report.checks), 'check')}{took}: {ended}.")
     hang(console, line, 0)

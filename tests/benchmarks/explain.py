@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import make_log
 from speed import GPUDOCTOR, memory
 
-from gpudoctor.logs.literal_index import finder
+from gpudoctor.logs.literal_index import registry_finder
 from gpudoctor.registry import Registry
 
 
@@ -41,7 +41,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log, literals, paste = (Path(folder, name) for name in ("train.log", "literals", "paste.log"))
         make_log.write(log, options.mib << 20)
-        literals.write_bytes(b"\n".join(finder(Registry()).texts) + b"\n")
+        literals.write_bytes(b"\n".join(registry_finder(Registry()).texts) + b"\n")
         lines = log.read_bytes()[:100_000].split(b"\n")[:190]
         paste.write_bytes(b"\n".join([*lines, make_log.FAILURE.encode()]))
         explain = [*GPUDOCTOR, "explain", "-q", str(log)]
@@ -55,7 +55,9 @@ def main() -> None:
         print(
             f"| `explain` of {size / 2**30:.2f} GiB, 64 ranks | {ours:.2f} s, {size / ours / 1e6:.0f} MB/s |"
         )
-        print(f"| `grep -c -F -f` with the same {len(finder(Registry()).texts)} literals | {theirs:.2f} s |")
+        print(
+            f"| `grep -c -F -f` with the same {len(registry_finder(Registry()).texts)} literals | {theirs:.2f} s |"
+        )
         print(f"| ratio to grep | {ratio:.2f} |")
         print(f"| most memory | {memory(explain):.0f} MB |")
         print(f"| `explain` of a paste of 200 lines, from start to finish | {short:.2f} s |")

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpudoctor import Check, Fix, Report, Role, Severity, Source
-from gpudoctor.logs.corroboration import join
+from gpudoctor.logs.corroboration import corroborate
 from gpudoctor.report import CheckStatus, Result
 
 MACHINES = Path(__file__).parent.parent / "machines"
@@ -39,7 +39,7 @@ def reports(log, facts, passed=()):
 
 
 def test_condition_and_symptom_together_are_confirmed_with_the_value():
-    (finding,) = join(*reports(["shm"], ["shm"])).findings
+    (finding,) = corroborate(*reports(["shm"], ["shm"])).findings
     assert finding.message == "the log's words; confirmed by the facts: /dev/shm is 64 MiB"
     assert finding.source is Source.LOG
     assert [fix.summary for fix in finding.fixes] == ["for this machine", "general fix of shm"]
@@ -47,24 +47,24 @@ def test_condition_and_symptom_together_are_confirmed_with_the_value():
 
 
 def test_a_symptom_that_the_facts_deny_says_so():
-    (finding,) = join(*reports(["shm"], [], passed=["shm"])).findings
+    (finding,) = corroborate(*reports(["shm"], [], passed=["shm"])).findings
     assert "the facts of 2026-11-20T08:00:00Z show no sign of it" in finding.message
 
 
 def test_facts_that_were_not_asked_say_nothing():
-    (finding,) = join(*reports(["shm"], [])).findings
+    (finding,) = corroborate(*reports(["shm"], [])).findings
     assert finding.message == "the log's words"
 
 
 def test_what_the_log_shows_comes_before_what_only_the_facts_show():
-    assert [f.id for f in join(*reports(["b", "c"], ["a", "c"])).findings] == ["b", "c", "a"]
-    assert [f.id for f in join(*reports(["b"], ["a"]), all_findings=False).findings] == ["b"]
+    assert [f.id for f in corroborate(*reports(["b", "c"], ["a", "c"])).findings] == ["b", "c", "a"]
+    assert [f.id for f in corroborate(*reports(["b"], ["a"]), all_findings=False).findings] == ["b"]
 
 
 def test_a_consequence_stays_one():
     explained, diagnosed = reports(["b"], ["b"])
     explained.findings[0] = made("b", "x", role=Role.CONSEQUENCE, severity=Severity.NOTE)
-    (finding,) = join(explained, diagnosed).findings
+    (finding,) = corroborate(explained, diagnosed).findings
     assert (finding.role, finding.severity) == (Role.CONSEQUENCE, Severity.NOTE)
 
 

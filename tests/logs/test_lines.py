@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.logs.lines import by_process, plain, read_lines
-from gpudoctor.logs.unwrap import joined
+from gpudoctor.logs.wrapping import joined
 
 TEXT = "RuntimeError: it broke"
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
-from gpudoctor.logs.literal_index import derived, finder, written
+from gpudoctor.logs.literal_index import encoded_index, registry_finder, symptom_literals
 from gpudoctor.logs.literals import Finder, Vague, literals
 from gpudoctor.logs.scan import MARKERS
 from gpudoctor.registry import Registry
@@ -66,11 +66,11 @@ def _holds(pattern):
 
 
 def test_the_index_beside_the_checks_is_what_the_patterns_say(generated):
-    assert generated("checks/literals.json", written(CHECKS).decode())
+    assert generated("checks/literals.json", encoded_index(CHECKS).decode())
 
 
 def test_the_finder_of_the_index_knows_every_symptom():
-    owners = {owner for group in finder(REGISTRY)._owners for owner in group if owner is not None}
+    owners = {owner for group in registry_finder(REGISTRY)._owners for owner in group if owner is not None}
     assert owners == {(check.id, number) for check in CHECKS for number, _ in enumerate(check.symptoms)}
 
 
@@ -80,9 +80,11 @@ def test_a_package_without_an_index_is_read_as_it_is(tmp_path):
         'check = Check(severity=Severity.ERROR, symptoms=["my very own failure"], message="mine")\n'
     )
     registry = Registry((tmp_path,))
-    hits = [owner for hit in finder(registry).hits(b"so: my very own failure!") for owner in hit.owners]
+    hits = [
+        owner for hit in registry_finder(registry).hits(b"so: my very own failure!") for owner in hit.owners
+    ]
     assert hits == [("my-own", 0)]
-    assert derived(registry.check("my-own")) == [["my very own failure"]]
+    assert symptom_literals(registry.check("my-own")) == [["my very own failure"]]
 
 
 def test_literals_that_overlap_are_all_found():

@@ -1,4 +1,4 @@
-"""What a pasted text says besides its fields: torch's warnings, and why ``import torch`` failed."""
+"""What a pasted text says of torch besides its fields: torch's warnings, and why ``import torch`` failed."""
 
 import re
 

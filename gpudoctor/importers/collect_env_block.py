@@ -1,11 +1,11 @@
-"""Find collect_env's fields in a pasted text: ``key: value`` lines among prose, logs and other blocks."""
+"""collect_env's fields in a pasted text: ``key: value`` lines among prose, logs and other blocks."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpudoctor.importers.packages import ENTRY
-from gpudoctor.importers.pasted import lines, unwrapped, without_marks, without_tags
+from gpudoctor.importers.pasted_text import lines, unwrapped, without_marks, without_tags
 
 SPECIFIC = frozenset(
     {
@@ -92,7 +92,7 @@ class Block:
         return None if not value or value.lower() in NOTHING else value
 
     def denied(self, key: str) -> bool:
-        """Whether the line is there and says that there is none."""
+        """Return whether the line is there and says that there is none."""
         return self.values.get(key, "").lower() in NOTHING
 
     def truth(self, key: str) -> bool | None:

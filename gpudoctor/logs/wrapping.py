@@ -1,4 +1,4 @@
-"""Join what was one line: cut at the width of a terminal, or broken between words by a mail or an editor."""
+"""Lines that were one: cut at the width of a terminal, or broken between words by a mail or an editor."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

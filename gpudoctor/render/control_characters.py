@@ -1,4 +1,4 @@
-"""Strings from strangers, in which a terminal or a ticket has nothing to obey."""
+"""The control characters in strings from strangers: a terminal or a ticket must not obey them."""
 
 from typing import Any
 

@@ -1,10 +1,11 @@
-"""Undo what terminals, logs and issue trackers do to a text on its way."""
+"""A pasted text as it was, without what terminals, logs and issue trackers do to one on its way."""
 
 import html
 import re
 from collections.abc import Callable, Iterator
 
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+from gpudoctor.text import CONTROL_SEQUENCE
+
 _LINE_END = re.compile(r"\r\n?|\n")
 # "> " of a quote, "[rank0]: " of a launcher, "2026-03-04T05:00:01.5Z " of a CI log
 _PREFIX = re.compile(
@@ -21,7 +22,7 @@ def lines(text: str) -> Iterator[str]:
     Indentation and blanks at the end stay: they may stand inside a string that was wrapped.
     """
     if "\x1b" in text:
-        text = _ANSI.sub("", text)
+        text = CONTROL_SEQUENCE.sub("", text)
     if "&" in text and _ESCAPED_MARKUP.search(text) and "<details>" not in text:
         text = html.unescape(text)
     begin = 0
