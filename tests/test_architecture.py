@@ -16,7 +16,7 @@ FLOORS = {
     "model": "",
     "report": "model",
     "snapshot": "facts report",
-    "guard": "model report",
+    "guard": "model report text",
     "verdict": "facts model report snapshot text",
     "diagnose": "facts guard model report snapshot verdict",
     # the machine
@@ -24,9 +24,10 @@ FLOORS = {
     "child": "",
     "passthrough": "",
     "interpreter": "bad_input",
+    "patient_process": "interpreter",
     "probes": "facts",
-    "registry": "bad_input facts guard model report",
-    "collect": "child interpreter registry report snapshot",
+    "registry": "bad_input guard model report",
+    "collect": "child facts interpreter patient_process registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
     "logs": "bad_input diagnose facts guard importers model registry report text verdict",
@@ -35,17 +36,18 @@ FLOORS = {
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
     "checkpoint.description": "checkpoint.tree facts text",
     "checkpoint.repair": "checkpoint.description checkpoint.formats checkpoint.pickle checkpoint.tree text",
-    "checkpoint.comparison": "checkpoint.description checkpoint.formats checkpoint.tree child facts interpreter text",
+    "checkpoint.comparison": "checkpoint.description checkpoint.formats checkpoint.tree child facts interpreter "
+    "patient_process text",
     "checkpoint.inspection": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.tree "
     "bad_input diagnose facts model registry report snapshot text",
     "checkpoint": "checkpoint.formats checkpoint.tree",
     # runs
-    "reproduction": "child facts interpreter logs model report snapshot",
+    "reproduction": "child facts interpreter logs model patient_process report snapshot",
     "training_script": "",
-    "training": "bad_input child interpreter report reproduction training_script",
+    "training": "bad_input child interpreter patient_process report reproduction training_script",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
     "training_script verdict",
-    "environment": "collect diagnose importers interpreter logs model registry report snapshot",
+    "environment": "collect diagnose facts importers interpreter logs model registry report snapshot",
     # how it is given out
     "redact": "facts report snapshot text",
     "render": "facts model report snapshot text",
