@@ -237,7 +237,7 @@ def _check(id: str, name: str, path: Path | None, *, site: bool) -> Check:
 
 def _refuse_unsearchable(check: Check, path: Path) -> None:
     """Refuse a symptom that cannot be looked for; a test does so for the checks that come with gpudoctor."""
-    from gpudoctor.logs.literals import Vague, literals
+    from gpudoctor.literals import Vague, literals
 
     for symptom in check.symptoms:
         for pattern in (symptom.pattern, symptom.near, symptom.unless):

@@ -17,32 +17,20 @@ from gpudoctor.logs.lines import plain
 from gpudoctor.logs.placeholders import filled_fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
-from gpudoctor.patient_process import launched, surroundings
-from gpudoctor.render.page import difference
+from gpudoctor.patient_process import surroundings
 from gpudoctor.report import Proof, ProofStatus
+from gpudoctor.scripts import Script, difference, read_script
 from gpudoctor.snapshot import Snapshot
 
 DEADLINE = 120.0
 """Seconds for each half; the scripts end by themselves in a fraction of that."""
 LINES_KEPT = 4000
 
-HEADER = re.compile(r"^# (run|needs): (.+?)\s*$", re.MULTILINE)
 # An exception of a rank, as Python ends a traceback; not torchrun's own.
 EXCEPTION = re.compile(
     r"(?:\[\w+\]:\s?)?(?!.*ChildFailedError)(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b"
 )
 GPUS = re.compile(r"(\d+) GPUs?")
-
-
-@dataclass(frozen=True)
-class Script:
-    """One half of a reproduction, with what its header says."""
-
-    path: Path
-    command: list[str]
-    """Its ``# run:`` line, the patient put in the place of python and torchrun."""
-    needs: list[str]
-    """Its ``# needs:`` lines."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +43,6 @@ class Ran:
     timed_out: bool
     end: str | None
     seconds: float
-
-
-def read_script(path: Path, patient: Patient) -> Script:
-    """Read a script's header; without a run line it is run as ``python NAME``."""
-    headers = HEADER.findall(path.read_text(encoding="utf-8"))
-    line = next((value for key, value in headers if key == "run"), f"python {path.name}")
-    return Script(path, launched(line, patient), [value for key, value in headers if key == "needs"])
 
 
 def unmet(needs: list[str], snapshot: Snapshot) -> str | None:

@@ -26,11 +26,12 @@ FLOORS = {
     "interpreter": "bad_input",
     "patient_process": "interpreter",
     "probes": "facts",
-    "registry": "bad_input guard model report",
+    "literals": "",
+    "registry": "bad_input guard literals model report",
     "collect": "child facts interpreter patient_process registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
-    "logs": "bad_input diagnose facts guard importers model registry report text verdict",
+    "logs": "bad_input diagnose facts guard importers literals model registry report text verdict",
     "checkpoint.tree": "bad_input",
     "checkpoint.pickle": "checkpoint.tree text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
@@ -42,7 +43,8 @@ FLOORS = {
     "bad_input diagnose facts model registry report snapshot text",
     "checkpoint": "checkpoint.formats checkpoint.tree",
     # runs
-    "reproduction": "child facts interpreter logs model patient_process report snapshot",
+    "scripts": "interpreter patient_process",
+    "reproduction": "child facts interpreter logs model patient_process report scripts snapshot",
     "training_script": "",
     "training": "bad_input child interpreter patient_process report reproduction training_script",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
@@ -53,7 +55,7 @@ FLOORS = {
     "render": "facts model report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection environment logs model proofs report text",
     "cli": "gpudoctor bad_input checkpoint.inspection checkpoint.repair child diagnose environment facts interpreter "
-    "logs model passthrough proofs redact registry render report snapshot text training_script",
+    "logs model passthrough proofs redact registry render report scripts snapshot text training_script",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.
@@ -62,8 +64,6 @@ A floor is a folder of gpudoctor or a module; `gpudoctor` is the package's own `
 """
 CROOKED = {
     ("checkpoint.formats", "checkpoint.repair"),  # the writer of zip files writes a whole file
-    ("registry", "logs"),  # a pattern of a local check is tried for literals
-    ("reproduction", "render"),  # the diff of a proof is that of the page
 }
 """Imports that go up the stairs. This list only shrinks."""
 CIRCLES = {"checkpoint.pickle"}

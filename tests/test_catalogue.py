@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.logs.literals import literals
+from gpudoctor.literals import literals
 from gpudoctor.logs.placeholders import PLACE, filled_message
 from gpudoctor.logs.symptoms import finder, first_seen, matches
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Check
 from gpudoctor.registry import Registry
-from gpudoctor.reproduction import HEADER
+from gpudoctor.scripts import HEADER
 
 ROOT = Path(__file__).parent.parent
 REGISTRY = Registry()

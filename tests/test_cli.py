@@ -377,6 +377,15 @@ def test_a_local_check_is_executed_once_in_a_check(tmp_path):
     assert (tmp_path / "ran").read_text() == "x"
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_output_is_no_fault(closed):
+    command = f"exec {sys.executable} -m gpudoctor show port-in-use {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stdout + done.stderr
+    assert bool(done.stdout) == (closed == "2>&-")
+
+
 def test_check_of_what_shows_in_logs_alone_could_not_do_its_work():
     done = gpudoctor("check", "--only", "nccl-timeout")
     assert done.returncode == 3

@@ -18,7 +18,8 @@ from gpudoctor.interpreter import Patient
 from gpudoctor.model import Check, Severity
 from gpudoctor.registry import Registry
 from gpudoctor.report import ProofStatus
-from gpudoctor.reproduction import read_script, reproduce, run_script, unmet
+from gpudoctor.reproduction import reproduce, run_script, unmet
+from gpudoctor.scripts import read_script
 from gpudoctor.snapshot import Snapshot
 
 REGISTRY = Registry()

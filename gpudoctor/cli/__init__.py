@@ -98,6 +98,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    _open_closed()
     code: Any
     try:
         code = cli.main(arguments, prog_name="gpudoctor", standalone_mode=False)
@@ -120,6 +121,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         )
         code = COULD_NOT
     sys.exit(_close(code if isinstance(code, int) else 0))
+
+
+def _open_closed() -> None:
+    """Put nothing in the place of a standard output or error that is closed (``>&-``): nobody wants to read it."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
 
 
 def _close(code: int) -> int:

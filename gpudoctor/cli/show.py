@@ -22,11 +22,13 @@ def command(output: Output, id: str, folders: tuple[Path, ...]) -> int:
     gpudoctor show all -o all.md
     """
     from gpudoctor.render.page import page
+    from gpudoctor.scripts import difference
 
     registry = Registry(folders)
     checks = registry.checks() if id == "all" else [registry.check(id)]
     output.complain(registry)
-    pages = [page(check, registry.reproduction(check.id)) for check in checks]
+    folders_of = ((check, registry.reproduction(check.id)) for check in checks)
+    pages = [page(check, difference(folder) if folder else None) for check, folder in folders_of]
     if sys.stdout.isatty() and output.file is None and not output.json:
         from rich.markdown import Markdown
 

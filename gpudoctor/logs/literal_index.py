@@ -10,7 +10,7 @@ from importlib import resources
 
 import msgspec
 
-from gpudoctor.logs.literals import Finder, literals
+from gpudoctor.literals import Finder, literals
 from gpudoctor.logs.scan import MARKERS
 from gpudoctor.model import Check
 from gpudoctor.registry import Registry

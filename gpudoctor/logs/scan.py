@@ -6,7 +6,7 @@ A short log is kept whole. Of a long one, the beginning, the end, and what stand
 from collections import Counter
 from typing import NamedTuple, Protocol
 
-from gpudoctor.logs.literals import Finder
+from gpudoctor.literals import Finder
 
 SHORT = 4 << 20
 """Bytes of a log that is kept whole."""

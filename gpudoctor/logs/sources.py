@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.logs.literals import Finder
+from gpudoctor.literals import Finder
 from gpudoctor.logs.prefixes import since_new_year
 from gpudoctor.logs.scan import Kept, Stream, scan
 

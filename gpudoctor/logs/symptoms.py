@@ -8,8 +8,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from gpudoctor.guard import Given, examine
+from gpudoctor.literals import Finder, literals
 from gpudoctor.logs.lines import Line, read_text
-from gpudoctor.logs.literals import Finder, literals
 from gpudoctor.logs.tracebacks import quoted_source
 from gpudoctor.logs.wrapping import joined
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudoctor.literals import Finder
 from gpudoctor.logs import scan as module
-from gpudoctor.logs.literals import Finder
 from gpudoctor.logs.scan import scan
 
 FIND = Finder([("NEEDLE", ("needle", 0)), ("Traceback (most recent call last)", None)])
@@ -82,7 +82,7 @@ def test_a_literal_in_every_line_does_not_fill_the_memory(small, monkeypatch):
 
 def test_one_line_of_a_gigabyte_is_read_in_bounded_memory():
     program = """
-from gpudoctor.logs.literals import Finder
+from gpudoctor.literals import Finder
 from gpudoctor.logs.scan import scan
 class Endless:
     left = 1 << 30

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gpudoctor.logs.literals import Finder
+from gpudoctor.literals import Finder
 from gpudoctor.logs.sources import Unreadable, read_all
 
 FIND = Finder([("NEEDLE", ("needle", 0))])

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
+from gpudoctor.literals import Finder, Vague, literals
 from gpudoctor.logs.literal_index import encoded_index, registry_finder, symptom_literals
-from gpudoctor.logs.literals import Finder, Vague, literals
 from gpudoctor.logs.scan import MARKERS
 from gpudoctor.registry import Registry
 
