@@ -1,6 +1,7 @@
 """checkpoint-corrupt: seen in logs and in files."""
 
 from gpudoctor.facts import CheckpointFile
+from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 
 FRAME = '  File "/opt/venv/lib/python3.10/site-packages/torch/serialization.py", line 1040, in _legacy_load\n'
@@ -71,7 +72,7 @@ SAYS = {
 
 
 def test_what_is_wrong_with_a_file_is_quoted():
-    look = Registry().check("checkpoint-corrupt").checkpoint_function
+    look = Registry().check("checkpoint-corrupt").functions[Source.CHECKPOINT]
     (finding,) = look(CheckpointFile(path="m.pt", kind="torch zip", trouble=("storage 3 is missing", "more")))
     assert finding.message == "the file is damaged or incomplete: storage 3 is missing (and 1 more)"
     assert [evidence.text for evidence in finding.evidence] == ["more"]

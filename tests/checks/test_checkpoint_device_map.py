@@ -1,7 +1,7 @@
 """checkpoint-device-map: seen in logs and in files."""
 
 from gpudoctor.facts import CheckpointFile, Key, StateDict
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 EXAMPLES = [
@@ -37,7 +37,7 @@ SAYS = {
 def found(*devices, kind="torch zip"):
     keys = tuple(Key(name=str(n), dtype="int8", shape=(), size=1, device=d) for n, d in enumerate(devices))
     file = CheckpointFile(path="m.pt", kind=kind, state_dicts=(StateDict(entry="", keys=keys),))
-    return list(Registry().check("checkpoint-device-map").checkpoint_function(file))
+    return list(Registry().check("checkpoint-device-map").functions[Source.CHECKPOINT](file))
 
 
 def test_a_file_from_the_first_gpu_is_noted_and_one_from_another_is_a_warning():

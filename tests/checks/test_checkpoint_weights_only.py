@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.facts import CheckpointFile, Foreign, StateDict
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 EXAMPLES = [
@@ -69,7 +69,7 @@ def found(kind, *names, within=(), states=(MODEL,), path="m.pt"):
     foreign = tuple(
         Foreign(name=name, opcode="GLOBAL", place=1, entry="data.pkl", within=within) for name in names
     )
-    look = Registry().check("checkpoint-weights-only").checkpoint_function
+    look = Registry().check("checkpoint-weights-only").functions[Source.CHECKPOINT]
     return list(look(CheckpointFile(path=path, kind=kind, foreign=foreign, state_dicts=states)))
 
 

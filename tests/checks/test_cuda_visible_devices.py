@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Gpu, Gpus, Launch, Torch
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -55,7 +55,9 @@ def run(value=None, gpus=FOUR, torch=None, **variables):
     if value is not None:
         variables["CUDA_VISIBLE_DEVICES"] = value
     facts = {"launch": Launch(variables=variables), "gpus": gpus, "torch": torch}
-    return examine(CHECK, Snapshot({name: fact for name, fact in facts.items() if fact is not None}))
+    return examine(
+        CHECK, Source.ENVIRONMENT, Snapshot({name: fact for name, fact in facts.items() if fact is not None})
+    )
 
 
 @pytest.mark.parametrize("value", ["", "-1", "NoDevFiles", "none"])
@@ -176,7 +178,9 @@ def test_amds_gpus_have_other_variables():
 
 
 def test_unknown():
-    assert examine(CHECK, Snapshot({"gpus": FOUR}))[0].reason == "launch: not in this report"
+    assert (
+        examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": FOUR}))[0].reason == "launch: not in this report"
+    )
     assert run("0", None)[0].status is CheckStatus.UNKNOWN
     assert run("0", Gpus(error="Unknown Error", error_code=999))[0].status is CheckStatus.UNKNOWN
     assert run(MIG, Gpus(devices=[Gpu(index=0, name="H200", mig=True)]))[0].status is CheckStatus.UNKNOWN

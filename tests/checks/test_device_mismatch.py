@@ -1,6 +1,7 @@
 """device-mismatch: seen in logs; no fact of the environment shows it."""
 
 from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("device-mismatch")
@@ -107,5 +108,5 @@ def test_the_devices_are_quoted():
 
 
 def test_no_fact_of_the_environment_shows_it():
-    assert CHECK.environment_function is None
+    assert Source.ENVIRONMENT not in CHECK.functions
     assert all(fix.command for fix in CHECK.fixes)

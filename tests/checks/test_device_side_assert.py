@@ -3,7 +3,7 @@
 import pytest
 
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Sighting
+from gpudoctor.model import Sighting, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("device-side-assert")
@@ -67,7 +67,7 @@ def test_the_assertion_above_the_error_is_used():
     text = (
         f"{LABEL}\nTraceback (most recent call last):\nRuntimeError: CUDA error: device-side assert triggered"
     )
-    finding = CHECK.log_function(Sighting(line=text.splitlines()[-1], around=text))
+    (finding,) = CHECK.functions[Source.LOG](Sighting(line=text.splitlines()[-1], around=text))
     assert (
         finding.message
         == '"t >= 0 && t < n_classes" does not hold: a class label lies outside of the classes'

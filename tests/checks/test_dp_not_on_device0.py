@@ -3,6 +3,7 @@
 import re
 
 from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("dp-not-on-device0")
@@ -39,6 +40,6 @@ def test_the_devices_are_quoted():
 
 
 def test_no_fact_of_the_environment_shows_it():
-    assert CHECK.environment_function is None
+    assert Source.ENVIRONMENT not in CHECK.functions
     assert all(fix.command for fix in CHECK.fixes)
     assert re.search(r"\.to\(.cuda:0.\)", CHECK.fixes[0].command)

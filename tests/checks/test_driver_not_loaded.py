@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import DeviceNode, Driver, Gpu, Gpus, Host, Launch, Pci, PciDevice, Torch
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -53,7 +53,7 @@ PASTED = {"gpus": Gpus(error="nvidia-smi gave nothing"), "driver": Driver(), "ho
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot(facts))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 
 
 def test_gpus_on_the_bus_and_no_module():

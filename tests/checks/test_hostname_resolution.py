@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -79,7 +79,9 @@ ONE_NODE = Launch(variables={"WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8"})
 
 def run(own=GOOD, master=None, launch=None, interfaces=INTERFACES):
     facts = {"names": Names(own=own, master=master), "launch": launch, "interfaces": interfaces}
-    return examine(CHECK, Snapshot({name: fact for name, fact in facts.items() if fact is not None}))
+    return examine(
+        CHECK, Source.ENVIRONMENT, Snapshot({name: fact for name, fact in facts.items() if fact is not None})
+    )
 
 
 def test_a_loopback_name_is_a_note_on_a_lone_machine():
@@ -153,4 +155,4 @@ def test_without_interfaces_the_fix_has_placeholders():
 
 
 def test_unknown():
-    assert examine(CHECK, Snapshot())[0].reason == "names: not in this report"
+    assert examine(CHECK, Source.ENVIRONMENT, Snapshot())[0].reason == "names: not in this report"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Gpu, Gpus, Host, Launch, Python, Torch
-from gpudoctor.model import Kind, Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Kind, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -46,7 +46,7 @@ def gpus(count):
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot({"host": LINUX, **facts}))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"host": LINUX, **facts}))
 
 
 def test_an_error_where_several_gpus_are_to_train_together():

@@ -1,8 +1,8 @@
 """port-in-use: another process listens on the rendezvous port."""
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Interface, Interfaces, Launch, Listener, Names, Resolution, Sockets
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -44,7 +44,7 @@ OWN = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "RANK": "0", "WORLD_S
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot(facts))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 
 
 def test_a_listener_on_the_port_of_this_launch_is_an_error_with_a_free_port():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Launch
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -44,7 +44,7 @@ ALL = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "node-1", "MASTER_PORT": "
 
 
 def run(variables):
-    return examine(CHECK, Snapshot({"launch": Launch(variables=variables)}))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"launch": Launch(variables=variables)}))
 
 
 def without(*names, **more):
@@ -111,4 +111,4 @@ def test_passes(variables):
 
 
 def test_unknown():
-    assert examine(CHECK, Snapshot())[0].reason == "launch: not in this report"
+    assert examine(CHECK, Source.ENVIRONMENT, Snapshot())[0].reason == "launch: not in this report"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Gpu, Gpus, Host, Launch
-from gpudoctor.model import Kind, Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Kind, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -81,7 +81,7 @@ def gpus(count):
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot(facts))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 
 
 def test_a_containers_default_is_a_warning():

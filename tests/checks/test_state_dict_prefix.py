@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.checkpoint.description.wrappers import prefixes
 from gpudoctor.facts import CheckpointFile, Entry, Key, StateDict
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("state-dict-prefix")
@@ -118,14 +118,19 @@ def test_the_file_that_the_traceback_opens_is_the_one_to_mend():
 
 
 def test_no_fact_of_the_environment_shows_it():
-    assert CHECK.environment_function is None
+    assert Source.ENVIRONMENT not in CHECK.functions
     assert all(fix.command for fix in CHECK.fixes)
+
+
+def look(file):
+    """Return what is found in a file that is compared with nothing."""
+    return list(CHECK.functions[Source.CHECKPOINT](file, None))
 
 
 def found(names, path="my model.ckpt", lightning=False):
     keys = tuple(Key(name=name, dtype="float32", shape=(1,), size=4, device="cpu") for name in names)
     state = StateDict(entry="", keys=keys, prefixes=prefixes(names, lightning=lightning))
-    return list(CHECK.checkpoint_function(CheckpointFile(path=path, kind="torch zip", state_dicts=(state,))))
+    return look(CheckpointFile(path=path, kind="torch zip", state_dicts=(state,)))
 
 
 def test_a_file_with_a_prefix_names_who_put_it_there_and_the_line_that_mends_it():
@@ -169,7 +174,7 @@ def test_an_average_beside_the_model_is_only_noted():
         StateDict(entry="ema", keys=keys, prefixes=prefixes(names)),
         StateDict(entry="model", keys=keys[:1]),
     )
-    (finding,) = CHECK.checkpoint_function(CheckpointFile(path="m.pt", kind="torch zip", state_dicts=states))
+    (finding,) = look(CheckpointFile(path="m.pt", kind="torch zip", state_dicts=states))
     assert finding.severity is Severity.NOTE
     assert "--drop ema.n_averaged" in finding.fixes[0].command
 
@@ -191,9 +196,7 @@ def test_a_pickled_wrapper_has_attributes_and_no_items(kind, entry, opened):
     key = Key(name="module.a", dtype="int8", shape=(), size=1, device="cpu")
     state = StateDict(entry=entry, keys=(key,), prefixes=prefixes(["module.a"]))
     entries = (Entry(path=entry, kind="module"),)
-    (finding,) = CHECK.checkpoint_function(
-        CheckpointFile(path="m.pt", kind=kind, state_dicts=(state,), entries=entries)
-    )
+    (finding,) = look(CheckpointFile(path="m.pt", kind=kind, state_dicts=(state,), entries=entries))
     (fix,) = finding.fixes
     assert fix.command == f'loaded = {opened}\ntorch.save(loaded.module.state_dict(), "bare.pt")'
 
@@ -206,5 +209,5 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
     )
     parts = CheckpointFile(path="folder", kind="distributed", state_dicts=(state,))
     for file in (whole, parts):
-        (finding,) = CHECK.checkpoint_function(file)
+        (finding,) = look(file)
         assert not any("checkpoint fix" in fix.command for fix in finding.fixes)

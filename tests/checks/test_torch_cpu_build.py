@@ -2,7 +2,6 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import (
     Distribution,
     Distributions,
@@ -16,7 +15,8 @@ from gpudoctor.facts import (
     Raised,
     Torch,
 )
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -52,7 +52,9 @@ PIP = Distributions(installed=[Distribution(name="pip", version="24.0")])
 
 def run(**facts):
     return examine(
-        CHECK, Snapshot({"torch": CPU, "host": LINUX, "python": PYTHON, "distributions": PIP, **facts})
+        CHECK,
+        Source.ENVIRONMENT,
+        Snapshot({"torch": CPU, "host": LINUX, "python": PYTHON, "distributions": PIP, **facts}),
     )
 
 
@@ -144,4 +146,6 @@ def test_unknown(facts):
 
 
 def test_unknown_without_torch():
-    assert examine(CHECK, Snapshot({"gpus": TWO}))[0].reason == "torch: not in this report"
+    assert (
+        examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": TWO}))[0].reason == "torch: not in this report"
+    )

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Distribution, Distributions, Launch, Python, Raised, Torch
-from gpudoctor.model import Kind
+from gpudoctor.guard import examine
+from gpudoctor.model import Kind, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -111,7 +111,7 @@ def raised(message, type="ImportError"):
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot({"python": PYTHON, **facts}))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"python": PYTHON, **facts}))
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Distribution, Distributions, Python, Raised, Torch
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -50,7 +50,7 @@ MISSING = Torch(imported=False, error=Raised(type="ModuleNotFoundError", message
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot(facts))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 
 
 def test_found_and_the_command_is_made_for_this_interpreter():

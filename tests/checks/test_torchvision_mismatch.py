@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Distribution, Distributions, Python, Torch, Torchvision
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -76,7 +76,7 @@ LIBRARY = "/env/torchvision/_C.so"
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot({"python": PYTHON, "distributions": PIP, **facts}))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"python": PYTHON, "distributions": PIP, **facts}))
 
 
 def pair(vision, torch):
