@@ -7,7 +7,6 @@ from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("checkpoint-unsafe")
-EXAMPLES = []
 
 
 def found(*names, opcode="REDUCE", entries=(), kind="torch zip"):

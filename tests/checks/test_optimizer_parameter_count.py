@@ -7,7 +7,6 @@ from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("optimizer-parameter-count")
-EXAMPLES = []
 NAMES = (
     "conv.weight",
     "conv.bias",

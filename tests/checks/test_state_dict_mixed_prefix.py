@@ -6,7 +6,6 @@ from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("state-dict-mixed-prefix")
-EXAMPLES = []
 
 
 def found(*names):

@@ -4,7 +4,6 @@ from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("unrecognised-error")
-EXAMPLES: list[str] = []
 
 
 def test_no_symptom_and_no_fact_shows_it():
