@@ -59,6 +59,7 @@ check = Check(
         ),
         Fix("See why torch has no GPU here, where there should be one", "gpudoctor check"),
     ],
+    no_reproduction="not written yet",
 )
 
 

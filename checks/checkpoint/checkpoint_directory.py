@@ -90,6 +90,7 @@ check = Check(
         ),
         Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls -ld FOLDER'"),
     ],
+    no_reproduction="not written yet",
 )
 RACE = [
     Fix(

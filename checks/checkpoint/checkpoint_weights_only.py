@@ -77,6 +77,7 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="not written yet",
 )
 
 

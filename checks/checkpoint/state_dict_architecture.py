@@ -105,6 +105,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="not written yet",
 )
 
 

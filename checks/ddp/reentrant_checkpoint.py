@@ -56,6 +56,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="not written yet",
 )
 
 

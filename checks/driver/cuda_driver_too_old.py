@@ -67,6 +67,7 @@ check = Check(
         r"NVIDIA driver's CUDA version is (?P<cuda>[\d.]+) which is older than",
     ],
     fixes=[WHEEL, DRIVER, COMPATIBILITY],
+    no_reproduction="needs a GPU with an old driver",
 )
 
 

@@ -67,6 +67,7 @@ check = Check(
             "Leave this GPU out, which costs its share", "export CUDA_VISIBLE_DEVICES=OTHERS", Kind.MITIGATION
         ),
     ],
+    no_reproduction="needs a GPU that overheats",
 )
 
 

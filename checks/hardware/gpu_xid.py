@@ -98,6 +98,7 @@ check = Check(
         "host-oom-killed",
     ],
     fixes=[BLOCKING, SANITIZER, RESET, DIAGNOSE],
+    no_reproduction="needs a GPU, and root to read the kernel log",
 )
 
 

@@ -62,6 +62,7 @@ check = Check(
         ),
         Fix("Do without NVLink, which is many times slower", "export NCCL_P2P_DISABLE=1", Kind.MITIGATION),
     ],
+    no_reproduction="needs an NVLink that fails",
 )
 
 

@@ -58,4 +58,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs a GPU",
 )

@@ -60,7 +60,7 @@ check = Check(
         r"Transport retry count exceeded on (?P<hca>[\w:/]+)",  # UCX
         r"(?P<reason>OpenFabrics \(openib\) BTL failed to initialize while trying to allocate some locked memory)",
     ],
-    follows=["infiniband-port-down", "interface-down"],
+    follows=["interface-down"],
     fixes=[
         Fix(
             "See adapters, links, addresses and the limit of locked memory inside the job",
@@ -82,6 +82,7 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs an InfiniBand adapter",
 )
 
 

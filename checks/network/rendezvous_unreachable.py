@@ -108,4 +108,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="not written yet",
 )

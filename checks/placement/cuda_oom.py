@@ -103,6 +103,7 @@ check = Check(
         r"Error out of memory at line \d+ in file",  # bitsandbytes
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN],
+    no_reproduction="needs a GPU",
 )
 
 

@@ -81,6 +81,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="not written yet",
 )
 
 

@@ -60,6 +60,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="needs 2 GPUs",
 )
 
 

@@ -83,6 +83,7 @@ check = Check(
             "torchrun --nproc-per-node=gpu train.py",
         ),
     ],
+    no_reproduction="needs 2 GPUs",
 )
 
 
