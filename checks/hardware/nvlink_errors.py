@@ -81,5 +81,5 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "counter" in groups or groups.get("kind") == "Nonfatal":
         message = f"NVLink had errors that it repaired{words}: where they grow, the link is failing"
         yield check.found(message, severity=Severity.WARNING)
-        return
-    yield check.found(f"NVLink lost data{words}: the GPUs on it cannot go on")
+    else:
+        yield check.found(f"NVLink lost data{words}: the GPUs on it cannot go on")

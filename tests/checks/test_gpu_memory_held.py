@@ -11,21 +11,21 @@ EXAMPLES = {
         "Process 4712 has 18.00 GiB memory in use. Including non-PyTorch memory, this process has 612.00 MiB memory in use. "
         "Of the allocated memory 80.00 MiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated."
     ): (
-        "78.1 GiB of GPU 0 are held by other processes (most by 4711), 0.6 GiB by this one: the memory is "
+        "78.1 GiB of GPU 0 are held by other processes (most by 4711), 612 MiB by this one: the memory is "
         "another process's"
     ),
     (
         "Process 4711 has 60.12 GiB memory in use. Of the allocated memory 0 bytes is allocated by PyTorch, and 0 bytes is "
         "reserved by PyTorch but unallocated."
     ): (
-        "60.1 GiB are held by other processes (most by 4711), 0.0 GiB by this one: the memory is another "
+        "60.1 GiB are held by other processes (most by 4711), 0 B by this one: the memory is another "
         "process's"
     ),
     (
         "(GPU 2; 31.75 GiB total capacity; 612.00 MiB already allocated; 3.50 MiB free; 640.00 MiB reserved in total by "
         "PyTorch)"
     ): (
-        "31.1 GiB of GPU 2 are held by other processes, 0.6 GiB by this one: the memory is another process's"
+        "31.1 GiB of GPU 2 are held by other processes, 640 MiB by this one: the memory is another process's"
     ),
     (
         "ValueError: Free memory on device cuda:0 (2.77/22.05 GiB) on startup is less than desired GPU memory utilization "
