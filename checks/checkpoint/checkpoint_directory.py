@@ -61,8 +61,8 @@ check = Check(
         rf"OSError: \[Errno 39\] Directory not empty: {QUOTED}",
         # transformers, huggingface_hub
         r"No valid checkpoint found in output directory \((?P<path>[^)\n]{1,300})\)",
-        r"Can't find a valid checkpoint at (?P<path>\S{1,300})",
-        r"Error no file named .{1,300} found in directory (?P<path>\S{1,300})",
+        r"Can't find a valid checkpoint at (?P<path>\S{0,300}[^\s.])",
+        r"Error no file named .{1,300} found in directory (?P<path>\S{0,300}[^\s.])",
         r"Repo id must .{1,200}: ['\"](?P<path>[./~][^'\"\n]{0,300})['\"]",
         r"OSError: (?P<path>[./~]\S{0,300}) is not a local folder and is not a valid model identifier",
         # DeepSpeed, Lightning, accelerate, mmcv, fvcore

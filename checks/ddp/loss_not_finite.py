@@ -48,7 +48,7 @@ check = Check(
         r"[Ll]oss bec(?:a|o)me infinite or NaN(?: at iteration=(?P<step>\d+))?",
         r"non-finite loss, ending training",
         r"(?:Error|Exception|WARNING|Warning)\b.{0,60}\b[Ll]oss is (?P<value>-?(?:nan|NaN|NAN|inf))\b(?!, stopping)",
-        r"The loss returned in .training_step. is (?P<value>nan or inf|tensor\(.{1,60}|-?(?:nan|inf))",
+        r"The loss returned in .training_step. is (?P<value>nan or inf|tensor\(.{1,59}[^\s.]|-?(?:nan|inf))",
         r"Detected nan and/or inf values in ",
         r"FloatingPointError: gradients are Nan/Inf",
         r"\b(?P<value>NaN|nan) loss (?:was )?(?:encountered|detected)",

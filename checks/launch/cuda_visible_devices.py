@@ -87,7 +87,10 @@ def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Itera
         visible, finding = len(gpus.devices), None
         if value is not None:
             visible, finding = _judge(value.strip(), gpus.devices)
-        yield from [finding] if finding else _beyond(launch, visible, value)
+        if finding is None:
+            yield from _beyond(launch, visible, value)
+        else:
+            yield finding
     elif torch and torch.cuda_available and torch.device_count:  # NVML is missing or fails, and CUDA works
         named = len(value.split(",")) if value and not value.startswith("MIG-") else 0
         if named > torch.device_count:

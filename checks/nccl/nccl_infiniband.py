@@ -100,6 +100,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         message = f"{groups['call']} failed{': ' if reason else ''}{reason}"
     elif "hca" in groups:
         message = f"{groups['hca']} reports {reason or 'that the other side did not answer'}"
+    elif "device" in groups:
+        message = f"the kernel could not register memory with {groups['device']}"
     else:
         message = f"the InfiniBand adapters cannot be used: {reason}"
     yield check.found(message)

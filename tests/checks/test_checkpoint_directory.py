@@ -56,7 +56,7 @@ EXAMPLES = {
     (
         "OSError: Error no file named pytorch_model.bin, model.safetensors, tf_model.h5 or flax_model.msgpack found in directory "
         "/data/run1."
-    ): "/data/run1. is not there, or holds no checkpoint, where this process looks",
+    ): "/data/run1 is not there, or holds no checkpoint, where this process looks",
     "huggingface_hub.errors.HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/data/run1'.": (
         "/data/run1 is not there, or holds no checkpoint, where this process looks"
     ),

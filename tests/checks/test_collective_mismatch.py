@@ -39,7 +39,7 @@ EXAMPLES = {
     ),
     "Received data size doesn't match expected size. Is there a distributed collective mismatch in your code?": MESSAGE,
     "ValueError: ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected (8), got (4))": (
-        "the ranks' calls do not fit together ((4 came where (8) was expected); each rank must make the same "
+        "the ranks' calls do not fit together ((4) came where (8) was expected); each rank must make the same "
         "calls with the same shapes"
     ),
     "RuntimeError: ProcessGroupGloo::allgather: invalid tensor type at index 1 (expected CPUFloatType, got CPULongType)": (

@@ -14,7 +14,7 @@ EXAMPLES = {
     "ValueError: The loss returned in `training_step` is nan or inf.": MESSAGE + " or inf",
     "ValueError: The loss returned in `training_step` is tensor(nan, device='cuda:1', grad_fn=<NllLossBackward0>).": (
         "training left the finite numbers: the loss was tensor(nan, device='cuda:1', "
-        "grad_fn=<NllLossBackward0>)."
+        "grad_fn=<NllLossBackward0>)"
     ),
     "ValueError: Detected nan and/or inf values in `fc.weight`. Check your forward pass for numerically unstable operations.": (
         "training left the finite numbers"

@@ -1,12 +1,12 @@
 """nccl-duplicate-gpu: seen in logs."""
 
-MESSAGE = "share one GPU, and NCCL needs one for each rank"
+MESSAGE = "two ranks share one GPU, and NCCL needs one for each rank"
 EXAMPLES = {
     "node0:4711:4790 [0] init.cc:521 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000": (
-        "ranks 1 and 0 share one GPU (PCI bus 1a000), and NCCL needs one for each rank"
+        "two ranks, 1 and 0, share one GPU (PCI bus 1a000), and NCCL needs one for each rank"
     ),
     "[rank0]: Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 40": (
-        "ranks 0 and 1 share one GPU (PCI bus 40), and NCCL needs one for each rank"
+        "two ranks, 0 and 1, share one GPU (PCI bus 40), and NCCL needs one for each rank"
     ),
     (
         "[2026-09-01 08:30:11] node0:812:812 [0] init.cc:1290 (initTransportsRank) NCCL WARN Multiple Ranks are using the same "

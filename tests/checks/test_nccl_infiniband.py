@@ -54,7 +54,7 @@ EXAMPLES = {
         "allocate some locked memory"
     ),
     "[33058.244475] infiniband mlx5_0: create_mkey_warn:158:(pid 2163): async reg mr failed. status -121": (
-        "the InfiniBand adapters cannot be used: "
+        "the kernel could not register memory with mlx5_0"
     ),
 }
 NOT_THIS = [

@@ -25,7 +25,7 @@ EXAMPLES = {
     (
         "[W socket.cpp:558] [c10d] The client socket has failed to connect to [::ffff:192.0.2.7]:29710 (errno: 110 - "
         "Connection timed out)."
-    ): MESSAGE + " to ::ffff port 192",
+    ): MESSAGE + " to 192.0.2.7 port 29710: Connection timed out",
     (
         "[rank1]:[E1120 12:05:14.274453827 TCPStore.cpp:328] [c10d] TCP client failed to connect/validate to host "
         "10.0.0.1:29701 - timed out (try=1, timeout=5000ms): interrupted"

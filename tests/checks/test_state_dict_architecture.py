@@ -22,7 +22,7 @@ EXAMPLES = {
         "unexpected key in source state_dict: fc.weight, fc.bias\n\nmissing keys in source state_dict: head.weight, head.bias"
     ): "the model and the file have different keys, such as fc.weight, and no wrapper's prefix explains it",
     "[rank1]: RuntimeError: Missing key in checkpoint state_dict: model.layers.3.weight.": (
-        "the model and the file have different keys, such as model.layers.3.weight., and no wrapper's prefix "
+        "the model and the file have different keys, such as model.layers.3.weight, and no wrapper's prefix "
         "explains it"
     ),
     "    model.load_state_dict(torch.load(path)['state_dict'])\nKeyError: 'state_dict'": (

@@ -6,7 +6,7 @@ EXAMPLES = {
         "the installed torch (2.3.0) is older than what uses it, which asks for 2.4 or later"
     ),
     "ImportError: torch>=2.0 is required for a normal functioning of this module, but found torch==1.13.1.": (
-        "the installed torch (1.13.1.) is older than what uses it, which asks for 2.0 or later"
+        "the installed torch (1.13.1) is older than what uses it, which asks for 2.0 or later"
     ),
     "accelerate 1.9.0 requires torch>=2.0.0, but you have torch 1.13.1 which is incompatible.": (
         "the installed torch (1.13.1) is older than what uses it, which asks for 2.0.0 or later"
