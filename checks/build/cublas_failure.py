@@ -79,4 +79,5 @@ check = Check(
         ),
         Fix("Run with the cuBLAS of the wheel alone", "env -u LD_LIBRARY_PATH python train.py"),
     ],
+    no_reproduction="needs a GPU",
 )

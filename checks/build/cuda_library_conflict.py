@@ -78,4 +78,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs a GPU, and two versions of CUDA's libraries",
 )

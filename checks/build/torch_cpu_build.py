@@ -23,7 +23,6 @@ from the ordinary index. A torch that is installed already is kept by later inst
 - [uv and PyTorch](https://docs.astral.sh/uv/guides/integration/pytorch/): `--torch-backend`
 """
 
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity
@@ -93,7 +92,7 @@ def _hardware(pci: Pci | None, gpus: Gpus | None) -> str | None:
     """Say which NVIDIA GPUs are here; those that are passed on to a virtual machine are not."""
     names = [gpu.name or "NVIDIA GPU" for gpu in gpus.devices] if gpus else []
     if not names and pci:
-        names = ["NVIDIA GPU"] * sum(device.driver != "vfio-pci" for device in pci.gpus)
+        names = ["NVIDIA GPU"] * len(pci.usable)
     if not names:
         return None
     kinds = ", ".join(dict.fromkeys(names))
@@ -109,16 +108,15 @@ def _severity(gpus: Gpus | None, driver: Driver | None, host: Host | None) -> Se
 def _fixes(
     gpus: Gpus | None, host: Host | None, python: Python | None, distributions: Distributions | None
 ) -> list[Fix]:
-    patient = python or Python(executable="", version="")
+    patient = python or Python()
     command = patient.install_command("torch torchvision", distributions, reinstall=True)
-    at = f"--python {shlex.quote(patient.executable)} " if patient.executable else ""
-    by_uv = f"uv pip install {at}--reinstall --torch-backend=auto torch torchvision"
+    by_uv = patient.uv_install_command("torch torchvision", reinstall=True)
     newest = (gpus.cuda_version if gpus else None) or ""
     fixes = [Fix("Let uv install the CUDA build that fits the driver", by_uv)]
     if newest.partition(".")[0].isdigit() and int(newest.partition(".")[0]) < ORDINARY_WHEEL:
         words = f"The driver supports CUDA {newest} at most, pip's newest wheel needs {ORDINARY_WHEEL}: let uv choose"
         fixes = [Fix(words, by_uv)]
-    elif command.startswith("uv"):
+    elif command == by_uv:
         fixes = [Fix("Install the CUDA build that fits the driver", command)]
     elif host is None or (host.system in ("", "Linux") and host.machine in ("", "x86_64")):
         fixes.insert(0, Fix("Install the CUDA build, the ordinary wheel on Linux", command))

@@ -109,7 +109,7 @@ def environment(
         return
     if torch.imported is None and not (torch.interrupted and torch.stage == "import torch"):
         raise CannotTell("whether torch can be imported is not known")
-    patient = python or Python(executable="", version="")
+    patient = python or Python()
     if torch.error is None:
         message = f"import torch did not finish: {torch.interrupted}"
         fixes: list[Fix] = []
@@ -134,7 +134,7 @@ def environment(
 
 
 def _missing(torch: Torch) -> bool:
-    """Whether there is no torch at all, which is the failure torch-missing."""
+    """Return whether there is no torch at all, which is the failure torch-missing."""
     words = torch.error.message.replace('"', "'") if torch.error else "No module named 'torch'"
     return (
         torch.imported is False

@@ -61,7 +61,7 @@ def environment(
     """There is no torch to import, or only an empty folder of its name."""
     if torch.imported is None and torch.error is None and torch.version is None:
         raise CannotTell("whether torch can be imported is not known")
-    patient = python or Python(executable="", version="")
+    patient = python or Python()
     name = patient.executable or "the Python that was examined"
     about = ", ".join(text for text in (patient.version, patient.chosen) if text)
     fixes = [Fix(f"Install torch for {name}", patient.install_command("torch torchvision", distributions))]
@@ -81,7 +81,7 @@ def environment(
 
 
 def _says_missing(torch: Torch) -> bool:
-    """Whether the import failed for want of torch itself, not of something that torch needs."""
+    """Return whether the import failed for want of torch itself, not of something that torch needs."""
     return torch.error is None or torch.error.message.replace('"', "'") in (
         "No module named 'torch'",
         "No module named torch",
@@ -89,5 +89,5 @@ def _says_missing(torch: Torch) -> bool:
 
 
 def _empty_folder(torch: Torch) -> bool:
-    """Whether `import torch` gave a namespace package: a folder instead of a file, and no version."""
+    """Return whether `import torch` gave a namespace package: a folder instead of a file, and no version."""
     return bool(torch.imported and torch.version is None and torch.file and not PurePath(torch.file).suffix)

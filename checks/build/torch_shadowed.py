@@ -90,4 +90,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="not written yet",
 )

@@ -60,11 +60,11 @@ LIBRARY = r"(?:site|dist)-packages[/\\](?!torch[/\\])[^\n]{0,300}\n(?:[^\n]{0,30
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"PyTorch ?>= ?{VERSION} is required but found (?P<found>\d[\w.+]*)",  # transformers
-        rf"torch ?(>=|==|>|~=) ?{VERSION}\S{{0,20}} is required for a normal functioning of this module, but found torch==(?P<found>[\w.+]+)",
-        rf"\b(?!torchvision )[\w.-]{{1,80}} \S{{1,40}} requires torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}, but you(?:'ll)? have torch (?P<found>[\w.+]+)",  # pip
+        rf"PyTorch ?>= ?{VERSION} is required but found (?P<found>\d[\w.+]*\w)",  # transformers
+        rf"torch ?(>=|==|>|~=) ?{VERSION}\S{{0,20}} is required for a normal functioning of this module, but found torch==(?P<found>[\w.+]*\w)",
+        rf"\b(?!torchvision )[\w.-]{{1,80}} \S{{1,40}} requires torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}, but you(?:'ll)? have torch (?P<found>[\w.+]*\w)",  # pip
         rf"Requirement 'torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}' not met",  # lightning
-        rf"VersionConflict: \(torch (?P<found>[\w.+]+) .{{0,200}}Requirement\.parse\('torch ?(>=|>|~=) ?{VERSION}",
+        rf"VersionConflict: \(torch (?P<found>[\w.+]*\w) .{{0,200}}Requirement\.parse\('torch ?(>=|>|~=) ?{VERSION}",
         rf"\b[Rr]equires? (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}(?!\S{{0,40}}, but you)",
         rf"\b[Rr]equires? PyTorch {VERSION} or (?:higher|newer|later|above)",
         rf"You need torch>={VERSION}, using Ampere GPU",
@@ -119,4 +119,5 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="needs an older torch",
 )

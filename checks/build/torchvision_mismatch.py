@@ -149,7 +149,7 @@ def _version(text: str | None) -> Version | None:
 
 
 def _fixes(base: str | None, python: Python | None, distributions: Distributions | None) -> list[Fix]:
-    patient, torch = python or Python(executable="", version=""), _version(base)
+    patient, torch = python or Python(), _version(base)
     expected = None if torch is None or torch.is_prerelease else _partner(torch)
     if torch is None or expected is None:
         command = patient.install_command("torch torchvision", distributions, reinstall=True)

@@ -27,8 +27,19 @@ that is what you expect, the file needs `map_location`; if not, run `gpudoctor c
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import CheckpointFile
+
+CPU = Fix(
+    "Load onto the CPU; load_state_dict copies to where the model is",
+    'state = torch.load("model.pt", map_location="cpu", weights_only=True)\nmodel.load_state_dict(state)',
+    Kind.EDIT,
+)
+OWN_GPU = Fix(
+    "Load onto this rank's own GPU",
+    'state = torch.load("model.pt", map_location=f"cuda:{local_rank}", weights_only=True)',
+    Kind.EDIT,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -42,16 +53,8 @@ check = Check(
     ],
     message="the file's tensors were saved on <device>, which this process does not have[: it sees <count>]",
     fixes=[
-        Fix(
-            "Load onto the CPU; load_state_dict copies to where the model is",
-            'state = torch.load("model.pt", map_location="cpu", weights_only=True)\nmodel.load_state_dict(state)',
-            Kind.EDIT,
-        ),
-        Fix(
-            "Load onto this rank's own GPU",
-            'state = torch.load("model.pt", map_location=f"cuda:{local_rank}", weights_only=True)',
-            Kind.EDIT,
-        ),
+        CPU,
+        OWN_GPU,
         Fix(
             "Where a library loads: hand it the same argument",
             'model = LitModel.load_from_checkpoint("last.ckpt", map_location="cpu")',
@@ -59,6 +62,7 @@ check = Check(
         ),
         Fix("See why torch has no GPU here, where there should be one", "gpudoctor check"),
     ],
+    no_reproduction="not written yet",
 )
 
 
@@ -71,11 +75,11 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     devices = {device: n for device, n in sorted(counts.items()) if device not in ("cpu", "meta")}
     if not devices:
         return
-    shown = ", ".join(f"{n} tensor{'s' * (n != 1)} from {device}" for device, n in list(devices.items())[:4])
+    shown = ", ".join(f"{count(n, 'tensor')} from {device}" for device, n in list(devices.items())[:4])
     shown += f" and {len(devices) - 4} more devices" if len(devices) > 4 else ""
     back = "it" if len(devices) == 1 else "each"
     yield check.found(
         f"saved with {shown}: torch.load without map_location asks for {back} again, on every rank",
         severity=Severity.NOTE if set(devices) <= {"cuda", "cuda:0"} else Severity.WARNING,
-        fixes=check.fixes[:2],
+        fixes=[CPU, OWN_GPU],
     )

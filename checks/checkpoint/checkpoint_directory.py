@@ -61,8 +61,8 @@ check = Check(
         rf"OSError: \[Errno 39\] Directory not empty: {QUOTED}",
         # transformers, huggingface_hub
         r"No valid checkpoint found in output directory \((?P<path>[^)\n]{1,300})\)",
-        r"Can't find a valid checkpoint at (?P<path>\S{1,300})",
-        r"Error no file named .{1,300} found in directory (?P<path>\S{1,300})",
+        r"Can't find a valid checkpoint at (?P<path>\S{0,300}[^\s.])",
+        r"Error no file named .{1,300} found in directory (?P<path>\S{0,300}[^\s.])",
         r"Repo id must .{1,200}: ['\"](?P<path>[./~][^'\"\n]{0,300})['\"]",
         r"OSError: (?P<path>[./~]\S{0,300}) is not a local folder and is not a valid model identifier",
         # DeepSpeed, Lightning, accelerate, mmcv, fvcore
@@ -90,7 +90,9 @@ check = Check(
         ),
         Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls -ld FOLDER'"),
     ],
+    no_reproduction="not written yet",
 )
+RACED = ("tmp-checkpoint", "File exists", "not empty", "already exists")
 RACE = [
     Fix(
         "Make it on one rank, let the others wait, and accept a folder that is there",
@@ -128,12 +130,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     path, line = sighting.groups.get("path", "the path"), sighting.line
     if "Permission denied" in line or "Read-only" in line:
         yield check.found(f"{path} may not be written by this process", fixes=ACCESS)
-        return
-    if "Is a directory" in line:
+    elif "Is a directory" in line:
         yield check.found(f"{path} is a folder, where a file is meant", fixes=FOLDER)
-        return
-    if "tmp-checkpoint" in line or "File exists" in line or "not empty" in line or "already exists" in line:
+    elif any(words in line for words in RACED):
         said = f"{path} was made or moved by another rank, or by an earlier run, just before"
         yield check.found(said, fixes=RACE)
-        return
-    yield check.found(f"{path} is not there, or holds no checkpoint, where this process looks")
+    else:
+        yield check.found(f"{path} is not there, or holds no checkpoint, where this process looks")

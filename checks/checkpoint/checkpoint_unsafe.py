@@ -99,21 +99,27 @@ RUNNING = frozenset(
 )
 """Classes that packages import by name and that run something when they are made."""
 
+REFUSE = Fix(
+    "A file from elsewhere: do not open it. Read only tensors and plain values, and let torch refuse the rest",
+    'state = torch.load("model.pt", map_location="cpu", weights_only=True)',
+    Kind.EDIT,
+)
+ANEW = Fix(
+    "Your own file: write it anew with tensors and plain values alone",
+    'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
+    Kind.EDIT,
+)
+ANEW_WITH_TORCH = Fix(
+    "Your own file: open it where you wrote it, and save its tensors and plain values with torch",
+    ANEW.command,
+    Kind.EDIT,
+)
+SAFETENSORS = Fix("Ask for safetensors, which cannot hold code, or write them", "pip install safetensors")
+
 check = Check(
     severity=Severity.ERROR,
-    fixes=[
-        Fix(
-            "A file from elsewhere: do not open it. Read only tensors and plain values, and let torch refuse the rest",
-            'state = torch.load("model.pt", map_location="cpu", weights_only=True)',
-            Kind.EDIT,
-        ),
-        Fix(
-            "Your own file: write it anew with tensors and plain values alone",
-            'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
-            Kind.EDIT,
-        ),
-        Fix("Ask for safetensors, which cannot hold code, or write them", "pip install safetensors"),
-    ],
+    fixes=[REFUSE, ANEW, SAFETENSORS],
+    no_reproduction="the file loads without an error",
 )
 
 
@@ -145,12 +151,7 @@ def offered(file: CheckpointFile, names: int) -> list[Fix]:
         "See every name, without running any", f"gpudoctor checkpoint inspect -v {shlex.quote(file.path)}"
     )
     if file.kind == "pickle":
-        own = Fix(
-            "Your own file: open it where you wrote it, and save its tensors and plain values with torch",
-            check.fixes[1].command,
-            Kind.EDIT,
-        )
-        return [look, own, *check.fixes[2:]]
+        return [look, ANEW_WITH_TORCH, SAFETENSORS]
     return [*check.fixes, look] if names > 10 else list(check.fixes)
 
 
@@ -161,7 +162,7 @@ def unless(file: CheckpointFile) -> str:
 
 
 def known(foreign: Foreign) -> bool:
-    """Tell whether a name is that of a type that does nothing when it is made; any other may run anything."""
+    """Return whether a name is that of a type that does nothing when it is made; any other may run anything."""
     name = foreign.name
     if name in HARMLESS or name.startswith("numpy.dtype[") or NUMBER.fullmatch(name):
         return True

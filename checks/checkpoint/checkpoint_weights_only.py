@@ -38,6 +38,17 @@ CORRUPT = r"Unsupported operand (?:\d{1,2}|1[01]\d|12[0-7])\b|pickle data was tr
 MOST = 8
 """Entries that are left out at most; a file with more is written anew."""
 
+OWN = Fix(
+    "Your own file: say that it may run code. Never do it with a file from elsewhere",
+    'state = torch.load("model.pt", map_location="cpu", weights_only=False)',
+    Kind.EDIT,
+)
+ANEW = Fix(
+    "Write the file anew with tensors and plain values alone",
+    'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -52,21 +63,13 @@ check = Check(
     ],
     message="[the file holds <name>, and ]torch.load reads tensors and plain containers alone unless it is told otherwise",
     fixes=[
-        Fix(
-            "Your own file: say that it may run code. Never do it with a file from elsewhere",
-            'state = torch.load("model.pt", map_location="cpu", weights_only=False)',
-            Kind.EDIT,
-        ),
+        OWN,
         Fix(
             "Allow this one class, for the calls that follow",
             "torch.serialization.add_safe_globals([<name>])",
             Kind.EDIT,
         ),
-        Fix(
-            "Write the file anew with tensors and plain values alone",
-            'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
-            Kind.EDIT,
-        ),
+        ANEW,
         Fix(
             "Take a version of the library that loads its own files",
             "pip install --upgrade lightning transformers",
@@ -77,6 +80,7 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="not written yet",
 )
 
 
@@ -96,12 +100,11 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     elif file.foreign and file.kind in ("torch zip", "torch legacy"):
         names = list(dict.fromkeys(foreign.name for foreign in file.foreign))
         listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        fixes = [fix for fix in check.fixes if "<name>" not in fix.command and fix.kind is Kind.EDIT]
         yield check.found(
             f"the file holds {listed}: torch.load refuses it since torch 2.6 unless weights_only=False",
             # A library's own settings or random state, which that library loads: nobody waits for weights from it.
             severity=Severity.WARNING if file.state_dicts or file.optimizers else Severity.NOTE,
-            fixes=[*leaving_out(file), *fixes],
+            fixes=[*leaving_out(file), OWN, ANEW],
         )
 
 

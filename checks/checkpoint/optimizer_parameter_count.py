@@ -26,7 +26,7 @@ model can have is reported.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import CheckpointFile, Key, StateDict
 
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
@@ -47,6 +47,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="the error is that of state-dict-shape",
 )
 
 
@@ -64,16 +65,16 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
         return
     most = can_be_parameters(state)
     if held > most:
-        groups = f"{len(optimizer.groups)} group{'s' * (len(optimizer.groups) != 1)}"
+        groups = count(len(optimizer.groups), "group")
         said = f"the optimizer has {held} parameters in {groups}, and the model only {most} tensors that can be any"
         yield check.found(said)
 
 
 def can_be_parameters(state: StateDict) -> int:
-    """Count the tensors that can be parameters: a tied one has two names, and each might be one of its own."""
+    """Return how many tensors there are that can be parameters: a tied one has two names, and each might be one of its own."""
     return sum(not is_statistic(key) for key in state.keys)
 
 
 def is_statistic(key: Key) -> bool:
-    """Tell whether a tensor is a buffer of a normalisation layer, or holds no fractions and cannot be trained."""
+    """Return whether a tensor is a buffer of a normalisation layer, or holds no fractions and cannot be trained."""
     return key.name.endswith(STATISTICS) or not key.dtype.startswith(("float", "bfloat", "complex"))

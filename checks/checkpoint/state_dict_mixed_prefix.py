@@ -24,7 +24,7 @@ that tensor twice. If the model has an attribute `module` of its own beside othe
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import CheckpointFile, Comparison, StateDict
 
 check = Check(
@@ -42,6 +42,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="the error is that of state-dict-prefix",
 )
 
 
@@ -62,8 +63,7 @@ def checkpoint(file: CheckpointFile, comparison: Comparison | None) -> Iterator[
         bare = len(state.keys) - sum(prefix.keys for prefix in partial)
         counts = [f"{prefix.keys} bear {prefix.text}" for prefix in partial]
         counts += [f"{bare} bear none"] if bare else []
-        total = f"{len(state.keys)} key{'s' * (len(state.keys) != 1)}"
-        said = f"of {total}{where(state)}, {', '.join(counts)}"
+        said = f"of {count(len(state.keys), 'key')}{where(state)}, {', '.join(counts)}"
         if twice:
             said += f"; {twice[0]} is there with and without it"
         example = [next(k.name for k in state.keys if k.name.startswith(prefix.text)) for prefix in partial]

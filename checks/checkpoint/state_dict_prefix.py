@@ -285,13 +285,13 @@ def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
 
 
 def mendable(state: StateDict, file: CheckpointFile) -> bool:
-    """Tell whether ``checkpoint fix`` can rename these keys: those of a dict in a file of its own."""
+    """Return whether ``checkpoint fix`` can rename these keys: those of a dict in a file of its own."""
     known = file.kind in ("torch zip", "torch legacy", "safetensors") and file.path != "standard input"
     return known and not whole(state, file)
 
 
 def whole(state: StateDict, file: CheckpointFile) -> bool:
-    """Tell whether keys are those of a model that was pickled itself."""
+    """Return whether keys are those of a model that was pickled itself."""
     return any(entry.kind == "module" and entry.path == state.entry for entry in file.entries)
 
 

@@ -98,6 +98,7 @@ check = Check(
             kind=Kind.EDIT,
         ),
     ],
+    no_reproduction="not written yet",
 )
 EMPTY = [
     Fix(

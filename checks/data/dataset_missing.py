@@ -91,4 +91,5 @@ check = Check(
             "export HF_HOME=/SHARED/hf HF_HUB_OFFLINE=1",
         ),
     ],
+    no_reproduction="not written yet",
 )

@@ -67,4 +67,5 @@ check = Check(
         ),
         Fix("Start one process for each GPU", "torchrun --nproc-per-node=gpu train.py"),
     ],
+    no_reproduction="not written yet",
 )

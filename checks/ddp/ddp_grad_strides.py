@@ -48,4 +48,5 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="it is a warning: the run goes on",
 )

@@ -71,4 +71,5 @@ check = Check(
         ),
         Fix("Use a copy of the buffer in forward", "ids = self.position_ids[:, :length].clone()", Kind.EDIT),
     ],
+    no_reproduction="not written yet",
 )

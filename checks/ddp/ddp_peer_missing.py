@@ -51,7 +51,6 @@ check = Check(
         "nccl-p2p",
         "nccl-version-mismatch",
         "port-in-use",
-        "rank-device-unset",
     ],
     fixes=[
         Fix(
@@ -73,4 +72,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="not written yet",
 )

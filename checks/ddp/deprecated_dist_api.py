@@ -60,6 +60,7 @@ check = Check(
         Fix("Read the rank that torchrun sets", 'local_rank = int(os.environ["LOCAL_RANK"])', Kind.EDIT),
         Fix("Use today's names", "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)", Kind.EDIT),
     ],
+    no_reproduction="not written yet",
 )
 GROUP = [
     Fix(
@@ -90,9 +91,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "group" in seen:
         said = f"a number was passed as the group of {seen['group']}; a group is an object, and the default is all ranks"
         yield check.found(said, severity=Severity.ERROR, fixes=GROUP)
-        return
-    if "gone" in seen:
+    elif "gone" in seen:
         said = f"{seen['gone']} is no longer part of torch.distributed"
         yield check.found(said, severity=Severity.ERROR, fixes=GONE)
-        return
-    yield check.found(f"{seen['old']} is deprecated; the run goes on")
+    else:
+        yield check.found(f"{seen['old']} is deprecated; the run goes on")

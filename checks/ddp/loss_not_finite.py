@@ -48,7 +48,7 @@ check = Check(
         r"[Ll]oss bec(?:a|o)me infinite or NaN(?: at iteration=(?P<step>\d+))?",
         r"non-finite loss, ending training",
         r"(?:Error|Exception|WARNING|Warning)\b.{0,60}\b[Ll]oss is (?P<value>-?(?:nan|NaN|NAN|inf))\b(?!, stopping)",
-        r"The loss returned in .training_step. is (?P<value>nan or inf|tensor\(.{1,60}|-?(?:nan|inf))",
+        r"The loss returned in .training_step. is (?P<value>nan or inf|tensor\(.{1,59}[^\s.]|-?(?:nan|inf))",
         r"Detected nan and/or inf values in ",
         r"FloatingPointError: gradients are Nan/Inf",
         r"\b(?P<value>NaN|nan) loss (?:was )?(?:encountered|detected)",
@@ -80,7 +80,7 @@ check = Check(
     ],
     message="training left the finite numbers[: the loss was <value>][ at iteration <step>][ after <operation>]"
     "[: the loss scale fell to <scale>][: the loss scale fell below <least>][, in <parameter>]",
-    follows=["p2p-corruption", "silent-corruption", "gpu-ecc-error", "gradient-not-averaged"],
+    follows=["p2p-corruption", "gpu-ecc-error"],
     fixes=[
         Fix(
             "Compute in bfloat16 instead of float16 (transformers: --bf16), on GPUs from compute capability 8.0 on",
@@ -108,4 +108,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="not written yet",
 )

@@ -41,4 +41,5 @@ check = Check(
         ),
         Fix("Where an exception ended the run, look for that one first: `gpudoctor explain LOG`"),
     ],
+    no_reproduction="it is a warning: the run goes on",
 )

@@ -86,4 +86,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs DeepSpeed",
 )

@@ -54,4 +54,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="needs a container with a GPU",
 )

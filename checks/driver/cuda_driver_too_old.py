@@ -24,7 +24,7 @@ installed beside them plays no part.
 - [Previous versions of PyTorch](https://pytorch.org/get-started/previous-versions/)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
@@ -41,6 +41,7 @@ WHEEL = Fix(
     "Or take a wheel for this driver: cu126 from driver 525 on",
     f"pip install --force-reinstall torch --index-url {INDEX}cu126",
 )
+EARLIER = Fix("Take an earlier image", "docker run --gpus all EARLIER_IMAGE")
 COMPATIBILITY = Fix(
     "On data centre GPUs: NVIDIA's forward compatibility libraries stand in for the newer driver, untested by torch",
     "export LD_LIBRARY_PATH=/usr/local/cuda-13.0/compat:$LD_LIBRARY_PATH",
@@ -67,55 +68,59 @@ check = Check(
         r"NVIDIA driver's CUDA version is (?P<cuda>[\d.]+) which is older than",
     ],
     fixes=[WHEEL, DRIVER, COMPATIBILITY],
+    no_reproduction="needs a GPU with an old driver",
 )
-
-
-def cuda(number: str) -> str:
-    """Return 12020 as 12.2."""
-    return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
 
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
-    """Say which CUDA version the driver supports, and which wheel it can run."""
+    """Say what the driver is too old for: an image, a GPU, a kernel, or the CUDA version of torch."""
     groups = sighting.groups
-    found = groups.get("found", "")
-    if found == "0":
+    fixes: list[Fix] | None
+    if groups.get("found") == "0":
         return
-    major = int(found) // 1000 if found else 12
     if "condition" in groups:
         message = f"the image wants {groups['condition'].strip()}, and the host's driver is older"
-        earlier = Fix("Take an earlier image", "docker run --gpus all EARLIER_IMAGE")
-        yield check.found(message, fixes=[earlier, DRIVER])
-        return
-    if "wanted" in groups:
-        message = (
-            f"the image wants driver {groups['wanted']} or later, and the host has {groups['installed']}"
-        )
-        earlier = Fix("Take an earlier image", "docker run --gpus all EARLIER_IMAGE")
-        yield check.found(message, fixes=[earlier, DRIVER])
-        return
-    if "NVRM: installed" in sighting.line:
+        fixes = [EARLIER, DRIVER]
+    elif "wanted" in groups:
+        wanted, installed = groups["wanted"], groups["installed"]
+        message = f"the image wants driver {wanted} or later, and the host has {installed}"
+        fixes = [EARLIER, DRIVER]
+    elif "NVRM: installed" in sighting.line:
         message = "this GPU is newer than the driver, which does not support it"
-        yield check.found(message, fixes=[DRIVER])
-        return
-    if "PTX" in sighting.line or "ptx" in groups:
-        message = (
-            "a kernel was compiled by a CUDA version newer than the driver's: the driver cannot translate it"
-        )
-        yield check.found(message)
-        return
-    version = cuda(found) if found else groups.get("cuda")
-    message = "the driver supports an older CUDA version than the one torch is built with: no GPU can be used"
-    if version:
-        needed = (
-            f"CUDA {cuda(groups['needed'])} is needed"
-            if "needed" in groups
-            else "torch is built for a newer one"
-        )
-        message = f"the driver supports CUDA {version} at most, and {needed}: no GPU can be used"
-    fixes = [DRIVER, COMPATIBILITY]
-    if wheel := WHEELS.get(major):
-        command = f"pip install --force-reinstall torch --index-url {INDEX}{wheel}"
-        fixes.insert(0, Fix(f"Take a wheel that this driver runs ({wheel})", command))
-    yield check.found(message, fixes=fixes if found else None)
+        fixes = [DRIVER]
+    elif "PTX" in sighting.line or "ptx" in groups:
+        why = "the driver cannot translate it"
+        message = f"a kernel was compiled by a CUDA version newer than the driver's: {why}"
+        fixes = None
+    else:
+        message, fixes = _supported(groups), _fixes(groups.get("found"))
+    yield check.found(message, fixes=fixes)
+
+
+def _supported(groups: Mapping[str, str]) -> str:
+    """Say which CUDA version the driver supports, and which is needed."""
+    version = _version(groups["found"]) if "found" in groups else groups.get("cuda")
+    if not version:
+        than = "than the one torch is built with"
+        return f"the driver supports an older CUDA version {than}: no GPU can be used"
+    needed = "torch is built for a newer one"
+    if "needed" in groups:
+        needed = f"CUDA {_version(groups['needed'])} is needed"
+    return f"the driver supports CUDA {version} at most, and {needed}: no GPU can be used"
+
+
+def _version(number: str) -> str:
+    """Return 12020 as 12.2."""
+    return f"{int(number) // 1000}.{int(number) % 1000 // 10}"
+
+
+def _fixes(found: str | None) -> list[Fix] | None:
+    """Return the fixes with the wheel that this driver runs; ``None`` where its CUDA version is not known."""
+    if found is None:
+        return None
+    wheel = WHEELS.get(int(found) // 1000)
+    if wheel is None:
+        return [DRIVER, COMPATIBILITY]
+    command = f"pip install --force-reinstall torch --index-url {INDEX}{wheel}"
+    return [Fix(f"Take a wheel that this driver runs ({wheel})", command), DRIVER, COMPATIBILITY]

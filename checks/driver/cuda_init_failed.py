@@ -83,6 +83,7 @@ check = Check(
     ],
     follows=["container-lost-gpu", "driver-library-mismatch", "gpu-fell-off-bus", "gpu-reset-required"],
     fixes=[LIBRARIES, EARLY, UVM, NODES, REBOOT],
+    no_reproduction="needs a GPU whose driver does not start",
 )
 
 

@@ -64,4 +64,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="needs a GPU whose driver was upgraded without a restart",
 )

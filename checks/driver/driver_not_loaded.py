@@ -25,7 +25,7 @@ list nodes.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
 
 NVML_DRIVER_NOT_LOADED = 9
@@ -75,7 +75,7 @@ def environment(
     if pci is None:
         yield from _without_bus(driver, gpus, torch, host, launch)
         return
-    cards = [device for device in pci.gpus if device.driver != "vfio-pci"]  # a virtual machine's
+    cards = pci.usable
     if not cards:
         return
     if driver is None:
@@ -96,17 +96,17 @@ def environment(
 
 def _unloaded(cards: list[PciDevice], gpus: Gpus | None, host: Host | None) -> Finding:
     """Describe GPUs on the bus that no NVIDIA module drives."""
-    count = f"{len(cards)} NVIDIA GPU{'s' if len(cards) > 1 else ''} on the PCI bus"
+    here = f"{count(len(cards), 'NVIDIA GPU')} on the PCI bus"
     evidence = [
         Evidence(f"kernel driver: {card.driver or 'none'}", f"/sys/bus/pci/devices/{card.address}")
         for card in cards
     ]
     if gpus and gpus.error:
         evidence.append(Evidence(gpus.error, "NVML"))
-    message = f"{count}, and no NVIDIA driver is loaded (no /proc/driver/nvidia/version): CUDA sees no GPU"
+    message = f"{here}, and no NVIDIA driver is loaded (no /proc/driver/nvidia/version): CUDA sees no GPU"
     fixes = [LOAD, INSTALL]
     if any(card.driver == "nouveau" for card in cards):
-        message = f"{count}, held by nouveau, which cannot run CUDA: NVIDIA's driver is not loaded"
+        message = f"{here}, held by nouveau, which cannot run CUDA: NVIDIA's driver is not loaded"
         words = "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf && sudo update-initramfs -u"
         fixes.append(Fix("Keep nouveau off the GPU, then restart", words, Kind.ADMIN))
     if host and host.container:

@@ -68,4 +68,5 @@ check = Check(
             kind=Kind.ADMIN,
         ),
     ],
+    no_reproduction="needs an NVSwitch system without its fabric manager",
 )

@@ -53,4 +53,5 @@ check = Check(
         Fix("Admit several processes", "sudo nvidia-smi --compute-mode=DEFAULT", Kind.ADMIN),
         Fix("If nobody holds it: reset it", "sudo nvidia-smi --gpu-reset -i GPU", Kind.ADMIN),
     ],
+    no_reproduction="needs a GPU in exclusive mode",
 )

@@ -25,12 +25,11 @@ launch: the ranks share one GPU.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, byte_size, in_bytes
 
-SIZE = r"[\d.]+ ?(?:[KMGT]i?B|bytes)"
-BYTES = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+SIZE = r"\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)"
 MUCH = 0.25
 """Of the GPU's memory: what others must hold for it to be theirs to blame."""
 
@@ -56,37 +55,36 @@ check = Check(
         r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error 2: out of memory",
     ],
     fixes=[SEE, FREE, END, RESET],
+    no_reproduction="needs a GPU",
 )
-
-
-def size(text: str) -> float:
-    """Return 1.5 GiB in bytes."""
-    number, unit = re.match(r"([\d.]+) ?(\w)", text).groups()  # type: ignore[union-attr]
-    return float(number.rstrip(".")) * BYTES[unit.lower()]
 
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Compare what others hold with this process's own share and with the whole."""
     groups = sighting.groups
-    on = f" of GPU {groups['gpu']}" if "gpu" in groups else ""
     if "held" in groups:
         yield from _by_process(sighting)
-        return
-    if "total" in groups:
-        total = size(groups["total"])
-        own = size(groups["own"])
-        if groups["kind"] == "cached":  # until 1.3: beside what is allocated, not above it
-            own += size(groups["allocated"])
-        others = total - own - size(groups["free"])
-        if others < MUCH * total:
-            return
-        words = f"{others / 2**30:.1f} GiB{on} are held by other processes, {own / 2**30:.1f} GiB by this one"
+    elif "total" in groups:
+        yield from _by_total(groups)
     elif "left" in groups:
-        words = f"{groups['left']} of {groups['all']} GiB{on} were free when this process started"
+        free = f"{groups['left']} of {groups['all']} GiB{_of(groups.get('gpu'))} were free"
+        yield check.found(f"{free} when this process started: the memory is another process's")
     else:
-        words = "the GPU had no memory left to start CUDA in"
-    yield check.found(f"{words}: the memory is another process's")
+        yield check.found(
+            "the GPU had no memory left to start CUDA in: the memory is another process's",
+        )
+
+
+def _by_total(groups: Mapping[str, str]) -> Iterator[Finding]:
+    """Read a message that tells what is free, and this process's own share, of the whole."""
+    total, own = in_bytes(groups["total"]), in_bytes(groups["own"])
+    if groups["kind"] == "cached":  # until 1.3: beside what is allocated, not above it
+        own += in_bytes(groups["allocated"])
+    others = total - own - in_bytes(groups["free"])
+    if others >= MUCH * total:
+        held = f"{byte_size(others)}{_of(groups.get('gpu'))} are held by other processes"
+        yield check.found(f"{held}, {byte_size(own)} by this one: the memory is another process's")
 
 
 def _by_process(sighting: Sighting) -> Iterator[Finding]:
@@ -94,33 +92,42 @@ def _by_process(sighting: Sighting) -> Iterator[Finding]:
     # The message may have been cut or wrapped: it begins in this line at the latest and ends soon.
     start = sighting.around.find(sighting.line)
     text = sighting.around[max(start, 0) :][:2000] if start >= 0 else sighting.line
-    holders = {
-        pid: size(held) for pid, held in re.findall(rf"\bProcess (\d+) has ({SIZE}) memory in use", text)
-    }
-    own = re.search(rf"this process has ({SIZE}) memory in use", text)
-    allocated = re.search(rf"({SIZE}) is allocated by PyTorch", text)
-    reserved = re.search(rf"({SIZE}) is reserved by PyTorch", text)
-    mine = size(own[1]) if own else sum(size(match[1]) for match in (allocated, reserved) if match)
-    if not own:  # in a container this process is among those that are listed, by the host's number
-        near = [pid for pid, held in holders.items() if mine <= held <= mine + 2 * 2**30 and mine > 0]
-        if near:
-            del holders[min(near, key=lambda pid: holders[pid] - mine)]
+    listed = re.findall(rf"\bProcess (\d+) has ({SIZE}) memory in use", text)
+    holders = {pid: in_bytes(held) for pid, held in listed}
+    mine = _own(text, holders)
     if not holders:
         return
     pid, most = max(holders.items(), key=lambda item: item[1])
     others = sum(holders.values())
     capacity = re.search(rf"total capac\w+ of ({SIZE})", text)
     # As large as this process's own share: the ranks of one launch share the GPU.
-    if (capacity and others < MUCH * size(capacity[1])) or most <= 1.2 * mine:
+    if (capacity and others < MUCH * in_bytes(capacity[1])) or most <= 1.2 * mine:
         return
-    number = re.search(r"\bGPU (\d+) has a total", text)
-    on = f" of GPU {number[1]}" if number else ""
+    gpu = re.search(r"\bGPU (\d+) has a total", text)
     look = Fix(
         f"See what process {pid} is; if it is an old one of your own, end it",
         f"ps -o user,ppid,lstart,cmd -p {pid}",
     )
-    message = (
-        f"{others / 2**30:.1f} GiB{on} are held by other processes (most by {pid}), {mine / 2**30:.1f} GiB by this one: "
-        "the memory is another process's"
-    )
+    held = f"{byte_size(others)}{_of(gpu and gpu[1])} are held by other processes (most by {pid})"
+    message = f"{held}, {byte_size(mine)} by this one: the memory is another process's"
     yield check.found(message, fixes=[look, FREE, SEE, RESET])
+
+
+def _own(text: str, holders: dict[str, float]) -> float:
+    """Return this process's own share, and take it out of those that are listed.
+
+    In a container a process is listed by the host's number, and is known by its share alone.
+    """
+    own = re.search(rf"this process has ({SIZE}) memory in use", text)
+    if own:
+        return in_bytes(own[1])
+    parts = [re.search(rf"({SIZE}) is {words} by PyTorch", text) for words in ("allocated", "reserved")]
+    mine = sum(in_bytes(part[1]) for part in parts if part)
+    near = [pid for pid, held in holders.items() if mine <= held <= mine + 2 * 2**30 and mine > 0]
+    if near:
+        del holders[min(near, key=lambda pid: holders[pid] - mine)]
+    return mine
+
+
+def _of(gpu: str | None) -> str:
+    return f" of GPU {gpu}" if gpu else ""

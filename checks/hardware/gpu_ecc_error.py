@@ -45,7 +45,8 @@ MEANINGS = {
     63: "a failing memory row or page is taken out of use, from the next reset on; nothing was lost by this alone",
     92: "many errors of single bits, all of them repaired so far",
 }
-NOTES = (63, 92)
+RETIRED = 63
+NOTES = (RETIRED, 92)
 
 check = Check(
     severity=Severity.ERROR,
@@ -73,6 +74,7 @@ check = Check(
         ),
         Fix("Have the card exchanged where a remapping failed or the error returns", kind=Kind.ADMIN),
     ],
+    no_reproduction="needs a GPU that fails",
 )
 
 
@@ -84,15 +86,13 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     worst = min({*near, xid} & MEANINGS.keys(), key=list(MEANINGS).index, default=0)
     if worst != xid:
         address, xid = near[worst], worst
-    where = f" at {address}" if address else ""
+    severity = None
     if xid:
+        where = f" at {address}" if address else ""
+        message = f"Xid {xid} of the GPU{where}: {MEANINGS[xid]}"
         severity = Severity.NOTE if xid in NOTES else None
-        yield check.found(f"Xid {xid} of the GPU{where}: {MEANINGS[xid]}", severity=severity)
-        return
-    if "retired" in sighting.groups:
-        yield check.found(
-            f"the GPU: {MEANINGS[63]}",
-            severity=Severity.NOTE,
-        )
-        return
-    yield check.found("the GPU's memory is failing; results computed on it cannot be trusted")
+    elif "retired" in sighting.groups:
+        message, severity = f"the GPU: {MEANINGS[RETIRED]}", Severity.NOTE
+    else:
+        message = "the GPU's memory is failing; results computed on it cannot be trusted"
+    yield check.found(message, severity=severity)

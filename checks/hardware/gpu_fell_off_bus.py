@@ -64,4 +64,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs a GPU that fails",
 )

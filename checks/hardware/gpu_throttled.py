@@ -67,6 +67,7 @@ check = Check(
             "Leave this GPU out, which costs its share", "export CUDA_VISIBLE_DEVICES=OTHERS", Kind.MITIGATION
         ),
     ],
+    no_reproduction="needs a GPU that overheats",
 )
 
 
@@ -81,6 +82,4 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         if not reason:
             return
     words = f" ({reason})" if reason else ""
-    yield check.found(
-        f"the hardware slows a GPU down to protect it{words}: all ranks wait for the slowest",
-    )
+    yield check.found(f"the hardware slows a GPU down to protect it{words}: all ranks wait for the slowest")

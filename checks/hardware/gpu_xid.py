@@ -25,7 +25,7 @@ The address is the `pci.bus_id` of `nvidia-smi --query-gpu=index,pci.bus_id --fo
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 
@@ -63,6 +63,9 @@ GPU = {
 }
 # NVIDIA's own action for these is: none.
 IGNORED = {14, 37, 38, 43, 44, 45, 66, 67, 93, 106, 107, 121, 137, 141, 152, 153, 157, 161}
+CLEAN_UP = {43, 45}
+"""What the driver does to a program after a fault."""
+FIRMWARE_STOPPED = (119, 120)
 DESKTOP = re.compile(r"Xorg|Xwayland|gnome-shell|kwin|plasma|chrom|firefox|steam")
 
 BLOCKING = Fix(
@@ -98,6 +101,7 @@ check = Check(
         "host-oom-killed",
     ],
     fixes=[BLOCKING, SANITIZER, RESET, DIAGNOSE],
+    no_reproduction="needs a GPU, and root to read the kernel log",
 )
 
 
@@ -105,28 +109,34 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the number means, and whether it blames the program or the GPU."""
     xid, groups = int(sighting.groups["xid"]), sighting.groups
-    others = {int(number) for number in re.findall(r"\bXid \([\w:.]+\): (\d+)", sighting.around)}
-    after = re.search(r"caused by previous Xid (\d+)", sighting.line)
-    if xid in (43, 45) and (others - {43, 45} or (after and after[1] not in ("43", "45"))):
+    if xid in CLEAN_UP and _follows(sighting):
         return
-    name = groups.get("name", "")
-    process = f", process {groups['pid']}" if "pid" in groups else ""
-    who = f" ({name}{process})" if name else f" ({process[2:]})" if process else ""
     where = f" of the GPU at {groups['address']}" if "address" in groups else ""
     meaning = PROGRAM.get(xid) or GPU.get(xid) or "NVIDIA's catalogue says what it means"
-    blame = ""
-    if xid in PROGRAM:
+    severity, blame = Severity.WARNING if xid in IGNORED else None, ""
+    if DESKTOP.search(groups.get("name", "")):
+        severity, blame = Severity.NOTE, "; this is a program of the desktop, not the training"
+    elif xid in PROGRAM:
         blame = "; this blames the program, not the GPU"
     elif xid in GPU:
         blame = "; this blames the GPU or its driver"
-    severity = None
-    if DESKTOP.search(name):
-        severity, blame = Severity.NOTE, "; this is a program of the desktop, not the training"
-    elif xid in IGNORED:
-        severity = Severity.WARNING
     fixes = [RESET, DIAGNOSE]
     if xid in PROGRAM:
         fixes = [BLOCKING, SANITIZER, DIAGNOSE]
-    elif xid in (119, 120):
+    elif xid in FIRMWARE_STOPPED:
         fixes = [RESET, FIRMWARE, DIAGNOSE]
-    yield check.found(f"Xid {xid}{where}{who}: {meaning}{blame}", severity=severity, fixes=fixes)
+    yield check.found(f"Xid {xid}{where}{_who(groups)}: {meaning}{blame}", severity=severity, fixes=fixes)
+
+
+def _follows(sighting: Sighting) -> bool:
+    """Return whether another Xid stands near, or in the line itself, that this one cleans up after."""
+    others = {int(number) for number in re.findall(r"\bXid \([\w:.]+\): (\d+)", sighting.around)}
+    previous = re.search(r"caused by previous Xid (\d+)", sighting.line)
+    return bool(others - CLEAN_UP) or (previous is not None and int(previous[1]) not in CLEAN_UP)
+
+
+def _who(groups: Mapping[str, str]) -> str:
+    """Name the process, where the line does."""
+    parts = [groups.get("name", ""), f"process {groups['pid']}" if "pid" in groups else ""]
+    named = ", ".join(part for part in parts if part)
+    return f" ({named})" if named else ""

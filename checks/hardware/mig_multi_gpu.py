@@ -60,6 +60,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="needs a GPU in MIG mode",
 )
 
 
@@ -67,22 +68,18 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what shows it; instances that are merely listed or asked for are a warning."""
     groups = sighting.groups
+    severity = None
     if "list" in groups:
-        count = groups["list"].count("MIG-")
-        message = f"CUDA_VISIBLE_DEVICES names {count} MIG instances, of which a CUDA process sees one"
-        yield check.found(message)
-        return
-    if "twice" in groups:
+        named = groups["list"].count("MIG-")
+        message = f"CUDA_VISIBLE_DEVICES names {named} MIG instances, of which a CUDA process sees one"
+    elif "twice" in groups:
         message = "ranks are on MIG instances of one GPU, which NCCL takes for one and the same GPU"
-        yield check.found(message)
-        return
-    if "ordinal" in groups:
+    elif "ordinal" in groups:
         message = "the job asks for a second device, and a process sees one MIG instance"
-        yield check.found(message)
-        return
-    if "profile" not in groups:
-        yield check.found("MIG is on and no instance was made: CUDA sees no GPU there")
-        return
-    size = f"({groups['profile']}) "
-    message = f"several MIG instances {size}are there: a process sees one, and NCCL cannot use two of one GPU"
-    yield check.found(message, severity=Severity.WARNING)
+    elif "profile" in groups:
+        several = f"several MIG instances ({groups['profile']}) are there"
+        message = f"{several}: a process sees one, and NCCL cannot use two of one GPU"
+        severity = Severity.WARNING
+    else:
+        message = "MIG is on and no instance was made: CUDA sees no GPU there"
+    yield check.found(message, severity=severity)

@@ -54,4 +54,5 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="needs 2 GPUs of different kinds",
 )

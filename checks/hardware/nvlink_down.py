@@ -57,4 +57,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs an NVLink that fails",
 )

@@ -62,6 +62,7 @@ check = Check(
         ),
         Fix("Do without NVLink, which is many times slower", "export NCCL_P2P_DISABLE=1", Kind.MITIGATION),
     ],
+    no_reproduction="needs an NVLink that fails",
 )
 
 
@@ -80,5 +81,5 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "counter" in groups or groups.get("kind") == "Nonfatal":
         message = f"NVLink had errors that it repaired{words}: where they grow, the link is failing"
         yield check.found(message, severity=Severity.WARNING)
-        return
-    yield check.found(f"NVLink lost data{words}: the GPUs on it cannot go on")
+    else:
+        yield check.found(f"NVLink lost data{words}: the GPUs on it cannot go on")

@@ -69,4 +69,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs 2 GPUs between which data is corrupted",
 )

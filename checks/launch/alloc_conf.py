@@ -69,4 +69,5 @@ check = Check(
         ),
         Fix("Take a torch that knows the option", "python -m pip install --upgrade torch"),
     ],
+    no_reproduction="needs a GPU",
 )

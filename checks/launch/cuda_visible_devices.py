@@ -27,7 +27,7 @@ counts what it leaves. The number of processes per node must not exceed that cou
 import re
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import Gpu, Gpus, Launch, Torch
 
 # nvmlReturn_t of a machine without a driver or without its library: there is no GPU that could be hidden.
@@ -87,7 +87,10 @@ def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Itera
         visible, finding = len(gpus.devices), None
         if value is not None:
             visible, finding = _judge(value.strip(), gpus.devices)
-        yield from [finding] if finding else _beyond(launch, visible, value)
+        if finding is None:
+            yield from _beyond(launch, visible, value)
+        else:
+            yield finding
     elif torch and torch.cuda_available and torch.device_count:  # NVML is missing or fails, and CUDA works
         named = len(value.split(",")) if value and not value.startswith("MIG-") else 0
         if named > torch.device_count:
@@ -118,7 +121,7 @@ def _without_gpus(launch: Launch, value: str | None) -> Iterator[Finding]:
 
 def _judge(value: str, devices: list[Gpu]) -> tuple[int, Finding | None]:
     """Count what CUDA makes of a list, and say what is wrong with it (torch/cuda/__init__.py parses it alike)."""
-    here = f"{len(devices)} GPU{'s' if len(devices) > 1 else ''}"
+    here = count(len(devices), "GPU")
     fixes = [Fix("Make every GPU visible", f"unset {NAME}")]
     names = ",".join(str(device.index) for device in devices)
     fixes.append(Fix(f"Or name GPUs that are here, such as all {here}", f"export {NAME}={names}"))
@@ -171,7 +174,7 @@ def _beyond(launch: Launch, visible: int, value: str | None) -> Iterator[Finding
     local = launch.number("LOCAL_RANK")
     if local is None or local < visible:
         return
-    message = f"LOCAL_RANK is {local}, and {visible} GPU{'s are' if visible != 1 else ' is'} visible"
+    message = f"LOCAL_RANK is {local}, and {count(visible, 'GPU')} {'is' if visible == 1 else 'are'} visible"
     if value is not None and visible == 1:  # a launcher that gives each rank a GPU of its own
         message += f" ({NAME}={value}): cuda:{local} does not exist here; if each rank was given one GPU, it is cuda:0"
         edit = Fix("Take the one GPU that is visible", "torch.cuda.set_device(0)", Kind.EDIT)

@@ -110,4 +110,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="not written yet",
 )

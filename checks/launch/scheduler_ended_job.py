@@ -87,4 +87,5 @@ check = Check(
             "sbatch --exclude=<host> train.sbatch",
         ),
     ],
+    no_reproduction="needs Slurm",
 )

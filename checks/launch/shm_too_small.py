@@ -35,6 +35,21 @@ ENOUGH = 1024 * MIB
 NCCL_SEGMENT = 9_637_888
 SEGMENTS_PER_RANK = 4
 
+DOCKER = Fix("In docker or podman: ask for more", "docker run --shm-size=8g IMAGE")
+IPC = Fix("Or share the host's", "docker run --ipc=host IMAGE")
+KUBERNETES = Fix(
+    "In Kubernetes: mount memory at /dev/shm, in the pod's specification",
+    "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}]\n"
+    "volumeMounts: [{name: shm, mountPath: /dev/shm}]",
+    Kind.ADMIN,
+)
+MACHINE = Fix("On a machine", "sudo mount -o remount,size=8G /dev/shm", Kind.ADMIN)
+NO_WORKERS = Fix(
+    "Load data in the training process: no shared memory, and no loading beside the training",
+    "DataLoader(..., num_workers=0)",
+    Kind.MITIGATION,
+)
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -58,22 +73,7 @@ check = Check(
     message="/dev/shm had no room[ for the segment <segment>][ for <file>][, <size> bytes]: data loaders and "
     "NCCL put what they share there",
     follows=["too-many-open-files"],
-    fixes=[
-        Fix("In docker or podman: ask for more", "docker run --shm-size=8g IMAGE"),
-        Fix("Or share the host's", "docker run --ipc=host IMAGE"),
-        Fix(
-            "In Kubernetes: mount memory at /dev/shm, in the pod's specification",
-            "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}]\n"
-            "volumeMounts: [{name: shm, mountPath: /dev/shm}]",
-            Kind.ADMIN,
-        ),
-        Fix("On a machine", "sudo mount -o remount,size=8G /dev/shm", Kind.ADMIN),
-        Fix(
-            "Load data in the training process: no shared memory, and no loading beside the training",
-            "DataLoader(..., num_workers=0)",
-            Kind.MITIGATION,
-        ),
-    ],
+    fixes=[DOCKER, IPC, KUBERNETES, MACHINE, NO_WORKERS],
 )
 
 
@@ -110,11 +110,9 @@ def _mib(size: int) -> str:
 
 def _fixes(container: str | None) -> list[Fix]:
     """Return the fixes for this kind of container; where none was recognised, those of a machine come first."""
-    docker, ipc, kubernetes, machine, mitigation = check.fixes
     if container == "kubernetes":
-        return [kubernetes, mitigation]
+        return [KUBERNETES, NO_WORKERS]
     if container in ("docker", "podman"):
-        return [Fix(fix.summary, fix.command.replace("docker", container)) for fix in (docker, ipc)] + [
-            mitigation
-        ]
-    return [machine, mitigation] if container is None else [machine, docker, ipc, mitigation]
+        run = [Fix(fix.summary, fix.command.replace("docker", container)) for fix in (DOCKER, IPC)]
+        return [*run, NO_WORKERS]
+    return [MACHINE, NO_WORKERS] if container is None else [MACHINE, DOCKER, IPC, NO_WORKERS]

@@ -58,4 +58,5 @@ check = Check(
             "SLURM_JOB_NAME=interactive python train.py",
         ),
     ],
+    no_reproduction="needs Slurm",
 )

@@ -77,4 +77,5 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="not written yet",
 )

@@ -49,7 +49,7 @@ check = Check(
         r"Is there a distributed collective mismatch in your code",
         (
             r"ProcessGroupGloo::\w+: invalid tensor (?:size|type|layout) at index (?P<index>\d+) \(expected "
-            r"(?P<expected>.{1,60}), got (?P<got>.{1,60}?)\)\W*$"
+            r"(?P<expected>.{1,60}), got (?P<got>.{1,60}?)\)[^\w)]*$"
         ),
         r"ProcessGroup\w+::\w+: Incorrect (?:in|out)put list size (?P<got>\d+)\. .{0,40}should be (?P<expected>\d+)",
         # NCCL
@@ -98,4 +98,5 @@ check = Check(
             'env | grep NCCL_; python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"',
         ),
     ],
+    no_reproduction="not written yet",
 )

@@ -42,7 +42,7 @@ check = Check(
         # torch's own warning of it, before NCCL fails
         r"IntraNodeComm::rendezvous\(\) because participants have overlapping devices",
     ],
-    message="[ranks <first> and <second> ]share one GPU[ (PCI bus <bus>)], and NCCL needs one for each rank",
+    message="two ranks[, <first> and <second>,] share one GPU[ (PCI bus <bus>)], and NCCL needs one for each rank",
     fixes=[
         Fix(
             "Give each rank its GPU before the first CUDA call",
@@ -58,4 +58,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs a GPU",
 )

@@ -60,7 +60,7 @@ check = Check(
         r"Transport retry count exceeded on (?P<hca>[\w:/]+)",  # UCX
         r"(?P<reason>OpenFabrics \(openib\) BTL failed to initialize while trying to allocate some locked memory)",
     ],
-    follows=["infiniband-port-down", "interface-down"],
+    follows=["interface-down"],
     fixes=[
         Fix(
             "See adapters, links, addresses and the limit of locked memory inside the job",
@@ -82,6 +82,7 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs an InfiniBand adapter",
 )
 
 
@@ -99,6 +100,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         message = f"{groups['call']} failed{': ' if reason else ''}{reason}"
     elif "hca" in groups:
         message = f"{groups['hca']} reports {reason or 'that the other side did not answer'}"
+    elif "device" in groups:
+        message = f"the kernel could not register memory with {groups['device']}"
     else:
         message = f"the InfiniBand adapters cannot be used: {reason}"
     yield check.found(message)

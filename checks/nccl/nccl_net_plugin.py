@@ -66,4 +66,5 @@ check = Check(
             kind=Kind.ADMIN,
         ),
     ],
+    no_reproduction="needs a GPU",
 )

@@ -83,7 +83,7 @@ def environment(
             )
             yield check.found(message, severity=Severity.NOTE, fixes=[GLOO])
         return
-    patient = python or Python(executable="", version="")
+    patient = python or Python()
     again = patient.install_command("torch torchvision", distributions, reinstall=True)
     severity = Severity.ERROR if several else Severity.WARNING if count else Severity.NOTE
     where = f": init_process_group('nccl') fails on the {count} GPUs of this machine" if count > 1 else ""

@@ -65,4 +65,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs an NVSwitch system",
 )

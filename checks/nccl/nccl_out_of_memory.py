@@ -63,4 +63,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs a GPU",
 )

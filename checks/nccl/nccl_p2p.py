@@ -68,4 +68,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs 2 GPUs that cannot reach each other's memory",
 )

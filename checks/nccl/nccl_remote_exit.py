@@ -76,4 +76,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="needs 2 GPUs",
 )

@@ -65,6 +65,7 @@ check = Check(
         ),
         Fix("Start all nodes from one image", "docker run --gpus all --network=host --ipc=host IMAGE"),
     ],
+    no_reproduction="needs two versions of NCCL",
 )
 
 

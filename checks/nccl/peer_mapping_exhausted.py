@@ -42,4 +42,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs more than 8 GPUs",
 )

@@ -78,4 +78,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="not written yet",
 )

@@ -67,4 +67,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="needs two hosts",
 )

@@ -70,4 +70,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="not written yet",
 )

@@ -91,14 +91,9 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
 
 
 def _spans(names: Names, launch: Launch | None, interfaces: Interfaces | None) -> bool:
-    """Whether ranks of other machines must reach this one: the launch says so, or its rank 0 is elsewhere."""
+    """Return whether ranks of other machines must reach this one: the launch says so, or its rank 0 is elsewhere."""
     nodes = launch.nodes if launch else None
-    if nodes is not None:
-        return nodes > 1
-    if names.master is None or names.master.error or names.master.loopback or interfaces is None:
-        return False
-    own = {*names.own.addresses, *(address for i in interfaces.all for address in i.addresses)}
-    return bool(names.master.addresses) and not own & set(names.master.addresses)
+    return names.master_is_here(interfaces) is False if nodes is None else nodes > 1
 
 
 def _fixes(name: str, interfaces: Interfaces | None, spans: bool) -> list[Fix]:

@@ -52,4 +52,5 @@ check = Check(
             "export NCCL_SOCKET_IFNAME=eth0 GLOO_SOCKET_IFNAME=eth0",
         ),
     ],
+    no_reproduction="needs two hosts",
 )

@@ -83,8 +83,5 @@ def environment(
 
 
 def _opens_here(launch: Launch, names: Names | None, interfaces: Interfaces | None) -> bool:
-    """Whether rank 0 opens its store on this machine; in doubt, yes."""
-    if launch.number("RANK") == 0 or names is None or names.master is None or names.master.error:
-        return True
-    own = {*names.own.addresses, *(a for i in interfaces.all for a in i.addresses)} if interfaces else set()
-    return names.master.loopback or interfaces is None or bool(own & set(names.master.addresses))
+    """Return whether rank 0 opens its store on this machine; in doubt, it does."""
+    return launch.number("RANK") == 0 or names is None or names.master_is_here(interfaces) is not False

@@ -68,4 +68,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="not written yet",
 )

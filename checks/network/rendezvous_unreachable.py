@@ -31,7 +31,11 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 # localhost.localdomain as the other side's name is duplicate-hostname.
-PEER = r"\(?\[?(?!localhost\d?\.localdomain)(?P<host>[\w.:-]+?)\]?[,:] ?(?P<port>\d+|port\b)\)?"
+# ::ffff:192.0.2.7 is an IPv4 address; of an IPv6 address the last number is no port.
+PEER = (
+    r"\(?\[?(?!localhost\d?\.localdomain)(?:::ffff:)?(?P<host>[\w.:-]+?)\]?[,:] ?"
+    r"(?P<port>\d+|port\b)(?![\d\]:]|\.\d)\)?"
+)
 REASON = r"(?: \(errno: \d+ - (?P<reason>[^)]{1,60})\))?"
 # The node that should be the host fails to connect: rendezvous-no-host.
 LONE = r"--nnodes[= ]\"?1(?::\d+)?(?!\d)|min_nodes\s*: 1\b|--node[_-]rank[= ]\"?0\b"
@@ -108,4 +112,5 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="not written yet",
 )

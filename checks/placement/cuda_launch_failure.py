@@ -73,4 +73,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs a GPU",
 )

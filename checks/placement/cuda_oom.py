@@ -32,10 +32,9 @@ its batch: the longest sample. The other ranks then wait for it and report a tim
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, byte_size, in_bytes
 
-SIZE = r"[\d.]+ ?(?:[KMGT]i?B|bytes)"
-UNITS = {"b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+SIZE = r"\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)"
 DEVICE = r"\b(?:CUDA|HIP|XPU|NPU)"
 MUCH = 0.1
 """Of the GPU's memory: with less than that in pieces, putting them together would not carry far."""
@@ -103,26 +102,14 @@ check = Check(
         r"Error out of memory at line \d+ in file",  # bitsandbytes
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN],
+    no_reproduction="needs a GPU",
 )
-
-
-def size(text: str) -> float:
-    """Return 1.5 GiB in bytes."""
-    number, unit = re.match(r"([\d.]+) ?(\w)", text).groups()  # type: ignore[union-attr]
-    return float(number.strip(".") or 0) * UNITS[unit.lower()]
-
-
-def first(pattern: str, text: str) -> str | None:
-    """Return what the pattern's group catches first in a text."""
-    match = re.search(pattern, text)
-    return match[1] if match else None
 
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say which of the numbers in the message tells the reason."""
     groups = sighting.groups
-    asked, total, gpu = groups.get("asked"), groups.get("total"), groups.get("gpu")
     if "huge" in groups:
         message = "an allocation of more than 1 EB was asked for: a size is wrong or negative, and memory is not the fault"
         yield check.found(message, fixes=[SHAPE])
@@ -130,41 +117,47 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     # The numbers stand in this line, or, where it was wrapped, in the few after it.
     start = sighting.around.find(sighting.line)
     text = sighting.around[max(start, 0) :][:1200]
-    free = first(rf"of which ({SIZE}) is free", text) or first(rf"({SIZE}) free", text) if total else None
-    message = f"GPU {gpu} had no room" if gpu else "the GPU had no room"
-    message += f" for {asked}" if asked else ""
-    message += f": {free} of {total} were free" if free and total else ""
-    if not (asked and total):
-        yield check.found(message)
-        return
-    if size(asked) > size(total):
-        message += "; no such GPU could hold that at once, so look at the shapes first"
-        yield check.found(message, fixes=[SHAPE, SMALLER, AGAIN])
-        return
-    limit = first(rf"({SIZE}) allowed", text)
-    if limit:
-        message += f", and this process may take {limit}"
-    others = [size(held) for held in re.findall(rf"\bProcess \d+ has ({SIZE}) memory in use", text)]
+    asked, total, gpu = groups.get("asked"), groups.get("total"), groups.get("gpu")
+    message = (f"GPU {gpu}" if gpu else "the GPU") + " had no room" + (f" for {asked}" if asked else "")
+    fixes = None
+    if total:
+        free = _first(rf"of which ({SIZE}) is free", text) or _first(rf"({SIZE}) free", text)
+        message += f": {free} of {total} were free" if free else ""
+    if asked and total:
+        why, fixes = _reason(in_bytes(asked), in_bytes(total), text)
+        message += why
+    yield check.found(message, fixes=fixes)
+
+
+def _reason(asked: float, total: float, text: str) -> tuple[str, list[Fix]]:
+    """Return why there was no room, and what helps first against that."""
+    if asked > total:
+        why = "; no such GPU could hold that at once, so look at the shapes first"
+        return why, [SHAPE, SMALLER, AGAIN]
+    limit = _first(rf"({SIZE}) allowed", text)
+    limited = f", and this process may take {limit}" if limit else ""
+    others = [in_bytes(held) for held in re.findall(rf"\bProcess \d+ has ({SIZE}) memory in use", text)]
     if others and "this process has" in text:
-        many = f"{len(others)} other processes hold" if len(others) > 1 else "another process holds"
-        message += f", and {many} {sum(others) / 2**30:.1f} GiB"
-        yield check.found(message, fixes=[OWN_GPU, LOOK, SMALLER, GRAPHS])
-        return
+        hold = f"{len(others)} other processes hold" if len(others) > 1 else "another process holds"
+        return f"{limited}, and {hold} {byte_size(sum(others))}", [OWN_GPU, LOOK, SMALLER, GRAPHS]
     pieces = _unallocated(text)
-    if pieces >= max(size(asked), MUCH * size(total)):
-        message += f"; {pieces / 2**30:.1f} GiB are reserved by PyTorch, in pieces that are too small"
-        yield check.found(message, fixes=[PIECES, SMALLER, GRAPHS, AGAIN])
-        return
-    yield check.found(message, fixes=[SMALLER, LOOK, GRAPHS, AGAIN, PIECES])
+    if pieces >= max(asked, MUCH * total):
+        why = f"{limited}; {byte_size(pieces)} are reserved by PyTorch, in pieces that are too small"
+        return why, [PIECES, SMALLER, GRAPHS, AGAIN]
+    return limited, [SMALLER, LOOK, GRAPHS, AGAIN, PIECES]
 
 
 def _unallocated(text: str) -> float:
     """Return what PyTorch's allocator holds and nobody uses."""
-    unallocated = first(rf"({SIZE}) (?:is reserved by PyTorch but unallocated|cached\))", text)
+    unallocated = _first(rf"({SIZE}) (?:is reserved by PyTorch but unallocated|cached\))", text)
     if unallocated:
-        return size(unallocated)
-    allocated, reserved = (
-        first(rf"({SIZE}) already allocated", text),
-        first(rf"({SIZE}) reserved in total", text),
-    )
-    return size(reserved) - size(allocated) if allocated and reserved else 0
+        return in_bytes(unallocated)
+    allocated = _first(rf"({SIZE}) already allocated", text)
+    reserved = _first(rf"({SIZE}) reserved in total", text)
+    return in_bytes(reserved) - in_bytes(allocated) if allocated and reserved else 0
+
+
+def _first(pattern: str, text: str) -> str | None:
+    """Return what the pattern's group catches first in a text."""
+    match = re.search(pattern, text)
+    return match[1] if match else None

@@ -55,4 +55,5 @@ check = Check(
             "accelerate launch --use_fsdp --num_processes 8 train.py",
         ),
     ],
+    no_reproduction="needs 2 GPUs and accelerate",
 )

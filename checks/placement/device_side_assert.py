@@ -81,6 +81,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="not written yet",
 )
 
 
@@ -88,18 +89,19 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the kernel's assertion means, also where it stands above the error."""
     groups = sighting.groups
+    assertion = groups.get("assertion") or _above(sighting)
     if "target" in groups:
         message = f"the label {groups['target']} lies outside of the classes that the model has outputs for"
-        yield check.found(message)
-        return
-    assertion = groups.get("assertion")
-    if assertion is None:
-        above = re.search(rf"{THREAD}[`'\"]?(.{{1,200}}?)[`'\"]? failed", sighting.around)
-        assertion = above[1] if above else None
-    if assertion is None:
+    elif assertion is None:
         message = 'a kernel\'s assertion failed; which one stands in lines with "Assertion" above, or only on the CPU'
-        yield check.found(message)
-        return
-    reason = next((why for pattern, why in REASONS if re.search(pattern, assertion)), "")
-    message = f'"{assertion}" does not hold' if "Assertion" in sighting.around else f'"{assertion}"'
-    yield check.found(f"{message}: {reason}" if reason else message)
+    else:
+        reason = next((why for pattern, why in REASONS if re.search(pattern, assertion)), "")
+        message = f'"{assertion}" does not hold' if "Assertion" in sighting.around else f'"{assertion}"'
+        message += f": {reason}" if reason else ""
+    yield check.found(message)
+
+
+def _above(sighting: Sighting) -> str | None:
+    """Return the assertion that the kernel's own lines quote near the error."""
+    above = re.search(rf"{THREAD}[`'\"]?(.{{1,200}}?)[`'\"]? failed", sighting.around)
+    return above[1] if above else None

@@ -54,4 +54,5 @@ check = Check(
         ),
         Fix("torch 1.12 and later keeps the tensors in the list", "pip install --upgrade torch"),
     ],
+    no_reproduction="needs 2 GPUs",
 )

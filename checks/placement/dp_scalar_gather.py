@@ -83,6 +83,7 @@ check = Check(
             "torchrun --nproc-per-node=gpu train.py",
         ),
     ],
+    no_reproduction="needs 2 GPUs",
 )
 
 
@@ -92,9 +93,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     groups = sighting.groups
     if "warning" in groups:
         message = "each replica returned a single number, so the model returns a vector of them: average it before backward"
-        yield check.found(message, severity=Severity.NOTE)
-        return
-    if "scalar" in groups:
+    elif "scalar" in groups:
         message = "the loss is a vector with one entry per GPU, because each replica returned a single number"
     elif "type" in groups:
         message = (
@@ -107,4 +106,4 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         message = f"{which} returned the shape {groups['got']} and the first one {groups['wanted']}: they cannot be joined"
     else:
         message = "forward returns something other than tensors, and DataParallel cannot join it"
-    yield check.found(message)
+    yield check.found(message, severity=Severity.NOTE if "warning" in groups else None)

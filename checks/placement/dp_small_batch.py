@@ -71,4 +71,5 @@ check = Check(
             "torchrun --nproc-per-node=gpu train.py",
         ),
     ],
+    no_reproduction="needs 2 GPUs",
 )

@@ -53,4 +53,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs 2 GPUs",
 )

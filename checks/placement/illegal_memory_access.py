@@ -56,4 +56,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="needs a GPU",
 )

@@ -78,6 +78,7 @@ check = Check(
         r"DataLoader timed out after (?P<seconds>[\d.]+) seconds",
     ],
     fixes=[MAIN, KERNEL, FEWER, ARRAY, NATIVE, FRESH],
+    no_reproduction="not written yet",
 )
 
 
@@ -87,26 +88,24 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     groups = sighting.groups
     signal = groups.get("signal", "").strip()
     who = f"worker process {groups['pid'].strip()}" if "pid" in groups else "a worker process"
+    role, fixes = Role.CAUSE, list(check.fixes)
     if signal == "Terminated":
         message = f"{who} was told to end (SIGTERM): the launcher or the scheduler was ending the job"
-        yield check.found(message, role=Role.CONSEQUENCE, fixes=[MAIN])
-        return
-    if signal == "Killed":
+        role, fixes = Role.CONSEQUENCE, [MAIN]
+    elif signal == "Killed":
         message = f"{who} was killed (SIGKILL), mostly by the kernel because memory ran out"
-        yield check.found(message, fixes=[KERNEL, FEWER, ARRAY])
-        return
-    if "crash" in groups or signal in CRASHED:
+        fixes = [KERNEL, FEWER, ARRAY]
+    elif "crash" in groups or signal in CRASHED:
         message = f"{who} crashed in native code: {groups.get('crash') or signal.lower()}"
-        yield check.found(message, fixes=[WHERE, MAIN, NATIVE, FRESH])
-        return
-    if "seconds" in groups:
+        fixes = [WHERE, MAIN, NATIVE, FRESH]
+    elif "seconds" in groups:
         message = f"no worker gave a batch within {groups['seconds']} seconds: they hang, or the storage is too slow"
-        yield check.found(message, fixes=[MAIN, NATIVE, FRESH])
-        return
-    if "pin" in groups:
+        fixes = [MAIN, NATIVE, FRESH]
+    elif "pin" in groups:
         message = "the thread that copies batches into pinned memory died, and its exception is above"
-        yield check.found(message, fixes=[MAIN, KERNEL, FEWER])
-        return
-    message = f"{who} died" + (f": {signal}" if signal else "")
-    message += f" with exit code {groups['code']}" if "code" in groups else ""
-    yield check.found(f"{message}, and its own error shows with num_workers=0")
+        fixes = [MAIN, KERNEL, FEWER]
+    else:
+        by = f": {signal}" if signal else ""
+        code = f" with exit code {groups['code']}" if "code" in groups else ""
+        message = f"{who} died{by}{code}, and its own error shows with num_workers=0"
+    yield check.found(message, role=role, fixes=fixes)

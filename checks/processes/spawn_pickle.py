@@ -89,4 +89,5 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
+    no_reproduction="not written yet",
 )

@@ -28,3 +28,8 @@ class Interfaces(Struct, frozen=True, kw_only=True):
     def usable(self) -> list[Interface]:
         """Those that are up, have an address and are not loopback."""
         return [i for i in self.all if i.up and i.addresses and not i.loopback]
+
+    @property
+    def addresses(self) -> set[str]:
+        """All addresses of this machine, those of interfaces that are down too."""
+        return {address for interface in self.all for address in interface.addresses}

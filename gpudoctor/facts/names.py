@@ -4,6 +4,8 @@ import ipaddress
 
 from msgspec import Struct
 
+from gpudoctor.facts.interfaces import Interfaces
+
 
 class Resolution(Struct, frozen=True, kw_only=True):
     """One answer of ``getaddrinfo``."""
@@ -27,6 +29,19 @@ class Names(Struct, frozen=True, kw_only=True):
     """``socket.gethostname()``: the address that torch's rendezvous and gloo hand to other ranks."""
     master: Resolution | None = None
     """MASTER_ADDR; ``None``: not set."""
+
+    def master_is_here(self, interfaces: Interfaces | None) -> bool | None:
+        """Return whether MASTER_ADDR is this machine: a loopback address, or one of its own.
+
+        ``None``: it is not set, does not resolve, or this machine's addresses are not known.
+        """
+        if self.master is None or self.master.error:
+            return None
+        if self.master.loopback:
+            return True
+        if interfaces is None or not self.master.addresses:
+            return None
+        return not {*self.own.addresses, *interfaces.addresses}.isdisjoint(self.master.addresses)
 
 
 def _is_loopback(address: str) -> bool:

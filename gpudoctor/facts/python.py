@@ -10,10 +10,10 @@ from gpudoctor.facts.distributions import Distributions
 class Python(Struct, frozen=True, kw_only=True):
     """The interpreter under which the user trains."""
 
-    executable: str
-    """``sys.executable`` of the patient."""
-    version: str
-    """``platform.python_version()``, such as ``3.11.7``."""
+    executable: str = ""
+    """``sys.executable`` of the patient; empty where a pasted text does not say it."""
+    version: str = ""
+    """``platform.python_version()``, such as ``3.11.7``; empty: not known."""
     build: str = ""
     """``sys.version`` on one line: version, build and compiler, as tickets quote it."""
     platform: str = ""
@@ -37,10 +37,13 @@ class Python(Struct, frozen=True, kw_only=True):
         Where an environment holds no pip (uv makes them so) it is uv, which chooses the build of torch that fits the
         driver. `distributions` are those of this interpreter; ``None``: not known.
         """
-        if not self.executable:  # a pasted text does not say which interpreter it is
-            return f"pip install {'--force-reinstall ' if reinstall else ''}{requirements}"
-        executable = shlex.quote(self.executable)
-        if distributions is None or distributions.get("pip") is not None:
-            return f"{executable} -m pip install {'--force-reinstall ' if reinstall else ''}{requirements}"
+        if self.executable and distributions is not None and distributions.get("pip") is None:
+            return self.uv_install_command(requirements, reinstall=reinstall)
+        pip = f"{shlex.quote(self.executable)} -m pip" if self.executable else "pip"
+        return f"{pip} install {'--force-reinstall ' if reinstall else ''}{requirements}"
+
+    def uv_install_command(self, requirements: str, *, reinstall: bool = False) -> str:
+        """Return the command with which uv installs `requirements` into this environment, with pip in it or not."""
+        python = f"--python {shlex.quote(self.executable)} " if self.executable else ""
         options = f"{'--reinstall ' if reinstall else ''}{'--torch-backend=auto ' if 'torch' in requirements else ''}"
-        return f"uv pip install --python {executable} {options}{requirements}"
+        return f"uv pip install {python}{options}{requirements}"

@@ -1,35 +1,38 @@
 """address-family: seen in logs."""
 
-EXAMPLES = [
+MESSAGE = "the nodes' addresses are of different families, IPv4 and IPv6, or one is switched off"
+EXAMPLES = {
     (
         "[rank0]: RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:276] ss1.ss_family == "
         "ss2.ss_family. 2 vs 10"
+    ): MESSAGE + " (family 2 meets 10)",
+    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:210] address family mismatch": MESSAGE,
+    "[enforce fail at ../third_party/gloo/gloo/transport/tcp/address.cc:40] Unknown address family: 0": MESSAGE,
+    "node1:4711:4790 [0] include/socket.h:344 WARN Socket creation failed : Address family not supported by protocol": MESSAGE,
+    "node1:4711:4790 [0] misc/socket.cc:90 NCCL WARN Net : unsupported IP family": MESSAGE,
+    "node1:4711:4790 [0] NCCL WARN NET/IB: Ip address '10.0.0.1' is invalid for family AF_INET6, ignoring address": (
+        MESSAGE + " (NCCL was told AF_INET6)"
     ),
-    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:210] address family mismatch",
-    "[enforce fail at ../third_party/gloo/gloo/transport/tcp/address.cc:40] Unknown address family: 0",
-    "node1:4711:4790 [0] include/socket.h:344 WARN Socket creation failed : Address family not supported by protocol",
-    "node1:4711:4790 [0] misc/socket.cc:90 NCCL WARN Net : unsupported IP family",
-    "node1:4711:4790 [0] NCCL WARN NET/IB: Ip address '10.0.0.1' is invalid for family AF_INET6, ignoring address",
     (
         "node1:4711:4790 [0] NCCL INFO NCCL_SOCKET_FAMILY set by environment to AF_INET6\n"
         "node1:4711:4790 [0] NCCL WARN ncclSocketInit: connecting to address  with family 0 is neither AF_INET(2) nor "
         "AF_INET6(10)"
-    ),
+    ): MESSAGE + " (NCCL was told AF_INET6)",
     (
         "[W socket.cpp:600] [c10d] The client socket cannot be initialized to connect to [node1]:29500 (errno: 97 - Address "
         "family not supported by protocol).\n"
         "[E socket.cpp:610] [c10d] The client socket has failed to connect to any network address of (node1, 29500)."
-    ),
+    ): MESSAGE + ": no connection to node1",
     (
         "[W socket.cpp:764] [c10d] The IPv4 network addresses of (2001:db8::1, 29703) cannot be retrieved (gai error: -9 - "
         "Address family for hostname not supported)."
-    ),
+    ): MESSAGE + ": no connection to 2001:db8::1",
     (
         '  File "/opt/env/lib/python3.11/site-packages/torch/distributed/run.py", line 900, in main\n'
         "OSError: [Errno 97] Address family not supported by protocol"
-    ),
-    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [fe80::1:2]:3121: Invalid argument",
-]
+    ): MESSAGE,
+    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [fe80::1:2]:3121: Invalid argument": MESSAGE,
+}
 NOT_THIS = [
     (
         "[W socket.cpp:426] [c10d] The server socket cannot be initialized on [::]:29500 (errno: 97 - Address family not "
@@ -46,10 +49,3 @@ NOT_THIS = [
     "node1:1:2 [0] NCCL WARN ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
     "OSError: [Errno 97] Address family not supported by protocol",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "the nodes' addresses are of different families, IPv4 and IPv6, or one is switched off (family 2 meets 10)",
-    EXAMPLES[6]: "the nodes' addresses are of different families, IPv4 and IPv6, or one is switched off "
-    "(NCCL was told AF_INET6)",
-}

@@ -1,31 +1,71 @@
 """backend-device-mismatch: seen in logs."""
 
-EXAMPLES = [
-    "[rank0]: RuntimeError: No backend type associated with device type cpu",
-    "ValueError: Default backend not registered for device : cpu",
-    "RuntimeError: NCCL only supports CUDA tensors, but got a tensor on cpu",
-    "ValueError: Attempt to perform collective on tensor not on device passed to init_process_group",
-    "RuntimeError: Tensors must be CUDA and dense",
-    "RuntimeError: ProcessGroupNCCL requires CUDA tensors/devices",
+MESSAGE = (
+    "the process group's backend cannot do this; the tensor must be on a device, of a type and for a call that the "
+    "backend knows"
+)
+EXAMPLES = {
+    "[rank0]: RuntimeError: No backend type associated with device type cpu": (
+        "the process group's backend cannot do this on device cpu; the tensor must be on a device, of a type "
+        "and for a call that the backend knows"
+    ),
+    "ValueError: Default backend not registered for device : cpu": (
+        "the process group's backend cannot do this on device cpu; the tensor must be on a device, of a type "
+        "and for a call that the backend knows"
+    ),
+    "RuntimeError: NCCL only supports CUDA tensors, but got a tensor on cpu": (
+        "the process group's backend cannot do this on device cpu; the tensor must be on a device, of a type "
+        "and for a call that the backend knows"
+    ),
+    "ValueError: Attempt to perform collective on tensor not on device passed to init_process_group": MESSAGE,
+    "RuntimeError: Tensors must be CUDA and dense": MESSAGE,
+    "RuntimeError: ProcessGroupNCCL requires CUDA tensors/devices": MESSAGE,
     (
         '  File "/opt/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 3100, in broadcast\n'
         "ValueError: Tensors must be contiguous"
+    ): MESSAGE,
+    "RuntimeError: ProcessGroupGloo::allreduce: unsupported layout": (
+        "the process group's backend Gloo cannot do this: allreduce; the tensor must be on a device, of a type "
+        "and for a call that the backend knows"
     ),
-    "RuntimeError: ProcessGroupGloo::allreduce: unsupported layout",
-    "RuntimeError: NCCL does not support all_reduce with sparse tensors. Please use dense tensors instead.",
-    "RuntimeError: ProcessGroupNCCL does not support gather",
-    "RuntimeError: Backend nccl does not support reduce_scatter",
-    "RuntimeError: ProcessGroup nccl does not support monitoredBarrier, only GLOO supports monitored barrier.",
-    "RuntimeError: Cannot use ReduceOp.AVG with Gloo",
-    "TypeError: Input tensor data type is not supported for NCCL process group: ComplexHalf",
-    "RuntimeError: Unconvertible NCCL type Short",
+    "RuntimeError: NCCL does not support all_reduce with sparse tensors. Please use dense tensors instead.": (
+        "the process group's backend cannot do this: all_reduce; the tensor must be on a device, of a type and "
+        "for a call that the backend knows"
+    ),
+    "RuntimeError: ProcessGroupNCCL does not support gather": (
+        "the process group's backend NCCL cannot do this: gather; the tensor must be on a device, of a type "
+        "and for a call that the backend knows"
+    ),
+    "RuntimeError: Backend nccl does not support reduce_scatter": (
+        "the process group's backend nccl cannot do this: reduce_scatter; the tensor must be on a device, of a "
+        "type and for a call that the backend knows"
+    ),
+    "RuntimeError: ProcessGroup nccl does not support monitoredBarrier, only GLOO supports monitored barrier.": (
+        "the process group's backend nccl cannot do this: monitoredBarrier; the tensor must be on a device, of "
+        "a type and for a call that the backend knows"
+    ),
+    "RuntimeError: Cannot use ReduceOp.AVG with Gloo": (
+        "the process group's backend Gloo cannot do this: AVG; the tensor must be on a device, of a type and "
+        "for a call that the backend knows"
+    ),
+    "TypeError: Input tensor data type is not supported for NCCL process group: ComplexHalf": (
+        "the process group's backend NCCL cannot do this with type ComplexHalf; the tensor must be on a "
+        "device, of a type and for a call that the backend knows"
+    ),
+    "RuntimeError: Unconvertible NCCL type Short": (
+        "the process group's backend NCCL cannot do this with type Short; the tensor must be on a device, of a "
+        "type and for a call that the backend knows"
+    ),
     (
         '  File "/opt/env/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 2500, in all_reduce\n'
         "    work = group.allreduce([tensor], opts)\n"
         "RuntimeError: Invalid scalar type"
+    ): MESSAGE,
+    "RuntimeError: Function argument device_ids not supported for the selected backend gloo": (
+        "the process group's backend gloo cannot do this; the tensor must be on a device, of a type and for a "
+        "call that the backend knows"
     ),
-    "RuntimeError: Function argument device_ids not supported for the selected backend gloo",
-]
+}
 NOT_THIS = [
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
     (
@@ -38,8 +78,3 @@ NOT_THIS = [
     "ValueError: Backend agg does not support interactive mode",
 ]
 REST = "; the tensor must be on a device, of a type and for a call that the backend knows"
-SAYS = {
-    EXAMPLES[0]: "the process group's backend cannot do this on device cpu" + REST,
-    EXAMPLES[9]: "the process group's backend NCCL cannot do this: gather" + REST,
-    EXAMPLES[13]: "the process group's backend NCCL cannot do this with type ComplexHalf" + REST,
-}

@@ -1,10 +1,19 @@
 """batchnorm-single-sample: seen in logs."""
 
-EXAMPLES = [
-    "[rank1]: ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 256, 1, 1])",
-    "ValueError: Expected more than 1 value per channel when training, got input size [1, 3]",
-    "ValueError: Expected more than 1 spatial element when training, got input size torch.Size([1, 3, 1, 1])",
-]
+EXAMPLES = {
+    "[rank1]: ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 256, 1, 1])": (
+        "a normalisation layer in training got an input of size [1, 256, 1, 1], a single value per channel, "
+        "which has no spread"
+    ),
+    "ValueError: Expected more than 1 value per channel when training, got input size [1, 3]": (
+        "a normalisation layer in training got an input of size [1, 3], a single value per channel, which has "
+        "no spread"
+    ),
+    "ValueError: Expected more than 1 spatial element when training, got input size torch.Size([1, 3, 1, 1])": (
+        "a normalisation layer in training got an input of size [1, 3, 1, 1], a single value per channel, "
+        "which has no spread"
+    ),
+}
 NOT_THIS = [
     (
         "ValueError: Caught ValueError in replica 1 on device 1.\nOriginal Traceback (most recent call last):\n"
@@ -13,9 +22,3 @@ NOT_THIS = [
     "ValueError: batch_size should be a positive integer value, but got batch_size=0",
     "RuntimeError: weight should contain 64 elements not 0",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "a normalisation layer in training got an input of size [1, 256, 1, 1], a single value per channel, "
-    "which has no spread",
-}

@@ -1,49 +1,61 @@
 """checkpoint-corrupt: seen in logs and in files."""
 
 from gpudoctor.facts import CheckpointFile
+from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 
 FRAME = '  File "/opt/venv/lib/python3.10/site-packages/torch/serialization.py", line 1040, in _legacy_load\n'
-EXAMPLES = [
+MESSAGE = "the file is damaged, incomplete or no checkpoint"
+EXAMPLES = {
     (
         "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory. This is an internal "
         "miniz error."
-    ),
+    ): MESSAGE + ": reading zip archive: failed finding central directory",
     (
         "[rank3]: RuntimeError: [enforce fail at inline_container.cc:145] . PytorchStreamReader failed reading zip archive: "
         "failed finding central directory"
+    ): MESSAGE + ": reading zip archive: failed finding central directory",
+    "RuntimeError: PytorchStreamReader failed reading file data/176: invalid header or archive is corrupted": (
+        MESSAGE + ": reading file data/176: invalid header or archive is corrupted"
     ),
-    "RuntimeError: PytorchStreamReader failed reading file data/176: invalid header or archive is corrupted",
-    "RuntimeError: PytorchStreamReader failed",
-    "RuntimeError: unexpected EOF, expected 3302 more bytes. The file might be corrupted.",
-    "_pickle.UnpicklingError: pickle data was truncated",
-    "_pickle.UnpicklingError: invalid load key, '<'.",
-    "_pickle.UnpicklingError: invalid load key, '\\x00'.",
-    FRAME + "EOFError: Ran out of input",
+    "RuntimeError: PytorchStreamReader failed": MESSAGE,
+    "RuntimeError: unexpected EOF, expected 3302 more bytes. The file might be corrupted.": (
+        MESSAGE + ": unexpected EOF; 3302 bytes are missing"
+    ),
+    "_pickle.UnpicklingError: pickle data was truncated": MESSAGE + ": pickle data was truncated",
+    "_pickle.UnpicklingError: invalid load key, '<'.": MESSAGE + ": invalid load key, '<'",
+    "_pickle.UnpicklingError: invalid load key, '\\x00'.": MESSAGE + ": invalid load key, '\\x00'",
+    FRAME + "EOFError: Ran out of input": MESSAGE + ": Ran out of input",
     (
         '  File "/opt/venv/lib/python3.11/site-packages/torch/_weights_only_unpickler.py", line 387, in load\n    raise EOFError\n'
         "EOFError"
-    ),
-    "RuntimeError: storage has wrong byte size: expected 4096 got 512",
-    "RuntimeError: Invalid magic number; corrupt file?",
-    "RuntimeError: Invalid protocol version: 1002",
-    "KeyError: \"filename 'storages' not found\"",
+    ): MESSAGE,
+    "RuntimeError: storage has wrong byte size: expected 4096 got 512": MESSAGE,
+    "RuntimeError: Invalid magic number; corrupt file?": MESSAGE + ": Invalid magic number; corrupt file",
+    "RuntimeError: Invalid protocol version: 1002": MESSAGE + ": Invalid protocol version: 1002",
+    "KeyError: \"filename 'storages' not found\"": MESSAGE,
     (
         "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded\n\tWeightsUnpickler error: \n\n"
         "Unsupported operand 118"
+    ): MESSAGE + ": Unsupported operand 118",
+    "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge": (
+        MESSAGE + ": HeaderTooLarge"
     ),
-    "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
-    "safetensors._safetensors_rust.SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered",
+    "safetensors._safetensors_rust.SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered": (
+        MESSAGE + ": incomplete metadata, file not fully covered"
+    ),
     (
         "OSError: Unable to load weights from pytorch checkpoint file for '/data/m/pytorch_model.bin' at "
         "'/data/m/pytorch_model.bin'. If you tried to load a PyTorch model from a TF 2.0 checkpoint, please set from_tf=True."
-    ),
+    ): MESSAGE,
     (
         "OSError: You seem to have cloned a repository without having git-lfs installed. Please install git-lfs and run `git lfs "
         "install` followed by `git lfs pull` in the folder you cloned."
+    ): MESSAGE,
+    "OSError: Consistency check failed: file should be of size 4943162336 but has size 1048576 (model-00001-of-00002.safetensors).": (
+        MESSAGE + ": 1048576 of 4943162336 bytes"
     ),
-    "OSError: Consistency check failed: file should be of size 4943162336 but has size 1048576 (model-00001-of-00002.safetensors).",
-]
+}
 NOT_THIS = [
     (
         '  File "/opt/lib/python3.10/multiprocessing/spawn.py", line 126, in _main\n    self = reduction.pickle.load(from_parent)\n'
@@ -60,18 +72,10 @@ NOT_THIS = [
     "FileNotFoundError: [Errno 2] No such file or directory: 'last.pt'",
     "safetensors_rust.SafetensorError: device cuda:3 is invalid",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "the file is damaged, incomplete or no checkpoint: reading zip archive: failed finding central directory",
-    EXAMPLES[4]: "the file is damaged, incomplete or no checkpoint: unexpected EOF; 3302 bytes are missing",
-    EXAMPLES[6]: "the file is damaged, incomplete or no checkpoint: invalid load key, '<'",
-    EXAMPLES[19]: "the file is damaged, incomplete or no checkpoint: 1048576 of 4943162336 bytes",
-}
 
 
 def test_what_is_wrong_with_a_file_is_quoted():
-    look = Registry().check("checkpoint-corrupt").checkpoint_function
+    look = Registry().check("checkpoint-corrupt").functions[Source.CHECKPOINT]
     (finding,) = look(CheckpointFile(path="m.pt", kind="torch zip", trouble=("storage 3 is missing", "more")))
     assert finding.message == "the file is damaged or incomplete: storage 3 is missing (and 1 more)"
     assert [evidence.text for evidence in finding.evidence] == ["more"]

@@ -1,43 +1,41 @@
 """checkpoint-device-map: seen in logs and in files."""
 
 from gpudoctor.facts import CheckpointFile, Key, StateDict
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
-EXAMPLES = [
+EXAMPLES = {
     (
         "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
         "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
-    ),
+    ): "the file's tensors were saved on CUDA, which this process does not have",
     (
         "[rank1]: RuntimeError: Attempting to deserialize object on CUDA device 5 but torch.cuda.device_count() is 4. Please use "
         "torch.load with map_location to map your storages to an existing device."
-    ),
+    ): "the file's tensors were saved on CUDA device 5, which this process does not have: it sees 4",
     (
         "RuntimeError: The HPU device module is not registered. If you are running on a CPU-only machine, please use torch.load "
         "with map_location=torch.device('cpu') to map your storages to the CPU."
+    ): "the file's tensors were saved on HPU, which this process does not have",
+    "RuntimeError: torch.UntypedStorage(): Storage device not recognized: mps": (
+        "the file's tensors were saved on mps, which this process does not have"
     ),
-    "RuntimeError: torch.UntypedStorage(): Storage device not recognized: mps",
-    "RuntimeError: don't know how to restore data location of torch.FloatStorage (tagged with npu:0)",
-]
+    "RuntimeError: don't know how to restore data location of torch.FloatStorage (tagged with npu:0)": (
+        "the file's tensors were saved on npu:0, which this process does not have"
+    ),
+}
 NOT_THIS = [
     'state = torch.load("model.pt", map_location=torch.device("cpu"))',
     "AssertionError: Torch not compiled with CUDA enabled",
     "RuntimeError: don't know how to determine data location of torch.storage.UntypedStorage",
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
 ]
-SAYS = {
-    EXAMPLES[0]: "the file's tensors were saved on CUDA, which this process does not have",
-    EXAMPLES[
-        1
-    ]: "the file's tensors were saved on CUDA device 5, which this process does not have: it sees 4",
-}
 
 
 def found(*devices, kind="torch zip"):
     keys = tuple(Key(name=str(n), dtype="int8", shape=(), size=1, device=d) for n, d in enumerate(devices))
     file = CheckpointFile(path="m.pt", kind=kind, state_dicts=(StateDict(entry="", keys=keys),))
-    return list(Registry().check("checkpoint-device-map").checkpoint_function(file))
+    return list(Registry().check("checkpoint-device-map").functions[Source.CHECKPOINT](file))
 
 
 def test_a_file_from_the_first_gpu_is_noted_and_one_from_another_is_a_warning():

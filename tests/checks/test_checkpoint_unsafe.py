@@ -3,17 +3,16 @@
 import pytest
 
 from gpudoctor.facts import CheckpointFile, Entry, Foreign
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("checkpoint-unsafe")
-EXAMPLES = []
 
 
 def found(*names, opcode="REDUCE", entries=(), kind="torch zip"):
     foreign = tuple(Foreign(name=n, opcode=opcode, place=7, entry="m/data.pkl") for n in names)
     file = CheckpointFile(path="my model.pt", kind=kind, foreign=foreign, entries=tuple(entries))
-    return list(CHECK.checkpoint_function(file))
+    return list(CHECK.functions[Source.CHECKPOINT](file))
 
 
 @pytest.mark.parametrize(

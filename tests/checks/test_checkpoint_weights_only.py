@@ -3,37 +3,53 @@
 import pytest
 
 from gpudoctor.facts import CheckpointFile, Foreign, StateDict
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
-EXAMPLES = [
+MESSAGE = "torch.load reads tensors and plain containers alone unless it is told otherwise"
+EXAMPLES = {
     (
         "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two options, "
         "\x1b[1mdo those steps only if you trust the source of the checkpoint\x1b[0m. \n\t(1) In PyTorch 2.6, we changed the "
         "default value of the `weights_only` argument in `torch.load` from `False` to `True`.\n\tWeightsUnpickler error: "
         "Unsupported global: GLOBAL argparse.Namespace was not an allowed global by default. Please use "
         "`torch.serialization.add_safe_globals([argparse.Namespace])`"
+    ): (
+        "the file holds argparse.Namespace, and torch.load reads tensors and plain containers alone unless it "
+        "is told otherwise"
     ),
-    "[rank0]: _pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two options",
+    "[rank0]: _pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two options": MESSAGE,
     (
         "_pickle.UnpicklingError: Weights only load failed. Re-running `torch.load` with `weights_only` set to `False` will likely "
         "succeed, but it can result in arbitrary code execution.Do it only if you get the file from a trusted source. "
         "WeightsUnpickler error: Unsupported class numpy.core.multiarray.scalar"
+    ): (
+        "the file holds numpy.core.multiarray.scalar, and torch.load reads tensors and plain containers alone "
+        "unless it is told otherwise"
     ),
-    "\tWeightsUnpickler error: Trying to load unsupported GLOBAL posix.system whose module posix is blocked.",
-    "\tTrying to instantiate unsupported class collections.deque",
-    "Unsupported global: GLOBAL omegaconf.listconfig.ListConfig was not an allowed global by default.",
-    "(1) In PyTorch 2.6, we changed the default value of the weights_only argument in torch.load from False to True.",
+    "\tWeightsUnpickler error: Trying to load unsupported GLOBAL posix.system whose module posix is blocked.": (
+        "the file holds posix.system, and torch.load reads tensors and plain containers alone unless it is "
+        "told otherwise"
+    ),
+    "\tTrying to instantiate unsupported class collections.deque": (
+        "the file holds collections.deque, and torch.load reads tensors and plain containers alone unless it "
+        "is told otherwise"
+    ),
+    "Unsupported global: GLOBAL omegaconf.listconfig.ListConfig was not an allowed global by default.": (
+        "the file holds omegaconf.listconfig.ListConfig, and torch.load reads tensors and plain containers "
+        "alone unless it is told otherwise"
+    ),
+    "(1) In PyTorch 2.6, we changed the default value of the weights_only argument in torch.load from False to True.": MESSAGE,
     (
         "RuntimeError: Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. In PyTorch 2.6, we "
         "changed the default value"
-    ),
+    ): MESSAGE,
     (
         "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded\n\tWeightsUnpickler error: \n\n"
         "Unsupported operand 149"
-    ),
-    "[rank1]: Check the documentation of torch.load to learn more about types accepted by default with weights_only https://pytorch.org/docs/stable/generated/torch.load.html.",
-]
+    ): MESSAGE,
+    "[rank1]: Check the documentation of torch.load to learn more about types accepted by default with weights_only https://pytorch.org/docs/stable/generated/torch.load.html.": MESSAGE,
+}
 NOT_THIS = [
     (
         "FutureWarning: You are using `torch.load` with `weights_only=False` (the current default value), which uses the default "
@@ -49,17 +65,6 @@ NOT_THIS = [
     ),
     "_pickle.UnpicklingError: invalid load key, '<'.",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "the file holds argparse.Namespace, and torch.load reads tensors and plain containers alone unless it is "
-    "told otherwise",
-    EXAMPLES[1]: "torch.load reads tensors and plain containers alone unless it is told otherwise",
-    EXAMPLES[
-        2
-    ]: "the file holds numpy.core.multiarray.scalar, and torch.load reads tensors and plain containers alone unless "
-    "it is told otherwise",
-}
 
 
 MODEL = StateDict(entry="model", keys=())
@@ -69,7 +74,7 @@ def found(kind, *names, within=(), states=(MODEL,), path="m.pt"):
     foreign = tuple(
         Foreign(name=name, opcode="GLOBAL", place=1, entry="data.pkl", within=within) for name in names
     )
-    look = Registry().check("checkpoint-weights-only").checkpoint_function
+    look = Registry().check("checkpoint-weights-only").functions[Source.CHECKPOINT]
     return list(look(CheckpointFile(path=path, kind=kind, foreign=foreign, state_dicts=states)))
 
 

@@ -14,37 +14,64 @@ Root Cause (first observed failure):
   rank      : 2 (local_rank: 2)
   exitcode  : 85 (pid: 149)
   error_file: <N/A>"""
-EXAMPLES = [
-    TABLE,
-    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+MESSAGE = "a worker ended; what it died of is not in the launcher's words"
+EXAMPLES = {
+    TABLE: "a worker (rank 2) ended with exit code 85; what it died of is not in the launcher's words",
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ": MESSAGE,
     (
         "E0202 14:00:27.983 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: 1) local_rank: 0 "
         "(pid: 3957105) of binary: /usr/bin/python3"
+    ): "a worker (rank 0) ended with exit code 1; what it died of is not in the launcher's words",
+    "subprocess.CalledProcessError: Command '['python', '-u', 'train.py', '--local_rank=0']' returned non-zero exit status 1.": (
+        "a worker ended with exit code 1; what it died of is not in the launcher's words"
     ),
-    "subprocess.CalledProcessError: Command '['python', '-u', 'train.py', '--local_rank=0']' returned non-zero exit status 1.",
-    "[2024-05-01 10:00:00,000] [ERROR] [launch.py:321:sigkill_handler] ['python', 'train.py'] exits with return code = 1",
-    "srun: error: node1: tasks 0-3: Exited with exit code 1",
-    "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with exit code 3",
-    "Primary job  terminated normally, but 1 process returned",
-    "[rank: 1] Child process with PID 4711 terminated with code 1. Forcefully terminating all other processes to avoid zombies",
+    "[2024-05-01 10:00:00,000] [ERROR] [launch.py:321:sigkill_handler] ['python', 'train.py'] exits with return code = 1": (
+        "a worker ended with exit code 1; what it died of is not in the launcher's words"
+    ),
+    "srun: error: node1: tasks 0-3: Exited with exit code 1": (
+        "a worker (rank 0) on node1 ended with exit code 1; what it died of is not in the launcher's words"
+    ),
+    "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with exit code 3": (
+        "a worker (rank 0) ended with exit code 3; what it died of is not in the launcher's words"
+    ),
+    "Primary job  terminated normally, but 1 process returned": MESSAGE,
+    "[rank: 1] Child process with PID 4711 terminated with code 1. Forcefully terminating all other processes to avoid zombies": (
+        "a worker ended with exit code 1; what it died of is not in the launcher's words"
+    ),
     # as torch 1.9 wrote it
-    "Root Cause:\n[0]:\n  time: 2021-09-02_13:10:01\n  rank: 1 (local_rank: 1)\n  exitcode: 1 (pid: 149)\n  error_file: <N/A>",
-    "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -15) local_rank: 3 (pid: 19414) of binary: python",
+    "Root Cause:\n[0]:\n  time: 2021-09-02_13:10:01\n  rank: 1 (local_rank: 1)\n  exitcode: 1 (pid: 149)\n  error_file: <N/A>": (
+        "a worker (rank 1) ended with exit code 1; what it died of is not in the launcher's words"
+    ),
+    "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -15) local_rank: 3 (pid: 19414) of binary: python": (
+        "a worker (rank 3) ended with exit code -15; what it died of is not in the launcher's words"
+    ),
     (
         "[default0]:E1120 12:05:04.378 20812 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
         "local_rank: 0 (pid: 7) of fn: main (start_method: spawn)"
+    ): "a worker (rank 0) ended with exit code 1; what it died of is not in the launcher's words",
+    "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGTERM: 15>.": (
+        "a worker ended by SIGTERM; what it died of is not in the launcher's words"
     ),
-    "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGTERM: 15>.",
-    "pdsh@node0: node1: ssh exited with exit code 1",
-    "slurmstepd: error: *** JOB 4711 ON node1 FAILED (non-zero exit code or other failure mode) ***",
-    "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGTERM",
-    "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD",
-    "=   EXIT CODE: 1",
-    "Process 0 exit with status code 1.",
-    "WARNING:torch.distributed.elastic.agent.server.api:[default] Worker group FAILED. 3/3 attempts left; will restart worker group",
-    "PyTorchJob bert is failed because 1 Worker replica(s) failed.",
-    "ray.train.base_trainer.TrainingFailedError: The Ray Train run failed.",
-]
+    "pdsh@node0: node1: ssh exited with exit code 1": (
+        "a worker ended with exit code 1; what it died of is not in the launcher's words"
+    ),
+    "slurmstepd: error: *** JOB 4711 ON node1 FAILED (non-zero exit code or other failure mode) ***": (
+        "a worker on node1 ended; what it died of is not in the launcher's words"
+    ),
+    "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGTERM": (
+        "a worker (rank 1) ended by SIGTERM; what it died of is not in the launcher's words"
+    ),
+    "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD": (
+        "a worker (rank 3) ended; what it died of is not in the launcher's words"
+    ),
+    "=   EXIT CODE: 1": "a worker ended with exit code 1; what it died of is not in the launcher's words",
+    "Process 0 exit with status code 1.": (
+        "a worker (rank 0) ended with exit code 1; what it died of is not in the launcher's words"
+    ),
+    "WARNING:torch.distributed.elastic.agent.server.api:[default] Worker group FAILED. 3/3 attempts left; will restart worker group": MESSAGE,
+    "PyTorchJob bert is failed because 1 Worker replica(s) failed.": MESSAGE,
+    "ray.train.base_trainer.TrainingFailedError: The Ray Train run failed.": MESSAGE,
+}
 NOT_THIS = [
     "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
     "subprocess.CalledProcessError: Command '['which', 'c++']' returned non-zero exit status 1.",
@@ -56,11 +83,3 @@ NOT_THIS = [
     TABLE.replace(": 85 (", ": 139 ("),
     "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.",
 ]
-SAYS = {
-    EXAMPLES[0]: "a worker (rank 2) ended with exit code 85; what it died of is not in the launcher's words",
-    EXAMPLES[
-        5
-    ]: "a worker (rank 0) on node1 ended with exit code 1; what it died of is not in the launcher's words",
-    EXAMPLES[9]: "a worker (rank 1) ended with exit code 1; what it died of is not in the launcher's words",
-    EXAMPLES[15]: "a worker (rank 1) ended by SIGTERM; what it died of is not in the launcher's words",
-}

@@ -1,6 +1,7 @@
 """collective-mismatch: seen in logs."""
 
-EXAMPLES = [
+MESSAGE = "the ranks' calls do not fit together; each rank must make the same calls with the same shapes"
+EXAMPLES = {
     (
         "[rank0]: RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
         "CollectiveFingerPrint(SequenceNumber=7, OpType=ALLREDUCE, TensorShape=[4], TensorDtypes=Float, "
@@ -10,70 +11,112 @@ EXAMPLES = [
         "TensorDeviceTypes=TensorOptions(dtype=float (default), device=cpu, layout=Strided (default), "
         "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)))."
         "Collectives differ in the following aspects: \t Op type: ALLREDUCEvs BROADCAST"
+    ): (
+        "the ranks' calls do not fit together: rank 0 differs in ALLREDUCE, Op type: ALLREDUCEvs BROADCAST; "
+        "each rank must make the same calls with the same shapes"
     ),
     (
         "RuntimeError: Detected mismatch between collectives on ranks. Rank 3 is running inconsistent collective: "
         "CollectiveFingerPrint(OpType=ALLGATHER, TensorShape=[1, 5], TensorDtypes=Long, TensorDeviceTypes=cuda)"
+    ): (
+        "the ranks' calls do not fit together: rank 3 differs in ALLGATHER; each rank must make the same calls "
+        "with the same shapes"
     ),
-    "RuntimeError: Detected mismatch between collectives on ranks.",
+    "RuntimeError: Detected mismatch between collectives on ranks.": MESSAGE,
     (
         "  what():  [enforce fail at /pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:446] op.preamble.length <= "
         "op.nbytes. 128 vs 64"
+    ): (
+        "the ranks' calls do not fit together (128 came where 64 was expected); each rank must make the same "
+        "calls with the same shapes"
     ),
     (
         "  what():  [enforce fail at .../gloo/transport/tcp/pair.cc:464] op.preamble.length <= op.nbytes. 32 vs 16. "
         "Received data size doesn't match expected size. Is there a distributed collective mismatch in your code?"
+    ): (
+        "the ranks' calls do not fit together (32 came where 16 was expected); each rank must make the same "
+        "calls with the same shapes"
     ),
-    "Received data size doesn't match expected size. Is there a distributed collective mismatch in your code?",
-    "ValueError: ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected (8), got (4))",
-    "RuntimeError: ProcessGroupGloo::allgather: invalid tensor type at index 1 (expected CPUFloatType, got CPULongType)",
+    "Received data size doesn't match expected size. Is there a distributed collective mismatch in your code?": MESSAGE,
+    "ValueError: ProcessGroupGloo::allgather: invalid tensor size at index 0 (expected (8), got (4))": (
+        "the ranks' calls do not fit together ((4) came where (8) was expected); each rank must make the same "
+        "calls with the same shapes"
+    ),
+    "RuntimeError: ProcessGroupGloo::allgather: invalid tensor type at index 1 (expected CPUFloatType, got CPULongType)": (
+        "the ranks' calls do not fit together (CPULongType came where CPUFloatType was expected); each rank "
+        "must make the same calls with the same shapes"
+    ),
     (
         "ValueError: ProcessGroupGloo::gather: Incorrect output list size 1. Output list size should be 2, same as size of "
         "the process group."
+    ): (
+        "the ranks' calls do not fit together (1 came where 2 was expected); each rank must make the same "
+        "calls with the same shapes"
     ),
     (
         "ValueError: ProcessGroupGloo::scatter: Incorrect input list size 3. Input list size should be 2, same as size of "
         "the process group."
+    ): (
+        "the ranks' calls do not fit together (3 came where 2 was expected); each rank must make the same "
+        "calls with the same shapes"
     ),
     (
         "node1:101:207 [3] init.cc:1247 NCCL WARN Mismatched collective detected, please check your collective calls at and "
         "around rank 39. You can use NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL to see the collective logs"
+    ): (
+        "the ranks' calls do not fit together: rank 39 differs; each rank must make the same calls with the "
+        "same shapes"
     ),
-    "node1:101:207 [3] NCCL WARN Your program may be hanging, this may be caused by a collective mismatch around rank 5.",
+    "node1:101:207 [3] NCCL WARN Your program may be hanging, this may be caused by a collective mismatch around rank 5.": (
+        "the ranks' calls do not fit together: rank 5 differs; each rank must make the same calls with the "
+        "same shapes"
+    ),
     (
         "node1:101:207 [0] transport/net_ib.cc:1044 NCCL WARN NET/IB : req 0/1 tag 0 peer 10.1.0.6<58683> collective "
         "mismatch error, local size 4096 remote size 65536"
+    ): (
+        "the ranks' calls do not fit together (65536 came where 4096 was expected); each rank must make the "
+        "same calls with the same shapes"
     ),
-    "node1:101:207 [0] NCCL WARN NET/IB : collective mismatch error local size 4096 remote 65536 addr 7f0 rkey 18 seq 1/2",
+    "node1:101:207 [0] NCCL WARN NET/IB : collective mismatch error local size 4096 remote 65536 addr 7f0 rkey 18 seq 1/2": (
+        "the ranks' calls do not fit together (65536 came where 4096 was expected); each rank must make the "
+        "same calls with the same shapes"
+    ),
     (
         "[2026-03-01 10:00:00] node1:101:207 [0] p2p.cc:90 (ncclIbIsend) NCCL WARN NET/IB : req 0/1 tag 2 peer 10.1.0.6<5> "
         "posted incorrect receive info: size 77 addr 0 rkeys[0]=0"
-    ),
+    ): MESSAGE,
     (
         "node1:101:207 [0] transport/net_socket.cc:504 NCCL WARN NET/Socket : peer 10.1.0.2<40112> message truncated : "
         "receiving 524288 bytes instead of 65536. If you believe your socket network is in healthy state, there may be a "
         "mismatch in collective sizes or environment settings (e.g. NCCL_PROTO, NCCL_ALGO) between ranks"
+    ): (
+        "the ranks' calls do not fit together (524288 came where 65536 was expected); each rank must make the "
+        "same calls with the same shapes"
     ),
-    "ValueError: output tensor size must be equal to world_size times input tensor size",
-    "RuntimeError: Tensor list input to scatter/gather must match number of collective participants",
-    "RuntimeError: All tensor operands to scatter/gather must have the same number of elements",
-    "RuntimeError: Output tensor must have the same size as the input tensor for its rank",
-    "ValueError: Invalid usage of tensors with different dtypesFound torch.float32 and  torch.float64",
-    "Collective sequence number: 5 has errors, error type: MatchState.COLLECTIVE_TYPE_MISMATCH",
+    "ValueError: output tensor size must be equal to world_size times input tensor size": MESSAGE,
+    "RuntimeError: Tensor list input to scatter/gather must match number of collective participants": MESSAGE,
+    "RuntimeError: All tensor operands to scatter/gather must have the same number of elements": MESSAGE,
+    "RuntimeError: Output tensor must have the same size as the input tensor for its rank": MESSAGE,
+    "ValueError: Invalid usage of tensors with different dtypesFound torch.float32 and  torch.float64": MESSAGE,
+    "Collective sequence number: 5 has errors, error type: MatchState.COLLECTIVE_TYPE_MISMATCH": MESSAGE,
     (
         "accelerate.utils.operations.DistributedOperationException: Cannot apply desired operation due to shape mismatches. "
         "All shapes across devices must be valid."
-    ),
+    ): MESSAGE,
     (
         "DistributedOperationException: Impossible to apply the desired operation due to inadequate data. All elements on "
         "the other process are None"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: "
         "CollectiveFingerPrint(SequenceNumber=1OpType=BARRIER), but Rank 2 is running collective: "
         "CollectiveFingerPrint(SequenceNumber=0OpType=BARRIER)."
+    ): (
+        "the ranks' calls do not fit together: rank 1 differs in BARRIER; each rank must make the same calls "
+        "with the same shapes"
     ),
-]
+}
 NOT_THIS = [
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
     "RuntimeError: The size of tensor a (4) must match the size of tensor b (8) at non-singleton dimension 0",
@@ -82,11 +125,3 @@ NOT_THIS = [
     "This is most likely caused by incorrect usages of collectives, e.g., wrong sizes used across ranks",
 ]
 REST = "; each rank must make the same calls with the same shapes"
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "the ranks' calls do not fit together: rank 0 differs in ALLREDUCE, Op type: ALLREDUCEvs BROADCAST"
-    + REST,
-    EXAMPLES[2]: "the ranks' calls do not fit together" + REST,
-    EXAMPLES[3]: "the ranks' calls do not fit together (128 came where 64 was expected)" + REST,
-}

@@ -1,15 +1,30 @@
 """container-lost-gpu: seen in logs."""
 
-EXAMPLES = [
-    "Failed to initialize NVML: Unknown Error",
-    "ValueError: invalid literal for int() with base 10: 'Failed to initialize NVML: Unknown Error'",
-    "Failed to initialize NVML: Insufficient Permissions",
-    "Failed to initialize NVML: GPU access blocked by the operating system",
-    "pynvml.NVMLError_Unknown: Unknown Error",
-    "node0:4711:4811 [0] misc/nvmlwrap.cc:183 NCCL WARN nvmlInit_v2() failed: Unknown Error",
-    "nvidia-container-cli: detection error: nvml error: unknown error: unknown",
-    "cat: /dev/nvidiactl: Operation not permitted",
-]
+MESSAGE = "the GPUs' device nodes can no longer be opened (Unknown Error): new processes in this container find no GPU"
+EXAMPLES = {
+    "Failed to initialize NVML: Unknown Error": MESSAGE,
+    "ValueError: invalid literal for int() with base 10: 'Failed to initialize NVML: Unknown Error'": MESSAGE,
+    "Failed to initialize NVML: Insufficient Permissions": (
+        "the GPUs' device nodes can no longer be opened (Insufficient Permissions): new processes in this "
+        "container find no GPU"
+    ),
+    "Failed to initialize NVML: GPU access blocked by the operating system": (
+        "the GPUs' device nodes can no longer be opened (GPU access blocked by the operating system): new "
+        "processes in this container find no GPU"
+    ),
+    "pynvml.NVMLError_Unknown: Unknown Error": (
+        "the GPUs' device nodes can no longer be opened: new processes in this container find no GPU"
+    ),
+    "node0:4711:4811 [0] misc/nvmlwrap.cc:183 NCCL WARN nvmlInit_v2() failed: Unknown Error": MESSAGE,
+    "nvidia-container-cli: detection error: nvml error: unknown error: unknown": (
+        "the GPUs' device nodes can no longer be opened (unknown error): new processes in this container find "
+        "no GPU"
+    ),
+    "cat: /dev/nvidiactl: Operation not permitted": (
+        "the GPUs' device nodes can no longer be opened (Operation not permitted): new processes in this "
+        "container find no GPU"
+    ),
+}
 NOT_THIS = [
     "Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error",
     "Failed to initialize NVML: Driver/library version mismatch",
@@ -17,12 +32,3 @@ NOT_THIS = [
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
     "crw-rw-rw- 1 root root 195, 255 Jan  1 00:00 /dev/nvidiactl",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "the GPUs' device nodes can no longer be opened (Unknown Error): new processes in this container find no "
-    "GPU",
-    EXAMPLES[
-        4
-    ]: "the GPUs' device nodes can no longer be opened: new processes in this container find no GPU",
-}

@@ -1,21 +1,55 @@
 """cublas-failure: seen in logs."""
 
-EXAMPLES = [
-    "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`",
-    "[rank3]: RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`",
-    "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling cublasLtMatmul with transpose_mat1 1 transpose_mat2 0 m 4096 n 8 k 4096",
-    "RuntimeError: cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnCreate(handle)`",
-    "RuntimeError: CUBLAS_STATUS_ALLOC_FAILED",
-    "E tensorflow/stream_executor/cuda/cuda_blas.cc:226] failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED",
-    "RuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR",
-    "RuntimeError: cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:259",
-    "RuntimeError: Expected __err == CUBLAS_STATUS_SUCCESS to be true, but got false.",
-    "RuntimeError: /build/transformer_engine/common/gemm/cublaslt_gemm.cu:331 in function cublas_gemm: cuBLAS Error: the function failed to launch on the GPU",
-    "cuBLAS API failed with status 15",
-    "Exception: cublasLt ran into an error!",
-    "RuntimeError: cusolver error: 7, when calling `cusolverDnCreate(handle)`",
-    "tensorflow.python.framework.errors_impl.InternalError: Blas GEMM launch failed : a.shape=(64, 784), b.shape=(784, 10)",
-]
+MESSAGE = "a matrix product or the like failed, mostly after an index out of range, or for want of memory"
+EXAMPLES = {
+    "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`": (
+        "the library answered CUBLAS_STATUS_NOT_INITIALIZED: a matrix product or the like failed, mostly after "
+        "an index out of range, or for want of memory"
+    ),
+    "[rank3]: RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`": (
+        "the library answered CUBLAS_STATUS_EXECUTION_FAILED: a matrix product or the like failed, mostly "
+        "after an index out of range, or for want of memory"
+    ),
+    "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling cublasLtMatmul with transpose_mat1 1 transpose_mat2 0 m 4096 n 8 k 4096": (
+        "the library answered CUBLAS_STATUS_INVALID_VALUE: a matrix product or the like failed, mostly after "
+        "an index out of range, or for want of memory"
+    ),
+    "RuntimeError: cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnCreate(handle)`": (
+        "the library answered CUSOLVER_STATUS_INTERNAL_ERROR: a matrix product or the like failed, mostly "
+        "after an index out of range, or for want of memory"
+    ),
+    "RuntimeError: CUBLAS_STATUS_ALLOC_FAILED": (
+        "the library answered CUBLAS_STATUS_ALLOC_FAILED: a matrix product or the like failed, mostly after an "
+        "index out of range, or for want of memory"
+    ),
+    "E tensorflow/stream_executor/cuda/cuda_blas.cc:226] failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED": (
+        "the library answered CUBLAS_STATUS_NOT_INITIALIZED: a matrix product or the like failed, mostly after "
+        "an index out of range, or for want of memory"
+    ),
+    "RuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR": (
+        "the library answered cuFFT error: CUFFT_INTERNAL_ERROR: a matrix product or the like failed, mostly "
+        "after an index out of range, or for want of memory"
+    ),
+    "RuntimeError: cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:259": (
+        "the library answered the GPU program failed to execute: a matrix product or the like failed, mostly "
+        "after an index out of range, or for want of memory"
+    ),
+    "RuntimeError: Expected __err == CUBLAS_STATUS_SUCCESS to be true, but got false.": MESSAGE,
+    "RuntimeError: /build/transformer_engine/common/gemm/cublaslt_gemm.cu:331 in function cublas_gemm: cuBLAS Error: the function failed to launch on the GPU": (
+        "the library answered the function failed to launch on the GPU: a matrix product or the like failed, "
+        "mostly after an index out of range, or for want of memory"
+    ),
+    "cuBLAS API failed with status 15": (
+        "the library answered 15: a matrix product or the like failed, mostly after an index out of range, or "
+        "for want of memory"
+    ),
+    "Exception: cublasLt ran into an error!": MESSAGE,
+    "RuntimeError: cusolver error: 7, when calling `cusolverDnCreate(handle)`": (
+        "the library answered 7: a matrix product or the like failed, mostly after an index out of range, or "
+        "for want of memory"
+    ),
+    "tensorflow.python.framework.errors_impl.InternalError: Blas GEMM launch failed : a.shape=(64, 784), b.shape=(784, 10)": MESSAGE,
+}
 NOT_THIS = [
     "UserWarning: Attempting to run cuBLAS, but there was no current CUDA context! Attempting to set the primary context...",
     "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x128 and 256x10)",
@@ -24,16 +58,3 @@ NOT_THIS = [
     "RuntimeError: Deterministic behavior was enabled but this operation is not deterministic because it uses CuBLAS and you have CUDA >= 10.2.",
     "CUBLAS_WORKSPACE_CONFIG=:4096:8 python train.py",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "the library answered CUBLAS_STATUS_NOT_INITIALIZED: a matrix product or the like failed, mostly after an "
-    "index out of range, or for want of memory",
-    EXAMPLES[
-        8
-    ]: "a matrix product or the like failed, mostly after an index out of range, or for want of memory",
-    EXAMPLES[
-        10
-    ]: "the library answered 15: a matrix product or the like failed, mostly after an index out of range, or "
-    "for want of memory",
-}

@@ -2,49 +2,47 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Gpu, Gpus, Launch, Torch
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("cuda-visible-devices")
-EXAMPLES = [
-    "RuntimeError: No CUDA GPUs are available",
-    "RuntimeError: CUDA error: invalid device ordinal",
-    "RuntimeError: cuda runtime error (10) : invalid device ordinal at torch/csrc/cuda/Module.cpp:32",
+MESSAGE = "the job asks for a GPU that it cannot see"
+EXAMPLES = {
+    "RuntimeError: No CUDA GPUs are available": MESSAGE,
+    "RuntimeError: CUDA error: invalid device ordinal": MESSAGE,
+    "RuntimeError: cuda runtime error (10) : invalid device ordinal at torch/csrc/cuda/Module.cpp:32": MESSAGE,
     (
         "RuntimeError: cuda runtime error (101) : invalid device ordinal at "
         "/pytorch/torch/csrc/cuda/Module.cpp:37"
-    ),
-    "torch.AcceleratorError: CUDA error: invalid device ordinal",
-    "node1:9319:9379 [1] init.cc:1230 NCCL WARN Cuda failure 'invalid device ordinal'",
-    "node1:9319:9379 [1] init.cc:1230 NCCL WARN Cuda failure 101 'invalid device ordinal'",
+    ): MESSAGE,
+    "torch.AcceleratorError: CUDA error: invalid device ordinal": MESSAGE,
+    "node1:9319:9379 [1] init.cc:1230 NCCL WARN Cuda failure 'invalid device ordinal'": MESSAGE,
+    "node1:9319:9379 [1] init.cc:1230 NCCL WARN Cuda failure 101 'invalid device ordinal'": MESSAGE,
     (
         "RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at "
         '"../aten/src/ATen/cuda/CUDAContext.cpp":50'
-    ),
-    "AssertionError: Invalid device id",
+    ): MESSAGE,
+    "AssertionError: Invalid device id": MESSAGE,
     (
         "RuntimeError: cuda runtime error (38) : no CUDA-capable device is detected at "
         "/pytorch/aten/src/THC/THCGeneral.cpp:51"
+    ): MESSAGE,
+    "RuntimeError: CUDA error: no CUDA-capable device is detected": MESSAGE,
+    "But your machine only has: [0, 1]": MESSAGE + ": only [0, 1] are visible",
+    "RuntimeError: device 3 is not visible (CUDA_VISIBLE_DEVICES=[0, 1])": (
+        MESSAGE + ": device 3 is not visible"
     ),
-    "RuntimeError: CUDA error: no CUDA-capable device is detected",
-    "But your machine only has: [0, 1]",
-    "RuntimeError: device 3 is not visible (CUDA_VISIBLE_DEVICES=[0, 1])",
-]
+}
 NOT_THIS = [
     "RuntimeError: CUDA error: out of memory",
     "RuntimeError: Found no NVIDIA driver on your system.",
     "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node=2 train.py",
     "RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable",
 ]
-SAYS = {
-    EXAMPLES[11]: "the job asks for a GPU that it cannot see: only [0, 1] are visible",
-    EXAMPLES[12]: "the job asks for a GPU that it cannot see: device 3 is not visible",
-    EXAMPLES[0]: "the job asks for a GPU that it cannot see",
-}
 UUIDS = [f"GPU-{letter * 8}-0000-4000-8000-00000000000{i}" for i, letter in enumerate("abcd")]
 FOUR = Gpus(devices=[Gpu(index=i, name="A100", uuid=uuid) for i, uuid in enumerate(UUIDS)])
 MIG = "MIG-06a16211-6455-5548-9f34-9a810ac2fc5c"
@@ -55,7 +53,9 @@ def run(value=None, gpus=FOUR, torch=None, **variables):
     if value is not None:
         variables["CUDA_VISIBLE_DEVICES"] = value
     facts = {"launch": Launch(variables=variables), "gpus": gpus, "torch": torch}
-    return examine(CHECK, Snapshot({name: fact for name, fact in facts.items() if fact is not None}))
+    return examine(
+        CHECK, Source.ENVIRONMENT, Snapshot({name: fact for name, fact in facts.items() if fact is not None})
+    )
 
 
 @pytest.mark.parametrize("value", ["", "-1", "NoDevFiles", "none"])
@@ -176,7 +176,9 @@ def test_amds_gpus_have_other_variables():
 
 
 def test_unknown():
-    assert examine(CHECK, Snapshot({"gpus": FOUR}))[0].reason == "launch: not in this report"
+    assert (
+        examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": FOUR}))[0].reason == "launch: not in this report"
+    )
     assert run("0", None)[0].status is CheckStatus.UNKNOWN
     assert run("0", Gpus(error="Unknown Error", error_code=999))[0].status is CheckStatus.UNKNOWN
     assert run(MIG, Gpus(devices=[Gpu(index=0, name="H200", mig=True)]))[0].status is CheckStatus.UNKNOWN

@@ -1,30 +1,46 @@
 """ddp-device-ids: seen in logs."""
 
-EXAMPLES = [
+EXAMPLES = {
     (
         "[rank0]: ValueError: DistributedDataParallel device_ids and output_device arguments only work with "
         "single-device/multiple-device GPU modules or CPU modules, but got device_ids [0], output_device None, and module "
         "parameters {device(type='cpu')}."
+    ): (
+        "DDP's device_ids, here [0], must name the one GPU of this process, with all of the module on it: it "
+        "is on cpu"
     ),
     (
         "AssertionError: DistributedDataParallel device_ids and output_device arguments only work with single-device GPU "
         "modules, but got device_ids [1], output_device 1, and module parameters {device(type='cuda', index=0)}."
+    ): (
+        "DDP's device_ids, here [1], must name the one GPU of this process, with all of the module on it: it "
+        "is on cuda"
     ),
     (
         "AssertionError: DistributedDataParallel device_ids and output_device arguments only work with single-device CUDA "
         "modules, but got device_ids [0], output_device 0, and module parameters {device(type='cuda', index=0), "
         "device(type='cuda', index=1)}."
+    ): (
+        "DDP's device_ids, here [0], must name the one GPU of this process, with all of the module on it: it "
+        "is on {device(type='cuda', index=0), device(type='cuda', index=1)}"
     ),
-    "ValueError: device_ids can only be None or contain a single element.",
+    "ValueError: device_ids can only be None or contain a single element.": (
+        "DDP's device_ids must name the one GPU of this process, with all of the module on it"
+    ),
     (
         "ValueError: DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
         "locate in {'cpu', 'cuda'}."
+    ): (
+        "DDP's device_ids must name the one GPU of this process, with all of the module on it: it is on "
+        "{'cpu', 'cuda'}"
     ),
     (
         "AssertionError: DistributedDataParallel with multi-device module only works with CUDA devices, but module parameters "
         "locate in {'cpu'}."
+    ): (
+        "DDP's device_ids must name the one GPU of this process, with all of the module on it: it is on {'cpu'}"
     ),
-]
+}
 NOT_THIS = [
     (
         "UserWarning: Single-Process Multi-GPU is not the recommended mode for DDP. In this mode, each DDP instance operates "
@@ -35,12 +51,3 @@ NOT_THIS = [
         "device: cpu"
     ),
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "DDP's device_ids, here [0], must name the one GPU of this process, with all of the module on it: "
-    "it is on cpu",
-    EXAMPLES[3]: "DDP's device_ids must name the one GPU of this process, with all of the module on it",
-    EXAMPLES[4]: "DDP's device_ids must name the one GPU of this process, with all of the module on it: "
-    "it is on {'cpu', 'cuda'}",
-}

@@ -5,13 +5,17 @@ LINE = (
     "[torch.cuda.FloatTensor [64]] is at version 3; expected version 2 instead. Hint: enable anomaly detection to find "
     "the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True)."
 )
-EXAMPLES = [
-    f"[rank1]: {LINE}",
+MESSAGE = (
+    "between forward and backward DDP copied rank 0's buffers over a torch.cuda.FloatTensor of size [64]: version "
+    "3, where backward expects 2"
+)
+EXAMPLES = {
+    f"[rank1]: {LINE}": MESSAGE,
     f"""netD = DistributedDataParallel(netD, device_ids=[0])
 Traceback (most recent call last):
   File "/home/me/train.py", line 80, in <module>
     loss.backward()
-{LINE}""",
+{LINE}""": MESSAGE,
     (
         """-- Process 1 terminated with the following error:
 Traceback (most recent call last):
@@ -19,8 +23,11 @@ Traceback (most recent call last):
     loss.backward()
 RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation: """
         "[torch.cuda.LongTensor [1, 512]] is at version 2; expected version 1 instead."
+    ): (
+        "between forward and backward DDP copied rank 0's buffers over a torch.cuda.LongTensor of size [1, "
+        "512]: version 2, where backward expects 1"
     ),
-]
+}
 NOT_THIS = [
     LINE,
     (
@@ -33,9 +40,3 @@ NOT_THIS = [
         "operation: [torch.cuda.FloatTensor [64, 3, 3, 3]] is at version 2; expected version 1 instead."
     ),
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "between forward and backward DDP copied rank 0's buffers over a torch.cuda.FloatTensor of size [64]: "
-    "version 3, where backward expects 2",
-}

@@ -1,13 +1,14 @@
 """ddp-no-grad: seen in logs."""
 
-EXAMPLES = [
+MESSAGE = "no parameter of the module that DDP was given requires a gradient: there is nothing to share out"
+EXAMPLES = {
     (
         "[rank1]: RuntimeError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires "
         "a gradient."
-    ),
-    "AssertionError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.",
-    "RuntimeError: tensors.size() > 0 INTERNAL ASSERT FAILED at /pytorch/torch/csrc/distributed/c10d/reducer.cpp:672, please report a bug to PyTorch.",
-]
+    ): MESSAGE,
+    "AssertionError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.": MESSAGE,
+    "RuntimeError: tensors.size() > 0 INTERNAL ASSERT FAILED at /pytorch/torch/csrc/distributed/c10d/reducer.cpp:672, please report a bug to PyTorch.": MESSAGE,
+}
 NOT_THIS = [
     "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
     "ValueError: optimizer got an empty parameter list",

@@ -1,29 +1,36 @@
 """ddp-unused-parameters: seen in logs."""
 
 HEADLINE = "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one. This error"
-EXAMPLES = [
-    HEADLINE,
-    "Parameter indices which did not receive grad for rank 2: 362 363 364",
-    "Parameters which did not receive grad for rank 0: head.weight, head.bias",
+MESSAGE = "DDP waited for gradients that never came"
+EXAMPLES = {
+    HEADLINE: MESSAGE,
+    "Parameter indices which did not receive grad for rank 2: 362 363 364": (
+        "DDP waited on rank 2 for gradients that never came, such as those of parameters 362 363 364"
+    ),
+    "Parameters which did not receive grad for rank 0: head.weight, head.bias": (
+        "DDP waited on rank 0 for gradients that never came, such as those of head.weight, head.bias"
+    ),
     (
         "[rank1]: RuntimeError: Your training graph has changed in this iteration, e.g., one parameter is unused in first "
         "iteration, but then got used in the second iteration. this is not compatible with static_graph set to True."
+    ): MESSAGE,
+    f"[rank1]: {HEADLINE}\n[rank1]: Parameter indices which did not receive grad for rank 1: 2 3": (
+        MESSAGE + ", such as those of parameters 2 3"
     ),
-    f"[rank1]: {HEADLINE}\n[rank1]: Parameter indices which did not receive grad for rank 1: 2 3",
     (
         f"{HEADLINE}\nParameters which did not receive grad for rank 0: b.bias, b.weight\n"
         "Parameter indices which did not receive grad for rank 0: 2 3"
-    ),
-    "static_graph=True is enabled for DDP, we expect this set of unused parameters to remain consistent",
+    ): MESSAGE + ", such as those of b.bias, b.weight",
+    "static_graph=True is enabled for DDP, we expect this set of unused parameters to remain consistent": MESSAGE,
     (
         "RuntimeError: It looks like your LightningModule has parameters that were not used in producing the loss returned "
         "by training_step. If this is intentional, you must enable the detection of unused parameters in DDP"
-    ),
+    ): MESSAGE,
     (
         "11/20 12:00:01 - mmengine - ERROR - mmengine/logging/logger.py - print_log - 323 - neck.conv.weight with shape "
         "torch.Size([256, 64, 1, 1]) is not in the computational graph"
-    ),
-]
+    ): MESSAGE + ", such as those of neck.conv.weight",
+}
 NOT_THIS = [
     "RuntimeError: Expected to mark a variable ready only once. This error is caused by one of the following reasons",
     "find_unused_parameters=True was specified in DDP constructor, but did not find any unused parameters",
@@ -33,14 +40,3 @@ NOT_THIS = [
         "automatically, so you do not need to set find_unused_parameters=true"
     ),
 ]
-SAYS = {
-    EXAMPLES[4]: "DDP waited for gradients that never came, such as those of parameters 2 3",
-    EXAMPLES[5]: "DDP waited for gradients that never came, such as those of b.bias, b.weight",
-    EXAMPLES[0]: "DDP waited for gradients that never came",
-    EXAMPLES[
-        1
-    ]: "DDP waited on rank 2 for gradients that never came, such as those of parameters 362 363 364",
-    EXAMPLES[
-        2
-    ]: "DDP waited on rank 0 for gradients that never came, such as those of head.weight, head.bias",
-}

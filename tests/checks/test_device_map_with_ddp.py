@@ -1,43 +1,45 @@
 """device-map-with-ddp: seen in logs."""
 
-EXAMPLES = [
+MESSAGE = "the model was loaded across devices, and several processes train it: each needs a whole copy on its own GPU"
+EXAMPLES = {
     (
         "[rank1]: ValueError: You can't train a model that has been loaded with `device_map='auto'` in any distributed mode. "
         "Please rerun your script specifying `--num_processes=1` or by launching with `python {{myscript.py}}`."
+    ): (
+        "the model was loaded with device_map=auto across devices, and several processes train it: each needs "
+        "a whole copy on its own GPU"
     ),
     (
         "ValueError: You can't train a model that has been loaded in 8-bit precision on multiple devices in any distributed "
         "mode. In order to use 8-bit models that have been loaded across multiple GPUs the solution is to use Naive Pipeline"
+    ): (
+        "the model was loaded in 8-bit precision across devices, and several processes train it: each needs a "
+        "whole copy on its own GPU"
     ),
     (
         "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than the "
         "one you're training on. Make sure you loaded the model on the correct device using for example `device_map={'':0}`"
+    ): (
+        "the model was loaded in 8-bit or 4-bit precision across devices, and several processes train it: each "
+        "needs a whole copy on its own GPU"
     ),
-    "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision with CPU or disk offload.",
+    "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision with CPU or disk offload.": (
+        "the model was loaded in 8-bit or 4-bit precision across devices, and several processes train it: each "
+        "needs a whole copy on its own GPU"
+    ),
     (
         "ValueError: Your model contains `DTensor` parameters, which is incompatible with DDP. Maybe you loaded your model "
         "with `device_map='auto'`? Specify `device_map='cuda'` or 'xpu' or 'cpu' instead."
+    ): MESSAGE,
+    "You've set device_map=`auto` while triggering a distributed run with torchrun. This might lead to unexpected behavior.": (
+        "the model was loaded with device_map=auto across devices, and several processes train it: each needs "
+        "a whole copy on its own GPU"
     ),
-    "You've set device_map=`auto` while triggering a distributed run with torchrun. This might lead to unexpected behavior.",
-    "ValueError: DeepSpeed Zero-3 is not compatible with `low_cpu_mem_usage=True` or with passing a `device_map`.",
-    "ValueError: DeepSpeed Zero-3 is not compatible with passing a `device_map`.",
-]
+    "ValueError: DeepSpeed Zero-3 is not compatible with `low_cpu_mem_usage=True` or with passing a `device_map`.": MESSAGE,
+    "ValueError: DeepSpeed Zero-3 is not compatible with passing a `device_map`.": MESSAGE,
+}
 NOT_THIS = [
     "model = AutoModelForCausalLM.from_pretrained(name, device_map='auto')",
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1!",
     "You shouldn't move a model that is dispatched using accelerate hooks.",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "the model was loaded with device_map=auto across devices, and several processes train it: each needs a "
-    "whole copy on its own GPU",
-    EXAMPLES[
-        1
-    ]: "the model was loaded in 8-bit precision across devices, and several processes train it: each needs a "
-    "whole copy on its own GPU",
-    EXAMPLES[
-        6
-    ]: "the model was loaded across devices, and several processes train it: each needs a whole copy on its own "
-    "GPU",
-}

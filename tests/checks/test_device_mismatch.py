@@ -1,72 +1,87 @@
 """device-mismatch: seen in logs; no fact of the environment shows it."""
 
 from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("device-mismatch")
-EXAMPLES = [
+MESSAGE = "the tensors of one operation lie on different devices"
+EXAMPLES = {
     (
         "RuntimeError: Expected all tensors to be on the same device, but found at least two "
         "devices, cuda:0 and cpu! (when checking"
-    ),
+    ): MESSAGE + ": one on cuda:0, one on cpu",
     (
         "RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, "
         "different from other tensors on cuda:0"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: Input type (torch.cuda.FloatTensor) and weight type "
         "(torch.FloatTensor) should be the same"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: Input type (torch.FloatTensor) and weight type "
         "(torch.cuda.FloatTensor) should be the same or input should be"
+    ): MESSAGE,
+    "RuntimeError: Input type (CUDAFloatType) and weight type (CPUFloatType) should be the same": MESSAGE,
+    "RuntimeError: Expected object of backend CPU but got backend CUDA for argument #4 'mat1'": (
+        MESSAGE + ": one on CPU, one on CUDA"
     ),
-    "RuntimeError: Input type (CUDAFloatType) and weight type (CPUFloatType) should be the same",
-    "RuntimeError: Expected object of backend CPU but got backend CUDA for argument #4 'mat1'",
     (
         "RuntimeError: Expected object of device type cuda but got device type cpu for "
         "argument #1 'self' in call to _th_mm"
+    ): MESSAGE + ": one on cuda, one on cpu",
+    "RuntimeError: expected device cuda:1 but got device cuda:0": (
+        MESSAGE + ": one on cuda:1, one on cuda:0"
     ),
-    "RuntimeError: expected device cuda:1 but got device cuda:0",
-    "RuntimeError: expected device cuda:0 and dtype Float but got device cpu and dtype Float",
+    "RuntimeError: expected device cuda:0 and dtype Float but got device cpu and dtype Float": (
+        MESSAGE + ": one on cuda:0, one on cpu"
+    ),
     (
         "RuntimeError: Expected object of type torch.cuda.FloatTensor but found type "
         "torch.FloatTensor for argument #2 'other'"
-    ),
-    "RuntimeError: expected type torch.FloatTensor but got torch.cuda.FloatTensor",
+    ): MESSAGE,
+    "RuntimeError: expected type torch.FloatTensor but got torch.cuda.FloatTensor": MESSAGE,
     (
         "RuntimeError: arguments are located on different GPUs at "
         "/pytorch/aten/src/THC/generic/THCTensorMathBlas.cu:255"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: Assertion `THCTensor_(checkGPU)(state, 4, r_, t, m1, m2)' failed. "
         "tensors are on different GPUs"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: Tensor for argument #3 'mat2' is on CPU, but expected it to be on GPU "
         "(while checking arguments for addmm)"
-    ),
+    ): MESSAGE + ": one on CPU, one on GPU",
     (
         "RuntimeError: Tensor for 'out' is on CPU, Tensor for argument #1 'self' is on CPU, "
         "but expected them to be on GPU"
-    ),
+    ): MESSAGE + ": one on CPU, one on GPU",
     (
         "RuntimeError: Input and hidden tensors are not at the same device, found input "
         "tensor at cuda:1 and hidden tensor at cuda:0"
+    ): MESSAGE,
+    "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)": MESSAGE,
+    "RuntimeError: Tensor on device cpu is not on the expected device meta!": (
+        MESSAGE + ": one on cpu, one on meta"
     ),
-    "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)",
-    "RuntimeError: Tensor on device cpu is not on the expected device meta!",
-    "RuntimeError: torch.cat(): all input tensors must be on the same device. Received cuda:0 and cpu",
+    "RuntimeError: torch.cat(): all input tensors must be on the same device. Received cuda:0 and cpu": MESSAGE,
     (
         "RuntimeError: Expected query, key, and value to have the same device type, but got "
         "query.device: cpu key.device: cuda:0"
+    ): MESSAGE,
+    "RuntimeError: Input, output and indices must be on the current device": MESSAGE,
+    "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'": (
+        MESSAGE + ": one on cpu, one on cuda"
     ),
-    "RuntimeError: Input, output and indices must be on the current device",
-    "RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'",
-    "RuntimeError: Placeholder storage has not been allocated on MPS device!",
-    "Unhandled FakeTensor Device Propagation for aten.add.Tensor, found two different devices cuda:0, cpu",
-    "RuntimeError: Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'weight'; but type torch.cuda.FloatTensor does not equal torch.FloatTensor (while checking arguments for cudnn_convolution)",
-]
+    "RuntimeError: Placeholder storage has not been allocated on MPS device!": MESSAGE,
+    "Unhandled FakeTensor Device Propagation for aten.add.Tensor, found two different devices cuda:0, cpu": (
+        MESSAGE + ": one on cuda:0, one on cpu"
+    ),
+    "RuntimeError: Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'weight'; but type torch.cuda.FloatTensor does not equal torch.FloatTensor (while checking arguments for cudnn_convolution)": MESSAGE,
+}
+TEXTS = list(EXAMPLES)
 NOT_THIS = [
     (
         "RuntimeError: Input type (torch.cuda.HalfTensor) and weight type "
@@ -93,19 +108,15 @@ NOT_THIS = [
     ),
     "RuntimeError: Attempting to deserialize object on CUDA device 1 but torch.cuda.device_count() is 1.",
 ]
-SAYS = {
-    EXAMPLES[0]: "the tensors of one operation lie on different devices: one on cuda:0, one on cpu",
-    EXAMPLES[1]: "the tensors of one operation lie on different devices",
-}
 
 
 def test_the_devices_are_quoted():
-    [match] = matches(EXAMPLES[0], [CHECK])
+    [match] = matches(TEXTS[0], [CHECK])
     assert match.sighting.groups == {"device": "cuda:0", "other": "cpu"}
     [match] = matches("RuntimeError: expected device cuda:1 but got device cuda:0", [CHECK])
     assert match.sighting.groups == {"device": "cuda:1", "other": "cuda:0"}
 
 
 def test_no_fact_of_the_environment_shows_it():
-    assert CHECK.environment_function is None
+    assert Source.ENVIRONMENT not in CHECK.functions
     assert all(fix.command for fix in CHECK.fixes)

@@ -2,38 +2,39 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import DeviceNode, Driver, Gpu, Gpus, Host, Launch, Pci, PciDevice, Torch
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("driver-not-loaded")
-EXAMPLES = [
+MESSAGE = "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs"
+EXAMPLES = {
     (
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an "
         "NVIDIA GPU and installed a driver from"
-    ),
+    ): MESSAGE,
     (
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make "
         "sure that the latest NVIDIA driver is"
-    ),
-    "Failed to initialize NVML: Driver Not Loaded",
-    "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.",
-    "pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded",
-    "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.",
-    "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
-    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
-    "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic",
-    "modprobe: ERROR: could not insert 'nvidia': No such device",
+    ): MESSAGE,
+    "Failed to initialize NVML: Driver Not Loaded": MESSAGE,
+    "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.": MESSAGE,
+    "pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded": MESSAGE,
+    "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.": MESSAGE,
+    "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory": MESSAGE,
+    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].': MESSAGE,
+    "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic": MESSAGE,
+    "modprobe: ERROR: could not insert 'nvidia': No such device": MESSAGE,
     (
         "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: "
         "no such file or directory: unknown"
-    ),
-    "Unable to determine the device handle for GPU 0000:3B:00.0: Driver Not Loaded",
-    "NVRM: No NVIDIA GPU found.",
-]
+    ): MESSAGE,
+    "Unable to determine the device handle for GPU 0000:3B:00.0: Driver Not Loaded": MESSAGE,
+    "NVRM: No NVIDIA GPU found.": MESSAGE,
+}
 NOT_THIS = [
     "RuntimeError: The NVIDIA driver on your system is too old (found version 11060).",
     "Failed to initialize NVML: Driver/library version mismatch",
@@ -53,7 +54,7 @@ PASTED = {"gpus": Gpus(error="nvidia-smi gave nothing"), "driver": Driver(), "ho
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot(facts))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 
 
 def test_gpus_on_the_bus_and_no_module():

@@ -1,20 +1,25 @@
 """gloo-device: seen in logs."""
 
-EXAMPLES = [
-    "[rank0]: RuntimeError: makeDeviceForHostname(): unsupported gloo device",
-    "RuntimeError: makeDeviceForInterface(): unsupported gloo device",
-    "RuntimeError: GlooDeviceFactory::makeTCPDevice(): interface or hostname can't be empty",
-    "RuntimeError: use_libuv was requested but PyTorch was build without libuv support",
+MESSAGE = "a transport is asked for that this build of torch cannot use, so the ranks cannot connect"
+EXAMPLES = {
+    "[rank0]: RuntimeError: makeDeviceForHostname(): unsupported gloo device": MESSAGE,
+    "RuntimeError: makeDeviceForInterface(): unsupported gloo device": MESSAGE,
+    "RuntimeError: GlooDeviceFactory::makeTCPDevice(): interface or hostname can't be empty": (
+        "a transport (TCP) is asked for that this build of torch cannot use, so the ranks cannot connect"
+    ),
+    "RuntimeError: use_libuv was requested but PyTorch was build without libuv support": MESSAGE,
     (
         "torch.distributed.DistStoreError: use_libuv was requested but PyTorch was built without libuv support, run with "
         "USE_LIBUV=0 to disable it."
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: The libuv TCPStore backend does not support initialization with an listen fd. Please switch to the "
         'legacy TCPStore by setting environment variable USE_LIBUV to "0".'
+    ): MESSAGE,
+    "RuntimeError: Gloo was not compiled with ibverbs support.": (
+        "a transport (ibverbs) is asked for that this build of torch cannot use, so the ranks cannot connect"
     ),
-    "RuntimeError: Gloo was not compiled with ibverbs support.",
-]
+}
 NOT_THIS = [
     (
         "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find "
@@ -24,7 +29,3 @@ NOT_THIS = [
     "    use_libuv (bool, optional): If True, use libuv for ``TCPServer`` backend. Default is True.",
 ]
 REST = " is asked for that this build of torch cannot use, so the ranks cannot connect"
-SAYS = {
-    EXAMPLES[0]: "a transport" + REST,
-    EXAMPLES[2]: "a transport (TCP)" + REST,
-}

@@ -1,29 +1,51 @@
 """gloo-peer-closed: seen in logs."""
 
-EXAMPLES = [
+MESSAGE = "the connection ended, because that process did: what ended it is in its own output"
+EXAMPLES = {
     (
         "[rank0]: RuntimeError: [/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:561] Connection closed by "
         "peer [127.0.0.1]:386. This is typically caused by a remote worker crashing. Check the logs of the remote worker "
         "before reporting an error. GLHF!"
+    ): (
+        "the connection to the rank at 127.0.0.1 ended, because that process did: what ended it is in its own "
+        "output"
     ),
-    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:3121",
+    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:3121": (
+        "the connection to the rank at 10.0.0.2 ended, because that process did: what ended it is in its own "
+        "output"
+    ),
     (
         "[1]: gloo::IoException [/horovod/third_party/gloo/gloo/transport/tcp/pair.cc:575] Connection closed by peer "
         "[fe80::1]:5005"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:589] Read error [10.0.0.2]:46478: Connection reset "
         "by peer"
+    ): (
+        "the connection to the rank at 10.0.0.2 ended, because that process did: what ended it is in its own "
+        "output"
     ),
-    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:309] writev [10.0.0.2]:1234: Broken pipe",
-    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/buffer.cc:70] Socket closed [10.0.0.2]:1234",
-    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:71] Pair is not connected ([10.0.0.3]:1234)",
-    "terminate called after throwing: gloo::IoException what(): Broken pipe",
-    "RuntimeError: RPCErr:1:worker1: eof (this error originated at tensorpipe/transport/shm/connection_impl.cc:259)",
-    '  File "/opt/conda/lib/python3.6/site-packages/torch/distributed/distributed_c10d.py", line 360, in init_process_group\nRuntimeError: Connection reset by peer',
-    "The node 'node1_3140_0' has failed to shutdown the rendezvous '4711' due to an error of type RendezvousConnectionError.",
-    "RuntimeError: [/work/third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [10.31.71.170]:13195: Connection refused",
-]
+    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:309] writev [10.0.0.2]:1234: Broken pipe": (
+        "the connection to the rank at 10.0.0.2 ended, because that process did: what ended it is in its own "
+        "output"
+    ),
+    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/buffer.cc:70] Socket closed [10.0.0.2]:1234": (
+        "the connection to the rank at 10.0.0.2 ended, because that process did: what ended it is in its own "
+        "output"
+    ),
+    "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:71] Pair is not connected ([10.0.0.3]:1234)": (
+        "the connection to the rank at 10.0.0.3 ended, because that process did: what ended it is in its own "
+        "output"
+    ),
+    "terminate called after throwing: gloo::IoException what(): Broken pipe": MESSAGE,
+    "RuntimeError: RPCErr:1:worker1: eof (this error originated at tensorpipe/transport/shm/connection_impl.cc:259)": MESSAGE,
+    '  File "/opt/conda/lib/python3.6/site-packages/torch/distributed/distributed_c10d.py", line 360, in init_process_group\nRuntimeError: Connection reset by peer': MESSAGE,
+    "The node 'node1_3140_0' has failed to shutdown the rendezvous '4711' due to an error of type RendezvousConnectionError.": MESSAGE,
+    "RuntimeError: [/work/third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [10.31.71.170]:13195: Connection refused": (
+        "the connection to the rank at 10.31.71.170 ended, because that process did: what ended it is in its "
+        "own output"
+    ),
+}
 NOT_THIS = [
     "node1:4711:4790 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node2<51159>",
     "requests.exceptions.ConnectionError: ('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))",
@@ -34,10 +56,3 @@ NOT_THIS = [
     ),
     "OSError: Read error while decoding image 17",
 ]
-SAYS = {
-    EXAMPLES[
-        1
-    ]: "the connection to the rank at 10.0.0.2 ended, because that process did: what ended it is in its own "
-    "output",
-    EXAMPLES[7]: "the connection ended, because that process did: what ended it is in its own output",
-}

@@ -8,61 +8,151 @@ TABLE = """Root Cause (first observed failure):
   exitcode  : -9 (pid: 149)
   error_file: <N/A>
   traceback : Signal 9 (SIGKILL) received by PID 149"""
-EXAMPLES = [
+MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
+EXAMPLES = {
     (
         "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=191.batch cgroup. Some of your processes may have been "
         "killed by the cgroup out-of-memory handler."
+    ): "a process was killed for want of the host's memory: Detected 1 oom-kill event(s)",
+    "[2026-09-21T10:00:00.123] error: Detected 2 oom_kill events in StepId=4711.13. Some of the step tasks have been OOM Killed.": (
+        "a process was killed for want of the host's memory: Detected 2 oom_kill events"
     ),
-    "[2026-09-21T10:00:00.123] error: Detected 2 oom_kill events in StepId=4711.13. Some of the step tasks have been OOM Killed.",
-    "srun: error: node107: task 3: Out Of Memory",
-    "slurmstepd: error: StepId=7.batch exceeded memory limit (734003200 > 52428800), being killed",
-    "slurmstepd: error: Exceeded job memory limit",
-    "4711.0   python  OUT_OF_ME+  0:125",
-    "[Mon Sep 21 10:00:00 2026] Out of memory: Killed process 4711 (python) total-vm:123456kB, anon-rss:65536kB, file-rss:0kB",
-    "kernel: Memory cgroup out of memory: Kill process 4711 (python3) score 912 or sacrifice child",
-    "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=docker,mems_allowed=0,task=python,pid=4711,uid=1000",
-    "python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
-    "oom_reaper: reaped process 4711 (python), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
-    "train.service: A process of this unit has been killed by the OOM killer.",
-    "train.service: Failed with result 'oom-kill'.",
-    "systemd-oomd[801]: Killed /user.slice/user-1000.slice due to memory pressure for /user.slice",
-    "    Reason:       OOMKilled",
-    '            "OOMKilled": true,',
-    "The node was low on resource: memory. Container trainer was using 12Gi, which exceeds its request of 8Gi.",
-    "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.",
-    "=>> PBS: job killed: mem 34359738368kb exceeded limit 33554432kb",
-    "Job has gone over memory limit of 8192 megabytes.",
-    "OutOfMemoryError: Container killed due to memory usage",
-    "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
-    TABLE,
-    "  traceback : Signal 9 (SIGKILL) received by PID 20724",
-    "E0202 14:00:27 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: -9) local_rank: 4 (pid: 7) of binary: python",
-    "[launch.py:434:sigkill_handler] ['python', '-u', 'main.py', '--local_rank=3'] exits with return code = -9",
-    "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL",
-    "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.",
-    "subprocess.CalledProcessError: Command '['bash', 'run.sh']' returned non-zero exit status 137.",
-    "[rank: 2] Child process with PID 4711 terminated with code -9. Forcefully terminating all other processes",
-    "mpirun noticed that process rank 1 with PID 4711 on node node1 exited on signal 9 (Killed).",
-    "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)",
-    "srun: error: node01: tasks 0-3: Killed",
-    "srun: error: node01: task 2: Exited with exit code 137",
-    "Process finished with exit code 137 (interrupted by signal 9:SIGKILL)",
-    "      Exit Code:    137",
-    "Killed",
-    "train.sh: line 28:  8156 Killed                  python3 main.py --lr 0.1",
-    "[1]    4711 killed     python train.py",
+    "srun: error: node107: task 3: Out Of Memory": (
+        "a process of rank 3 on node107 was killed for want of the host's memory: Out Of Memory"
+    ),
+    "slurmstepd: error: StepId=7.batch exceeded memory limit (734003200 > 52428800), being killed": (
+        "a process was killed for want of the host's memory: exceeded memory limit (734003200 > 52428800), "
+        "being killed"
+    ),
+    "slurmstepd: error: Exceeded job memory limit": (
+        "a process was killed for want of the host's memory: Exceeded job memory limit"
+    ),
+    "4711.0   python  OUT_OF_ME+  0:125": "a process was killed for want of the host's memory: OUT_OF_ME+",
+    "[Mon Sep 21 10:00:00 2026] Out of memory: Killed process 4711 (python) total-vm:123456kB, anon-rss:65536kB, file-rss:0kB": (
+        "a process (python) was killed for want of the host's memory: Out of memory"
+    ),
+    "kernel: Memory cgroup out of memory: Kill process 4711 (python3) score 912 or sacrifice child": (
+        "a process (python3) was killed for want of the host's memory: out of memory"
+    ),
+    "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=docker,mems_allowed=0,task=python,pid=4711,uid=1000": (
+        "a process (python) was killed for want of the host's memory: oom-kill:constraint=CONSTRAINT_MEMCG"
+    ),
+    "python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0": (
+        "a process (python) was killed for want of the host's memory: invoked oom-killer"
+    ),
+    "oom_reaper: reaped process 4711 (python), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB": (
+        "a process (python) was killed for want of the host's memory: oom_reaper: reaped"
+    ),
+    "train.service: A process of this unit has been killed by the OOM killer.": (
+        "a process was killed for want of the host's memory: killed by the OOM killer"
+    ),
+    "train.service: Failed with result 'oom-kill'.": (
+        "a process was killed for want of the host's memory: Failed with result 'oom-kill'"
+    ),
+    "systemd-oomd[801]: Killed /user.slice/user-1000.slice due to memory pressure for /user.slice": (
+        "a process was killed for want of the host's memory: Killed /user.slice/user-1000.slice due to memory "
+        "pressure"
+    ),
+    "    Reason:       OOMKilled": "a process was killed for want of the host's memory: OOMKilled",
+    '            "OOMKilled": true,': "a process was killed for want of the host's memory: OOMKilled",
+    "The node was low on resource: memory. Container trainer was using 12Gi, which exceeds its request of 8Gi.": (
+        "a process was killed for want of the host's memory: The node was low on resource: memory"
+    ),
+    "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.": (
+        "a process was killed for want of the host's memory: TERM_MEMLIMIT: job killed"
+    ),
+    "=>> PBS: job killed: mem 34359738368kb exceeded limit 33554432kb": (
+        "a process was killed for want of the host's memory: PBS: job killed: mem 34359738368kb exceeded limit"
+    ),
+    "Job has gone over memory limit of 8192 megabytes.": (
+        "a process was killed for want of the host's memory: Job has gone over memory limit"
+    ),
+    "OutOfMemoryError: Container killed due to memory usage": (
+        "a process was killed for want of the host's memory: Container killed due to memory usage"
+    ),
+    "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.": (
+        "a process was killed for want of the host's memory: killed due to the node running low on memory"
+    ),
+    TABLE: (
+        "a process of rank 5 was killed (-9) without a reason, which mostly means that the host's memory ran "
+        "out: confirm it"
+    ),
+    "  traceback : Signal 9 (SIGKILL) received by PID 20724": (
+        "a process was killed (Signal 9) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
+    "E0202 14:00:27 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: -9) local_rank: 4 (pid: 7) of binary: python": (
+        "a process of rank 4 was killed (-9) without a reason, which mostly means that the host's memory ran "
+        "out: confirm it"
+    ),
+    "[launch.py:434:sigkill_handler] ['python', '-u', 'main.py', '--local_rank=3'] exits with return code = -9": MESSAGE,
+    "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL": (
+        "a process of rank 0 was killed (SIGKILL) without a reason, which mostly means that the host's memory "
+        "ran out: confirm it"
+    ),
+    "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.": (
+        "a process was killed (SIGKILL) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
+    "subprocess.CalledProcessError: Command '['bash', 'run.sh']' returned non-zero exit status 137.": (
+        "a process was killed (137) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
+    "[rank: 2] Child process with PID 4711 terminated with code -9. Forcefully terminating all other processes": MESSAGE,
+    "mpirun noticed that process rank 1 with PID 4711 on node node1 exited on signal 9 (Killed).": (
+        "a process was killed (9) without a reason, which mostly means that the host's memory ran out: confirm "
+        "it"
+    ),
+    "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)": (
+        "a process was killed (signal 9) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
+    "srun: error: node01: tasks 0-3: Killed": (
+        "a process of rank 0 on node01 was killed (Killed) without a reason, which mostly means that the "
+        "host's memory ran out: confirm it"
+    ),
+    "srun: error: node01: task 2: Exited with exit code 137": (
+        "a process of rank 2 on node01 was killed (137) without a reason, which mostly means that the host's "
+        "memory ran out: confirm it"
+    ),
+    "Process finished with exit code 137 (interrupted by signal 9:SIGKILL)": (
+        "a process was killed (137) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
+    "      Exit Code:    137": (
+        "a process was killed (137) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
+    "Killed": (
+        "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
+    "train.sh: line 28:  8156 Killed                  python3 main.py --lr 0.1": (
+        "a process was killed (Killed) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
+    "[1]    4711 killed     python train.py": (
+        "a process was killed (killed) without a reason, which mostly means that the host's memory ran out: "
+        "confirm it"
+    ),
     (
         "RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
         "allocate 40000000000 bytes. Error code 12 (Cannot allocate memory)"
+    ): "a process asked for 40000000000 bytes of the host's memory and did not get it",
+    "RuntimeError: $ Torch: not enough memory: you tried to allocate 8GB. Buy new RAM!": (
+        "a process asked for 8GB of the host's memory and did not get it"
     ),
-    "RuntimeError: $ Torch: not enough memory: you tried to allocate 8GB. Buy new RAM!",
-    "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 12.0 GiB for an array with shape (1610612736,) and data type float64",
-    "OSError: [Errno 12] Cannot allocate memory",
-    "MemoryError",
-    "[rank3]: MemoryError: ",
-    "ERROR: Training failed with exit code -9",
-    "torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9).",
-]
+    "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 12.0 GiB for an array with shape (1610612736,) and data type float64": (
+        "a process asked for 12.0 GiB of the host's memory and did not get it"
+    ),
+    "OSError: [Errno 12] Cannot allocate memory": (
+        "a process got no more of the host's memory: OSError: [Errno 12] Cannot allocate memory"
+    ),
+    "MemoryError": "a process got no more of the host's memory: MemoryError",
+    "[rank3]: MemoryError: ": "a process got no more of the host's memory: MemoryError",
+    "ERROR: Training failed with exit code -9": MESSAGE,
+    "torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9).": MESSAGE,
+}
 NOT_THIS = [
     "RuntimeError: DataLoader worker (pid 1562937) is killed by signal: Killed. ",
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.15 GiB of which 1.19 GiB is free.",
@@ -78,10 +168,3 @@ NOT_THIS = [
     "srun: error: node01: task 0: Exited with exit code 1",
     "CUDA error: CUDA_ERROR_OUT_OF_MEMORY",
 ]
-SAYS = {
-    EXAMPLES[2]: "a process of rank 3 on node107 was killed for want of the host's memory: Out Of Memory",
-    EXAMPLES[6]: "a process (python) was killed for want of the host's memory: Out of memory",
-    TABLE: "a process of rank 5 was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
-    EXAMPLES[41]: "a process asked for 12.0 GiB of the host's memory and did not get it",
-    EXAMPLES[43]: "a process got no more of the host's memory: MemoryError",
-}

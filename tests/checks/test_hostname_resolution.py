@@ -2,52 +2,57 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("hostname-resolution")
-EXAMPLES = [
+MESSAGE = "a host name does not lead to an address that the other ranks can reach"
+EXAMPLES = {
     (
         "[W1120 09:42:53.98 socket.cpp:764] [c10d] The IPv6 network addresses of "
         "(trainer-7.invalid, 42787) cannot be retrieved (gai error: -2 - Name or service not "
         "known)."
-    ),
+    ): MESSAGE + ": trainer-7.invalid (Name or service not known)",
     (
         "[W socket.cpp:601] [c10d] The IPv4 network addresses of (node-1, 29500) cannot be "
         "retrieved (gai error: -3 - Temporary failure in name resolution)."
-    ),
+    ): MESSAGE + ": node-1 (Temporary failure in name resolution)",
     (
         "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be "
         "retrieved (gai error: 11001 - No such host is known.)."
-    ),
-    "ValueError: host not found: Name or service not known",
+    ): MESSAGE + ": node-1 (No such host is known.)",
+    "ValueError: host not found: Name or service not known": MESSAGE + " (Name or service not known)",
     (
         "[W ProcessGroupGloo.cpp:721] Warning: Unable to resolve hostname to a (local) "
         "address. Using the loopback address as"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: Gloo connectFullMesh failed with "
         "[../third_party/gloo/gloo/transport/tcp/pair.cc:144] no error"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:769] connect "
         "[127.0.1.1]:60471: Connection refused"
-    ),
-    "timed out connecting: SO_ERROR: Connection refused, remote=[127.0.1.1]:14215",
+    ): MESSAGE,
+    "timed out connecting: SO_ERROR: Connection refused, remote=[127.0.1.1]:14215": MESSAGE,
     (
         "node1:93:937 [0] misc/socket.cc:329 NCCL WARN Net : error encountered when getting "
         "address info : Name or service not known"
+    ): MESSAGE + " (Name or service not known)",
+    "ssh: Could not resolve hostname worker-2: Name or service not known": MESSAGE + ": worker-2",
+    "[W socket.cpp:401] [c10d] The local IPv6 network addresses cannot be retrieved (gai error: -2 - Name or service not known).": MESSAGE,
+    "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:127] rp != nullptr. Unable to find address for: node-1.example": (
+        MESSAGE + ": node-1.example"
     ),
-    "ssh: Could not resolve hostname worker-2: Name or service not known",
-    "[W socket.cpp:401] [c10d] The local IPv6 network addresses cannot be retrieved (gai error: -2 - Name or service not known).",
-    "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:127] rp != nullptr. Unable to find address for: node-1.example",
-    "socket.gaierror: [Errno -3] Temporary failure in name resolution",
-    "nslookup: can't resolve 'train-master-0': Name does not resolve",
-]
+    "socket.gaierror: [Errno -3] Temporary failure in name resolution": (
+        MESSAGE + " (Temporary failure in name resolution)"
+    ),
+    "nslookup: can't resolve 'train-master-0': Name does not resolve": MESSAGE + ": train-master-0",
+}
 NOT_THIS = [
     (
         "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be "
@@ -57,11 +62,6 @@ NOT_THIS = [
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.4]:33212",
 ]
-SAYS = {
-    EXAMPLES[0]: "a host name does not lead to an address that the other ranks can reach: trainer-7.invalid "
-    "(Name or service not known)",
-    EXAMPLES[4]: "a host name does not lead to an address that the other ranks can reach",
-}
 ETH0 = Interface(name="eth0", up=True, addresses=["fe80::1", "10.0.0.5"])
 INTERFACES = Interfaces(
     all=[
@@ -79,7 +79,9 @@ ONE_NODE = Launch(variables={"WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8"})
 
 def run(own=GOOD, master=None, launch=None, interfaces=INTERFACES):
     facts = {"names": Names(own=own, master=master), "launch": launch, "interfaces": interfaces}
-    return examine(CHECK, Snapshot({name: fact for name, fact in facts.items() if fact is not None}))
+    return examine(
+        CHECK, Source.ENVIRONMENT, Snapshot({name: fact for name, fact in facts.items() if fact is not None})
+    )
 
 
 def test_a_loopback_name_is_a_note_on_a_lone_machine():
@@ -153,4 +155,4 @@ def test_without_interfaces_the_fix_has_placeholders():
 
 
 def test_unknown():
-    assert examine(CHECK, Snapshot())[0].reason == "names: not in this report"
+    assert examine(CHECK, Source.ENVIRONMENT, Snapshot())[0].reason == "names: not in this report"

@@ -1,18 +1,37 @@
 """launch-local-rank: seen in logs."""
 
-EXAMPLES = [
-    "train.py: error: unrecognized arguments: --local-rank=0",
-    "1: main.py: error: unrecognized arguments: --lr 0.1 --local_rank=1",
-    "Error: unrecognized arguments: –local_rank=7",
-    "Error: No such option: --local-rank Did you mean --local_rank?",
-    "Error: no such option: --local_rank",
-    "│ No such option: --local-rank                                                  │",
-    "  Unknown command line flag 'local-rank'. Did you mean: local_rank ?",
-    "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--local-rank=0']",
-    "ERROR: Could not consume arg: --local-rank=0",
-    "train.py: error: the following arguments are required: --data, --local_rank",
-    "AttributeError: 'Namespace' object has no attribute 'local_rank'",
-]
+MESSAGE = "launcher and script do not agree on the option --local-rank: one passes it, and the other does not know it"
+EXAMPLES = {
+    "train.py: error: unrecognized arguments: --local-rank=0": MESSAGE,
+    "1: main.py: error: unrecognized arguments: --lr 0.1 --local_rank=1": (
+        "launcher and script do not agree on the option --local_rank: one passes it, and the other does not "
+        "know it"
+    ),
+    "Error: unrecognized arguments: –local_rank=7": (
+        "launcher and script do not agree on the option –local_rank: one passes it, and the other does not "
+        "know it"
+    ),
+    "Error: No such option: --local-rank Did you mean --local_rank?": MESSAGE,
+    "Error: no such option: --local_rank": (
+        "launcher and script do not agree on the option --local_rank: one passes it, and the other does not "
+        "know it"
+    ),
+    "│ No such option: --local-rank                                                  │": MESSAGE,
+    "  Unknown command line flag 'local-rank'. Did you mean: local_rank ?": (
+        "launcher and script do not agree on the option local-rank: one passes it, and the other does not know "
+        "it"
+    ),
+    "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--local-rank=0']": MESSAGE,
+    "ERROR: Could not consume arg: --local-rank=0": MESSAGE,
+    "train.py: error: the following arguments are required: --data, --local_rank": (
+        "launcher and script do not agree on the option --local_rank: one passes it, and the other does not "
+        "know it"
+    ),
+    "AttributeError: 'Namespace' object has no attribute 'local_rank'": (
+        "launcher and script do not agree on the option local_rank: one passes it, and the other does not know "
+        "it"
+    ),
+}
 NOT_THIS = [
     "train.py: error: unrecognized arguments: --nproc_per_node=2",
     "[launch.py:321:sigkill_handler] ['python', '-u', 'main.py', '--local_rank=0'] exits with return code = 1",
@@ -20,8 +39,3 @@ NOT_THIS = [
     "If your script expects `--local-rank` argument to be set, please",
     "  rank      : 0 (local_rank: 0)",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "launcher and script do not agree on the option --local-rank: one passes it, and the other does not know it",
-}

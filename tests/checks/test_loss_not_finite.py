@@ -1,52 +1,82 @@
 """loss-not-finite: seen in logs."""
 
-EXAMPLES = [
-    "Loss is nan, stopping training",
-    "FloatingPointError: Loss became infinite or NaN at iteration=12!",
-    "AssertionError: loss become infinite or NaN!",
-    "WARNING: non-finite loss, ending training  tensor([nan, nan, nan, nan], device='cuda:0')",
-    "RuntimeError: Loss is nan",
-    "ValueError: The loss returned in `training_step` is nan or inf.",
-    "ValueError: The loss returned in `training_step` is tensor(nan, device='cuda:1', grad_fn=<NllLossBackward0>).",
-    "ValueError: Detected nan and/or inf values in `fc.weight`. Check your forward pass for numerically unstable operations.",
-    "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",
-    "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.",
-    "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication collective. ",
-    "ValueError: Rank 3: found NaN in local forward loss calculation. Device: 3, node: node0",
-    "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped.",
-    "[rank0]: RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.",
-    "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0",
+MESSAGE = "training left the finite numbers: the loss was nan"
+EXAMPLES = {
+    "Loss is nan, stopping training": MESSAGE,
+    "FloatingPointError: Loss became infinite or NaN at iteration=12!": (
+        "training left the finite numbers at iteration 12"
+    ),
+    "AssertionError: loss become infinite or NaN!": "training left the finite numbers",
+    "WARNING: non-finite loss, ending training  tensor([nan, nan, nan, nan], device='cuda:0')": (
+        "training left the finite numbers"
+    ),
+    "RuntimeError: Loss is nan": MESSAGE,
+    "ValueError: The loss returned in `training_step` is nan or inf.": MESSAGE + " or inf",
+    "ValueError: The loss returned in `training_step` is tensor(nan, device='cuda:1', grad_fn=<NllLossBackward0>).": (
+        "training left the finite numbers: the loss was tensor(nan, device='cuda:1', "
+        "grad_fn=<NllLossBackward0>)"
+    ),
+    "ValueError: Detected nan and/or inf values in `fc.weight`. Check your forward pass for numerically unstable operations.": (
+        "training left the finite numbers"
+    ),
+    "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.": (
+        "training left the finite numbers"
+    ),
+    "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.": (
+        "training left the finite numbers: the loss scale fell below 0.0001"
+    ),
+    "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication collective. ": (
+        "training left the finite numbers: the loss was NaN"
+    ),
+    "ValueError: Rank 3: found NaN in local forward loss calculation. Device: 3, node: node0": (
+        "training left the finite numbers: the loss was NaN"
+    ),
+    "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped.": (
+        "training left the finite numbers"
+    ),
+    "[rank0]: RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.": (
+        "training left the finite numbers after SqrtBackward0"
+    ),
+    "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0": (
+        "training left the finite numbers"
+    ),
     (
         "ValueError: Expected parameter logits (Tensor of shape (2,)) of distribution Categorical(logits: torch.Size([2])) to "
         "satisfy the constraint IndependentConstraint(Real(), 1), but found invalid values:\ntensor([nan, nan])"
-    ),
+    ): MESSAGE + ", in logits",
     (
         '  File "/venv/lib/python3.10/site-packages/apex/amp/scaler.py", line 176, in unscale_with_stashed\n'
         "ZeroDivisionError: float division by zero"
-    ),
+    ): "training left the finite numbers",
     (
         "[2024-05-01 10:00:00,000] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. "
         "Attempted loss scale: 2, reducing to 1"
+    ): "training left the finite numbers: the loss scale fell to 1",
+    "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 5.960464477539063e-08": (
+        "training left the finite numbers: the loss scale fell to 5.960464477539063e-08"
     ),
-    "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 5.960464477539063e-08",
-    "[deepspeed] fp16 dynamic loss scale overflow! Rank 0 Skipping step. Attempted loss scale: 1.0, reducing to 0.5",
-    "2020-01-10 10:00:00 | INFO | fairseq.trainer | NOTE: overflow detected, setting loss scale to: 0.125",
-    "{'loss': nan, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.1}",
-    '{"train_loss": NaN, "epoch": 3}',
-    "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1.9e-05, 'epoch': 0.02}",
-    "Epoch: [1] [  20/1251] eta: 0:12:00  lr: 0.0001  loss: nan (nan)  time: 0.5",
-    "Epoch 0:  12%|#2        | 12/100 [00:10<01:14,  1.18it/s, v_num=0, train_loss=nan]",
-    "Epoch: [0][10/5005]\tTime 0.3 (0.5)\tLoss nan (nan)\tAcc@1 0.00",
-    " iteration 10/ 500 | lm loss: nan | loss scale: 4096.0 | number of nan iterations: 1 |",
-    "2022-01-01 10:00:00,000 - mmdet - INFO - Epoch [1][50/7330] lr: 1.978e-03, loss_rpn_cls: nan, acc: 0.0",
-    "epoch 3 total_loss = inf",
-    "step 10 loss: tensor(nan, device='cuda:0')",
-    "FloatingPointError: gradients are Nan/Inf",
-    "NaN loss encountered at step 12, skipping",
-    "[Epoch 1/200] [Batch 3/938] D_loss: nan, G_loss: nan",
-    "loss_G: nan loss_D: 0.69",
-    "Training loss : NaN",
-]
+    "[deepspeed] fp16 dynamic loss scale overflow! Rank 0 Skipping step. Attempted loss scale: 1.0, reducing to 0.5": (
+        "training left the finite numbers: the loss scale fell to 0.5"
+    ),
+    "2020-01-10 10:00:00 | INFO | fairseq.trainer | NOTE: overflow detected, setting loss scale to: 0.125": (
+        "training left the finite numbers: the loss scale fell to 0.125"
+    ),
+    "{'loss': nan, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.1}": MESSAGE,
+    '{"train_loss": NaN, "epoch": 3}': "training left the finite numbers: the loss was NaN",
+    "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1.9e-05, 'epoch': 0.02}": MESSAGE,
+    "Epoch: [1] [  20/1251] eta: 0:12:00  lr: 0.0001  loss: nan (nan)  time: 0.5": MESSAGE,
+    "Epoch 0:  12%|#2        | 12/100 [00:10<01:14,  1.18it/s, v_num=0, train_loss=nan]": MESSAGE,
+    "Epoch: [0][10/5005]\tTime 0.3 (0.5)\tLoss nan (nan)\tAcc@1 0.00": MESSAGE,
+    " iteration 10/ 500 | lm loss: nan | loss scale: 4096.0 | number of nan iterations: 1 |": MESSAGE,
+    "2022-01-01 10:00:00,000 - mmdet - INFO - Epoch [1][50/7330] lr: 1.978e-03, loss_rpn_cls: nan, acc: 0.0": MESSAGE,
+    "epoch 3 total_loss = inf": "training left the finite numbers: the loss was inf",
+    "step 10 loss: tensor(nan, device='cuda:0')": MESSAGE,
+    "FloatingPointError: gradients are Nan/Inf": "training left the finite numbers",
+    "NaN loss encountered at step 12, skipping": "training left the finite numbers: the loss was NaN",
+    "[Epoch 1/200] [Batch 3/938] D_loss: nan, G_loss: nan": MESSAGE,
+    "loss_G: nan loss_D: 0.69": MESSAGE,
+    "Training loss : NaN": "training left the finite numbers: the loss was NaN",
+}
 NOT_THIS = [
     "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
     "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768",
@@ -66,10 +96,3 @@ NOT_THIS = [
     ),
     "loss_scale: 1.0, terminate_on_nan: False, skip_nan_loss=True, init_loss=None",
 ]
-SAYS = {
-    EXAMPLES[0]: "training left the finite numbers: the loss was nan",
-    EXAMPLES[1]: "training left the finite numbers at iteration 12",
-    EXAMPLES[13]: "training left the finite numbers after SqrtBackward0",
-    EXAMPLES[17]: "training left the finite numbers: the loss scale fell to 1",
-    EXAMPLES[24]: "training left the finite numbers: the loss was nan",
-}

@@ -1,45 +1,56 @@
 """nccl-interface: seen in logs."""
 
-EXAMPLES = [
-    "node0:4711:4711 [0] bootstrap.cc:37 NCCL WARN Bootstrap : no socket interface found",
-    "[2026-11-20 12:12:57] node0:988:988 [0] bootstrap.cc:126 (bootstrapNetInit) NCCL WARN Bootstrap : no socket interface found",
-    "[rank0]: Bootstrap : no socket interface found",
-    "node0:4711:4711 [0] transport/net_socket.cc:52 NCCL WARN NET/Socket : no interface found",
-    "node0:4711:4711 [0] bootstrap.cc:70 NCCL WARN NET/Socket : No usable listening interface found",
-    "node0:4711:4711 [0] transport/net_ib.cc:250 NCCL WARN NET/IB : No IP interface found.",
-    "[rank1]: ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
-    "node0:4711:4711 [0] misc/socket.cc:615 NCCL WARN Net : connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)",
-    "node0:4711:4711 [0] misc/socket.cc:203 NCCL WARN Net : No interface found in the same subnet as remote address 10.0.0.5<46671>",
+MESSAGE = "NCCL has no network interface that reaches the other ranks"
+EXAMPLES = {
+    "node0:4711:4711 [0] bootstrap.cc:37 NCCL WARN Bootstrap : no socket interface found": MESSAGE,
+    "[2026-11-20 12:12:57] node0:988:988 [0] bootstrap.cc:126 (bootstrapNetInit) NCCL WARN Bootstrap : no socket interface found": MESSAGE,
+    "[rank0]: Bootstrap : no socket interface found": MESSAGE,
+    "node0:4711:4711 [0] transport/net_socket.cc:52 NCCL WARN NET/Socket : no interface found": MESSAGE,
+    "node0:4711:4711 [0] bootstrap.cc:70 NCCL WARN NET/Socket : No usable listening interface found": MESSAGE,
+    "node0:4711:4711 [0] transport/net_ib.cc:250 NCCL WARN NET/IB : No IP interface found.": MESSAGE,
+    "[rank1]: ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)": MESSAGE,
+    "node0:4711:4711 [0] misc/socket.cc:615 NCCL WARN Net : connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)": MESSAGE,
+    "node0:4711:4711 [0] misc/socket.cc:203 NCCL WARN Net : No interface found in the same subnet as remote address 10.0.0.5<46671>": (
+        MESSAGE + " at 10.0.0.5"
+    ),
     (
         "node0:4711:4711 [0] bootstrap.cc:101 NCCL WARN Invalid NCCL_COMM_ID, please use format: <ipv4>:<port> or [<ipv6>]:<port> or "
         "<hostname>:<port>"
+    ): MESSAGE,
+    "node0:4711:4790 [0] include/socket.h:403 NCCL WARN Connect to 172.17.0.1<43211> failed : Connection refused": (
+        MESSAGE + " at 172.17.0.1: Connection refused"
     ),
-    "node0:4711:4790 [0] include/socket.h:403 NCCL WARN Connect to 172.17.0.1<43211> failed : Connection refused",
-    "node0:4711:4790 [0] misc/socket.cc:441 NCCL WARN Net : Connect to 192.168.122.1<54263> failed : No route to host",
-    "[rank2]: socketStartConnect: Connect to 192.168.0.3<36011> failed : Software caused connection abort",
+    "node0:4711:4790 [0] misc/socket.cc:441 NCCL WARN Net : Connect to 192.168.122.1<54263> failed : No route to host": (
+        MESSAGE + " at 192.168.122.1: No route to host"
+    ),
+    "[rank2]: socketStartConnect: Connect to 192.168.0.3<36011> failed : Software caused connection abort": (
+        MESSAGE + " at 192.168.0.3: Software caused connection abort"
+    ),
     (
         "[2026-09-01 08:30:11] node1:812:860 [0] os/linux.cc:410 (socketStartConnect) NCCL WARN ncclOsSocketStartConnect: connect to "
         "10.0.0.3<36011> failed : Connection refused"
-    ),
+    ): MESSAGE + " at 10.0.0.3: Connection refused",
     (
         "node1:812:860 [0] misc/socket.cc:560 NCCL WARN socketPollConnect: Connect to 10.0.0.3<36011> returned 111(Connection refused) "
         "errno 115(Operation now in progress)"
-    ),
+    ): MESSAGE + " at 10.0.0.3: Connection refused",
     (
         "node1:812:860 [0] misc/socket.cc:520 NCCL WARN socketStartConnect: connect returned Connection timed out, exceeded error retry "
         "count (35)"
-    ),
+    ): MESSAGE + ": Connection timed out",
     (
         "node1:812:860 [0] os/linux.cc:433 (ncclOsSocketPollConnect) NCCL WARN ncclOsSocketPollConnect: connect to 10.0.0.3<36011> returned "
         "No route to host, exceeded error retry count after 35 attempts"
-    ),
+    ): MESSAGE + " at 10.0.0.3: No route to host",
     (
         "node1:812:860 [0] os/linux.cc:451 (ncclOsSocketPollConnect) NCCL WARN ncclOsSocketPollConnect to 10.0.0.3<36011> failed with error "
         "Connection refused"
+    ): MESSAGE + " at 10.0.0.3: Connection refused",
+    "node1:812:860 [0] misc/socket.cc:523 NCCL WARN socketStartConnect: exceeded retries (20000)": MESSAGE,
+    "node1:81:86 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out": (
+        MESSAGE + ": Connection timed out"
     ),
-    "node1:812:860 [0] misc/socket.cc:523 NCCL WARN socketStartConnect: exceeded retries (20000)",
-    "node1:81:86 [0] include/socket.h:360 WARN Call to connect failed : Connection timed out",
-]
+}
 NOT_THIS = [
     "node0:4711:4711 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>",
     "node0:4711:4711 [0] NCCL INFO NET/IB : No device found.",
@@ -52,10 +63,3 @@ NOT_THIS = [
         "NCCL WARN ncclSocketInit: connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)"
     ),
 ]
-SAYS = {
-    EXAMPLES[0]: "NCCL has no network interface that reaches the other ranks",
-    EXAMPLES[
-        10
-    ]: "NCCL has no network interface that reaches the other ranks at 172.17.0.1: Connection refused",
-    EXAMPLES[8]: "NCCL has no network interface that reaches the other ranks at 10.0.0.5",
-}

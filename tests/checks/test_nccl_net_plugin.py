@@ -1,20 +1,47 @@
 """nccl-net-plugin: seen in logs."""
 
-EXAMPLES = [
-    "node0:4711:4790 [0] nccl_net_ofi_rdma.c:5100 NCCL WARN NET/OFI Creating new endpoint for domain 0x7f9b00 failed: Invalid argument",
-    "node0:4711:4790 [0] nccl_net_ofi.c:88 NCCL WARN NET/gIB : cannot find any device",
-    "[rank4]: NET/OFI Request completed with error. RC: 21. Error: unknown error. Completed length: 0",
-    "NCCL INFO NET/Plugin: Plugin load returned 2 : libnccl-net.so: undefined symbol: fi_getinfo_v2 : when loading libnccl-net.so",
-    "python: symbol lookup error: /opt/amazon/ofi/lib/libnccl-net.so: undefined symbol: fi_dupinfo",
-    "node0:4711:4711 [0] net.cc:210 NCCL WARN Error: network AWS Libfabric not found.",
-    "[rank0]: Error: network IB not found.",
-    "node0:4711:4711 [0] plugin/net.cc:300 (ncclNetInit) NCCL WARN Failed to initialize any NET plugin",
-    "NCCL WARN External network plugin libnccl-net-old.so is unsupported",
-    "NCCL WARN NCCL_DEVICE_UNPACK plugin has incompatible version 7, this NCCL build is compatible with 8, not using it",
-    "OSError: libfabric.so.1: version `FABRIC_1.6' not found (required by /opt/plugin/libnccl-net.so)",
-    "node2:10366:10377 [0] ucx_plugin.c:498 NCCL WARN Failed: UCX error ucx_plugin.c:498 '-5' Invalid parameter",
-    "[1038619.687627] infiniband efa_0: Failed to process command REG_MR (opcode 7) comp_status 1 err -12",
-]
+EXAMPLES = {
+    "node0:4711:4790 [0] nccl_net_ofi_rdma.c:5100 NCCL WARN NET/OFI Creating new endpoint for domain 0x7f9b00 failed: Invalid argument": (
+        "NCCL's network plug-in does not work here: OFI: Creating new endpoint for domain 0x7f9b00 failed: "
+        "Invalid argument"
+    ),
+    "node0:4711:4790 [0] nccl_net_ofi.c:88 NCCL WARN NET/gIB : cannot find any device": (
+        "NCCL's network plug-in does not work here: gIB: cannot find any device"
+    ),
+    "[rank4]: NET/OFI Request completed with error. RC: 21. Error: unknown error. Completed length: 0": (
+        "NCCL's network plug-in does not work here: OFI: Request completed with error. RC: 21. Error: unknown "
+        "error. Completed length: 0"
+    ),
+    "NCCL INFO NET/Plugin: Plugin load returned 2 : libnccl-net.so: undefined symbol: fi_getinfo_v2 : when loading libnccl-net.so": (
+        "NCCL's network plug-in does not work here: libnccl-net.so: undefined symbol: fi_getinfo_v2"
+    ),
+    "python: symbol lookup error: /opt/amazon/ofi/lib/libnccl-net.so: undefined symbol: fi_dupinfo": (
+        "NCCL's network plug-in does not work here: libnccl-net.so: undefined symbol: fi_dupinfo"
+    ),
+    "node0:4711:4711 [0] net.cc:210 NCCL WARN Error: network AWS Libfabric not found.": (
+        "NCCL's network plug-in does not work here: AWS Libfabric: not found"
+    ),
+    "[rank0]: Error: network IB not found.": "NCCL's network plug-in does not work here: IB: not found",
+    "node0:4711:4711 [0] plugin/net.cc:300 (ncclNetInit) NCCL WARN Failed to initialize any NET plugin": (
+        "NCCL's network plug-in does not work here"
+    ),
+    "NCCL WARN External network plugin libnccl-net-old.so is unsupported": (
+        "NCCL's network plug-in does not work here: libnccl-net-old.so: unsupported"
+    ),
+    "NCCL WARN NCCL_DEVICE_UNPACK plugin has incompatible version 7, this NCCL build is compatible with 8, not using it": (
+        "NCCL's network plug-in does not work here: NCCL_DEVICE_UNPACK: incompatible version"
+    ),
+    "OSError: libfabric.so.1: version `FABRIC_1.6' not found (required by /opt/plugin/libnccl-net.so)": (
+        "NCCL's network plug-in does not work here: libfabric.so.1: version `FABRIC_1.6' not found"
+    ),
+    "node2:10366:10377 [0] ucx_plugin.c:498 NCCL WARN Failed: UCX error ucx_plugin.c:498 '-5' Invalid parameter": (
+        "NCCL's network plug-in does not work here: UCX: '-5' Invalid parameter"
+    ),
+    "[1038619.687627] infiniband efa_0: Failed to process command REG_MR (opcode 7) comp_status 1 err -12": (
+        "NCCL's network plug-in does not work here: efa_0: Failed to process command REG_MR (opcode 7) "
+        "comp_status 1 err -12"
+    ),
+}
 NOT_THIS = [
     "node0:4711:4711 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",
     "node0:4711:4711 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so.",
@@ -25,8 +52,3 @@ NOT_THIS = [
     "node0:4711:4711 [0] NCCL INFO Using network Socket",
     "Error response from daemon: network training_default not found",
 ]
-SAYS = {
-    EXAMPLES[5]: "NCCL's network plug-in does not work here: AWS Libfabric: not found",
-    EXAMPLES[3]: "NCCL's network plug-in does not work here: libnccl-net.so: undefined symbol: fi_getinfo_v2",
-    EXAMPLES[7]: "NCCL's network plug-in does not work here",
-}

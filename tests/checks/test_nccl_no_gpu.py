@@ -1,11 +1,12 @@
 """nccl-no-gpu: seen in logs."""
 
-EXAMPLES = [
-    "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
-    "[rank0]: ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
-    "[rank1]: RuntimeError: nccl2 requires at least one CUDA device",
-    "ValueError: Cuda is not available.",
-]
+MESSAGE = "NCCL moves data between GPUs only, and this process sees none"
+EXAMPLES = {
+    "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!": MESSAGE,
+    "[rank0]: ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!": MESSAGE,
+    "[rank1]: RuntimeError: nccl2 requires at least one CUDA device": MESSAGE,
+    "ValueError: Cuda is not available.": MESSAGE,
+}
 NOT_THIS = [
     "RuntimeError: Distributed package doesn't have NCCL built in",
     "RuntimeError: No CUDA GPUs are available",

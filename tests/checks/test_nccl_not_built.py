@@ -2,27 +2,29 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Gpu, Gpus, Host, Launch, Python, Torch
-from gpudoctor.model import Kind, Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Kind, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("nccl-not-built")
-EXAMPLES = [
-    "RuntimeError: Distributed package doesn't have NCCL built in",
-    "UserWarning: PyTorch is not compiled with NCCL support",
-    "UserWarning: Attempted to get default timeout for nccl backend, but NCCL support is not compiled",
-    "ImportError: cannot import name 'ProcessGroupNCCL' from 'torch._C._distributed_c10d'",
-    "AttributeError: module 'torch.distributed' has no attribute 'ProcessGroupNCCL'",
+MESSAGE = (
+    "this torch has no NCCL: it is a CPU build, one for Windows or macOS, or one that was made without it"
+)
+EXAMPLES = {
+    "RuntimeError: Distributed package doesn't have NCCL built in": MESSAGE,
+    "UserWarning: PyTorch is not compiled with NCCL support": MESSAGE,
+    "UserWarning: Attempted to get default timeout for nccl backend, but NCCL support is not compiled": MESSAGE,
+    "AttributeError: module 'torch.distributed' has no attribute 'ProcessGroupNCCL'": MESSAGE,
     (
         "RuntimeError: the distributed NCCL backend is not available; try to recompile the "
         "THD package with CUDA and NCCL 2+"
-    ),
-    "AttributeError: module 'torch._C' has no attribute '_nccl_version'",
-    "ImportError: cannot import name 'ProcessGroupNCCL' from 'torch._C._distributed_c10d'",
-]
+    ): MESSAGE,
+    "AttributeError: module 'torch._C' has no attribute '_nccl_version'": MESSAGE,
+    "ImportError: cannot import name 'ProcessGroupNCCL' from 'torch._C._distributed_c10d'": MESSAGE,
+}
 NOT_THIS = [
     "RuntimeError: Distributed package doesn't have MPI built in",
     "ProcessGroupNCCL is only supported with GPUs, no GPUs found!",
@@ -46,7 +48,7 @@ def gpus(count):
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot({"host": LINUX, **facts}))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"host": LINUX, **facts}))
 
 
 def test_an_error_where_several_gpus_are_to_train_together():

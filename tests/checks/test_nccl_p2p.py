@@ -1,16 +1,31 @@
 """nccl-p2p: seen in logs."""
 
-EXAMPLES = [
-    "node0:4711:4790 [1] transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 30 unknown error",
-    "RuntimeError: CUDA error: peer access is not supported between these two devices",
-    "[rank0]: Cuda failure 217 'peer access is not supported between these two devices'",
-    "node0:4711:4790 [1] transport/p2p.cc:160 NCCL WARN failed to peer with device 1(=1e000): 4 driver shutting down",
-    "RuntimeError: CUDA error: peer access has not been enabled",
-    "[2026-09-01 08:30:11] node0:812:860 [0] transport/p2p.cc:275 (ncclP2pImportShareableBuffer) NCCL WARN Cuda failure 1 'invalid argument'",
-    "node0:812:860 [0] misc/ipcsocket.cc:250 NCCL WARN UDS: Sending data over socket /tmp/nccl-socket-1-7f03 failed : Connection refused (111)",
-    'NotImplementedError: Using RTX 4000 series doesn\'t support faster communication broadband via P2P or IB. Please set `NCCL_P2P_DISABLE="1"`',
-    "failed to enable peer access from 0x7f10 to 0x7f20: CUDA_ERROR_UNKNOWN",
-]
+MESSAGE = "GPUs of this machine cannot reach each other's memory: peer access is not supported between these two devices"
+EXAMPLES = {
+    "node0:4711:4790 [1] transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 30 unknown error": (
+        "GPUs of this machine cannot reach each other's memory: unknown error"
+    ),
+    "RuntimeError: CUDA error: peer access is not supported between these two devices": MESSAGE,
+    "[rank0]: Cuda failure 217 'peer access is not supported between these two devices'": MESSAGE,
+    "node0:4711:4790 [1] transport/p2p.cc:160 NCCL WARN failed to peer with device 1(=1e000): 4 driver shutting down": (
+        "GPUs of this machine cannot reach each other's memory: driver shutting down"
+    ),
+    "RuntimeError: CUDA error: peer access has not been enabled": (
+        "GPUs of this machine cannot reach each other's memory: peer access has not been enabled"
+    ),
+    "[2026-09-01 08:30:11] node0:812:860 [0] transport/p2p.cc:275 (ncclP2pImportShareableBuffer) NCCL WARN Cuda failure 1 'invalid argument'": (
+        "GPUs of this machine cannot reach each other's memory: invalid argument"
+    ),
+    "node0:812:860 [0] misc/ipcsocket.cc:250 NCCL WARN UDS: Sending data over socket /tmp/nccl-socket-1-7f03 failed : Connection refused (111)": (
+        "GPUs of this machine cannot reach each other's memory: Connection refused (111)"
+    ),
+    'NotImplementedError: Using RTX 4000 series doesn\'t support faster communication broadband via P2P or IB. Please set `NCCL_P2P_DISABLE="1"`': (
+        "GPUs of this machine cannot reach each other's memory"
+    ),
+    "failed to enable peer access from 0x7f10 to 0x7f20: CUDA_ERROR_UNKNOWN": (
+        "GPUs of this machine cannot reach each other's memory"
+    ),
+}
 NOT_THIS = [
     (
         "node0:4711:4711 [0] graph/paths.cc:310 NCCL WARN P2P is disabled between NVLINK connected GPUs 0 and 1. This should not be the "
@@ -23,7 +38,3 @@ NOT_THIS = [
     "node0:4711:4790 [0] transport/p2p.cc:120 NCCL WARN Cuda failure 2 'out of memory'",
     "RuntimeError: CUDA error: peer mapping resources exhausted",
 ]
-SAYS = {
-    EXAMPLES[0]: "GPUs of this machine cannot reach each other's memory: unknown error",
-    EXAMPLES[-1]: "GPUs of this machine cannot reach each other's memory",
-}

@@ -1,62 +1,70 @@
 """nccl-timeout: seen in logs."""
 
-EXAMPLES = [
+MESSAGE = "a collective did not finish; mostly not every rank came to it"
+EXAMPLES = {
     (
         "[rank2]:[E ProcessGroupNCCL.cpp:523] [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=15074, "
         "OpType=_ALLGATHER_BASE, NumelIn=8388608, NumelOut=67108864, Timeout(ms)=1800000) ran for 1800218 milliseconds "
         "before timing out."
+    ): (
+        "a collective did not finish: _ALLGATHER_BASE, number 15074, after 1800218 ms; mostly not every rank "
+        "came to it"
     ),
     (
         "[E ProcessGroupNCCL.cpp:737] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, "
         "Timeout(ms)=1800000) ran for 1806986 milliseconds before timing out."
-    ),
-    "RuntimeError: [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=BROADCAST, TensorSh",
-    "Watchdog caught collective operation timeout",
-    "[E ProcessGroupNCCL.cpp:537] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA",
-    "[PG ID 0 PG GUID 0 Rank 5] Received a dump signal due to a collective timeout from rank 3 and we will try our best",
-    "[PG 1 Rank 0] Process group watchdog thread terminated with exception: NCCL operation timed out",
-    "Watchdog caught collective operation timeout: NCCL operation timed out",
+    ): "a collective did not finish: ALLREDUCE, after 1806986 ms; mostly not every rank came to it",
+    "RuntimeError: [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=BROADCAST, TensorSh": MESSAGE,
+    "Watchdog caught collective operation timeout": MESSAGE,
+    "[E ProcessGroupNCCL.cpp:537] Some NCCL operations have failed or timed out. Due to the asynchronous nature of CUDA": MESSAGE,
+    "[PG ID 0 PG GUID 0 Rank 5] Received a dump signal due to a collective timeout from rank 3 and we will try our best": MESSAGE,
+    "[PG 1 Rank 0] Process group watchdog thread terminated with exception: NCCL operation timed out": MESSAGE,
+    "Watchdog caught collective operation timeout: NCCL operation timed out": MESSAGE,
     (
         "RuntimeError: [Rank 0] Caught collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE, "
         "TensorShape=[1], Timeout(ms)=60000) ran for 60012 milliseconds before timing out."
-    ),
+    ): "a collective did not finish: ALLREDUCE, number 3, after 60012 ms; mostly not every rank came to it",
     (
         "[E ProcessGroupNCCL.cpp:400] [Rank 1] Work WorkNCCL(SeqNum=4, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, "
         "Timeout(ms)=5000) timed out in blocking wait (TORCH_NCCL_BLOCKING_WAIT=1)."
-    ),
-    "[PG 0 Rank 1] Received a dump signal due to a collective timeout from this local rank and we will try our best",
+    ): "a collective did not finish: ALLREDUCE, number 4; mostly not every rank came to it",
+    "[PG 0 Rank 1] Received a dump signal due to a collective timeout from this local rank and we will try our best": MESSAGE,
     (
         "[PG 0 Rank 1] ProcessGroupNCCL's watchdog detected a collective timeout from the local rank. This is most likely "
         "caused by incorrect usages of collectives, e.g., wrong sizes used across ranks"
+    ): MESSAGE,
+    "[PG 0 Rank 1] Observed flight recorder dump signal from another rank via TCPStore.": MESSAGE,
+    "[PG 1 Rank 0] Timeout at NCCL work: 5, last enqueued NCCL work: 5, last completed NCCL work: 4.": (
+        "a collective did not finish, number 5; mostly not every rank came to it"
     ),
-    "[PG 0 Rank 1] Observed flight recorder dump signal from another rank via TCPStore.",
-    "[PG 1 Rank 0] Timeout at NCCL work: 5, last enqueued NCCL work: 5, last completed NCCL work: 4.",
     (
         "[E ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: NCCL operation timed out\n"
         "[E ProcessGroupNCCL.cpp:620] [PG 1 Rank 0] Exception (either an error or timeout) detected by watchdog at work: "
         "1580, last enqueued NCCL work: 1582, last completed NCCL work: 1579."
-    ),
+    ): MESSAGE,
     (
         "[E ProcessGroupNCCL.cpp:607] [Rank 1] Watchdog caught collective operation timeout: NCCL operation timed out\n"
         "[E ProcessGroupNCCL.cpp:620] [PG ID 0 PG GUID 0(default_pg) Rank 1]  failure detected by watchdog at work sequence "
         "id: 808 PG status: last enqueued work: 811, last completed work: 807"
-    ),
+    ): MESSAGE,
     (
         "[E ProcessGroupNCCL.cpp:900] Heartbeat monitor timed out! Process will be terminated after dumping debug info. "
         "workMetaList_.size()=1"
-    ),
+    ): MESSAGE,
     (
         "[F ProcessGroupNCCL.cpp:1107] [PG 0 Rank 5] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making "
         "progress in monitoring enqueued collectives."
+    ): "a collective did not finish, after 480 s; mostly not every rank came to it",
+    "RuntimeError: NCCL AllReduce failed\nOperation timed out after 600000 ms": (
+        "a collective did not finish, after 600000 ms; mostly not every rank came to it"
     ),
-    "RuntimeError: NCCL AllReduce failed\nOperation timed out after 600000 ms",
-    "Aborting process on rank 3 due to timeout",
-    "torch.distributed.DistBackendError: NCCL timeout when waiting for nonblocking call to become successful.",
+    "Aborting process on rank 3 due to timeout": MESSAGE,
+    "torch.distributed.DistBackendError: NCCL timeout when waiting for nonblocking call to become successful.": MESSAGE,
     (
         '  File "/opt/env/lib/python3.7/site-packages/torch/distributed/distributed_c10d.py", line 902, in all_reduce\n'
         "RuntimeError: Operation timed out!"
-    ),
-]
+    ): MESSAGE,
+}
 NOT_THIS = [
     "[E ProcessGroupNCCL.cpp:1896] Process group watchdog thread terminated with exception: CUDA error: an illegal memory",
     "torch.distributed.init_process_group(backend='nccl', timeout=datetime.timedelta(seconds=1800))",
@@ -69,7 +77,3 @@ NOT_THIS = [
     ),
 ]
 REST = "; mostly not every rank came to it"
-SAYS = {
-    EXAMPLES[0]: "a collective did not finish: _ALLGATHER_BASE, number 15074, after 1800218 ms" + REST,
-    EXAMPLES[4]: "a collective did not finish" + REST,
-}

@@ -1,27 +1,35 @@
 """numpy-abi: seen in logs."""
 
-EXAMPLES = [
-    "A module that was compiled using NumPy 1.x cannot be run in",
+MESSAGE = "an extension module in this environment was compiled for another NumPy than the installed one"
+EXAMPLES = {
+    "A module that was compiled using NumPy 1.x cannot be run in": MESSAGE,
     (
         "A module that was compiled using NumPy 1.x cannot be run in\nNumPy 2.0.1 as it may crash. To support both 1.x and 2.x\n"
         "versions of NumPy, modules must be compiled with NumPy 2.0."
+    ): MESSAGE + ", 2.0.1",
+    "UserWarning: Failed to initialize NumPy: numpy.core.multiarray failed to import (Triggered internally at tensor_numpy.cpp:77.)": MESSAGE,
+    "UserWarning: Failed to initialize NumPy: _ARRAY_API not found (Triggered internally at tensor_numpy.cpp:77.)": MESSAGE,
+    "RuntimeError: Numpy is not available": MESSAGE,
+    "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88": MESSAGE,
+    "RuntimeError: module compiled against API version 0xe but this version of numpy is 0xd": MESSAGE,
+    "AttributeError: _ARRAY_API not found": MESSAGE,
+    "ImportError: numpy.core.multiarray failed to import": MESSAGE,
+    "ImportError: numpy._core.multiarray failed to import": MESSAGE,
+    "TypeError: expected np.ndarray (got numpy.ndarray)": MESSAGE,
+    "RuntimeError: module was compiled against NumPy C-API version 0x10 (NumPy 1.23) but the running NumPy has C-API version 0xe.": (
+        "an extension module in this environment was compiled for another NumPy, 1.23, than the installed one"
     ),
-    "UserWarning: Failed to initialize NumPy: numpy.core.multiarray failed to import (Triggered internally at tensor_numpy.cpp:77.)",
-    "UserWarning: Failed to initialize NumPy: _ARRAY_API not found (Triggered internally at tensor_numpy.cpp:77.)",
-    "RuntimeError: Numpy is not available",
-    "ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88",
-    "RuntimeError: module compiled against API version 0xe but this version of numpy is 0xd",
-    "AttributeError: _ARRAY_API not found",
-    "ImportError: numpy.core.multiarray failed to import",
-    "ImportError: numpy._core.multiarray failed to import",
-    "TypeError: expected np.ndarray (got numpy.ndarray)",
-    "RuntimeError: module was compiled against NumPy C-API version 0x10 (NumPy 1.23) but the running NumPy has C-API version 0xe.",
-    "ModuleNotFoundError: No module named 'numpy._core.multiarray'",
-    "ImportError: Numba needs NumPy 2.0 or less. Got NumPy 2.2.",
-    "ImportError: Numba needs NumPy 1.24 or less",
-    "Importing the numpy C-extensions failed. This error can happen for",
-    "SystemError: initialization of _internal failed without raising an exception",
-]
+    "ModuleNotFoundError: No module named 'numpy._core.multiarray'": MESSAGE,
+    "ImportError: Numba needs NumPy 2.0 or less. Got NumPy 2.2.": (
+        "an extension module in this environment was compiled for another NumPy, 2.0, than the installed one, "
+        "2.2"
+    ),
+    "ImportError: Numba needs NumPy 1.24 or less": (
+        "an extension module in this environment was compiled for another NumPy, 1.24, than the installed one"
+    ),
+    "Importing the numpy C-extensions failed. This error can happen for": MESSAGE,
+    "SystemError: initialization of _internal failed without raising an exception": MESSAGE,
+}
 NOT_THIS = [
     "UserWarning: Failed to initialize NumPy: No module named 'numpy' (Triggered internally at tensor_numpy.cpp:84.)",
     "ModuleNotFoundError: No module named 'numpy'\nRuntimeError: Numpy is not available",
@@ -29,13 +37,3 @@ NOT_THIS = [
     "UserWarning: A NumPy version >=1.17.3 and <1.25.0 is required for this version of SciPy (detected version 1.26.4)",
     "AttributeError: module 'numpy' has no attribute 'bool'.",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "an extension module in this environment was compiled for another NumPy than the installed one",
-    EXAMPLES[
-        1
-    ]: "an extension module in this environment was compiled for another NumPy than the installed one, 2.0.1",
-    "ImportError: Numba needs NumPy 2.0 or less. Got NumPy 2.2.": "an extension module in this environment was compiled for "
-    "another NumPy, 2.0, than the installed one, 2.2",
-}

@@ -3,11 +3,10 @@
 import pytest
 
 from gpudoctor.facts import CheckpointFile, Key, Optimizer, StateDict
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("optimizer-parameter-count")
-EXAMPLES = []
 NAMES = (
     "conv.weight",
     "conv.bias",
@@ -32,7 +31,7 @@ def found(groups, names=NAMES, storages=None, states=1):
     file = CheckpointFile(
         path="m.pt", kind="torch zip", state_dicts=(model,) * states, optimizers=(optimizer,)
     )
-    return list(CHECK.checkpoint_function(file))
+    return list(CHECK.functions[Source.CHECKPOINT](file))
 
 
 @pytest.mark.parametrize("groups", [(6,), (2, 4), (5,)])

@@ -1,50 +1,46 @@
 """port-in-use: another process listens on the rendezvous port."""
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Interface, Interfaces, Launch, Listener, Names, Resolution, Sockets
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("port-in-use")
-EXAMPLES = [
+MESSAGE = "another process listens on the port 29500 of the rendezvous already, so rank 0 cannot open its store there"
+EXAMPLES = {
     (
         "[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:29500 (errno: "
         "98 - Address already in use)."
-    ),
+    ): MESSAGE,
     (
         "[E socket.cpp:860] [c10d] The server socket has failed to listen on any local "
         "network address. port: 29500, useIpv6: false"
-    ),
+    ): MESSAGE,
     (
         "torch.distributed.DistNetworkError: The server socket has failed to listen on any "
         "local network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, "
         "message: address already in use"
+    ): MESSAGE,
+    "RuntimeError: Address already in use": (
+        "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there"
     ),
-    "RuntimeError: Address already in use",
-    "OSError: [Errno 98] Address already in use",
-]
+    "OSError: [Errno 98] Address already in use": (
+        "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there"
+    ),
+}
 NOT_THIS = [
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "W0101 The server socket is listening on [::]:29500.",
     "The server socket has failed to bind to 10.0.0.9:29500 (errno: 99 - Cannot assign requested address).",
 ]
-SAYS = {
-    EXAMPLES[
-        1
-    ]: "another process listens on the port 29500 of the rendezvous already, so rank 0 cannot open its "
-    "store there",
-    EXAMPLES[
-        3
-    ]: "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there",
-}
 BUSY = Sockets(listeners=[Listener(port=29500, pid=4711, command="python")])
 OWN = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "RANK": "0", "WORLD_SIZE": "2"}
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot(facts))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 
 
 def test_a_listener_on_the_port_of_this_launch_is_an_error_with_a_free_port():

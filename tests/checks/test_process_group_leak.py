@@ -1,24 +1,28 @@
 """process-group-leak: seen in logs."""
 
-EXAMPLES = [
+MESSAGE = (
+    "the process group was not destroyed before the program ended; harmless where the run had finished, and an "
+    "echo where it had failed"
+)
+EXAMPLES = {
     (
         "[rank0]:[W1120 12:00:00.123456789 ProcessGroupNCCL.cpp:1496] Warning: WARNING: destroy_process_group() was not called "
         "before program exit, which can leak resources. For more info, please see "
         "https://pytorch.org/docs/stable/distributed.html#shutdown (function operator())"
-    ),
+    ): MESSAGE,
     (
         "[rank3]:[W227 10:54:51.986 ProcessGroupNCCL.cpp:1250] Warning: WARNING: process group has NOT been destroyed before we "
         "destruct ProcessGroupNCCL. On normal program exit, the application should call destroy_process_group"
-    ),
+    ): MESSAGE,
     (
         "[W ProcessGroupNCCL.cpp:1013] WARNING: process group has NOT been destroyed before it is being destructed. On normal "
         "program exit, the application should call destroy_process_group to ensure that any pending NCCL data transfers"
-    ),
+    ): MESSAGE,
     (
         "WARNING: NCCL communicator hasn't been destroyed. This may cause memory leaks. To avoid the risk, you can call "
         "`destroy_process_group` during normal exit or `_abort_process_group` when handling failures."
-    ),
-]
+    ): MESSAGE,
+}
 NOT_THIS = [
     "resource_tracker: There appear to be 6 leaked semaphore objects to clean up at shutdown",
     "    dist.destroy_process_group()",

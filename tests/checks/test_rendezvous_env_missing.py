@@ -2,26 +2,45 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Launch
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("rendezvous-env-missing")
-EXAMPLES = [
+MESSAGE = (
+    "what a launcher sets is not there: MASTER_ADDR; the script was started without one, or its variables were "
+    "lost on the way"
+)
+EXAMPLES = {
     (
         "ValueError: Error initializing torch.distributed using env:// rendezvous: "
         "environment variable RANK expected, but not set"
+    ): (
+        "what a launcher sets is not there: RANK; the script was started without one, or its variables were "
+        "lost on the way"
     ),
-    "KeyError: 'LOCAL_RANK'",
-    "KeyError: 'MASTER_ADDR'",
-    "ValueError: Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing",
-    "ValueError: Error initializing torch.distributed using tcp:// rendezvous: port number missing",
-    "ValueError: env:// rendezvous: WORLD_SIZE not set",
-    'Traceback (most recent call last):\n  File "/venv/torch/distributed/rendezvous.py", line 166, in _env_rendezvous_handler\n    raise _env_error("MASTER_ADDR")',
-]
+    "KeyError: 'LOCAL_RANK'": (
+        "what a launcher sets is not there: LOCAL_RANK; the script was started without one, or its variables "
+        "were lost on the way"
+    ),
+    "KeyError: 'MASTER_ADDR'": MESSAGE,
+    "ValueError: Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing": (
+        "what a launcher sets is not there: rank parameter; the script was started without one, or its "
+        "variables were lost on the way"
+    ),
+    "ValueError: Error initializing torch.distributed using tcp:// rendezvous: port number missing": (
+        "what a launcher sets is not there: port number; the script was started without one, or its variables "
+        "were lost on the way"
+    ),
+    "ValueError: env:// rendezvous: WORLD_SIZE not set": (
+        "what a launcher sets is not there: WORLD_SIZE; the script was started without one, or its variables "
+        "were lost on the way"
+    ),
+    'Traceback (most recent call last):\n  File "/venv/torch/distributed/rendezvous.py", line 166, in _env_rendezvous_handler\n    raise _env_error("MASTER_ADDR")': MESSAGE,
+}
 NOT_THIS = [
     "KeyError: 'SLURM_PROCID'",
     (
@@ -30,21 +49,11 @@ NOT_THIS = [
     ),
     "KeyError: 'RANKING'",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "what a launcher sets is not there: RANK; the script was started without one, or its variables were "
-    "lost on the way",
-    EXAMPLES[
-        3
-    ]: "what a launcher sets is not there: rank parameter; the script was started without one, or its "
-    "variables were lost on the way",
-}
 ALL = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "node-1", "MASTER_PORT": "29500"}
 
 
 def run(variables):
-    return examine(CHECK, Snapshot({"launch": Launch(variables=variables)}))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"launch": Launch(variables=variables)}))
 
 
 def without(*names, **more):
@@ -111,4 +120,4 @@ def test_passes(variables):
 
 
 def test_unknown():
-    assert examine(CHECK, Snapshot())[0].reason == "launch: not in this report"
+    assert examine(CHECK, Source.ENVIRONMENT, Snapshot())[0].reason == "launch: not in this report"

@@ -1,42 +1,55 @@
 """rendezvous-unreachable: seen in logs."""
 
-EXAMPLES = [
-    "RuntimeError: The client socket has timed out after 600000ms while trying to connect to (nid005216, 29500).",
-    "[W socket.cpp:601] [c10d] The client socket has failed to connect to [node0]:29500 (errno: 111 - Connection refused).",
-    "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed.",
-    "[c10d] The client socket cannot be initialized to connect to [node0]:29500",
-    "RuntimeError: connect() timed out: No route to host",
-    "ValueError: TCPStore(host=10.0.0.1, port=29500): Connection refused",
-    "TimeoutError: The client socket has timed out after 1800s while trying to connect to (10.0.0.1, 42649).",
-    "[E socket.cpp:610] [c10d] The client socket has failed to connect to any network address of (192.0.2.7, 1234).",
+MESSAGE = "this process could not connect"
+EXAMPLES = {
+    "RuntimeError: The client socket has timed out after 600000ms while trying to connect to (nid005216, 29500).": (
+        MESSAGE + " to nid005216 port 29500 within 600000 ms"
+    ),
+    "[W socket.cpp:601] [c10d] The client socket has failed to connect to [node0]:29500 (errno: 111 - Connection refused).": (
+        MESSAGE + " to node0 port 29500: Connection refused"
+    ),
+    "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed.": MESSAGE,
+    "[c10d] The client socket cannot be initialized to connect to [node0]:29500": MESSAGE,
+    "RuntimeError: connect() timed out: No route to host": MESSAGE + ": No route to host",
+    "ValueError: TCPStore(host=10.0.0.1, port=29500): Connection refused": MESSAGE + ": Connection refused",
+    "TimeoutError: The client socket has timed out after 1800s while trying to connect to (10.0.0.1, 42649).": (
+        MESSAGE + " to 10.0.0.1 port 42649 within 1800 s"
+    ),
+    "[E socket.cpp:610] [c10d] The client socket has failed to connect to any network address of (192.0.2.7, 1234).": (
+        MESSAGE + " to 192.0.2.7 port 1234"
+    ),
     (
         "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of (192.0.2.7, "
         "29710). The client socket has failed to connect to 192.0.2.7:29710 (errno: 113 - No route to host)."
-    ),
+    ): MESSAGE + " to 192.0.2.7 port 29710: No route to host",
     (
         "[W socket.cpp:558] [c10d] The client socket has failed to connect to [::ffff:192.0.2.7]:29710 (errno: 110 - "
         "Connection timed out)."
-    ),
+    ): MESSAGE + " to 192.0.2.7 port 29710: Connection timed out",
     (
         "[rank1]:[E1120 12:05:14.274453827 TCPStore.cpp:328] [c10d] TCP client failed to connect/validate to host "
         "10.0.0.1:29701 - timed out (try=1, timeout=5000ms): interrupted"
+    ): MESSAGE + " to 10.0.0.1 port 29701",
+    "[I socket.cpp:500] [c10d] No socket on (10.0.0.1, 29500) is listening yet, will retry.": (
+        MESSAGE + " to 10.0.0.1 port 29500"
     ),
-    "[I socket.cpp:500] [c10d] No socket on (10.0.0.1, 29500) is listening yet, will retry.",
     (
         "[I socket.cpp:500] [c10d] The server socket on [10.0.0.1]:29500 is not yet listening (errno: 111 - Connection "
         "refused), will retry."
-    ),
-    "RuntimeError: connect() timed out. Original timeout was 1800000 ms.",
+    ): MESSAGE + " to 10.0.0.1 port 29500",
+    "RuntimeError: connect() timed out. Original timeout was 1800000 ms.": MESSAGE + " within 1800000 ms",
     (
         '  File "/opt/env/lib/python3.7/site-packages/torch/distributed/rendezvous.py", line 172, in _env_rendezvous_handler\n'
         "    store = TCPStore(master_addr, master_port, world_size, start_daemon, timeout)\n"
         "RuntimeError: Connection refused"
+    ): MESSAGE + ": Connection refused",
+    "ssh: connect to host node2 port 22: Connection refused": (
+        MESSAGE + " to node2 port 22: Connection refused"
     ),
-    "ssh: connect to host node2 port 22: Connection refused",
-    "RendezvousConnectionError: The connection to etcd has failed. See inner exception for details.",
-    "etcd.EtcdConnectionFailed: Connection to etcd failed due to MaxRetryError",
-    "connect to 10.0.0.1 port 29500: Network is unreachable",
-]
+    "RendezvousConnectionError: The connection to etcd has failed. See inner exception for details.": MESSAGE,
+    "etcd.EtcdConnectionFailed: Connection to etcd failed due to MaxRetryError": MESSAGE,
+    "connect to 10.0.0.1 port 29500: Network is unreachable": MESSAGE + ": Network is unreachable",
+}
 NOT_THIS = [
     "[c10d] The IPv6 network addresses of (node0, 29500) cannot be retrieved (gai error: -2 - Name or service not known).",
     "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 4/8 clients joined.",
@@ -55,8 +68,3 @@ NOT_THIS = [
     ),
     "RuntimeError: Connection refused",
 ]
-SAYS = {
-    EXAMPLES[0]: "this process could not connect to nid005216 port 29500 within 600000 ms",
-    EXAMPLES[1]: "this process could not connect to node0 port 29500: Connection refused",
-    EXAMPLES[2]: "this process could not connect",
-}

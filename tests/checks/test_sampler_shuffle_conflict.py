@@ -1,18 +1,25 @@
 """sampler-shuffle-conflict: seen in logs."""
 
-EXAMPLES = [
-    "[rank0]: ValueError: sampler option is mutually exclusive with shuffle",
-    "ValueError: batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
-    "ValueError: DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle=True",
+EXAMPLES = {
+    "[rank0]: ValueError: sampler option is mutually exclusive with shuffle": (
+        "the loader was told twice which samples to take: sampler and shuffle"
+    ),
+    "ValueError: batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last": (
+        "the loader was told twice which samples to take: batch_sampler and batch_size, shuffle, sampler, and "
+        "drop_last"
+    ),
+    "ValueError: DataLoader with IterableDataset: expected unspecified shuffle option, but got shuffle=True": (
+        "the loader was told twice which samples to take: shuffle and the order of an IterableDataset"
+    ),
     (
         "ValueError: DataLoader with IterableDataset: expected unspecified sampler option, but got "
         "sampler=<torch.utils.data.distributed.DistributedSampler object at 0x7f0000000000>"
-    ),
+    ): "the loader was told twice which samples to take: sampler and the order of an IterableDataset",
     (
         "TypeError:  Lightning can't inject a (distributed) sampler into your batch sampler, because it doesn't subclass "
         "PyTorch's `BatchSampler`."
-    ),
-]
+    ): "the loader was told twice which samples to take",
+}
 NOT_THIS = [
     "ValueError: num_samples should be a positive integer value, but got num_samples=0",
     "ValueError: batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
@@ -21,14 +28,3 @@ NOT_THIS = [
         "`use_distributed_sampler` is True"
     ),
 ]
-SAYS = {
-    EXAMPLES[0]: "the loader was told twice which samples to take: sampler and shuffle",
-    EXAMPLES[
-        1
-    ]: "the loader was told twice which samples to take: batch_sampler and batch_size, shuffle, sampler, "
-    "and drop_last",
-    EXAMPLES[
-        2
-    ]: "the loader was told twice which samples to take: shuffle and the order of an IterableDataset",
-    EXAMPLES[4]: "the loader was told twice which samples to take",
-}

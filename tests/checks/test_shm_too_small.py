@@ -2,47 +2,58 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Gpu, Gpus, Host, Launch
-from gpudoctor.model import Kind, Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Kind, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("shm-too-small")
-EXAMPLES = [
+MESSAGE = "/dev/shm had no room: data loaders and NCCL put what they share there"
+EXAMPLES = {
     (
         "ERROR: Unexpected bus error encountered in worker. This might be caused by "
         "insufficient shared memory (shm)."
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: DataLoader worker (pid 46794) is killed by signal: Bus error. It is "
         "possible that dataloader's workers are out of shared memory. Please try to raise "
         "your shared memory limit."
-    ),
-    "RuntimeError: DataLoader worker (pid 13) is killed by signal: Bus error.",
+    ): MESSAGE,
+    "RuntimeError: DataLoader worker (pid 13) is killed by signal: Bus error.": MESSAGE,
     (
         "RuntimeError: unable to allocate shared memory(shm) for file "
         "</torch_11758_4062842025_0>: No space left on device (28)"
+    ): (
+        "/dev/shm had no room for /torch_11758_4062842025_0: data loaders and NCCL put what they share there"
     ),
-    "RuntimeError: unable to write to file </torch_1234_567890_12>: No space left on device (28)",
-    "RuntimeError: unable to resize file </torch_29919_1396182366> to the right size",
-    "RuntimeError: unable to open shared memory object </torch_30997_2076642173> in read-write mode",
+    "RuntimeError: unable to write to file </torch_1234_567890_12>: No space left on device (28)": MESSAGE,
+    "RuntimeError: unable to resize file </torch_29919_1396182366> to the right size": MESSAGE,
+    "RuntimeError: unable to open shared memory object </torch_30997_2076642173> in read-write mode": MESSAGE,
     (
         "node1:93:937 [0] include/shm.h:48 NCCL WARN Error while creating shared memory "
         "segment nccl-shm-recv-18-0-2-3 (size 9637888)"
+    ): (
+        "/dev/shm had no room for the segment nccl-shm-recv-18-0-2-3, 9637888 bytes: data loaders and NCCL put "
+        "what they share there"
     ),
     (
         "node1:93:937 [0] misc/shmutils.cc:72 NCCL WARN Error while creating shared memory "
         "segment /dev/shm/nccl-PXpqTq (size 9637888), error: No space left on device (28)"
+    ): (
+        "/dev/shm had no room for the segment /dev/shm/nccl-PXpqTq, 9637888 bytes: data loaders and NCCL put "
+        "what they share there"
     ),
-    "node1:93:937 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
-    "OSError: [Errno 28] No space left on device: '/dev/shm/psm_2fb3a2c1'",
-    "Bus error (core dumped)",
-    "misc/shmutils.cc:71 NCCL WARN Error: failed to extend /dev/shm/nccl-fjwOOB to 5967876 bytes",
-    "_multiprocessing.SemLock(OSError: [Errno 28] No space left on device",
-    '  File "/venv/lib/python3.8/multiprocessing/queues.py", line 336, in __init__\n    self._rlock = ctx.Lock()\nOSError: [Errno 28] No space left on device',
-]
+    "node1:93:937 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device": MESSAGE,
+    "OSError: [Errno 28] No space left on device: '/dev/shm/psm_2fb3a2c1'": MESSAGE,
+    "Bus error (core dumped)": MESSAGE,
+    "misc/shmutils.cc:71 NCCL WARN Error: failed to extend /dev/shm/nccl-fjwOOB to 5967876 bytes": (
+        "/dev/shm had no room, 5967876 bytes: data loaders and NCCL put what they share there"
+    ),
+    "_multiprocessing.SemLock(OSError: [Errno 28] No space left on device": MESSAGE,
+    '  File "/venv/lib/python3.8/multiprocessing/queues.py", line 336, in __init__\n    self._rlock = ctx.Lock()\nOSError: [Errno 28] No space left on device': MESSAGE,
+}
 NOT_THIS = [
     (
         "RuntimeError: unable to open shared memory object </torch_30997_2076642173> in "
@@ -54,16 +65,6 @@ NOT_THIS = [
     "RuntimeError: CUDA error: out of memory",
     "NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-glnlGK (size 14156128), error: No such file or directory (2)",
 ]
-SAYS = {
-    EXAMPLES[0]: "/dev/shm had no room: data loaders and NCCL put what they share there",
-    EXAMPLES[
-        3
-    ]: "/dev/shm had no room for /torch_11758_4062842025_0: data loaders and NCCL put what they share there",
-    EXAMPLES[
-        7
-    ]: "/dev/shm had no room for the segment nccl-shm-recv-18-0-2-3, 9637888 bytes: data loaders and "
-    "NCCL put what they share there",
-}
 MIB = 1 << 20
 
 
@@ -81,7 +82,7 @@ def gpus(count):
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot(facts))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 
 
 def test_a_containers_default_is_a_warning():

@@ -1,40 +1,68 @@
 """state-dict-architecture: seen in logs."""
 
-EXAMPLES = [
+MESSAGE = "the model and the file have different keys, and no wrapper's prefix explains it"
+EXAMPLES = {
     (
         'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n'
         '\tUnexpected key(s) in state_dict: "head.weight". '
+    ): "the model and the file have different keys, such as fc.weight, and no wrapper's prefix explains it",
+    '\tUnexpected key(s) in state_dict: "embeddings.position_ids". ': (
+        "the model and the file have different keys, such as embeddings.position_ids, and no wrapper's prefix "
+        "explains it"
     ),
-    '\tUnexpected key(s) in state_dict: "embeddings.position_ids". ',
-    '\tMissing key(s) in state_dict: "module.fc.weight". \n\tUnexpected key(s) in state_dict: "module.head.weight". ',
-    "KeyError: 'unexpected key \"fc.weight\" in state_dict'",
+    '\tMissing key(s) in state_dict: "module.fc.weight". \n\tUnexpected key(s) in state_dict: "module.head.weight". ': (
+        "the model and the file have different keys, such as module.fc.weight, and no wrapper's prefix "
+        "explains it"
+    ),
+    "KeyError: 'unexpected key \"fc.weight\" in state_dict'": (
+        "the model and the file have different keys, such as fc.weight, and no wrapper's prefix explains it"
+    ),
     (
         "RuntimeError: The model and loaded state dict do not match exactly\n\n"
         "unexpected key in source state_dict: fc.weight, fc.bias\n\nmissing keys in source state_dict: head.weight, head.bias"
+    ): "the model and the file have different keys, such as fc.weight, and no wrapper's prefix explains it",
+    "[rank1]: RuntimeError: Missing key in checkpoint state_dict: model.layers.3.weight.": (
+        "the model and the file have different keys, such as model.layers.3.weight, and no wrapper's prefix "
+        "explains it"
     ),
-    "[rank1]: RuntimeError: Missing key in checkpoint state_dict: model.layers.3.weight.",
-    "    model.load_state_dict(torch.load(path)['state_dict'])\nKeyError: 'state_dict'",
-    '  File "/data/eval.py", line 31, in main\n    model.load_state_dict(checkpoint["net"])\nKeyError: \'net\'',
-    "TypeError: Expected state_dict to be dict-like, got <class '__main__.Net'>.",
-    "AttributeError: 'collections.OrderedDict' object has no attribute 'eval'",
-    "AttributeError: 'dict' object has no attribute 'parameters'",
+    "    model.load_state_dict(torch.load(path)['state_dict'])\nKeyError: 'state_dict'": (
+        "the model and the file have different keys, such as 'state_dict', and no wrapper's prefix explains it"
+    ),
+    '  File "/data/eval.py", line 31, in main\n    model.load_state_dict(checkpoint["net"])\nKeyError: \'net\'': (
+        "the model and the file have different keys, such as 'net', and no wrapper's prefix explains it"
+    ),
+    "TypeError: Expected state_dict to be dict-like, got <class '__main__.Net'>.": MESSAGE,
+    "AttributeError: 'collections.OrderedDict' object has no attribute 'eval'": MESSAGE,
+    "AttributeError: 'dict' object has no attribute 'parameters'": MESSAGE,
     (
         "KeyError: 'Trying to restore optimizer state but checkpoint contains only the model. This is probably due to "
         "`ModelCheckpoint.save_weights_only` being set to `True`.'"
+    ): MESSAGE,
+    "KeyError: 'pytorch-lightning_version'": (
+        "the model and the file have different keys, such as 'pytorch-lightning_version', and no wrapper's "
+        "prefix explains it"
     ),
-    "KeyError: 'pytorch-lightning_version'",
     (
         "ValueError: Cannot load <class 'diffusers.models.unet_2d_condition.UNet2DConditionModel'> from /data/sd because the "
         "following keys are missing: "
-    ),
-    "Exception: Cannot load model parameters from checkpoint /data/last.pt; please ensure that the architectures match.",
+    ): MESSAGE,
+    "Exception: Cannot load model parameters from checkpoint /data/last.pt; please ensure that the architectures match.": MESSAGE,
     (
         '[rank0]: \tMissing key(s) in state_dict: "encoder.layers.0.attn.qkv.weight", "encoder.norm.weight". \n'
         '[rank0]: \tUnexpected key(s) in state_dict: "encoder.blocks.0.attn.qkv.weight", "encoder.norm.gamma". '
+    ): (
+        "the model and the file have different keys, such as encoder.layers.0.attn.qkv.weight, and no "
+        "wrapper's prefix explains it"
     ),
-    'RuntimeError: Error(s) in loading state_dict for DataParallel:\n\tUnexpected key(s) in state_dict: "module.encoder.bn1.num_batches_tracked", "module.encoder.layer1.0.bn1.num_batches_tracked"',
-    'RuntimeError: Error(s) in loading state_dict for DataParallel: Missing key(s) in state_dict: "module.conv1.weight", "module.bn1.weight",\nUnexpected key(s) in state_dict: "state_dict".',
-]
+    'RuntimeError: Error(s) in loading state_dict for DataParallel:\n\tUnexpected key(s) in state_dict: "module.encoder.bn1.num_batches_tracked", "module.encoder.layer1.0.bn1.num_batches_tracked"': (
+        "the model and the file have different keys, such as module.encoder.bn1.num_batches_tracked, and no "
+        "wrapper's prefix explains it"
+    ),
+    'RuntimeError: Error(s) in loading state_dict for DataParallel: Missing key(s) in state_dict: "module.conv1.weight", "module.bn1.weight",\nUnexpected key(s) in state_dict: "state_dict".': (
+        "the model and the file have different keys, such as module.conv1.weight, and no wrapper's prefix "
+        "explains it"
+    ),
+}
 NOT_THIS = [
     (
         'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n'
@@ -58,9 +86,3 @@ NOT_THIS = [
     "    x = batch['model']\nKeyError: 'model'",
     "AttributeError: 'dict' object has no attribute 'shape'",
 ]
-SAYS = {
-    EXAMPLES[
-        0
-    ]: "the model and the file have different keys, such as fc.weight, and no wrapper's prefix explains it",
-    EXAMPLES[8]: "the model and the file have different keys, and no wrapper's prefix explains it",
-}

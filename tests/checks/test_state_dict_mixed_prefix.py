@@ -2,19 +2,17 @@
 
 from gpudoctor.checkpoint.description.wrappers import prefixes
 from gpudoctor.facts import CheckpointFile, Key, StateDict
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("state-dict-mixed-prefix")
-EXAMPLES = []
 
 
 def found(*names):
     keys = tuple(Key(name=name, dtype="float32", shape=(1,), size=4, device="cpu") for name in names)
     state = StateDict(entry="model", keys=keys, prefixes=prefixes(names))
-    return list(
-        CHECK.checkpoint_function(CheckpointFile(path="m.pt", kind="torch zip", state_dicts=(state,)))
-    )
+    file = CheckpointFile(path="m.pt", kind="torch zip", state_dicts=(state,))
+    return list(CHECK.functions[Source.CHECKPOINT](file, None))
 
 
 def test_some_with_and_some_without_is_a_warning():

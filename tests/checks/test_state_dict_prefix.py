@@ -5,52 +5,81 @@ import pytest
 from gpudoctor.checkpoint.description.wrappers import prefixes
 from gpudoctor.facts import CheckpointFile, Entry, Key, StateDict
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("state-dict-prefix")
-EXAMPLES = [
-    '\tUnexpected key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ',
-    '\tMissing key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ',
-    '        Unexpected key(s) in state_dict: "_orig_mod.conv1.weight", "_orig_mod.bn1.weight". ',
-    "_IncompatibleKeys(missing_keys=['conv1.weight'], unexpected_keys=['module.conv1.weight'])",
-    "KeyError: 'unexpected key \"module.base_model.conv1.weight\" in state_dict'",
-    "KeyError: 'missing keys in state_dict: \"{'module.conv1.weight', 'module.fc.bias'}\"'",
-    "KeyError: 'module.conv1.weight'",
+MESSAGE = "the file's keys bear module. and the model's do not: it was saved from a wrapped model"
+EXAMPLES = {
+    '\tUnexpected key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ': MESSAGE,
+    '\tMissing key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ': (
+        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "was saved"
+    ),
+    '        Unexpected key(s) in state_dict: "_orig_mod.conv1.weight", "_orig_mod.bn1.weight". ': (
+        "the file's keys bear _orig_mod. and the model's do not: it was saved from a wrapped model"
+    ),
+    "_IncompatibleKeys(missing_keys=['conv1.weight'], unexpected_keys=['module.conv1.weight'])": MESSAGE,
+    "KeyError: 'unexpected key \"module.base_model.conv1.weight\" in state_dict'": MESSAGE,
+    "KeyError: 'missing keys in state_dict: \"{'module.conv1.weight', 'module.fc.bias'}\"'": (
+        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "was saved"
+    ),
+    "KeyError: 'module.conv1.weight'": (
+        "keys bear module. on one side alone: the model was wrapped when it was saved, or is when it is loaded"
+    ),
     (
         "Some weights of the model checkpoint at ./out were not used when initializing "
         "BertModel: ['module.embeddings.weight']"
-    ),
-    "unexpected key in source state_dict: module.backbone.conv1.weight",
+    ): MESSAGE,
+    "unexpected key in source state_dict: module.backbone.conv1.weight": MESSAGE,
     (
         'RuntimeError: Error(s) in loading state_dict for ResNet:\n\tMissing key(s) in state_dict: "conv1.weight", '
         '"bn1.weight". \n\tUnexpected key(s) in state_dict: "net.conv1.weight", "net.bn1.weight". '
-    ),
+    ): "the file's keys bear net. and the model's do not: it was saved from a wrapped model",
     (
         '[rank2]: \tMissing key(s) in state_dict: "model.encoder.norm.weight". \n'
         '[rank2]: \tUnexpected key(s) in state_dict: "encoder.norm.weight", "head.bias". '
+    ): (
+        "the model's keys bear model. and the file's do not: the model is wrapped now, and was not when it was "
+        "saved"
     ),
     (
         "Some weights of BertModel were not initialized from the model checkpoint at ./out and are newly initialized: "
         "['module.embeddings.weight']"
+    ): (
+        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "was saved"
     ),
-    "Weights from pretrained model not used in BertForMaskedLM: ['module.bert.embeddings.word_embeddings.weight']",
+    "Weights from pretrained model not used in BertForMaskedLM: ['module.bert.embeddings.word_embeddings.weight']": MESSAGE,
     (
         "The model and loaded state dict do not match exactly\n\nunexpected key in source state_dict: "
         "backbone.conv1.weight, backbone.bn1.weight\n\nmissing keys in source state_dict: conv1.weight, bn1.weight"
-    ),
+    ): "the file's keys bear backbone. and the model's do not: it was saved from a wrapped model",
     (
         "WARNING [10/02 13:10:01 fvcore.common.checkpoint]: The checkpoint state_dict contains keys that are not used by "
         "the model:\n  _orig_mod.backbone.stem.conv1.weight"
+    ): "the file's keys bear _orig_mod. and the model's do not: it was saved from a wrapped model",
+    "_IncompatibleKeys(missing_keys=['module.conv1.weight', 'module.fc.bias'], unexpected_keys=['conv1.weight'])": (
+        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "was saved"
     ),
-    "_IncompatibleKeys(missing_keys=['module.conv1.weight', 'module.fc.bias'], unexpected_keys=['conv1.weight'])",
-    "missing keys in source state_dict: module.backbone.conv1.weight, module.backbone.bn1.weight",
-    'Exception: Error converting the state dict. Found unexpected key: "_orig_mod.tok_embeddings.weight". Please',
+    "missing keys in source state_dict: module.backbone.conv1.weight, module.backbone.bn1.weight": (
+        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "was saved"
+    ),
+    'Exception: Error converting the state dict. Found unexpected key: "_orig_mod.tok_embeddings.weight". Please': (
+        "the file's keys bear _orig_mod. and the model's do not: it was saved from a wrapped model"
+    ),
     (
         "RuntimeError: Error(s) in loading state_dict for DataParallel:\n"
         '\tUnexpected key(s) in state_dict: "encoder.conv_head.weight", "encoder.conv_head.bias". '
+    ): (
+        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "was saved"
     ),
-]
+}
+TEXTS = list(EXAMPLES)
 NOT_THIS = [
     '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',
     '\tUnexpected key(s) in state_dict: "embeddings.position_ids". ',
@@ -76,8 +105,7 @@ def seen(text):
 
 
 def test_the_prefix_is_quoted_with_the_side_that_has_it():
-    told = [seen(text)[0] for text in EXAMPLES[:-1]]
-    assert "the model's keys bear module." in seen(EXAMPLES[-1])[1].message
+    told = [seen(text)[0] for text in TEXTS[:-1]]
     assert told[:9] == [
         ("file", "module"), ("model", "module"), ("file", "_orig_mod"), ("file", "module"), ("file", "module"),
         ("model", "module"), ("either", "module"), ("file", "module"), ("file", "module"),
@@ -89,21 +117,15 @@ def test_the_prefix_is_quoted_with_the_side_that_has_it():
 
 
 def test_each_side_is_mended_in_its_own_way():
-    own, wrapped, either = (seen(EXAMPLES[number])[1] for number in (2, 1, 6))
-    assert (
-        own.message
-        == "the file's keys bear _orig_mod. and the model's do not: it was saved from a wrapped model"
-    )
+    own, wrapped, either = (seen(TEXTS[number])[1] for number in (2, 1, 6))
     assert [fix.command for fix in own.fixes][::2] == [
         "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix _orig_mod.",
         'torch.save(model._orig_mod.state_dict(), "model.pt")',
     ]
-    assert "the model is wrapped now" in wrapped.message
     assert [fix.command for fix in wrapped.fixes] == [
         "model.module.load_state_dict(state)",
         "gpudoctor checkpoint fix model.pt -o mended.pt --add-prefix module.",
     ]
-    assert "on one side alone" in either.message
     assert len(either.fixes) == 4
 
 
@@ -111,21 +133,26 @@ def test_the_file_that_the_traceback_opens_is_the_one_to_mend():
     log = (
         'Traceback (most recent call last):\n  File "eval.py", line 7, in <module>\n'
         "    model.load_state_dict(torch.load('out/my best.pth', map_location=device))\n"
-        f"RuntimeError: Error(s) in loading state_dict for Net:\n{EXAMPLES[0]}\n"
+        f"RuntimeError: Error(s) in loading state_dict for Net:\n{TEXTS[0]}\n"
     )
     command = "gpudoctor checkpoint fix 'out/my best.pth' -o mended.pth --strip-prefix module."
     assert seen(log)[1].fixes[0].command == command
 
 
 def test_no_fact_of_the_environment_shows_it():
-    assert CHECK.environment_function is None
+    assert Source.ENVIRONMENT not in CHECK.functions
     assert all(fix.command for fix in CHECK.fixes)
+
+
+def look(file):
+    """Return what is found in a file that is compared with nothing."""
+    return list(CHECK.functions[Source.CHECKPOINT](file, None))
 
 
 def found(names, path="my model.ckpt", lightning=False):
     keys = tuple(Key(name=name, dtype="float32", shape=(1,), size=4, device="cpu") for name in names)
     state = StateDict(entry="", keys=keys, prefixes=prefixes(names, lightning=lightning))
-    return list(CHECK.checkpoint_function(CheckpointFile(path=path, kind="torch zip", state_dicts=(state,))))
+    return look(CheckpointFile(path=path, kind="torch zip", state_dicts=(state,)))
 
 
 def test_a_file_with_a_prefix_names_who_put_it_there_and_the_line_that_mends_it():
@@ -169,7 +196,7 @@ def test_an_average_beside_the_model_is_only_noted():
         StateDict(entry="ema", keys=keys, prefixes=prefixes(names)),
         StateDict(entry="model", keys=keys[:1]),
     )
-    (finding,) = CHECK.checkpoint_function(CheckpointFile(path="m.pt", kind="torch zip", state_dicts=states))
+    (finding,) = look(CheckpointFile(path="m.pt", kind="torch zip", state_dicts=states))
     assert finding.severity is Severity.NOTE
     assert "--drop ema.n_averaged" in finding.fixes[0].command
 
@@ -191,9 +218,7 @@ def test_a_pickled_wrapper_has_attributes_and_no_items(kind, entry, opened):
     key = Key(name="module.a", dtype="int8", shape=(), size=1, device="cpu")
     state = StateDict(entry=entry, keys=(key,), prefixes=prefixes(["module.a"]))
     entries = (Entry(path=entry, kind="module"),)
-    (finding,) = CHECK.checkpoint_function(
-        CheckpointFile(path="m.pt", kind=kind, state_dicts=(state,), entries=entries)
-    )
+    (finding,) = look(CheckpointFile(path="m.pt", kind=kind, state_dicts=(state,), entries=entries))
     (fix,) = finding.fixes
     assert fix.command == f'loaded = {opened}\ntorch.save(loaded.module.state_dict(), "bare.pt")'
 
@@ -206,5 +231,5 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
     )
     parts = CheckpointFile(path="folder", kind="distributed", state_dicts=(state,))
     for file in (whole, parts):
-        (finding,) = CHECK.checkpoint_function(file)
+        (finding,) = look(file)
         assert not any("checkpoint fix" in fix.command for fix in finding.fixes)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import (
     Distribution,
     Distributions,
@@ -16,25 +15,27 @@ from gpudoctor.facts import (
     Raised,
     Torch,
 )
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("torch-cpu-build")
-EXAMPLES = [
-    "AssertionError: Torch not compiled with CUDA enabled",
-    "RuntimeError: PyTorch was compiled without CUDA support",
+MESSAGE = "this torch was built without CUDA: it can use no NVIDIA GPU, whatever the machine has"
+EXAMPLES = {
+    "AssertionError: Torch not compiled with CUDA enabled": MESSAGE,
+    "RuntimeError: PyTorch was compiled without CUDA support": MESSAGE,
     (
         "RuntimeError: Cannot initialize CUDA without ATen_cuda library. PyTorch splits its "
         "backend into two shared libraries"
-    ),
-    "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'",
-    "RuntimeError: torch.cuda.Stream requires CUDA support",
-    "RuntimeError: Tried to instantiate dummy base class CUDAGraph",
-    "RuntimeError: PyTorch is not linked with support for cuda devices",
-    "NotImplementedError: Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend. This could be because",
-]
+    ): MESSAGE,
+    "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'": MESSAGE,
+    "RuntimeError: torch.cuda.Stream requires CUDA support": MESSAGE,
+    "RuntimeError: Tried to instantiate dummy base class CUDAGraph": MESSAGE,
+    "RuntimeError: PyTorch is not linked with support for cuda devices": MESSAGE,
+    "NotImplementedError: Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend. This could be because": MESSAGE,
+}
 NOT_THIS = [
     "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.",
     "RuntimeError: Found no NVIDIA driver on your system.",
@@ -52,7 +53,9 @@ PIP = Distributions(installed=[Distribution(name="pip", version="24.0")])
 
 def run(**facts):
     return examine(
-        CHECK, Snapshot({"torch": CPU, "host": LINUX, "python": PYTHON, "distributions": PIP, **facts})
+        CHECK,
+        Source.ENVIRONMENT,
+        Snapshot({"torch": CPU, "host": LINUX, "python": PYTHON, "distributions": PIP, **facts}),
     )
 
 
@@ -144,4 +147,6 @@ def test_unknown(facts):
 
 
 def test_unknown_without_torch():
-    assert examine(CHECK, Snapshot({"gpus": TWO}))[0].reason == "torch: not in this report"
+    assert (
+        examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": TWO}))[0].reason == "torch: not in this report"
+    )

@@ -2,74 +2,101 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Distribution, Distributions, Launch, Python, Raised, Torch
-from gpudoctor.model import Kind
+from gpudoctor.guard import examine
+from gpudoctor.model import Kind, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("torch-import-broken")
-EXAMPLES = [
-    "ImportError: libtorch_cpu.so: cannot open shared object file: No such file or directory",
-    "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory",
-    "OSError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
-    "ImportError: /env/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: file too short",
-    "ImportError: libgomp.so.1: cannot open shared object file: No such file or directory",
+MESSAGE = "torch, or an extension of it, does not load"
+EXAMPLES = {
+    "ImportError: libtorch_cpu.so: cannot open shared object file: No such file or directory": (
+        MESSAGE + ": libtorch_cpu.so cannot be opened"
+    ),
+    "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory": (
+        MESSAGE + ": libcudnn.so.9 cannot be opened"
+    ),
+    "OSError: libcudart.so.11.0: cannot open shared object file: No such file or directory": (
+        MESSAGE + ": libcudart.so.11.0 cannot be opened"
+    ),
+    "ImportError: /env/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: file too short": (
+        MESSAGE + ": libtorch_cuda.so cannot be opened"
+    ),
+    "ImportError: libgomp.so.1: cannot open shared object file: No such file or directory": (
+        MESSAGE + ": libgomp.so.1 cannot be opened"
+    ),
     (
         "ImportError: /env/lib/python3.8/site-packages/torch/lib/libtorch_cpu.so: undefined "
         "symbol: iJIT_NotifyEvent"
-    ),
+    ): MESSAGE + ": no library that was loaded has the symbol iJIT_NotifyEvent",
     (
         "ImportError: /env/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so: undefined "
         "symbol: ncclCommRegister"
-    ),
+    ): MESSAGE + ": no library that was loaded has the symbol ncclCommRegister",
     (
         "ImportError: "
         "/env/lib/python3.10/site-packages/torch/lib/../../nvidia/cusparse/lib/libcusparse.so.12: "
         "undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12"
-    ),
+    ): MESSAGE + ": no library that was loaded has the symbol __nvJitLinkAddData_12_1",
     (
         "ImportError: /env/lib/libcusparse.so.12: symbol __nvJitLinkComplete_12_4, version "
         "libnvJitLink.so.12 not defined in file libnvJitLink.so.12 with link time reference"
-    ),
+    ): MESSAGE + ": no library that was loaded has the symbol __nvJitLinkComplete_12_4",
     (
         "ImportError: /env/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined "
         "symbol: _ZN3c104cuda9SetDeviceEi"
+    ): MESSAGE + ": no library that was loaded has the symbol _ZN3c104cuda9SetDeviceEi",
+    "ImportError: /env/mmcv/_ext.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZNK2at6Tensor5sizesEv": (
+        MESSAGE + ": no library that was loaded has the symbol _ZNK2at6Tensor5sizesEv"
     ),
-    "ImportError: /env/mmcv/_ext.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZNK2at6Tensor5sizesEv",
-    "ValueError: libcublas.so.*[0-9] not found in the system path ['/home/me', '/usr/lib/python3.10']",
+    "ValueError: libcublas.so.*[0-9] not found in the system path ['/home/me', '/usr/lib/python3.10']": (
+        MESSAGE + ": libcublas cannot be opened"
+    ),
     (
         "ImportError: /lib64/libc.so.6: version `GLIBC_2.28' not found (required by "
         "/env/torch/lib/libtorch_cpu.so)"
-    ),
+    ): MESSAGE,
     (
         "ImportError: /env/torch/lib/../../torch.libs/libtorch_cpu.so: cannot allocate memory "
         "in static TLS block"
-    ),
-    "ImportError: Failed to load PyTorch C extensions:",
+    ): MESSAGE,
+    "ImportError: Failed to load PyTorch C extensions:": MESSAGE,
     (
         "OSError: [WinError 126] The specified module could not be found. Error loading "
         '"C:\\env\\torch\\lib\\shm.dll" or one of its'
-    ),
+    ): MESSAGE,
     (
         "ImportError: dlopen(/env/torch/_C.cpython-39-darwin.so, 0x0002): Library not loaded: "
         "@rpath/libomp.dylib"
+    ): MESSAGE,
+    "ImportError: /srv/env/lib/python3.8/site-packages/torch/lib/libgomp-d22c30c5.so.1: cannot allocate memory in static TLS block": MESSAGE,
+    "ModuleNotFoundError: No module named 'torch._C'": MESSAGE,
+    "AssertionError: libcudart functions unavailable. It looks like you have a broken build?": MESSAGE,
+    "ImportError: /env/torch/lib/libc10_cuda.so: undefined symbol: cudaGetDriverEntryPointByVersion, version libcudart.so.12": (
+        MESSAGE + ": no library that was loaded has the symbol cudaGetDriverEntryPointByVersion"
     ),
-    "ImportError: /srv/env/lib/python3.8/site-packages/torch/lib/libgomp-d22c30c5.so.1: cannot allocate memory in static TLS block",
-    "ModuleNotFoundError: No module named 'torch._C'",
-    "AssertionError: libcudart functions unavailable. It looks like you have a broken build?",
-    "ImportError: /env/torch/lib/libc10_cuda.so: undefined symbol: cudaGetDriverEntryPointByVersion, version libcudart.so.12",
-    "ImportError: /env/torch/lib/libtorch_cpu.so: undefined symbol: __kmpc_barrier",
-    "ImportError: /env/xformers/_C.so: undefined symbol: aoti_torch_abi_version",
-    "ImportError: /env/lib/spconv_ops.so: undefined symbol: _ZNSt6vectorIN3c106SymIntESaIS1_EE7reserveEm",
-    "ImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.32' not found (required by /env/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so)",
-    'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\\Program Files\\env\\torch\\lib\\caffe2_nvrtc.dll" or one of its',
-    "ImportError: DLL load failed while importing _C: The specified module could not be found.",
-    "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/torch/__init__.py\", line 778, in <module>\n    _C._initExtension(manager_path())\nAttributeError: partially initialized module 'torch' has no attribute 'UntypedStorage' (most likely due to a circular import)",
-    "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.",
-    "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp.so.1 library.",
-]
+    "ImportError: /env/torch/lib/libtorch_cpu.so: undefined symbol: __kmpc_barrier": (
+        MESSAGE + ": no library that was loaded has the symbol __kmpc_barrier"
+    ),
+    "ImportError: /env/xformers/_C.so: undefined symbol: aoti_torch_abi_version": (
+        MESSAGE + ": no library that was loaded has the symbol aoti_torch_abi_version"
+    ),
+    "ImportError: /env/lib/spconv_ops.so: undefined symbol: _ZNSt6vectorIN3c106SymIntESaIS1_EE7reserveEm": (
+        MESSAGE + ": no library that was loaded has the symbol _ZNSt6vectorIN3c106SymIntESaIS1_EE7reserveEm"
+    ),
+    "ImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.32' not found (required by /env/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so)": MESSAGE,
+    'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\\Program Files\\env\\torch\\lib\\caffe2_nvrtc.dll" or one of its': MESSAGE,
+    "ImportError: DLL load failed while importing _C: The specified module could not be found.": MESSAGE,
+    "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/torch/__init__.py\", line 778, in <module>\n    _C._initExtension(manager_path())\nAttributeError: partially initialized module 'torch' has no attribute 'UntypedStorage' (most likely due to a circular import)": MESSAGE,
+    "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.": (
+        MESSAGE + ": another OpenMP, libiomp5md.dll, came first"
+    ),
+    "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp.so.1 library.": (
+        MESSAGE + ": another OpenMP, libgomp.so.1, came first"
+    ),
+}
 NOT_THIS = [
     "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
     (
@@ -86,14 +113,6 @@ NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch._C'; 'torch' is not a package",
     "MKL_THREADING_LAYER=GNU python train.py",
 ]
-SAYS = {
-    EXAMPLES[1]: "torch, or an extension of it, does not load: libcudnn.so.9 cannot be opened",
-    EXAMPLES[
-        5
-    ]: "torch, or an extension of it, does not load: no library that was loaded has the symbol iJIT_NotifyEvent",
-    EXAMPLES[14]: "torch, or an extension of it, does not load",
-    EXAMPLES[-1]: "torch, or an extension of it, does not load: another OpenMP, libgomp.so.1, came first",
-}
 PYTHON = Python(executable="/env/bin/python", version="3.11.7")
 FILE = "/env/lib/python3.11/site-packages/torch/__init__.py"
 TRACEBACK = (
@@ -111,7 +130,7 @@ def raised(message, type="ImportError"):
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot({"python": PYTHON, **facts}))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"python": PYTHON, **facts}))
 
 
 @pytest.mark.parametrize(

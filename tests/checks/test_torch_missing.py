@@ -2,38 +2,39 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Distribution, Distributions, Python, Raised, Torch
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("torch-missing")
-EXAMPLES = [
-    "ModuleNotFoundError: No module named 'torch'",
-    'ModuleNotFoundError: No module named "torch"',
+MESSAGE = "the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into"
+EXAMPLES = {
+    "ModuleNotFoundError: No module named 'torch'": MESSAGE,
+    'ModuleNotFoundError: No module named "torch"': MESSAGE,
     (
         "/usr/bin/python3: Error while finding module specification for "
         "'torch.distributed.launch' (ModuleNotFoundError: No module named 'torch')"
-    ),
-    "ImportError: No module named torch.distributed",
-    "ImportError: No module named torch",
-    "bash: torchrun: command not found",
-    "bash: line 1: torchrun: command not found",
-    'exec: "torchrun": executable file not found in $PATH',
+    ): MESSAGE,
+    "ImportError: No module named torch.distributed": MESSAGE,
+    "ImportError: No module named torch": MESSAGE,
+    "bash: torchrun: command not found": MESSAGE,
+    "bash: line 1: torchrun: command not found": MESSAGE,
+    'exec: "torchrun": executable file not found in $PATH': MESSAGE,
     (
         "AutoModel requires the PyTorch library but it was not found in your environment. "
         "Check out the instructions on the"
-    ),
-    'Exception: You tried to install "pytorch". The package named for PyTorch is "torch"',
-    "/usr/bin/env: ‘torchrun’: No such file or directory",
-    "zsh: command not found: torchrun",
-    "FileNotFoundError: [Errno 2] No such file or directory: '/opt/env/bin/torchrun'",
-    "torchrun : The term 'torchrun' is not recognized as the name of a cmdlet, function, script file, or operable program.",
-    "importlib.metadata.PackageNotFoundError: No package metadata was found for torch",
-    "pkg_resources.DistributionNotFound: The 'torch>=1.13' distribution was not found and is required by the application",
-]
+    ): MESSAGE,
+    'Exception: You tried to install "pytorch". The package named for PyTorch is "torch"': MESSAGE,
+    "/usr/bin/env: ‘torchrun’: No such file or directory": MESSAGE,
+    "zsh: command not found: torchrun": MESSAGE,
+    "FileNotFoundError: [Errno 2] No such file or directory: '/opt/env/bin/torchrun'": MESSAGE,
+    "torchrun : The term 'torchrun' is not recognized as the name of a cmdlet, function, script file, or operable program.": MESSAGE,
+    "importlib.metadata.PackageNotFoundError: No package metadata was found for torch": MESSAGE,
+    "pkg_resources.DistributionNotFound: The 'torch>=1.13' distribution was not found and is required by the application": MESSAGE,
+}
 NOT_THIS = [
     "ModuleNotFoundError: No module named 'torch._six'",
     "ModuleNotFoundError: No module named 'torchvision'",
@@ -50,7 +51,7 @@ MISSING = Torch(imported=False, error=Raised(type="ModuleNotFoundError", message
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot(facts))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
 
 
 def test_found_and_the_command_is_made_for_this_interpreter():

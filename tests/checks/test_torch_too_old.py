@@ -1,40 +1,83 @@
 """torch-too-old: seen in logs."""
 
-EXAMPLES = [
-    "[transformers] Disabling PyTorch because PyTorch >= 2.4 is required but found 2.3.0",
-    "ImportError: torch>=2.0 is required for a normal functioning of this module, but found torch==1.13.1.",
-    "accelerate 1.9.0 requires torch>=2.0.0, but you have torch 1.13.1 which is incompatible.",
-    "ModuleNotFoundError: Requirement 'torch>=2.1.0' not met. HINT: Try running `pip install -U 'torch>=2.1.0'`",
-    "pkg_resources.VersionConflict: (torch 1.7.1 (/env/lib/python3.8/site-packages), Requirement.parse('torch>=1.9'))",
-    "ValueError: FSDP2 requires PyTorch >= 2.6.0",
-    "[rank0]: ValueError: --optim adamw_torch_fused with --fp16 requires PyTorch>2.0",
-    "ValueError: Using `torch.compile` requires PyTorch 2.0 or higher.",
-    "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0",
-    "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to upgrade torch to at least v2.6 in order to use the function.",
-    "RuntimeError: Your pytorch version is too old",
-    "AssertionError: RingAttnFunc requires a newer version of PyTorch",
-    "RuntimeError: version_ <= kMaxSupportedFileFormatVersion INTERNAL ASSERT FAILED. Attempted to read a PyTorch file with version 3, but the maximum supported version for reading is 2. Your PyTorch installation may be too old.",
-    "RuntimeError: /data/run/model.pth is a zip archive (did you mean to use torch.jit.load()?)",
-    "AttributeError: module 'torch' has no attribute 'compiler'. Did you mean: 'compile'?",
-    "AttributeError: module 'torch.utils._pytree' has no attribute 'register_pytree_node'. Did you mean: '_register_pytree_node'?",
-    "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/somelib/ops.py\", line 12, in <module>\n    KIND = torch.brand_new_kind\nAttributeError: module 'torch' has no attribute 'brand_new_kind'",
-    "ModuleNotFoundError: No module named 'torch.distributed.checkpoint.format_utils'",
-    "/usr/bin/python: No module named torch.distributed.run",
-    "ImportError: cannot import name 'fully_shard' from 'torch.distributed.fsdp' (/env/lib/python3.11/site-packages/torch/distributed/fsdp/__init__.py)",
-    "TypeError: __init__() got an unexpected keyword argument 'static_graph'",
-    "TypeError: init_process_group() got an unexpected keyword argument 'device_id'",
-    "TypeError: 'weights_only' is an invalid keyword argument for Unpickler()",
-    "AttributeError: 'DistributedDataParallel' object has no attribute '_set_static_graph'",
-    "AttributeError: module 'torch.distributed' has no attribute 'device_mesh'",
+MESSAGE = "the installed torch is older than what uses it"
+EXAMPLES = {
+    "[transformers] Disabling PyTorch because PyTorch >= 2.4 is required but found 2.3.0": (
+        "the installed torch (2.3.0) is older than what uses it, which asks for 2.4 or later"
+    ),
+    "ImportError: torch>=2.0 is required for a normal functioning of this module, but found torch==1.13.1.": (
+        "the installed torch (1.13.1) is older than what uses it, which asks for 2.0 or later"
+    ),
+    "accelerate 1.9.0 requires torch>=2.0.0, but you have torch 1.13.1 which is incompatible.": (
+        "the installed torch (1.13.1) is older than what uses it, which asks for 2.0.0 or later"
+    ),
+    "ModuleNotFoundError: Requirement 'torch>=2.1.0' not met. HINT: Try running `pip install -U 'torch>=2.1.0'`": (
+        MESSAGE + ", which asks for 2.1.0 or later"
+    ),
+    "pkg_resources.VersionConflict: (torch 1.7.1 (/env/lib/python3.8/site-packages), Requirement.parse('torch>=1.9'))": (
+        "the installed torch (1.7.1) is older than what uses it, which asks for 1.9 or later"
+    ),
+    "ValueError: FSDP2 requires PyTorch >= 2.6.0": MESSAGE + ", which asks for 2.6.0 or later",
+    "[rank0]: ValueError: --optim adamw_torch_fused with --fp16 requires PyTorch>2.0": (
+        MESSAGE + ", which asks for 2.0 or later"
+    ),
+    "ValueError: Using `torch.compile` requires PyTorch 2.0 or higher.": (
+        MESSAGE + ", which asks for 2.0 or later"
+    ),
+    "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0": (
+        MESSAGE + ", which asks for 1.10 or later"
+    ),
+    "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to upgrade torch to at least v2.6 in order to use the function.": (
+        MESSAGE + ", which asks for 2.6 or later"
+    ),
+    "RuntimeError: Your pytorch version is too old": MESSAGE,
+    "AssertionError: RingAttnFunc requires a newer version of PyTorch": MESSAGE,
+    "RuntimeError: version_ <= kMaxSupportedFileFormatVersion INTERNAL ASSERT FAILED. Attempted to read a PyTorch file with version 3, but the maximum supported version for reading is 2. Your PyTorch installation may be too old.": (
+        MESSAGE + ": the file has format 3"
+    ),
+    "RuntimeError: /data/run/model.pth is a zip archive (did you mean to use torch.jit.load()?)": MESSAGE,
+    "AttributeError: module 'torch' has no attribute 'compiler'. Did you mean: 'compile'?": (
+        MESSAGE + ": it does not have compiler"
+    ),
+    "AttributeError: module 'torch.utils._pytree' has no attribute 'register_pytree_node'. Did you mean: '_register_pytree_node'?": (
+        MESSAGE + ": it does not have register_pytree_node"
+    ),
+    "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/somelib/ops.py\", line 12, in <module>\n    KIND = torch.brand_new_kind\nAttributeError: module 'torch' has no attribute 'brand_new_kind'": (
+        MESSAGE + ": it does not have brand_new_kind"
+    ),
+    "ModuleNotFoundError: No module named 'torch.distributed.checkpoint.format_utils'": (
+        MESSAGE + ": it does not have distributed.checkpoint.format_utils"
+    ),
+    "/usr/bin/python: No module named torch.distributed.run": (
+        MESSAGE + ": it does not have distributed.run"
+    ),
+    "ImportError: cannot import name 'fully_shard' from 'torch.distributed.fsdp' (/env/lib/python3.11/site-packages/torch/distributed/fsdp/__init__.py)": (
+        MESSAGE + ": it does not have fully_shard"
+    ),
+    "TypeError: __init__() got an unexpected keyword argument 'static_graph'": (
+        MESSAGE + ": it does not have static_graph"
+    ),
+    "TypeError: init_process_group() got an unexpected keyword argument 'device_id'": (
+        MESSAGE + ": it does not have device_id"
+    ),
+    "TypeError: 'weights_only' is an invalid keyword argument for Unpickler()": (
+        MESSAGE + ": it does not have weights_only"
+    ),
+    "AttributeError: 'DistributedDataParallel' object has no attribute '_set_static_graph'": (
+        MESSAGE + ": it does not have _set_static_graph"
+    ),
+    "AttributeError: module 'torch.distributed' has no attribute 'device_mesh'": (
+        MESSAGE + ": it does not have device_mesh"
+    ),
     (
         "    train_sampler = DistributedSampler(train, **dist_sampler_params)\n"
         "TypeError: __init__() got an unexpected keyword argument 'drop_last'"
-    ),
+    ): MESSAGE + ": it does not have drop_last",
     (
         "    from torch.distributed.fsdp._fully_shard._fsdp_common import (\n"
         "ImportError: cannot import name 'ShardPlacementResult"
-    ),
-]
+    ): MESSAGE + ": it does not have ShardPlacementResult",
+}
 NOT_THIS = [
     "AttributeError: module 'torch' has no attribute '_six'",
     "ModuleNotFoundError: No module named 'torch._six'",
@@ -49,11 +92,3 @@ NOT_THIS = [
     "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
     "UserWarning: unable to find torch.distributed._all_gather_base. will fall back to torch.distributed.all_gather",
 ]
-SAYS = {
-    EXAMPLES[0]: "the installed torch (2.3.0) is older than what uses it, which asks for 2.4 or later",
-    EXAMPLES[5]: "the installed torch is older than what uses it, which asks for 2.6.0 or later",
-    EXAMPLES[14]: "the installed torch is older than what uses it: it does not have compiler",
-    EXAMPLES[
-        17
-    ]: "the installed torch is older than what uses it: it does not have distributed.checkpoint.format_utils",
-}

@@ -2,81 +2,83 @@
 
 import pytest
 
-from gpudoctor.diagnose import examine
 from gpudoctor.facts import Distribution, Distributions, Python, Torch, Torchvision
-from gpudoctor.model import Severity
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("torchvision-mismatch")
-EXAMPLES = [
-    "RuntimeError: operator torchvision::nms does not exist",
-    "RuntimeError: No such operator torchvision::nms",
+MESSAGE = "torchvision was not made for the torch it meets"
+EXAMPLES = {
+    "RuntimeError: operator torchvision::nms does not exist": MESSAGE + ": its operator nms is not there",
+    "RuntimeError: No such operator torchvision::nms": MESSAGE + ": its operator nms is not there",
     (
         "NotImplementedError: Could not run 'torchvision::nms' with arguments from the 'CUDA' "
         "backend. This could be because"
-    ),
+    ): MESSAGE + ": its operator nms is not there",
     (
         "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and "
         "torchvision versions are incompatible,"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: Detected that PyTorch and torchvision were compiled with different "
         "CUDA versions. PyTorch has CUDA"
-    ),
+    ): MESSAGE,
     (
         "RuntimeError: Detected that PyTorch and torchvision were compiled with different "
         "CUDA major versions. PyTorch has"
+    ): MESSAGE,
+    "OSError: /env/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs": (
+        MESSAGE + ": torch does not have the symbol _ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
     ),
-    "OSError: /env/torchvision/_C.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs",
     (
         "ImportError: /env/torchvision/_C.cpython-37m-x86_64-linux-gnu.so: undefined symbol: "
         "_ZN3c1011CPUTensorIdEv"
-    ),
+    ): MESSAGE + ": torch does not have the symbol _ZN3c1011CPUTensorIdEv",
     (
         "UserWarning: Failed to load '_C_stable' extension: OSError: "
         "/env/torchvision/_C_stable.so: cannot open shared object file"
-    ),
+    ): MESSAGE,
     (
         "AttributeError: partially initialized module 'torchvision' has no attribute "
         "'extension' (most likely due to a circular"
+    ): MESSAGE,
+    "torchvision 0.15.2 requires torch==2.0.1, but you have torch 2.1.0 which is incompatible.": (
+        "torchvision 0.15.2 was not made for the torch it meets, 2.1.0: it asks for torch 2.0.1"
     ),
-    "torchvision 0.15.2 requires torch==2.0.1, but you have torch 2.1.0 which is incompatible.",
     (
         "ERROR: torchvision 0.5.0 has requirement torch==1.4.0, but you'll have torch 1.7.0 "
         "which is incompatible."
+    ): "torchvision 0.5.0 was not made for the torch it meets, 1.7.0: it asks for torch 1.4.0",
+    "ValueError: Could not find the operator torchvision::nms. Please make sure you have already registered the operator": (
+        MESSAGE + ": its operator nms is not there"
     ),
-    "ValueError: Could not find the operator torchvision::nms. Please make sure you have already registered the operator",
-    "  UserWarning: Failed to load image Python extension: /srv/env/lib/python3.10/site-packages/torchvision/image.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs",
-    "Unknown builtin op: torchvision::nms.",
+    "  UserWarning: Failed to load image Python extension: /srv/env/lib/python3.10/site-packages/torchvision/image.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs": MESSAGE,
+    "Unknown builtin op: torchvision::nms.": MESSAGE + ": its operator nms is not there",
     (
         "RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA major versions. "
         "PyTorch has CUDA Version=12.1 and torchvision has CUDA Version=11.8."
+    ): MESSAGE + ": it has CUDA 11.8, torch has CUDA 12.1",
+    "AttributeError: '_OpNamespace' 'torchvision' object has no attribute 'nms'": (
+        MESSAGE + ": its operator nms is not there"
     ),
-    "AttributeError: '_OpNamespace' 'torchvision' object has no attribute 'nms'",
-    "RuntimeError: Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of your definitions",
-]
+    "RuntimeError: Only a single TORCH_LIBRARY can be used to register the namespace torchvision; please put all of your definitions": MESSAGE,
+}
 NOT_THIS = [
     "RuntimeError: operator torchaudio::lfilter does not exist",
     "torchaudio 2.0.2 requires torch==2.0.1, but you have torch 2.1.0 which is incompatible.",
     "UserWarning: Failed to load image Python extension: libjpeg.so.8: cannot open shared object file",
     "ModuleNotFoundError: No module named 'torchvision.transforms.functional_tensor'",
 ]
-SAYS = {
-    EXAMPLES[0]: "torchvision was not made for the torch it meets: its operator nms is not there",
-    EXAMPLES[3]: "torchvision was not made for the torch it meets",
-    EXAMPLES[10]: "torchvision 0.15.2 was not made for the torch it meets, 2.1.0: it asks for torch 2.0.1",
-    EXAMPLES[11]: "torchvision 0.5.0 was not made for the torch it meets, 1.7.0: it asks for torch 1.4.0",
-    EXAMPLES[15]: "torchvision was not made for the torch it meets: it has CUDA 11.8, torch has CUDA 12.1",
-}
 PYTHON = Python(executable="/env/bin/python", version="3.11.7")
 PIP = Distributions(installed=[Distribution(name="pip", version="24.0")])
 LIBRARY = "/env/torchvision/_C.so"
 
 
 def run(**facts):
-    return examine(CHECK, Snapshot({"python": PYTHON, "distributions": PIP, **facts}))
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"python": PYTHON, "distributions": PIP, **facts}))
 
 
 def pair(vision, torch):

@@ -42,3 +42,11 @@ def test_a_pasted_text_names_no_interpreter() -> None:
 def test_a_path_with_a_blank_is_quoted() -> None:
     python = Python(executable="/home/me/my env/bin/python", version="3.11.7")
     assert python.install_command("torch", PIP) == "'/home/me/my env/bin/python' -m pip install torch"
+
+
+def test_uv_can_be_asked_for_where_there_is_pip_and_where_the_interpreter_is_not_known() -> None:
+    python = Python(executable="/home/me/my env/bin/python", version="3.11.7")
+    assert python.uv_install_command("torch") == (
+        "uv pip install --python '/home/me/my env/bin/python' --torch-backend=auto torch"
+    )
+    assert Python().uv_install_command("numpy", reinstall=True) == "uv pip install --reinstall numpy"
