@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.formats.checksums import verify
 from gpudoctor.checkpoint.formats.values import look
-from gpudoctor.checkpoint.formats.zip_reader import Record, records
+from gpudoctor.checkpoint.formats.zip_reader import Entry, records
 from gpudoctor.checkpoint.formats.zip_writer import Archive
 from gpudoctor.checkpoint.repair import whole_file as blocks
 from gpudoctor.checkpoint.repair.copy import rewrite
@@ -192,8 +192,8 @@ def test_the_layout_is_torch_s_own_byte_for_byte(torch):
     save(torch, wrapped(torch, big=torch.randn(30_000), none=torch.empty(0)), "a.pt")
     with open("a.pt", "rb") as file, whole("b.pt", 0) as target:
         archive = Archive(target)
-        for record in records(file, os.path.getsize("a.pt")):
-            archive.copy(record, file.fileno())
+        for record, at in records(file, os.path.getsize("a.pt")).values():
+            archive.copy(record, file.fileno(), at)
         archive.close()
     with open("a.pt", "rb") as one, open("b.pt", "rb") as two:
         assert one.read() == two.read()
@@ -219,9 +219,9 @@ def test_sizes_beyond_32_bits_are_written_as_torch_writes_them():
     target = Nowhere()
     archive = Archive(target)
     target.position = 662
-    archive.copy(Record("big/data/0", 0, 4_400_000_000, 0xB1B605BF, 4_400_000_000), -1)
+    archive.copy(Entry("big/data/0", 0, 0, 0xB1B605BF, 4_400_000_000, 4_400_000_000, 0), -1, 0)
     second = target.position
-    archive.copy(Record("big/data/1", 0, 7, 0x1A45225A, 7), -1)
+    archive.copy(Entry("big/data/1", 0, 0, 0x1A45225A, 7, 7, 0), -1, 0)
     archive.close()
     begin, behind, local = (part for _, part in target.parts[:3])
     assert begin[:30] == b"PK\x03\x04\x00\x00\x08\x08" + bytes(18) + b"\x0a\x00B\x00"

@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.formats.contiguous import strides
-from gpudoctor.checkpoint.pickle.machine import Machine, suspects
-from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder, allowed
+from gpudoctor.checkpoint.formats.contiguous import contiguous_strides
+from gpudoctor.checkpoint.pickle.load import load
+from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
+from gpudoctor.checkpoint.pickle.weights_only import allowed
 from gpudoctor.checkpoint.tree import Call, Global, Suspect, Unreadable
 from gpudoctor.text import shown
 
@@ -66,39 +67,47 @@ class Metadata(Struct, frozen=True):
 
     keys: dict[str, Described | None]
     """``None`` for a value that is no tensor."""
-    held: dict[tuple[str, Place | None], StorageInfo]
+    stored: dict[tuple[str, Place | None], StorageInfo]
     """By key and offsets of the chunk; without offsets for a value that is no tensor."""
     version: str | None
     suspects: list[Suspect]
 
 
+class _Enums(Rebuilder):
+    """Notes calls of ``getattr`` that are not for a member of an enum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.strange = False
+
+    def make(self, call: Call) -> Any:
+        """Return what a call makes."""
+        self.strange |= call.name == GETATTR and not _is_enum_member(call)
+        return super().make(call)
+
+
 def parse(data: bytes) -> Metadata:
     """Read the pickle without running it; raises `Unreadable`."""
-    strange: list[Call] = []
-    rebuilder = Rebuilder()
-
-    def make(call: Call) -> Any:
-        if call.name == GETATTR and not _is_enum_member(call):
-            strange.append(call)
-        return rebuilder.make(call)
-
-    machine = Machine(data, make=make)
-    state = _state(machine.walk(), "Metadata")
-    found = suspects(machine, ".metadata", lambda name: name.full in OWN or allowed(name))
-    if not strange:  # enum members, as Python 3.11.0 to 3.11.3 pickles them
-        found = [suspect for suspect in found if suspect.name != GETATTR]
+    enums = _Enums()
+    found = load(
+        data, ".metadata", enums, report=False, allowed=lambda name: name.full in OWN or allowed(name)
+    )
+    state = _state(found.root, "Metadata")
+    suspects = found.suspects
+    if not enums.strange:  # enum members, as Python 3.11.0 to 3.11.3 pickles them
+        suspects = [suspect for suspect in suspects if suspect.name != GETATTR]
     keys = _dict(state.get("state_dict_metadata"), "state_dict_metadata")
     version = state.get("version")
     return Metadata(
         {_text(key): _described(key, entry) for key, entry in keys.items()},
-        dict(_held(*pair) for pair in _dict(state.get("storage_data") or {}, "storage_data").items()),
+        dict(_stored(*pair) for pair in _dict(state.get("storage_data") or {}, "storage_data").items()),
         version if isinstance(version, str) else None,
-        found,
+        suspects,
     )
 
 
 def _is_enum_member(call: Call) -> bool:
-    """Whether ``getattr`` is called for a member of an enum of torch's, and for nothing behind it."""
+    """Return whether ``getattr`` is called for a member of an enum of torch's, and for nothing behind it."""
     match call.arguments:
         case (Global() as enum, str(name)):
             return enum.full in ENUMS and name.startswith("TORCH_") and name.isidentifier()
@@ -142,7 +151,7 @@ def _sizes(node: Any) -> Place:
     if not isinstance(node, (tuple, list)):
         raise Unreadable(f"a damaged .metadata: {_what(node)} where a torch.Size should be")
     sizes = tuple(_whole(size) for size in node)
-    strides(sizes)  # no more than a tensor can have
+    contiguous_strides(sizes)  # no more than a tensor can have
     return sizes
 
 
@@ -168,7 +177,7 @@ def _described(key: Any, entry: Any) -> Described | None:
     )
 
 
-def _held(index: Any, info: Any) -> tuple[tuple[str, Place | None], StorageInfo]:
+def _stored(index: Any, info: Any) -> tuple[tuple[str, Place | None], StorageInfo]:
     where, what = _state(index, "MetadataIndex"), _state(info, "_StorageInfo")
     offset = where.get("offset")
     return (_text(where.get("fqn")), None if offset is None else _sizes(offset)), StorageInfo(

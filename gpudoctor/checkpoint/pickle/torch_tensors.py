@@ -9,21 +9,26 @@ from typing import Any
 from msgspec.structs import replace
 
 from gpudoctor.checkpoint.pickle.container_opcodes import set_pairs
-from gpudoctor.checkpoint.pickle.weights_only import STORAGES, allowed
-from gpudoctor.checkpoint.tree import WIDTHS, Broken, Call, Global, Storage, Tensor
+from gpudoctor.checkpoint.pickle.weights_only import STORAGES
+from gpudoctor.checkpoint.tree import (
+    DIMENSIONS_MOST,
+    SIZE_MOST,
+    WIDTHS,
+    Broken,
+    Call,
+    Global,
+    Storage,
+    Tensor,
+)
 from gpudoctor.text import shown
 
-__all__ = ["Rebuilder", "allowed"]
-
-DIMENSIONS_MOST = 64
-SIZE_MOST = 1 << 63
 DEVICE_MOST = 100
 """Characters of a device."""
 TROUBLE_MOST = 20
 """Lines of trouble with tensors that are kept."""
 
 
-class StorageReference:
+class StorageRef:
     """A storage on the pickle's stack, as one persistent id asks for it."""
 
     __slots__ = ("dtype", "id", "offset", "storage")
@@ -70,7 +75,7 @@ class Rebuilder:
             self._note(
                 f"storage {shown(storage.key)} is asked for with {storage.size} and with other numbers of bytes"
             )
-        return StorageReference(storage, id, dtype, _view(id[5]) if len(id) == 6 else 0)
+        return StorageRef(storage, id, dtype, _view(id[5]) if len(id) == 6 else 0)
 
     def make(self, call: Call) -> Any:
         """Return a `Tensor` for a call that rebuilds one; any other call as it is."""
@@ -88,24 +93,17 @@ class Rebuilder:
             self.trouble.append(line)
 
     def _tensor(
-        self,
-        call: Call,
-        held: StorageReference,
-        offset: int,
-        size: Any,
-        stride: Any,
-        grad: Any = False,
-        *_: Any,
+        self, call: Call, held: StorageRef, offset: int, size: Any, stride: Any, grad: Any = False, *_: Any
     ) -> Tensor:
         return self._strided(call, held, held.dtype, offset, size, stride, grad)
 
     def _tensor_v3(
-        self, call: Call, held: StorageReference, offset: int, size: Any, stride: Any, grad: Any, *rest: Any
+        self, call: Call, held: StorageRef, offset: int, size: Any, stride: Any, grad: Any, *rest: Any
     ) -> Tensor:
         return self._strided(call, held, _dtype(rest[1]), offset, size, stride, grad)
 
     def _strided(
-        self, call: Call, held: StorageReference, dtype: str, offset: int, size: Any, stride: Any, grad: Any
+        self, call: Call, held: StorageRef, dtype: str, offset: int, size: Any, stride: Any, grad: Any
     ) -> Tensor:
         storage = held.storage
         if type(size) is not tuple or type(stride) is not tuple:
@@ -133,17 +131,9 @@ class Rebuilder:
             self._note(f"a tensor of shape {list(size)} goes beyond its storage {shown(storage.key)}")
 
     def _quantized(
-        self,
-        call: Call,
-        held: StorageReference,
-        offset: int,
-        size: Any,
-        stride: Any,
-        scheme: Any,
-        grad: Any = False,
-        *_: Any,
+        self, call: Call, held: StorageRef, offset: int, size: Any, stride: Any, scheme: Any, *rest: Any
     ) -> Tensor:
-        plain = self._strided(call, held, held.dtype, offset, size, stride, grad)
+        plain = self._tensor(call, held, offset, size, stride, *rest)
         return replace(plain, layout="quantized", parts=_parts(scheme))
 
     def _parameter(self, call: Call, data: Any, grad: Any = True, *_: Any) -> Any:
@@ -174,7 +164,7 @@ class Rebuilder:
         )  # fmt: skip
 
     def _meta(self, call: Call, dtype: Any, size: Any, stride: Any, grad: Any = False) -> Tensor:
-        held = StorageReference(Storage("", _dtype(dtype), 0, "meta", SIZE_MOST**2), None, _dtype(dtype))
+        held = StorageRef(Storage("", _dtype(dtype), 0, "meta", SIZE_MOST**2), None, _dtype(dtype))
         made = self._strided(call, held, held.dtype, 0, size, stride, grad)
         return replace(made, storage=Storage("", made.dtype, 0, "meta", 0))
 

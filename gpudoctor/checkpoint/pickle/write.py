@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gpudoctor.checkpoint.pickle.torch_tensors import StorageReference
+from gpudoctor.checkpoint.pickle.torch_tensors import StorageRef
 from gpudoctor.checkpoint.tree import Call, Global, Persistent, Storage, Tensor, Unreadable
 
 BATCH = 1000
@@ -51,9 +51,8 @@ class Emitter:
         self.moved: set[str] = set()
         """Keys of the storages whose device was replaced."""
         self.memo: dict[int, int] = {}
-        self.kept: list[
-            Any
-        ] = []  # what is made here: the memo goes by identity, which must not be given twice
+        self.kept: list[Any] = []
+        """What is made here: the memo goes by identity, which must not be given twice."""
         self.ids: dict[int, tuple[Any, ...]] = {}
         self.todo: list[Any] = []
 
@@ -72,7 +71,7 @@ class Emitter:
                 self.get(number)
             elif (step := table.get(kind)) is not None:
                 step(self, node)
-            elif isinstance(node, (Persistent, StorageReference)):
+            elif isinstance(node, (Persistent, StorageRef)):
                 self.persistent(node)
             else:
                 raise Unreadable(f"{kind.__name__} has no place in a pickle")
@@ -119,10 +118,10 @@ class Emitter:
             code = b"\x81" if call.kind == "NEWOBJ" else b"R"
             self.later([function, arguments, _Close(node, code, b"00", rest)])
 
-    def persistent(self, node: Persistent | StorageReference) -> None:
+    def persistent(self, node: Persistent | StorageRef) -> None:
         """Ask for a storage by the id that asked for it before, but for what was to be changed."""
         id_ = node.id
-        if isinstance(node, StorageReference):
+        if isinstance(node, StorageRef):
             storage = node.storage
             new = str(len(self.storages)) if self.renumber else storage.key
             new = self.storages.setdefault(storage.key, new)

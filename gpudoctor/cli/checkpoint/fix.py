@@ -68,6 +68,7 @@ def command(
     gpudoctor checkpoint fix old.pt -o new.pt --to-zip
     """  # fmt: skip
     from gpudoctor.checkpoint.repair.copy import rewrite
+    from gpudoctor.facts import Format
     from gpudoctor.text import percent, shown
 
     # click gives each option the type that its own parameter has.
@@ -82,7 +83,7 @@ def command(
     with output.status() as say:
         say(f"reading {source}" if dry_run else f"writing {target}")
         done = rewrite(
-            source, None if dry_run else target, asked, form=form, force=force,
+            source, None if dry_run else target, asked, form=Format(form) if form else None, force=force,
             heard=lambda done, size: say(f"writing {target}: {percent(done, size)}"),
         )  # fmt: skip
     if done.suspects:
