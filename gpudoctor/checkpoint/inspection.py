@@ -131,17 +131,13 @@ def _percent(say: Say, doing: str) -> Heard:
 
 def _read(named: Named, asked: Asked, heard: Heard) -> tuple[Looked, Checkpoint | None]:
     """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
-    from gpudoctor.checkpoint.description.survey import survey
+    from gpudoctor.checkpoint.description.survey import describe
     from gpudoctor.checkpoint.formats.damaged import damaged
     from gpudoctor.checkpoint.formats.reader import read
 
     try:
         checkpoint = read(named.path)
-        file = survey(checkpoint)
-        if asked.verify and file.kind in (Format.TORCH_ZIP, Format.TORCHSCRIPT):
-            from gpudoctor.checkpoint.formats.checksums import verify
-
-            file = replace(file, trouble=(*file.trouble, *verify(named.path, file.size, heard)))
+        file = describe(checkpoint, verify=asked.verify, heard=heard)
         return Looked(replace(file, path=named.shown)), checkpoint
     except Unreadable as error:
         broken = damaged(named.path, str(error))

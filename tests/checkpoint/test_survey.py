@@ -12,9 +12,9 @@ import pytest
 
 from gpudoctor.checkpoint import read
 from gpudoctor.checkpoint.description.foreign_code import holders
-from gpudoctor.checkpoint.description.survey import survey
+from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.description.wrappers import prefixes, wrapper
-from gpudoctor.checkpoint.formats.checksums import verify
+from gpudoctor.checkpoint.formats.checksums import wrong_records
 from gpudoctor.checkpoint.formats.values import look, nonfinite
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor
 
@@ -125,7 +125,7 @@ def folder(tmp_path_factory, torch_folder):
 
 
 def surveyed(path):
-    return survey(read(path))
+    return describe(read(path))
 
 
 def test_a_bare_state_dict(folder):
@@ -250,11 +250,11 @@ def test_entries_that_are_no_tensors_and_the_versions_of_modules(folder):
 def test_versions_that_are_none_are_left_out():
     said = {"_metadata": {"": {"version": 1}, "a": {"version": "2"}, "b": 3, 4: {"version": 1}, "c": {}}}
     node = Call(Global("collections", "OrderedDict"), (), pairs={"a.w": tensor()}, state=said)
-    (state,) = survey(Checkpoint(path="", kind="torch zip", root=node)).state_dicts
+    (state,) = describe(Checkpoint(path="", kind="torch zip", root=node)).state_dicts
     assert state.versions == {"": 1}
     many = {"_metadata": {str(n): {"version": 1} for n in range(100_001)}}
     node = Call(Global("collections", "OrderedDict"), (), pairs={"a.w": tensor()}, state=many)
-    (state,) = survey(Checkpoint(path="", kind="torch zip", root=node)).state_dicts
+    (state,) = describe(Checkpoint(path="", kind="torch zip", root=node)).state_dicts
     assert len(state.versions) == 100_000
 
 
@@ -327,7 +327,9 @@ def tensor(storage=None, shape=(2,)):
     ],
 )
 def test_what_is_a_state_dict_and_what_is_not(root, kinds):
-    assert [entry.kind for entry in survey(Checkpoint(path="", kind="torch zip", root=root)).entries] == kinds
+    assert [
+        entry.kind for entry in describe(Checkpoint(path="", kind="torch zip", root=root)).entries
+    ] == kinds
 
 
 def test_a_distributed_checkpoint_has_the_entries_that_were_saved():
@@ -337,18 +339,18 @@ def test_a_distributed_checkpoint_has_the_entries_that_were_saved():
         "app.optim.state.a.step": tensor(),
     }
     flat |= {"app.optim.param_groups.a.lr": 0.1, "epoch": 3}
-    file = survey(Checkpoint(path="", kind="distributed", root=flat))
+    file = describe(Checkpoint(path="", kind="distributed", root=flat))
     kinds = {entry.path: entry.kind for entry in file.entries}
     assert kinds == {"app": "dict", "app.model": "state dict", "app.optim": "dict", "epoch": "number"}
     assert [(state.entry, state.prefixes[0].text) for state in file.state_dicts] == [("app.model", "module.")]
     alone = Checkpoint(path="", kind="distributed", root={"model.a.w": tensor(), "model.b.w": tensor()})
-    assert [entry.kind for entry in survey(alone).entries] == ["state dict"]
+    assert [entry.kind for entry in describe(alone).entries] == ["state dict"]
 
 
 def test_what_holds_itself_comes_to_an_end():
     root = {"again": {}, "a": [tensor()]}
     root["again"]["root"] = root
-    assert [entry.path for entry in survey(Checkpoint(path="", kind="pickle", root=root)).entries][:1] == [
+    assert [entry.path for entry in describe(Checkpoint(path="", kind="pickle", root=root)).entries][:1] == [
         "again"
     ]
 
@@ -356,7 +358,7 @@ def test_what_holds_itself_comes_to_an_end():
 def test_a_hundred_thousand_keys_take_a_moment():
     root = {f"layers.{n}.weight": tensor(Storage(str(n), "float32", 2, "cpu", 8)) for n in range(100_000)}
     begun = time.process_time()
-    file = survey(Checkpoint(path="", kind="torch zip", root=root))
+    file = describe(Checkpoint(path="", kind="torch zip", root=root))
     assert time.process_time() - begun < 3
     assert len(file.state_dicts[0].keys) == 100_000
 
@@ -422,12 +424,12 @@ def test_a_bit_that_flipped_shows_in_the_checksum_alone(folder, tmp_path):
     data = bytearray((folder / "bare.pt").read_bytes())
     good, bad = tmp_path / "good.pt", tmp_path / "bad.pt"
     good.write_bytes(data)
-    assert list(verify(str(good), len(data))) == []
+    assert list(wrong_records(str(good), len(data))) == []
     with zipfile.ZipFile(good) as archive:
         record = archive.getinfo("bare/data/0")
         start = data.index(archive.read(record)[:32])
     data[start + 100] ^= 1
     bad.write_bytes(data)
     assert surveyed(bad).trouble == ()
-    (line,) = verify(str(bad), len(data))
+    (line,) = wrong_records(str(bad), len(data))
     assert "bare/data/0 is damaged" in line

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from gpudoctor.checkpoint.description.entries import entries
 from gpudoctor.checkpoint.description.foreign_code import foreign
 from gpudoctor.checkpoint.description.search import Found, joined
-from gpudoctor.checkpoint.tree import Checkpoint, Storage, Tensor
+from gpudoctor.checkpoint.formats.checksums import wrong_records
+from gpudoctor.checkpoint.tree import Checkpoint, Heard, Storage, Tensor, unheard
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Format, StateDict
 
 TOGETHER = (
@@ -26,11 +27,16 @@ ENTRIES = frozenset(
 """What the entries of a checkpoint are called where their names are only the beginning of keys."""
 
 
-def survey(checkpoint: Checkpoint) -> CheckpointFile:
+def describe(checkpoint: Checkpoint, *, verify: bool = False, heard: Heard = unheard) -> CheckpointFile:
     """Describe what was read: entries, state dicts, optimizers, sharing, and what opening the file would run.
 
-    Nothing is read again and nothing is run; a second for a million keys.
+    Nothing is run; a second for a million keys. With `verify` alone the file is read again, where it is a zip file:
+    each record is compared with its checksum, and `heard` is told how many bytes are. Raises `Unreadable` where it
+    cannot be opened any more.
     """
+    trouble = list(checkpoint.trouble)
+    if verify and checkpoint.kind in (Format.TORCH_ZIP, Format.TORCHSCRIPT):
+        trouble += wrong_records(checkpoint.path, checkpoint.size, heard)
     if checkpoint.kind == Format.DISTRIBUTED and isinstance(checkpoint.root, dict):
         checkpoint = replace(checkpoint, root=nested(checkpoint.root))
     found = Found(checkpoint)
@@ -48,7 +54,7 @@ def survey(checkpoint: Checkpoint) -> CheckpointFile:
         state_dicts=tuple(found.state_dicts.values()),
         optimizers=tuple(found.optimizers.values()),
         foreign=foreign(checkpoint),
-        trouble=tuple(checkpoint.trouble),
+        trouble=tuple(trouble),
         notes=tuple(notes),
         shared=_shared(checkpoint, found),
     )

@@ -40,7 +40,7 @@ NOT_WRITTEN = {
 }
 
 
-class Rewritten(Struct, kw_only=True):
+class Fixed(Struct, kw_only=True):
     """What a copy has that the original has not."""
 
     source: str
@@ -60,7 +60,7 @@ class Rewritten(Struct, kw_only=True):
     """What opening the copy would run; where nothing was written, the original."""
 
 
-def rewrite(
+def fix(
     source: str,
     target: str | None,
     changes: Changes,
@@ -68,7 +68,7 @@ def rewrite(
     form: Format | None = None,
     force: bool = False,
     heard: Heard = unheard,
-) -> Rewritten:
+) -> Fixed:
     """Write a copy of `source` with `changes` to `target`, whole or not at all; for no `target`, see what it would be.
 
     `form` is the format of the copy where it is to have another one: `Format.TORCH_ZIP` or `Format.SAFETENSORS`.
@@ -79,7 +79,7 @@ def rewrite(
     try:
         if target is not None:
             _refuse_target(source, target, force)
-        return _rewrite(source, target, changes, form, heard)
+        return _fix(source, target, changes, form, heard)
     except OSError as error:
         name = error.filename if isinstance(error.filename, str) else target or source
         raise Unreadable(f"{name}: {error.strerror or error}: nothing was written") from None
@@ -87,9 +87,7 @@ def rewrite(
         raise Unreadable(f"{source}: too large or too deeply nested: nothing was written") from None
 
 
-def _rewrite(
-    source: str, target: str | None, changes: Changes, form: Format | None, heard: Heard
-) -> Rewritten:
+def _fix(source: str, target: str | None, changes: Changes, form: Format | None, heard: Heard) -> Fixed:
     descriptor = _open(source)
     try:
         before = _mark(os.fstat(descriptor))
@@ -102,7 +100,7 @@ def _rewrite(
             _refuse_nothing(changes, renamed, dropped, copy.moved, form != checkpoint.kind)
         except Unreadable as error:
             raise Unreadable(f"{source}: {error}") from None
-        result = Rewritten(
+        result = Fixed(
             source=source, target=target, kind=checkpoint.kind, form=form, renamed=renamed, dropped=dropped,
             moved=copy.moved, size=copy.size, suspects=[] if form == Format.SAFETENSORS else checkpoint.suspects,
         )  # fmt: skip
