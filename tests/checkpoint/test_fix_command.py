@@ -285,6 +285,7 @@ def test_locations_become_cpu(torch):
     assert "everything was saved from cpu" in refused("b.pt", "x.pt", Changes(device="cpu"))
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf")  # of torch, once in a process
 def test_safetensors_are_what_their_own_writer_writes(torch, safetensors):
     held = {f"module.{name}": torch.arange(6).view(2, 3).to(getattr(torch, name)) for name in DTYPES}
     held = {
