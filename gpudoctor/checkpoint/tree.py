@@ -14,7 +14,7 @@ DEEPEST = 200
 TENSORS_MOST = 200_000
 """Times that tensors are named beyond `TIMES` for each: what is shared counts each time."""
 TIMES = 20
-DIMENSIONS_MOST = 64
+DIMS_MOST = 64
 """More than any tensor has; torch's own iterators take 64."""
 SIZE_MOST = 1 << 63
 """Elements or bytes: more than torch can count."""
@@ -85,13 +85,10 @@ class Call(Struct, eq=False):
         return f"Call({self.name!r})"
 
 
-class Persistent:
+class Persistent(Struct, eq=False):
     """A reference to something outside of the pickle: a storage."""
 
-    __slots__ = ("id",)
-
-    def __init__(self, id: Any) -> None:
-        self.id = id
+    id: Any
 
 
 class Storage(Struct, frozen=True):

@@ -34,12 +34,10 @@ def read_distributed(path: str) -> Checkpoint:
     checkpoint = Checkpoint(
         path=path, kind=Format.DISTRIBUTED, version=metadata.version, size=size, suspects=metadata.suspects
     )
-    root: dict[str, Any] = {
-        key: None
-        if entry is None
-        else contiguous_tensor(key, entry.dtype, entry.shape, requires_grad=entry.requires_grad)
-        for key, entry in metadata.keys.items()
-    }
+    root: dict[str, Any] = dict.fromkeys(metadata.keys)
+    for key, entry in metadata.keys.items():
+        if entry is not None:
+            root[key] = contiguous_tensor(key, entry.dtype, entry.shape, requires_grad=entry.requires_grad)
     trouble = capped(_chunk_trouble(metadata))
     for name, parts in _by_file(metadata).items():
         trouble += _file(path, name, parts, checkpoint, root)

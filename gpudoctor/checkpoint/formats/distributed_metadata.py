@@ -18,14 +18,10 @@ METADATA = "torch.distributed.checkpoint.metadata"
 SHARDED = "torch.distributed._shard.sharded_tensor.metadata"  # until 2.2
 ENUMS = {f"{METADATA}._MEM_FORMAT_ENCODING", f"{SHARDED}.MEM_FORMAT_ENCODING"}
 PATHS = ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")
+DATACLASSES = """Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata TensorProperties MetadataIndex
+    StorageMeta""".split()
 OWN = {
-    *(
-        f"{METADATA}.{name}"
-        for name in (
-            "Metadata", "TensorStorageMetadata", "BytesStorageMetadata", "ChunkStorageMetadata", "TensorProperties",
-            "MetadataIndex", "StorageMeta",
-        )
-    ),
+    *(f"{METADATA}.{name}" for name in DATACLASSES),
     f"{SHARDED}.TensorProperties",
     "torch.distributed.checkpoint.filesystem._StorageInfo",
     *(f"{module}.{name}" for module in ("pathlib", "pathlib._local") for name in PATHS),
@@ -116,31 +112,30 @@ def _is_enum_member(call: Call) -> bool:
 
 def _state(node: Any, cls: str) -> dict[Any, Any]:
     if not (isinstance(node, Call) and node.name.endswith(f".{cls}")):
-        raise Unreadable(f"a damaged .metadata: {_what(node)} where a {cls} should be")
+        raise _damaged(node, f"a {cls}")
     return _dict(node.state, f"the fields of a {cls}")
 
 
-def _what(node: Any) -> str:
-    return shown(node.name) if isinstance(node, Call) else f"a {type(node).__name__}"
+def _damaged(node: Any, meant: str) -> Unreadable:
+    what = shown(node.name) if isinstance(node, Call) else f"a {type(node).__name__}"
+    return Unreadable(f"a damaged .metadata: {what} where {meant} should be")
 
 
-def _dict(node: Any, where: str) -> dict[Any, Any]:
+def _dict(node: Any, meant: str) -> dict[Any, Any]:
     if not isinstance(node, dict):
-        raise Unreadable(f"a damaged .metadata: {where} is {_what(node)}")
+        raise _damaged(node, meant)
     return node
 
 
 def _text(node: Any) -> str:
     if not isinstance(node, str):
-        raise Unreadable(f"a damaged .metadata: {_what(node)} where a name should be")
+        raise _damaged(node, "a name")
     return node
 
 
 def _whole(node: Any) -> int:
     if not isinstance(node, int) or isinstance(node, bool) or not 0 <= node < 1 << 63:
-        raise Unreadable(
-            f"a damaged .metadata: {_what(node)} where a size should be, or a size that cannot be"
-        )
+        raise _damaged(node, "a possible size")
     return node
 
 
@@ -149,7 +144,7 @@ def _sizes(node: Any) -> Place:
     if isinstance(node, Call) and node.name == "torch.Size" and len(node.arguments) == 1:
         node = node.arguments[0]
     if not isinstance(node, (tuple, list)):
-        raise Unreadable(f"a damaged .metadata: {_what(node)} where a torch.Size should be")
+        raise _damaged(node, "a torch.Size")
     sizes = tuple(_whole(size) for size in node)
     contiguous_strides(sizes)  # no more than a tensor can have
     return sizes

@@ -33,7 +33,7 @@ def read_index(path: str) -> Checkpoint:
     checkpoint = Checkpoint(path=path, kind=Format.SHARDED, size=os.path.getsize(path))
     held: dict[str, Any] = {}
     trouble: list[str] = []
-    for name, keys, shard in _shards(path, index):
+    for name, keys, shard in shards(path, index):
         if isinstance(shard, str):
             trouble.append(f"{shard} ({count(len(keys), 'key')}: {listed(keys)})")
             continue
@@ -50,16 +50,12 @@ def read_index(path: str) -> Checkpoint:
     return checkpoint
 
 
-def shards(path: str) -> Iterator[tuple[str, list[str], Checkpoint | str]]:
+def shards(path: str, index: _Index | None = None) -> Iterator[tuple[str, list[str], Checkpoint | str]]:
     """Yield the files of a sharded set: the name, its keys in the index, and what it holds or why it cannot be read.
 
     Raises `Unreadable` where the index itself is broken.
     """
-    return _shards(path, _index(path))
-
-
-def _shards(path: str, index: _Index) -> Iterator[tuple[str, list[str], Checkpoint | str]]:
-    for name, keys in _by_shard(index.weight_map).items():
+    for name, keys in _by_shard((index or _index(path)).weight_map).items():
         try:
             yield name, keys, _shard(os.path.dirname(path), name)
         except Unreadable as error:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gpudoctor.checkpoint.formats.contiguous import contiguous_tensor
-from gpudoctor.checkpoint.tree import DIMENSIONS_MOST, Checkpoint, Tensor, Unreadable
+from gpudoctor.checkpoint.tree import DIMS_MOST, Checkpoint, Tensor, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, count, shown
 
@@ -41,7 +41,7 @@ class Entry(Struct, frozen=True):
 
     dtype: str
     """As the format names it: ``F32``."""
-    shape: Annotated[tuple[Whole, ...], Meta(max_length=DIMENSIONS_MOST)]
+    shape: Annotated[tuple[Whole, ...], Meta(max_length=DIMS_MOST)]
     data_offsets: tuple[Whole, Whole]
     """First byte and the one after the last, from `Header.start`."""
 

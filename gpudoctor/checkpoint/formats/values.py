@@ -46,10 +46,13 @@ TABLES = {
 class _Look(Struct):
     """What the bytes of one tensor are like."""
 
+    size: int
     nonfinite: int
     zero: bool
     constant: bool
     digest: bytes
+    names: list[str] = []
+    """Of the tensors that have these very bytes."""
 
 
 def nonfinite(block: bytes, dtype: str) -> int:
@@ -86,7 +89,6 @@ def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointVal
     places = dict(find(file, checkpoint.size)) if find is not None else {}
     skipped: Counter[str] = Counter()
     looks: dict[tuple[int, int, str], _Look] = {}
-    named: dict[tuple[int, int, str], list[str]] = defaultdict(list)
     done = 0
     big = any("big-endian" in note for note in checkpoint.notes)
     for path, tensor in checkpoint.tensors():
@@ -107,25 +109,20 @@ def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointVal
                 skipped["the file ends before them"] += 1
                 continue
             looks[place] = made
-        named[place].append(name)
-    return _summed(checkpoint.path, named, looks, skipped)
+        looks[place].names.append(name)
+    return _summed(checkpoint.path, list(looks.values()), skipped)
 
 
-def _summed(
-    path: str,
-    named: dict[tuple[int, int, str], list[str]],
-    looks: dict[tuple[int, int, str], _Look],
-    skipped: Counter[str],
-) -> CheckpointValues:
+def _summed(path: str, looks: list[_Look], skipped: Counter[str]) -> CheckpointValues:
     same: dict[tuple[int, bytes], list[str]] = defaultdict(list)
-    for (_, size, _), made, names in ((place, looks[place], named[place]) for place in named):
-        if not made.constant and size >= SMALL:
-            same[size, made.digest].append(names[0])
+    for each in looks:
+        if not each.constant and each.size >= SMALL:
+            same[each.size, each.digest].append(each.names[0])
     return CheckpointValues(
         path=path,
-        read=sum(size for _, size, _ in looks),
-        nonfinite=tuple((n, looks[p].nonfinite) for p in named if looks[p].nonfinite for n in named[p]),
-        zero=tuple(n for p in named if looks[p].zero for n in named[p]),
+        read=sum(each.size for each in looks),
+        nonfinite=tuple((name, each.nonfinite) for each in looks if each.nonfinite for name in each.names),
+        zero=tuple(name for each in looks if each.zero for name in each.names),
         same=tuple(tuple(names) for names in same.values() if len(names) > 1),
         skipped=tuple(skipped.items()),
     )
@@ -146,7 +143,7 @@ def _look_at(file: BinaryIO, begin: int, size: int, dtype: str) -> _Look | None:
         count += nonfinite(block, dtype)
         digest.update(block)
         left -= len(block)
-    return _Look(count, constant and not any(pattern[:width]), constant, digest.digest())
+    return _Look(size, count, constant and not any(pattern[:width]), constant, digest.digest())
 
 
 Places = dict[str, tuple[int, int]]

@@ -39,20 +39,17 @@ def _extension(width: int) -> Opcode:
     return step
 
 
-def _reduce(m: Machine, at: int) -> int:
-    stack = m.stack
-    arguments = stack.pop()
-    stack[-1] = made = m.call(stack[-1], arguments, "REDUCE", at - 1)
-    if m.data[at] == LONG_BINPUT:
-        m.memo[uint32(m.data, at + 1)[0]] = made
-        return at + 5
-    return at
+def _call(opcode: str) -> Opcode:
+    def step(m: Machine, at: int) -> int:
+        stack = m.stack
+        arguments = stack.pop()
+        stack[-1] = made = m.call(stack[-1], arguments, opcode, at - 1)
+        if m.data[at] == LONG_BINPUT:
+            m.memo[uint32(m.data, at + 1)[0]] = made
+            return at + 5
+        return at
 
-
-def _newobj(m: Machine, at: int) -> int:
-    arguments = m.stack.pop()
-    m.stack[-1] = m.call(m.stack[-1], arguments, "NEWOBJ", at - 1)
-    return at
+    return step
 
 
 def _newobj_ex(m: Machine, at: int) -> int:
@@ -128,8 +125,8 @@ def unknown(m: Machine, at: int) -> int:
 
 
 CALLS: dict[bytes, Opcode] = {
-    b".": _stop, b"c": _global, b"\x93": _stack_global, b"R": _reduce, b"\x81": _newobj, b"\x92": _newobj_ex,
-    b"i": _inst, b"o": _obj, b"b": _build, b"P": _persid, b"Q": _binpersid, b"\x82": _extension(1),
+    b".": _stop, b"c": _global, b"\x93": _stack_global, b"R": _call("REDUCE"), b"\x81": _call("NEWOBJ"),
+    b"\x92": _newobj_ex, b"i": _inst, b"o": _obj, b"b": _build, b"P": _persid, b"Q": _binpersid, b"\x82": _extension(1),
     b"\x83": _extension(2), b"\x84": _extension(4), b"\x80": _proto, b"\x95": _frame,
     b"\x97": _next_buffer, b"\x98": _readonly_buffer,
 }  # fmt: skip

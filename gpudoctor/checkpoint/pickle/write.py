@@ -8,6 +8,8 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec import Struct
+
 from gpudoctor.checkpoint.pickle.torch_tensors import StorageRef
 from gpudoctor.checkpoint.tree import Call, Global, Persistent, Storage, Tensor, Unreadable
 
@@ -25,13 +27,13 @@ class _Raw(bytes):
     """Opcodes that are due when what stands before them is written."""
 
 
-class _Close:
+class _Close(Struct, eq=False):
     """The end of something that exists only when its parts do: a tuple, a frozen set, a call."""
 
-    __slots__ = ("code", "node", "parts", "rest")
-
-    def __init__(self, node: Any, code: bytes, parts: bytes, rest: list[Any]) -> None:
-        self.node, self.code, self.parts, self.rest = node, code, parts, rest
+    node: Any
+    code: bytes
+    parts: bytes
+    rest: list[Any]
 
 
 class Emitter:
@@ -171,11 +173,8 @@ def _batches(groups: list[Any], one: bytes, many: bytes, exact: bool) -> list[An
     return steps
 
 
-def _constant(code: bytes) -> Callable[[Emitter, Any], None]:
-    def write(e: Emitter, node: Any) -> None:
-        e.out += code
-
-    return write
+def _none(e: Emitter, node: None) -> None:
+    e.out += b"N"
 
 
 def _bool(e: Emitter, node: bool) -> None:
@@ -278,7 +277,7 @@ def _tensor(e: Emitter, node: Tensor) -> None:
 
 
 TABLE: dict[type, Callable[[Emitter, Any], None]] = {
-    type(None): _constant(b"N"), bool: _bool, int: _int, float: _float, str: _str, bytes: _bytes,
+    type(None): _none, bool: _bool, int: _int, float: _float, str: _str, bytes: _bytes,
     bytearray: _bytearray, tuple: _tuple, frozenset: _frozenset, list: _list, dict: _dict, set: _set,
     Global: _global, Tensor: _tensor, Call: lambda e, node: e.call(node, node),
 }  # fmt: skip

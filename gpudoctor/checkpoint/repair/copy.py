@@ -2,30 +2,20 @@
 
 import os
 import stat
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
 from msgspec import Struct
 
 from gpudoctor.checkpoint.formats.reader import read
 from gpudoctor.checkpoint.repair.copy_legacy import LegacySource
 from gpudoctor.checkpoint.repair.copy_safetensors import SafetensorsSource
-from gpudoctor.checkpoint.repair.copy_zip import Copy, ZipSource
+from gpudoctor.checkpoint.repair.copy_zip import ZipSource
 from gpudoctor.checkpoint.repair.edit import Changes, Dropped, Renamed, mend
 from gpudoctor.checkpoint.repair.whole_file import whole
 from gpudoctor.checkpoint.tree import Checkpoint, Heard, Suspect, Unreadable, unheard
 from gpudoctor.facts.checkpoint_file import Format
 
-
-class Source(Protocol):
-    """A file that copies are made of."""
-
-    def copy(self, changes: Changes, form: Format) -> Copy:
-        """Return the copy that has the checkpoint's tree as it is now."""
-
-
-SOURCES: dict[Format, Callable[[Checkpoint, int], Source]] = {
+SOURCES: dict[Format, type[ZipSource | LegacySource | SafetensorsSource]] = {
     Format.TORCH_ZIP: ZipSource,
     Format.TORCH_LEGACY: LegacySource,
     Format.SAFETENSORS: SafetensorsSource,

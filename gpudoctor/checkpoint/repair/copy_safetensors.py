@@ -140,13 +140,8 @@ def _piece(name: str, tensor: Tensor, places: dict[str, int]) -> Piece:
     size = tensor.elements * width
     if size and tensor.offset * width + size > storage.size:
         raise Unreadable(f"{shown(name)} is larger than its storage")
-    return Piece(
-        name,
-        NAMES[tensor.dtype],
-        tensor.shape,
-        places[storage.key] + tensor.offset * width if size else 0,
-        size,
-    )
+    at = places[storage.key] + tensor.offset * width if size else 0
+    return Piece(name, NAMES[tensor.dtype], tensor.shape, at, size)
 
 
 def _lazy(call: Call | None) -> bool:

@@ -10,14 +10,7 @@ from msgspec import Struct
 from gpudoctor.checkpoint.description.modules import is_nn_module
 from gpudoctor.checkpoint.description.search import joined
 from gpudoctor.checkpoint.description.state_dicts import is_optimizer, is_state_dict, mapping, metadata
-from gpudoctor.checkpoint.repair.rename import (
-    LONGEST,
-    KeyChange,
-    Rename,
-    moved_versions,
-    refuse_collisions,
-    steps,
-)
+from gpudoctor.checkpoint.repair.rename import LONGEST, Rename, moved_versions, renamed_pairs, steps
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children, tensors_in
 from gpudoctor.text import listed, shown
 
@@ -180,29 +173,16 @@ def _rename_all(checkpoint: Checkpoint, changes: Changes) -> list[Renamed]:
         raise Unreadable(
             MODULE if is_nn_module(checkpoint.root) else "no state dict in it, so there are no keys to rename"
         )
-    names = [list(held) for _, _, held in found]
     todo = steps(changes.strip, changes.add, changes.renames)
-    after = _run_all(todo, names)
+    every = renamed_pairs(todo, [(path, list(held)) for path, _, held in found])
     renamed: list[Renamed] = []
-    for (path, node, held), old, new in zip(found, names, after, strict=True):
-        pairs = list(zip(old, new, strict=True))
-        refuse_collisions(path, pairs)
+    for (path, node, held), pairs in zip(found, every, strict=True):
         renamed += [Renamed(path, a, b) for a, b in pairs if a != b]
         versions = metadata(node)
         if versions is not None:
             _replace(versions, moved_versions(versions, pairs, todo))
         _replace(held, [(b, held[a]) for a, b in pairs])
     return renamed
-
-
-def _run_all(todo: list[KeyChange], names: list[list[str]]) -> list[list[str]]:
-    """Return the keys of each state dict after all steps; raises `Unreadable` for a step that changes none."""
-    for step in todo:
-        after = [[step.change(name) for name in group] for group in names]
-        if after == names:
-            raise Unreadable(step.complaint([name for group in names for name in group]))
-        names = after
-    return names
 
 
 def _replace(held: dict[Any, Any], pairs: list[tuple[Any, Any]]) -> None:
