@@ -33,7 +33,7 @@ import sys
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import CheckpointFile, Foreign
+from gpudoctor.facts import CheckpointFile, Foreign, Format
 
 HARMLESS = frozenset(
     """
@@ -144,7 +144,7 @@ def offered(file: CheckpointFile, names: int) -> list[Fix]:
     look = Fix(
         "See every name, without running any", f"gpudoctor checkpoint inspect -v {shlex.quote(file.path)}"
     )
-    if file.kind == "pickle":
+    if file.kind == Format.PICKLE:
         own = Fix(
             "Your own file: open it where you wrote it, and save its tensors and plain values with torch",
             check.fixes[1].command,
@@ -156,7 +156,7 @@ def offered(file: CheckpointFile, names: int) -> list[Fix]:
 
 def unless(file: CheckpointFile) -> str:
     """Say what protects, where something does."""
-    torch_own = file.kind in ("torch zip", "torch legacy")
+    torch_own = file.kind in (Format.TORCH_ZIP, Format.TORCH_LEGACY)
     return "; torch.load(weights_only=True) refuses it" if torch_own else ""
 
 

@@ -143,7 +143,9 @@ def _read(named: Named, asked: Asked, heard: Heard) -> tuple[Looked, Checkpoint 
         broken = damaged(named.path, str(error))
         if broken is not None:
             return Looked(replace(broken, path=named.shown)), None
-        seen = Looked(CheckpointFile(path=named.shown, kind=Format.UNKNOWN, unread=True), lost=_line(named, error))
+        seen = Looked(
+            CheckpointFile(path=named.shown, kind=Format.UNKNOWN, unread=True), lost=_line(named, error)
+        )
         seen.note(f"not read: {str(error).removeprefix(named.path + ': ')}")
         return seen, None
 

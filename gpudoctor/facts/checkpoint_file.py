@@ -27,10 +27,6 @@ class Format(str, enum.Enum):
     __str__ = str.__str__
 
 
-TORCH_FILES = frozenset({Format.TORCH_ZIP, Format.TORCH_LEGACY})
-"""What ``torch.load`` opens."""
-
-
 class Entry(Struct, frozen=True, kw_only=True):
     """One thing that the file holds, at the top or one level below."""
 
