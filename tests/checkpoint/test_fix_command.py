@@ -379,7 +379,9 @@ def test_a_dry_run_says_it_all_and_writes_nothing(torch):
 def test_what_is_piped_shows_no_private_path(torch, place, tmp_path):
     save(torch, {"module.w": torch.ones(1)}, "a.pt")
     for extra in ([], ["--json"], ["--dry-run"], ["--dry-run", "--json"]):
-        told = fix(tmp_path / "a.pt", "-o", tmp_path / "b.pt", "--force", "--strip-prefix", "module.", *extra)
+        told = fix_command(
+            tmp_path / "a.pt", "-o", tmp_path / "b.pt", "--force", "--strip-prefix", "module.", *extra
+        )
         assert str(tmp_path) not in told
         assert "path-1/b.pt" in told or "--dry-run" in extra
         assert "module.w" in told
