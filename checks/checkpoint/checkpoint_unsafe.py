@@ -33,7 +33,7 @@ import sys
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import CheckpointFile, Foreign
+from gpudoctor.facts import CheckpointFile, Foreign, Format
 
 HARMLESS = frozenset(
     """
@@ -150,14 +150,14 @@ def offered(file: CheckpointFile, names: int) -> list[Fix]:
     look = Fix(
         "See every name, without running any", f"gpudoctor checkpoint inspect -v {shlex.quote(file.path)}"
     )
-    if file.kind == "pickle":
+    if file.kind == Format.PICKLE:
         return [look, ANEW_WITH_TORCH, SAFETENSORS]
     return [*check.fixes, look] if names > 10 else list(check.fixes)
 
 
 def unless(file: CheckpointFile) -> str:
     """Say what protects, where something does."""
-    torch_own = file.kind in ("torch zip", "torch legacy")
+    torch_own = file.kind in (Format.TORCH_ZIP, Format.TORCH_LEGACY)
     return "; torch.load(weights_only=True) refuses it" if torch_own else ""
 
 

@@ -29,7 +29,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import CheckpointFile
+from gpudoctor.facts import CheckpointFile, Format
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-corrupt.
@@ -87,7 +87,7 @@ check = Check(
 @check.checkpoint
 def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     """A file of torch.save that torch.load refuses by default since 2.6."""
-    if file.kind == "torchscript":
+    if file.kind == Format.TORCHSCRIPT:
         said = (
             "a TorchScript archive: torch.load refuses it by default since torch 2.6; torch.jit.load reads it"
         )
@@ -97,7 +97,7 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
             Kind.EDIT,
         )
         yield check.found(said, severity=Severity.NOTE, fixes=[load])
-    elif file.foreign and file.kind in ("torch zip", "torch legacy"):
+    elif file.foreign and file.kind in (Format.TORCH_ZIP, Format.TORCH_LEGACY):
         names = list(dict.fromkeys(foreign.name for foreign in file.foreign))
         listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         yield check.found(

@@ -1,6 +1,41 @@
-"""Read what is in a checkpoint without running anything that is in it."""
+"""Read what is in a checkpoint, describe it, compare it with a model, write a fixed copy; nothing in it is run.
 
-from gpudoctor.checkpoint.formats.reader import read
-from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Tensor, Unreadable
+>>> checkpoint = read("model.pt")
+>>> file = describe(checkpoint)
+>>> compare(file, "net.py:Net").outcome
+>>> fix("model.pt", "fixed.pt", Changes(strip=("module.",)))
+"""
 
-__all__ = ["Call", "Checkpoint", "Global", "Tensor", "Unreadable", "read"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpudoctor.checkpoint.comparison.target import against as compare
+    from gpudoctor.checkpoint.description.survey import describe
+    from gpudoctor.checkpoint.formats.reader import read
+    from gpudoctor.checkpoint.repair.copy import fix
+    from gpudoctor.checkpoint.repair.edit import Changes
+    from gpudoctor.checkpoint.repair.rename import Rename
+    from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Tensor, Unreadable
+
+HOMES = {
+    **dict.fromkeys(("Call", "Checkpoint", "Global", "Tensor", "Unreadable"), "tree"),
+    "read": "formats.reader",
+    "describe": "description.survey",
+    "compare": "comparison.target:against",
+    "fix": "repair.copy",
+    "Changes": "repair.edit",
+    "Rename": "repair.rename",
+}
+"""Where each name is defined: a module is imported when one of its names is asked for."""
+__all__ = [
+    "Call", "Changes", "Checkpoint", "Global", "Rename", "Tensor", "Unreadable", "compare", "describe", "fix", "read",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: reading does without comparing and fixing."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, there = HOMES[name].partition(":")
+    return getattr(importlib.import_module(f"{__name__}.{module}"), there or name)

@@ -11,7 +11,7 @@ from gpudoctor.bad_input import BadInput
 from gpudoctor.checkpoint.formats.paths import STANDARD_INPUT, Named, paths_of
 from gpudoctor.checkpoint.tree import Checkpoint, Heard, Unreadable
 from gpudoctor.diagnose import diagnose
-from gpudoctor.facts import CheckpointFile
+from gpudoctor.facts import CheckpointFile, Format
 from gpudoctor.model import Check, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report
@@ -131,23 +131,21 @@ def _percent(say: Say, doing: str) -> Heard:
 
 def _read(named: Named, asked: Asked, heard: Heard) -> tuple[Looked, Checkpoint | None]:
     """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
-    from gpudoctor.checkpoint.description.survey import survey
+    from gpudoctor.checkpoint.description.survey import describe
     from gpudoctor.checkpoint.formats.damaged import damaged
     from gpudoctor.checkpoint.formats.reader import read
 
     try:
         checkpoint = read(named.path)
-        file = survey(checkpoint)
-        if asked.verify and file.kind in ("torch zip", "torchscript"):
-            from gpudoctor.checkpoint.formats.checksums import verify
-
-            file = replace(file, trouble=(*file.trouble, *verify(named.path, file.size, heard)))
+        file = describe(checkpoint, verify=asked.verify, heard=heard)
         return Looked(replace(file, path=named.shown)), checkpoint
     except Unreadable as error:
         broken = damaged(named.path, str(error))
         if broken is not None:
             return Looked(replace(broken, path=named.shown)), None
-        seen = Looked(CheckpointFile(path=named.shown, kind="unknown", unread=True), lost=_line(named, error))
+        seen = Looked(
+            CheckpointFile(path=named.shown, kind=Format.UNKNOWN, unread=True), lost=_line(named, error)
+        )
         seen.note(f"not read: {str(error).removeprefix(named.path + ': ')}")
         return seen, None
 

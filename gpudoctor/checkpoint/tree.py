@@ -1,17 +1,23 @@
 """What a checkpoint holds: dicts, lists and numbers as Python's own, and what pickle would call as plain data."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
+from gpudoctor.facts.checkpoint_file import Format
 
 DEEPEST = 200
 """Levels of nesting that are followed; a checkpoint has ten."""
 TENSORS_MOST = 200_000
 """Times that tensors are named beyond `TIMES` for each: what is shared counts each time."""
 TIMES = 20
+DIMS_MOST = 64
+"""More than any tensor has; torch's own iterators take 64."""
+SIZE_MOST = 1 << 63
+"""Elements or bytes: more than torch can count."""
 
 Heard = Callable[[int, int], None]
 """What is told how many bytes are done, and of how many, while something takes long."""
@@ -79,13 +85,10 @@ class Call(Struct, eq=False):
         return f"Call({self.name!r})"
 
 
-class Persistent:
+class Persistent(Struct, eq=False):
     """A reference to something outside of the pickle: a storage."""
 
-    __slots__ = ("id",)
-
-    def __init__(self, id: Any) -> None:
-        self.id = id
+    id: Any
 
 
 class Storage(Struct, frozen=True):
@@ -123,10 +126,7 @@ class Tensor(Struct, frozen=True, kw_only=True):
     @property
     def elements(self) -> int:
         """How many elements it has."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
+        return math.prod(self.shape)
 
     @property
     def size(self) -> int:
@@ -167,8 +167,7 @@ class Checkpoint(Struct, kw_only=True):
     """What a file, or a set of files, holds."""
 
     path: str
-    kind: str
-    """``torch zip``, ``torch legacy``, ``torchscript``, ``safetensors``, ``sharded``, ``distributed``, ``pickle``."""
+    kind: Format
     version: str | None = None
     """Of the format, as the file says."""
     size: int = 0
@@ -185,7 +184,7 @@ class Checkpoint(Struct, kw_only=True):
 
         Raises `Unreadable` where the tree is nested deeper than `DEEPEST` levels.
         """
-        return _walk(self.root)
+        return tensors_in(self.root)
 
 
 CONTAINERS = (dict, list, tuple, set, frozenset, Call)
@@ -273,7 +272,8 @@ class _Outline:
             stack[-1][3] = max(stack[-1][3], height + 1)
 
 
-def _walk(root: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
+def tensors_in(root: Any) -> Iterator[tuple[tuple[Any, ...], Tensor]]:
+    """Yield every tensor of a tree, as `Checkpoint.tensors` does."""
     if isinstance(root, Tensor):
         yield (), root
         return

@@ -1,8 +1,30 @@
 """What is in a checkpoint file: its entries, the keys of its state dicts, and what opening it would run."""
 
+import enum
 import os
 
 from msgspec import Struct
+
+
+class Format(str, enum.Enum):
+    """What a checkpoint is as a file, or as a set of files."""
+
+    TORCH_ZIP = "torch zip"
+    """What ``torch.save`` writes since 1.6."""
+    TORCH_LEGACY = "torch legacy"
+    """What it wrote before."""
+    TORCHSCRIPT = "torchscript"
+    SAFETENSORS = "safetensors"
+    SHARDED = "sharded"
+    """The files that an ``*.index.json`` names."""
+    DISTRIBUTED = "distributed"
+    """A folder of ``torch.distributed.checkpoint``."""
+    PICKLE = "pickle"
+    """A plain pickle, which ``torch.load`` does not read."""
+    UNKNOWN = "unknown"
+    """What could not be read, or is no checkpoint."""
+
+    __str__ = str.__str__
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -90,8 +112,7 @@ class CheckpointFile(Struct, frozen=True, kw_only=True):
     """A checkpoint, without the values of its tensors."""
 
     path: str
-    kind: str
-    """``torch zip``, ``torch legacy``, ``torchscript``, ``safetensors``, ``sharded``, ``distributed``, ``pickle``."""
+    kind: Format
     version: str | None = None
     size: int = 0
     """Bytes on disk."""

@@ -14,10 +14,10 @@ import zlib
 import pytest
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.description.survey import survey
-from gpudoctor.checkpoint.formats.checksums import verify
+from gpudoctor.checkpoint.description.survey import describe
+from gpudoctor.checkpoint.formats.checksums import wrong_records
 from gpudoctor.checkpoint.formats.values import look
-from gpudoctor.checkpoint.repair.copy import rewrite
+from gpudoctor.checkpoint.repair.copy import fix
 from gpudoctor.checkpoint.repair.edit import Changes
 from gpudoctor.checkpoint.repair.rename import Rename
 
@@ -150,13 +150,13 @@ def test_half_of_a_surrogate_pair_in_a_name():
 def test_a_global_with_half_a_surrogate_pair_is_copied():
     held = b"X\5\0\0\0torch" + text("f\ud800") + b"\x93"
     write(archive(pickled([(text("module.a"), tensor()), (text("g"), held)])))
-    rewrite("a.pt", "b.pt", Changes(drop=("g",)))
+    fix("a.pt", "b.pt", Changes(drop=("g",)))
     write(
         archive(
             b"\x80\x04}(" + text("m") + b"}" + text("module.a") + tensor() + b"s" + text("g") + held + b"u."
         )
     )
-    rewrite("a.pt", "c.pt", STRIP)
+    fix("a.pt", "c.pt", STRIP)
     assert read("c.pt").root["g"].name == "f\ud800"
 
 
@@ -172,7 +172,7 @@ def test_a_module_s_dict_with_keys_that_are_no_text(key):
     items = b"(" + text("module.a") + tensor() + key + tensor() + b"u"
     write(archive(b"\x80\x02" + made + items + b"}" + text("_metadata") + made + b"sb."))
     for changes in (STRIP, Changes(add=("x.",)), Changes(renames=(Rename("module.*", "*"),))):
-        assert "no state dict" in refused(lambda changes=changes: rewrite("a.pt", "b.pt", changes))
+        assert "no state dict" in refused(lambda changes=changes: fix("a.pt", "b.pt", changes))
 
 
 # Sizes
@@ -189,8 +189,8 @@ def test_a_record_beyond_all_files(offset):
     told = read("a.pt")
     assert told.trouble
     assert dict(look(told).skipped) == {"not found in the file": 1}
-    assert list(verify("a.pt", told.size))
-    refused(lambda: rewrite("a.pt", "b.pt", STRIP))
+    assert list(wrong_records("a.pt", told.size))
+    refused(lambda: fix("a.pt", "b.pt", STRIP))
 
 
 # Time and memory
@@ -216,7 +216,7 @@ def test_a_long_name_that_tensors_share():
     items = b"h\1" * 20_000
     write(archive(b"\x80\x02" + tensor() + b"q\x010}" + text("k" * 300_000) + b"](" + items + b"es."))
     begun = time.process_time()
-    described = survey(read("a.pt"))
+    described = describe(read("a.pt"))
     assert sum(map(len, described.shared[0])) < 1 << 29
     assert time.process_time() - begun < 10
 
@@ -249,7 +249,7 @@ def test_records_that_lie_over_each_other_are_not_read_again_and_again():
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 5003, 5003, len(directory), len(body), 0)
     write(body + directory + end)
     begun = time.process_time()
-    lines = list(verify("a.pt", os.path.getsize("a.pt")))
+    lines = list(wrong_records("a.pt", os.path.getsize("a.pt")))
     assert "far more than the file has" in lines[-1]
     assert time.process_time() - begun < 5
 
@@ -265,7 +265,7 @@ def test_views_that_lie_over_each_other_are_not_read_again_and_again():
 def test_a_key_too_long_for_a_pattern():
     write(archive(pickled([(text("." * 200_000), tensor())])))
     changes = Changes(renames=(Rename("*.*.weight", "*.*.w"),))
-    assert "too long for --rename" in refused(lambda: rewrite("a.pt", "b.pt", changes))
+    assert "too long for --rename" in refused(lambda: fix("a.pt", "b.pt", changes))
 
 
 # Pipes, closed ends, folders
@@ -282,7 +282,7 @@ def test_a_pipe_in_the_place_of_an_index(tmp_path):
 
 def test_a_folder_that_is_not_there_is_no_name_of_a_file():
     write(archive(pickled([(text("module.a"), tensor())])))
-    assert "no folder" in refused(lambda: rewrite("a.pt", "sub/", STRIP))
+    assert "no folder" in refused(lambda: fix("a.pt", "sub/", STRIP))
     assert not os.path.exists("sub")
 
 
@@ -294,15 +294,15 @@ def test_names_of_records_are_read_as_torch_reads_them(key):
     held = pickled([(text("module.a"), tensor(key=key)), (text("o"), b"K\1")])
     write(archive(held, struct.pack("<4f", 1, 2, 3, float("nan")), name=f"x/data/{key}"))
     assert look(read("a.pt")).nonfinite == (("module.a", 1),)
-    rewrite("a.pt", "b.pt", Changes(drop=("o",), strip=("module.",)))
-    rewrite("b.pt", "c.safetensors", Changes(), form="safetensors")
+    fix("a.pt", "b.pt", Changes(drop=("o",), strip=("module.",)))
+    fix("b.pt", "c.safetensors", Changes(), form="safetensors")
     assert look(read("b.pt")).nonfinite == look(read("c.safetensors")).nonfinite == (("a", 1),)
 
 
 def test_a_record_without_a_name():
     write(archive(pickled([(text("module.a"), tensor())]), name=b""))
     told = read("a.pt")
-    assert list(verify("a.pt", told.size)) == []
+    assert list(wrong_records("a.pt", told.size)) == []
     assert any("missing" in line for line in told.trouble)
 
 
@@ -317,7 +317,7 @@ def test_a_record_outside_of_the_folder_is_not_copied():
             mixed.writestr(name, held)
         mixed.filelist.sort(key=lambda info: info.filename)
     write(file.getvalue())
-    assert "outside of the folder" in refused(lambda: rewrite("a.pt", "b.pt", STRIP))
+    assert "outside of the folder" in refused(lambda: fix("a.pt", "b.pt", STRIP))
 
 
 # Sharded sets

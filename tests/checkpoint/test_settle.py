@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.checkpoint import read
 from gpudoctor.checkpoint.comparison.target import against
-from gpudoctor.checkpoint.description.survey import survey
+from gpudoctor.checkpoint.description.survey import describe
 
 NETS = """
 import torch
@@ -154,7 +154,7 @@ def run_python(folder, code):
 
 
 def ask(file, target, arguments=None):
-    found = against(survey(read(file)), target, arguments, sys.executable)
+    found = against(describe(read(file)), target, arguments, sys.executable)
     assert found.settled
     return found
 
@@ -372,7 +372,7 @@ def test_a_patient_that_cannot_be_asked_leaves_what_the_names_say(tmp_path):
         "    def load_state_dict(self, *a, **k): os._exit(3)\n"
         "def build(): return Bad(2, 2)\n"
     )
-    found = against(survey(read("plain.pt")), f"{tmp_path / 'bad.py'}:build", None, sys.executable)
+    found = against(describe(read("plain.pt")), f"{tmp_path / 'bad.py'}:build", None, sys.executable)
     assert not found.settled
     assert found.strip == "l."
     assert any("torch itself could not be asked" in note and "exit status 3" in note for note in found.notes)

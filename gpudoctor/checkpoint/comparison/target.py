@@ -15,7 +15,7 @@ from gpudoctor.checkpoint.comparison.choice import largest, ranked, told
 from gpudoctor.checkpoint.comparison.draft import Draft, draft
 from gpudoctor.checkpoint.comparison.sides import ONE
 from gpudoctor.checkpoint.comparison.torch_word import Asked, Verdict, settle, trials
-from gpudoctor.checkpoint.description.survey import survey
+from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.formats.reader import read
 from gpudoctor.checkpoint.tree import WIDTHS, Unreadable
 from gpudoctor.child import Child, run
@@ -95,7 +95,7 @@ def _against_file(own: CheckpointFile, target: str, arguments: Mapping[str, str]
         raise Unreadable(f"{target}: name the class or function in it too, as in {target}:Net")
     if arguments:
         raise Unreadable(f"{target} is a checkpoint: --arg is for a model that is built")
-    other = survey(read(target))
+    other = describe(read(target))
     if not other.state_dicts:
         raise Unreadable(f"{target}: holds no state dict that could be compared")
     pairs = [

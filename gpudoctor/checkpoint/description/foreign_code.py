@@ -1,13 +1,23 @@
-"""Tell in which entries of a checkpoint the names lie that opening it would import."""
+"""Name what opening a checkpoint would import or call, and the entries that hold it."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.checkpoint.description.state_dicts import mapping
-from gpudoctor.checkpoint.tree import CONTAINERS, Call, Global, Tensor
+from gpudoctor.checkpoint.tree import CONTAINERS, Call, Checkpoint, Global, Tensor
+from gpudoctor.facts.checkpoint_file import Foreign
 
 MOST = 500_000
 """Nodes that are looked at."""
+
+
+def foreign(checkpoint: Checkpoint) -> tuple[Foreign, ...]:
+    """Return what opening the file would import or call, with the opcode that does it."""
+    within = holders(checkpoint.root, {s.name for s in checkpoint.suspects}) if checkpoint.suspects else {}
+    return tuple(
+        Foreign(name=s.name, opcode=s.opcode, place=s.place, entry=s.entry, within=within.get(s.name, ()))
+        for s in checkpoint.suspects
+    )
 
 
 def holders(root: Any, names: set[str]) -> dict[str, tuple[str, ...]]:

@@ -83,11 +83,15 @@ def inside(value: Any, depth: int = 0) -> Iterator[Tensor]:
             yield from inside(part, depth + 1)
 
 
-def versions(node: Any) -> dict[str, int]:
-    """Return the versions that ``state_dict()`` puts into an attribute, by the name of the module."""
+def metadata(node: Any) -> dict[Any, Any] | None:
+    """Return what ``state_dict()`` puts into an attribute: by the name of each module, a dict with its version."""
     state = node.state if isinstance(node, Call) else None
-    held = mapping(state.get(METADATA)) if isinstance(state, dict) else None
-    said = ((name, mapping(value) or {}) for name, value in islice((held or {}).items(), VERSIONS_MOST))
+    return mapping(state.get(METADATA)) if isinstance(state, dict) else None
+
+
+def versions(node: Any) -> dict[str, int]:
+    """Return the versions of the modules of a state dict, by their names."""
+    said = ((n, mapping(value) or {}) for n, value in islice((metadata(node) or {}).items(), VERSIONS_MOST))
     return {
         name: version
         for name, value in said

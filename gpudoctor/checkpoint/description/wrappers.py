@@ -20,6 +20,7 @@ LEADING = re.compile(rf"(?:(?:{'|'.join(WRAPPERS)})\.)+")
 INSIDE = re.compile(r"\.(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_module)(?=\.)")
 ATTRIBUTES = ("model.", "net.")
 """What a LightningModule's attribute is mostly called, and many a model's own."""
+SOME_CLASS = "a LightningModule or another class that keeps the model in an attribute"
 OWN = frozenset("layers layer encoder decoder embed_tokens embeddings shared norm final_layer_norm".split())
 """Names that stand below a model's own ``model.``, as in transformers."""
 
@@ -46,22 +47,16 @@ def prefixes(names: Sequence[str], *, lightning: bool = False) -> tuple[Prefix, 
         # Most keys have none: one look at the text before the pattern.
         if "._" in name:
             inside.update({match[1] for match in INSIDE.finditer(name)})
-    return (
-        *found,
-        *(
-            Prefix(text=f"*.{mark}.", keys=n, total=total, wrapper=f"{WRAPPERS[mark]} of a part of the model")
-            for mark, n in inside.items()
-        ),
-    )
+    for mark, keys in inside.items():
+        who_inside = f"{WRAPPERS[mark]} of a part of the model"
+        found.append(Prefix(text=f"*.{mark}.", keys=keys, total=total, wrapper=who_inside))
+    return tuple(found)
 
 
 def is_average(names: Sequence[str]) -> bool:
     """Return whether names are those of an AveragedModel, which keeps the model in ``module`` and counts beside it."""
-    return (
-        len(names) > 1
-        and AVERAGED in names
-        and all(name.startswith("module.") or name == AVERAGED for name in names)
-    )
+    held = [name for name in names if name != AVERAGED]
+    return 0 < len(held) < len(names) and all(name.startswith("module.") for name in held)
 
 
 def _around_average(text: str) -> str:
@@ -96,10 +91,6 @@ def _attribute(
     )
     if own and not lightning:
         return []
-    inmost = (
-        "Lightning"
-        if lightning
-        else "a LightningModule or another class that keeps the model in an attribute"
-    )
+    inmost = "Lightning" if lightning else SOME_CLASS
     outer = f"{outermost(before)} around " if before else ""
     return [Prefix(text=before + text, keys=len(names), total=len(names), wrapper=outer + inmost)]

@@ -13,7 +13,7 @@ TIMES = 4
 """Bytes that are unpacked at most, in times of the file's size; torch compresses nothing."""
 
 
-def verify(path: str, size: int, heard: Heard = unheard) -> Iterator[str]:
+def wrong_records(path: str, size: int, heard: Heard = unheard) -> Iterator[str]:
     """Yield a line for each record that is not what was written; `size` is that of the file in bytes.
 
     A record without a checksum is not compared. Raises `Unreadable` where the file cannot be opened as a zip file any

@@ -3,9 +3,8 @@
 import os
 import re
 
-from gpudoctor.checkpoint.formats.safetensors import is_safetensors
-from gpudoctor.checkpoint.formats.torch_legacy import is_legacy
-from gpudoctor.facts import CheckpointFile
+from gpudoctor.checkpoint.formats.detection import BEGIN, format_of
+from gpudoctor.facts.checkpoint_file import CheckpointFile, Format
 
 SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".tar", ".pkl", ".distcp")
 """Ends of the names that checkpoints have."""
@@ -25,31 +24,32 @@ def damaged(path: str, reason: str) -> CheckpointFile | None:
         if not os.path.isfile(path):
             return None
         with open(path, "rb") as file:
-            begin = file.read(512)
+            begin = file.read(BEGIN)
         size = os.path.getsize(path)
     except OSError:
         return None
     reason = reason.removeprefix(f"{path}: ")
-    kind = _kind(begin, size)
+    kind = _format(begin, size)
     if kind is None and begin.startswith(POINTER):
-        kind, reason = "unknown", "it is git-lfs's pointer to the file, and not the file"
+        kind, reason = Format.UNKNOWN, "it is git-lfs's pointer to the file, and not the file"
     elif (
         kind is None
         and path.endswith(SUFFIXES)
         and begin.lstrip()[:9].lower().startswith((b"<!doctype", b"<html"))
     ):
-        kind, reason = "unknown", "it is a web page, as a download that failed leaves it"
+        kind, reason = Format.UNKNOWN, "it is a web page, as a download that failed leaves it"
     if kind is None:
         return None
     return CheckpointFile(path=path, kind=kind, size=size, trouble=(reason,))
 
 
-def _kind(begin: bytes, size: int) -> str | None:
-    if begin.startswith(b"PK\x03\x04") and len(begin) >= 30:
-        length = int.from_bytes(begin[26:28], "little")
-        return "torch zip" if RECORD.fullmatch(begin[30 : 30 + length]) else None
-    if is_legacy(begin):
-        return "torch legacy"
-    if is_safetensors(begin, size) and begin[8:10] == b'{"':
-        return "safetensors"
-    return None
+def _format(begin: bytes, size: int) -> Format | None:
+    """Return the format of a file that surely begins as one: any zip file or binary may look like a checkpoint."""
+    form = format_of(begin, size)
+    if form == Format.TORCH_ZIP and not RECORD.fullmatch(
+        begin[30 : 30 + int.from_bytes(begin[26:28], "little")]
+    ):
+        return None
+    if form == Format.SAFETENSORS and begin[8:10] != b'{"':
+        return None
+    return form

@@ -6,17 +6,16 @@ import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
-from gpudoctor.checkpoint.formats.contiguous import dense
+from gpudoctor.checkpoint.formats.contiguous import contiguous_tensor
 from gpudoctor.checkpoint.formats.distributed_metadata import Metadata, StorageInfo, parse
 from gpudoctor.checkpoint.formats.file_set import apart, opened, plain
 from gpudoctor.checkpoint.formats.torch_zip import read_zip
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Suspect, Unreadable
+from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, count, listed, shown
 
 METADATA_MOST = 1 << 29
 """Bytes of ``.metadata``; one of a million chunks has a third of that."""
-Parts = dict[str, list[tuple[StorageInfo, str]]]
-"""By file: what the metadata says is in it, with its key, in the order of the file."""
 
 
 def read_distributed(path: str) -> Checkpoint:
@@ -33,14 +32,12 @@ def read_distributed(path: str) -> Checkpoint:
         raise Unreadable(f".metadata has more than {METADATA_MOST} bytes")
     metadata = parse(data)
     checkpoint = Checkpoint(
-        path=path, kind="distributed", version=metadata.version, size=size, suspects=metadata.suspects
+        path=path, kind=Format.DISTRIBUTED, version=metadata.version, size=size, suspects=metadata.suspects
     )
-    root: dict[str, Any] = {
-        key: None
-        if entry is None
-        else dense(key, entry.dtype, entry.shape, requires_grad=entry.requires_grad)
-        for key, entry in metadata.keys.items()
-    }
+    root: dict[str, Any] = dict.fromkeys(metadata.keys)
+    for key, entry in metadata.keys.items():
+        if entry is not None:
+            root[key] = contiguous_tensor(key, entry.dtype, entry.shape, requires_grad=entry.requires_grad)
     trouble = capped(_chunk_trouble(metadata))
     for name, parts in _by_file(metadata).items():
         trouble += _file(path, name, parts, checkpoint, root)
@@ -49,9 +46,10 @@ def read_distributed(path: str) -> Checkpoint:
     return checkpoint
 
 
-def _by_file(metadata: Metadata) -> Parts:
-    parts: Parts = {}
-    for (key, _), held in metadata.held.items():
+def _by_file(metadata: Metadata) -> dict[str, list[tuple[StorageInfo, str]]]:
+    """Return what the metadata says is in each file, with its key, in the order of the file."""
+    parts: dict[str, list[tuple[StorageInfo, str]]] = {}
+    for (key, _), held in metadata.stored.items():
         parts.setdefault(plain(held.file), []).append((held, key))
     for held_parts in parts.values():
         held_parts.sort(key=lambda part: (part[0].offset, part[0].length))
@@ -63,7 +61,7 @@ def _chunk_trouble(metadata: Metadata) -> Iterator[str]:
     nowhere = []
     for key, entry in metadata.keys.items():
         if entry is None:
-            nowhere += [key] if (key, None) not in metadata.held else []
+            nowhere += [key] if (key, None) not in metadata.stored else []
             continue
         covered = sum(math.prod(chunk.sizes) for chunk in entry.chunks)
         if covered != math.prod(entry.shape):
@@ -72,7 +70,7 @@ def _chunk_trouble(metadata: Metadata) -> Iterator[str]:
             box = tuple(zip(chunk.offsets, chunk.sizes, entry.shape, strict=False))
             if len(box) != len(entry.shape) or any(begin + size > most for begin, size, most in box):
                 yield f"a chunk of {shown(key)} lies outside of the tensor"
-            held = metadata.held.get((key, chunk.offsets))
+            held = metadata.stored.get((key, chunk.offsets))
             if held is None:
                 nowhere.append(key)
             elif not held.transformed and held.length < math.prod(chunk.sizes) * WIDTHS.get(entry.dtype, 0):
@@ -114,7 +112,7 @@ def _value(
     """Read a value that is no tensor: torch.save wrote it, and loading it is an unrestricted unpickling."""
     if held.transformed:
         return  # told in the notes
-    part = cast(BinaryIO, io.BufferedReader(Part(file, held.offset, held.length)))
+    part = cast(BinaryIO, io.BufferedReader(Stretch(file, held.offset, held.length)))
     try:
         value = read_zip(part, key, held.length)
     except (Unreadable, OSError) as error:
@@ -132,18 +130,20 @@ def _value(
 
 def _notes(path: str, metadata: Metadata) -> Iterator[str]:
     transformed = [
-        key for (key, _), held in metadata.held.items() if held.transformed and metadata.keys.get(key) is None
+        key
+        for (key, _), held in metadata.stored.items()
+        if held.transformed and metadata.keys.get(key) is None
     ]
     if transformed:
         number = count(len(transformed), "value")
         yield f"{number} compressed or encrypted by an extension, and not looked into: {listed(transformed)}"
-    named = {plain(held.file) for held in metadata.held.values()}
+    named = {plain(held.file) for held in metadata.stored.values()}
     others = sorted(name for name in os.listdir(path) if name.endswith(".distcp") and name not in named)
     if others:
         yield f"{count(len(others), 'file')} that .metadata does not name: {listed(others)}"
 
 
-class Part(io.RawIOBase):
+class Stretch(io.RawIOBase):
     """A stretch of a file as a file of its own."""
 
     def __init__(self, file: BinaryIO, begin: int, length: int) -> None:

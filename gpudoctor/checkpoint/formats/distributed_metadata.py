@@ -7,9 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpudoctor.checkpoint.formats.contiguous import strides
-from gpudoctor.checkpoint.pickle.machine import Machine, suspects
-from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder, allowed
+from gpudoctor.checkpoint.formats.contiguous import contiguous_strides
+from gpudoctor.checkpoint.pickle.load import load
+from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
+from gpudoctor.checkpoint.pickle.weights_only import allowed
 from gpudoctor.checkpoint.tree import Call, Global, Suspect, Unreadable
 from gpudoctor.text import shown
 
@@ -17,14 +18,10 @@ METADATA = "torch.distributed.checkpoint.metadata"
 SHARDED = "torch.distributed._shard.sharded_tensor.metadata"  # until 2.2
 ENUMS = {f"{METADATA}._MEM_FORMAT_ENCODING", f"{SHARDED}.MEM_FORMAT_ENCODING"}
 PATHS = ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")
+DATACLASSES = """Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata TensorProperties MetadataIndex
+    StorageMeta""".split()
 OWN = {
-    *(
-        f"{METADATA}.{name}"
-        for name in (
-            "Metadata", "TensorStorageMetadata", "BytesStorageMetadata", "ChunkStorageMetadata", "TensorProperties",
-            "MetadataIndex", "StorageMeta",
-        )
-    ),
+    *(f"{METADATA}.{name}" for name in DATACLASSES),
     f"{SHARDED}.TensorProperties",
     "torch.distributed.checkpoint.filesystem._StorageInfo",
     *(f"{module}.{name}" for module in ("pathlib", "pathlib._local") for name in PATHS),
@@ -66,39 +63,47 @@ class Metadata(Struct, frozen=True):
 
     keys: dict[str, Described | None]
     """``None`` for a value that is no tensor."""
-    held: dict[tuple[str, Place | None], StorageInfo]
+    stored: dict[tuple[str, Place | None], StorageInfo]
     """By key and offsets of the chunk; without offsets for a value that is no tensor."""
     version: str | None
     suspects: list[Suspect]
 
 
+class _Enums(Rebuilder):
+    """Notes calls of ``getattr`` that are not for a member of an enum."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.strange = False
+
+    def make(self, call: Call) -> Any:
+        """Return what a call makes."""
+        self.strange |= call.name == GETATTR and not _is_enum_member(call)
+        return super().make(call)
+
+
 def parse(data: bytes) -> Metadata:
     """Read the pickle without running it; raises `Unreadable`."""
-    strange: list[Call] = []
-    rebuilder = Rebuilder()
-
-    def make(call: Call) -> Any:
-        if call.name == GETATTR and not _is_enum_member(call):
-            strange.append(call)
-        return rebuilder.make(call)
-
-    machine = Machine(data, make=make)
-    state = _state(machine.walk(), "Metadata")
-    found = suspects(machine, ".metadata", lambda name: name.full in OWN or allowed(name))
-    if not strange:  # enum members, as Python 3.11.0 to 3.11.3 pickles them
-        found = [suspect for suspect in found if suspect.name != GETATTR]
+    enums = _Enums()
+    found = load(
+        data, ".metadata", enums, report=False, allowed=lambda name: name.full in OWN or allowed(name)
+    )
+    state = _state(found.root, "Metadata")
+    suspects = found.suspects
+    if not enums.strange:  # enum members, as Python 3.11.0 to 3.11.3 pickles them
+        suspects = [suspect for suspect in suspects if suspect.name != GETATTR]
     keys = _dict(state.get("state_dict_metadata"), "state_dict_metadata")
     version = state.get("version")
     return Metadata(
         {_text(key): _described(key, entry) for key, entry in keys.items()},
-        dict(_held(*pair) for pair in _dict(state.get("storage_data") or {}, "storage_data").items()),
+        dict(_stored(*pair) for pair in _dict(state.get("storage_data") or {}, "storage_data").items()),
         version if isinstance(version, str) else None,
-        found,
+        suspects,
     )
 
 
 def _is_enum_member(call: Call) -> bool:
-    """Whether ``getattr`` is called for a member of an enum of torch's, and for nothing behind it."""
+    """Return whether ``getattr`` is called for a member of an enum of torch's, and for nothing behind it."""
     match call.arguments:
         case (Global() as enum, str(name)):
             return enum.full in ENUMS and name.startswith("TORCH_") and name.isidentifier()
@@ -107,31 +112,30 @@ def _is_enum_member(call: Call) -> bool:
 
 def _state(node: Any, cls: str) -> dict[Any, Any]:
     if not (isinstance(node, Call) and node.name.endswith(f".{cls}")):
-        raise Unreadable(f"a damaged .metadata: {_what(node)} where a {cls} should be")
+        raise _damaged(node, f"a {cls}")
     return _dict(node.state, f"the fields of a {cls}")
 
 
-def _what(node: Any) -> str:
-    return shown(node.name) if isinstance(node, Call) else f"a {type(node).__name__}"
+def _damaged(node: Any, meant: str) -> Unreadable:
+    what = shown(node.name) if isinstance(node, Call) else f"a {type(node).__name__}"
+    return Unreadable(f"a damaged .metadata: {what} where {meant} should be")
 
 
-def _dict(node: Any, where: str) -> dict[Any, Any]:
+def _dict(node: Any, meant: str) -> dict[Any, Any]:
     if not isinstance(node, dict):
-        raise Unreadable(f"a damaged .metadata: {where} is {_what(node)}")
+        raise _damaged(node, meant)
     return node
 
 
 def _text(node: Any) -> str:
     if not isinstance(node, str):
-        raise Unreadable(f"a damaged .metadata: {_what(node)} where a name should be")
+        raise _damaged(node, "a name")
     return node
 
 
 def _whole(node: Any) -> int:
     if not isinstance(node, int) or isinstance(node, bool) or not 0 <= node < 1 << 63:
-        raise Unreadable(
-            f"a damaged .metadata: {_what(node)} where a size should be, or a size that cannot be"
-        )
+        raise _damaged(node, "a possible size")
     return node
 
 
@@ -140,9 +144,9 @@ def _sizes(node: Any) -> Place:
     if isinstance(node, Call) and node.name == "torch.Size" and len(node.arguments) == 1:
         node = node.arguments[0]
     if not isinstance(node, (tuple, list)):
-        raise Unreadable(f"a damaged .metadata: {_what(node)} where a torch.Size should be")
+        raise _damaged(node, "a torch.Size")
     sizes = tuple(_whole(size) for size in node)
-    strides(sizes)  # no more than a tensor can have
+    contiguous_strides(sizes)  # no more than a tensor can have
     return sizes
 
 
@@ -168,7 +172,7 @@ def _described(key: Any, entry: Any) -> Described | None:
     )
 
 
-def _held(index: Any, info: Any) -> tuple[tuple[str, Place | None], StorageInfo]:
+def _stored(index: Any, info: Any) -> tuple[tuple[str, Place | None], StorageInfo]:
     where, what = _state(index, "MetadataIndex"), _state(info, "_StorageInfo")
     offset = where.get("offset")
     return (_text(where.get("fqn")), None if offset is None else _sizes(offset)), StorageInfo(

@@ -7,13 +7,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
+from gpudoctor.checkpoint.formats.detection import BEGIN, READERS, format_of
 from gpudoctor.checkpoint.formats.file_set import apart, opened, plain
-from gpudoctor.checkpoint.formats.safetensors import is_safetensors, read_safetensors
-from gpudoctor.checkpoint.formats.torch_legacy import is_legacy, read_legacy
-from gpudoctor.checkpoint.formats.torch_zip import read_zip
 from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Suspect, Unreadable
+from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, count, listed, shown
 
 INDEX_MOST = 100_000_000
@@ -32,15 +30,12 @@ def read_index(path: str) -> Checkpoint:
     is missing or broken, or that lies outside of the folder, is told as trouble, and its keys are left out.
     """
     index = _index(path)
-    folder = os.path.dirname(path)
-    checkpoint = Checkpoint(path=path, kind="sharded", size=os.path.getsize(path))
+    checkpoint = Checkpoint(path=path, kind=Format.SHARDED, size=os.path.getsize(path))
     held: dict[str, Any] = {}
     trouble: list[str] = []
-    for name, keys in _by_shard(index.weight_map).items():
-        try:
-            shard = _shard(folder, name)
-        except Unreadable as error:
-            trouble.append(f"shard {shown(name)}: {error} ({count(len(keys), 'key')}: {listed(keys)})")
+    for name, keys, shard in shards(path, index):
+        if isinstance(shard, str):
+            trouble.append(f"{shard} ({count(len(keys), 'key')}: {listed(keys)})")
             continue
         root = _entries(shard.root)
         held.update(apart({key: root[key] for key in keys if key in root}, name))
@@ -55,19 +50,16 @@ def read_index(path: str) -> Checkpoint:
     return checkpoint
 
 
-def shards(path: str) -> Iterator[tuple[Checkpoint | str, int]]:
-    """Yield the files of a sharded set, or why one cannot be read, with the number of keys that the index gives each.
+def shards(path: str, index: _Index | None = None) -> Iterator[tuple[str, list[str], Checkpoint | str]]:
+    """Yield the files of a sharded set: the name, its keys in the index, and what it holds or why it cannot be read.
 
     Raises `Unreadable` where the index itself is broken.
     """
-    folder = os.path.dirname(path)
-    for name, keys in _by_shard(_index(path).weight_map).items():
+    for name, keys in _by_shard((index or _index(path)).weight_map).items():
         try:
-            shard = _shard(folder, name)
+            yield name, keys, _shard(os.path.dirname(path), name)
         except Unreadable as error:
-            yield f"shard {shown(name)}: {error}", len(keys)
-        else:
-            yield replace(shard, path=os.path.join(folder, name)), len(keys)
+            yield name, keys, f"shard {shown(name)}: {error}"
 
 
 def _index(path: str) -> _Index:
@@ -97,14 +89,10 @@ def _shard(folder: str, name: str) -> Checkpoint:
     file, size = opened(folder, name)
     with file:
         try:
-            begin = file.read(512)
-            file.seek(0)
-            if begin.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-                return read_zip(file, name, size)
-            if is_legacy(begin):
-                return read_legacy(file, name, size)
-            if is_safetensors(begin, size):
-                return read_safetensors(file, name, size)
+            begin = file.read(BEGIN)
+            form = format_of(begin, size)
+            if form is not None:
+                return READERS[form](file, os.path.join(folder, name), size)
         except OSError as error:
             raise Unreadable(error.strerror or type(error).__name__) from None
         except (MemoryError, RecursionError):

@@ -1,4 +1,4 @@
-"""Tell what kind of checkpoint a file is, and read it."""
+"""Read a checkpoint of any format."""
 
 import contextlib
 import gc
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from gpudoctor.checkpoint.formats.detection import BEGIN, READERS, format_of
 from gpudoctor.checkpoint.formats.distributed import read_distributed
 from gpudoctor.checkpoint.formats.hugging_face import read_index
-from gpudoctor.checkpoint.formats.safetensors import is_safetensors, read_safetensors
-from gpudoctor.checkpoint.formats.torch_legacy import MAGIC, is_legacy, read_legacy
-from gpudoctor.checkpoint.formats.torch_zip import read_zip
-from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, Walked, walked
+from gpudoctor.checkpoint.formats.torch_legacy import MAGIC, read_legacy
+from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, Loaded, load
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
+from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import one_line
 
 LINE_MOST = 500
@@ -72,18 +72,15 @@ def _read(name: str) -> Checkpoint:
 
 
 def _file(file: BinaryIO, name: str, size: int) -> Checkpoint:
-    begin = file.read(512)
+    begin = file.read(BEGIN)
     file.seek(0)
     if not begin:
         raise Unreadable("an empty file")
-    if begin.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return read_zip(file, name, size)
-    if is_legacy(begin):
-        return read_legacy(file, name, size)
-    if name.endswith(".json"):
+    form = format_of(begin, size)
+    if name.endswith(".json") and form in (None, Format.SAFETENSORS):  # JSON may begin as safetensors does
         return read_index(name)
-    if is_safetensors(begin, size):
-        return read_safetensors(file, name, size)
+    if form is not None:
+        return READERS[form](file, name, size)
     if begin[257:262] == b"ustar":
         raise Unreadable("a tar file, as torch wrote before 0.1.10: load and save it with an old torch first")
     return _pickle(file, name, size)
@@ -105,7 +102,7 @@ def _pickle(file: BinaryIO, name: str, size: int) -> Checkpoint:
     marked = file.read(1) == b"\x80"  # protocol 2 or later
     file.seek(0)
     try:
-        found = walked(file.read(min(size, PICKLE_MOST)), os.path.basename(name), Rebuilder())
+        found = load(file.read(min(size, PICKLE_MOST)), os.path.basename(name), Rebuilder())
     except Unreadable:
         if marked:
             raise
@@ -117,12 +114,12 @@ def _pickle(file: BinaryIO, name: str, size: int) -> Checkpoint:
     if found.root == MAGIC:  # hidden behind more than is_legacy looks at
         return read_legacy(file, name, size)
     return Checkpoint(
-        path=name, kind="pickle", version=str(found.protocol), size=size, root=found.root, suspects=found.suspects,
+        path=name, kind=Format.PICKLE, version=str(found.protocol), size=size, root=found.root, suspects=found.suspects,
         trouble=found.trouble, notes=[PLAIN],
     )  # fmt: skip
 
 
-def _is_pickle(found: Walked, size: int) -> bool:
+def _is_pickle(found: Loaded, size: int) -> bool:
     """Return whether what was walked over is a pickle of protocol 0 or 1, and not bytes that only begin like one."""
     if found.trouble:
         return any(suspect.opcode not in IMPORTS for suspect in found.suspects)

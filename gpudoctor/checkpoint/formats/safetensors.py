@@ -11,8 +11,9 @@ from typing import Annotated, BinaryIO
 import msgspec
 from msgspec import Meta, Struct
 
-from gpudoctor.checkpoint.formats.contiguous import DIMENSIONS_MOST, dense
-from gpudoctor.checkpoint.tree import Checkpoint, Tensor, Unreadable
+from gpudoctor.checkpoint.formats.contiguous import contiguous_tensor
+from gpudoctor.checkpoint.tree import DIMS_MOST, Checkpoint, Tensor, Unreadable
+from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, count, shown
 
 HEADER_MOST = 100_000_000
@@ -40,7 +41,7 @@ class Entry(Struct, frozen=True):
 
     dtype: str
     """As the format names it: ``F32``."""
-    shape: Annotated[tuple[Whole, ...], Meta(max_length=DIMENSIONS_MOST)]
+    shape: Annotated[tuple[Whole, ...], Meta(max_length=DIMS_MOST)]
     data_offsets: tuple[Whole, Whole]
     """First byte and the one after the last, from `Header.start`."""
 
@@ -71,7 +72,7 @@ def read_safetensors(file: BinaryIO, path: str, size: int) -> Checkpoint:
     header = read_header(file, size)
     root = {name: _tensor(name, entry) for name, entry in header.tensors.items()}
     return Checkpoint(
-        path=path, kind="safetensors", size=size, root=root, trouble=capped(_trouble(header, size)),
+        path=path, kind=Format.SAFETENSORS, size=size, root=root, trouble=capped(_trouble(header, size)),
         notes=capped(_notes(header)),
     )  # fmt: skip
 
@@ -129,7 +130,7 @@ def _tensor(name: str, entry: Entry) -> Tensor:
     shape = entry.shape
     if bits == 4 and shape and shape[-1] % 2 == 0:  # torch counts the bytes, of two elements each
         shape = (*shape[:-1], shape[-1] // 2)
-    return dense(name, dtype, shape)
+    return contiguous_tensor(name, dtype, shape)
 
 
 def _trouble(header: Header, size: int) -> Iterator[str]:
@@ -168,3 +169,11 @@ def _size_trouble(name: str, entry: Entry) -> Iterator[str]:
         )
     elif entry.dtype == "F4" and (not entry.shape or entry.shape[-1] % 2):
         yield f"tensor {shown(name)} has an odd number of 4-bit elements in a row, which torch does not read"
+
+
+def storage_places(file: BinaryIO, size: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield by its name where each tensor's bytes begin, and how many there are; raises `Unreadable`."""
+    header = read_header(file, size)
+    for name, entry in header.tensors.items():
+        begin, end = entry.data_offsets
+        yield name, (header.start + begin, end - begin)

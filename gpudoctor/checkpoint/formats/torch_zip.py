@@ -1,12 +1,14 @@
 """Read what ``torch.save`` writes since 1.6: a zip file with one pickle and a record for each storage."""
 
+import contextlib
 from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
-from gpudoctor.checkpoint.formats.zip_reader import Entry, contents, entries
-from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, walked
+from gpudoctor.checkpoint.formats.zip_reader import STORED, Entry, contents, data_place, entries
+from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, load
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.tree import Checkpoint, Storage, Unreadable
+from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, shown
 
 SMALL = 4096
@@ -25,12 +27,12 @@ def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
     if sum(entry.name.lower() == name.lower() for entry in listed) > 1:
         raise Unreadable(f"two records are named {shown(name)}, and which one torch reads cannot be told")
     rebuilder = Rebuilder()
-    found = walked(contents(file, names[name], PICKLE_MOST, trouble), name, rebuilder)
+    found = load(contents(file, names[name], PICKLE_MOST, trouble), name, rebuilder)
     version = _text(file, names.get(f"{top}version"), trouble)
-    checkpoint = Checkpoint(path=path, kind="torch zip", version=version, size=size)
+    checkpoint = Checkpoint(path=path, kind=Format.TORCH_ZIP, version=version, size=size)
     checkpoint.root, checkpoint.suspects, checkpoint.notes = found.root, found.suspects, found.notes
     if f"{top}constants.pkl" in names:  # by which torch.load tells them
-        checkpoint.kind = "torchscript"
+        checkpoint.kind = Format.TORCHSCRIPT
         checkpoint.suspects = [s for s in found.suspects if not s.name.startswith(SCRIPT)]
     order = _text(file, names.get(f"{top}byteorder"), trouble)
     if order == "big":
@@ -40,7 +42,7 @@ def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
     if listed and not any(entry.crc for entry in listed):
         checkpoint.notes.append(UNSUMMED)
     trouble += found.trouble + rebuilder.trouble
-    trouble += capped(_storages(names, top, rebuilder.storages.values(), checkpoint.kind))
+    trouble += capped(_storages(names, top, rebuilder.storages.values()))
     checkpoint.trouble = trouble + capped(_places(listed, size))
     return checkpoint
 
@@ -73,7 +75,7 @@ def _text(file: BinaryIO, entry: Entry | None, trouble: list[str]) -> str | None
     return shown(contents(file, entry, SMALL, trouble).decode("utf-8", "replace").strip())
 
 
-def _storages(names: dict[str, Entry], top: str, storages: Collection[Storage], kind: str) -> Iterator[str]:
+def _storages(names: dict[str, Entry], top: str, storages: Collection[Storage]) -> Iterator[str]:
     """Say which storages the pickle asks for and the archive does not have whole."""
     for storage in storages:
         entry = names.get(f"{top}data/{storage.key}")
@@ -100,3 +102,12 @@ def _places(listed: list[Entry], size: int) -> Iterator[str]:
             yield f"the record {shown(name)} goes beyond the end of the file"
     if len({entry.name.lower() for entry in listed}) < len(listed):
         yield "two records have the same name"
+
+
+def storage_places(file: BinaryIO, size: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield by its key where each storage's bytes begin, and how many there are; torch stores them as they are."""
+    for entry in entries(file, size):
+        top, data, key = entry.name.rpartition("/data/")
+        if data and "/" not in top and entry.method == STORED and entry.packed == entry.size:
+            with contextlib.suppress(Unreadable):  # a tensor that has no record is told as not found
+                yield key, (data_place(file, entry, []), entry.size)

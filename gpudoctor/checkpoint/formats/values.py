@@ -4,19 +4,17 @@ A number is not finite where some of its bits are all set; they are compared for
 are cut out with a stride. One gigabyte takes a second or two.
 """
 
-import contextlib
 import hashlib
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from typing import BinaryIO
 
 from msgspec import Struct
 
+from gpudoctor.checkpoint.formats import safetensors, torch_legacy, torch_zip
 from gpudoctor.checkpoint.formats.hugging_face import shards
-from gpudoctor.checkpoint.formats.safetensors import read_header
-from gpudoctor.checkpoint.formats.zip_reader import STORED, data_place, entries
-from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Heard, Storage, Tensor, Unreadable, unheard
+from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Heard, Tensor, Unreadable, unheard
+from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 
 BLOCK = 1 << 20
@@ -48,10 +46,13 @@ TABLES = {
 class _Look(Struct):
     """What the bytes of one tensor are like."""
 
+    size: int
     nonfinite: int
     zero: bool
     constant: bool
     digest: bytes
+    names: list[str] = []
+    """Of the tensors that have these very bytes."""
 
 
 def nonfinite(block: bytes, dtype: str) -> int:
@@ -70,7 +71,7 @@ def nonfinite(block: bytes, dtype: str) -> int:
 def look(checkpoint: Checkpoint, heard: Heard = unheard) -> CheckpointValues:
     """Read every tensor of a checkpoint once, in blocks; raises `Unreadable` where the file has gone or changed."""
     try:
-        if checkpoint.kind == "sharded":
+        if checkpoint.kind == Format.SHARDED:
             return _look_at_shards(checkpoint, heard)
         if os.path.isdir(checkpoint.path):
             count = sum(1 for _ in checkpoint.tensors())
@@ -84,10 +85,10 @@ def look(checkpoint: Checkpoint, heard: Heard = unheard) -> CheckpointValues:
 
 
 def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointValues:
-    places = _places(file, checkpoint)
+    find = PLACES.get(checkpoint.kind)
+    places = dict(find(file, checkpoint.size)) if find is not None else {}
     skipped: Counter[str] = Counter()
     looks: dict[tuple[int, int, str], _Look] = {}
-    named: dict[tuple[int, int, str], list[str]] = defaultdict(list)
     done = 0
     big = any("big-endian" in note for note in checkpoint.notes)
     for path, tensor in checkpoint.tensors():
@@ -108,25 +109,20 @@ def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointVal
                 skipped["the file ends before them"] += 1
                 continue
             looks[place] = made
-        named[place].append(name)
-    return _summed(checkpoint.path, named, looks, skipped)
+        looks[place].names.append(name)
+    return _summed(checkpoint.path, list(looks.values()), skipped)
 
 
-def _summed(
-    path: str,
-    named: dict[tuple[int, int, str], list[str]],
-    looks: dict[tuple[int, int, str], _Look],
-    skipped: Counter[str],
-) -> CheckpointValues:
+def _summed(path: str, looks: list[_Look], skipped: Counter[str]) -> CheckpointValues:
     same: dict[tuple[int, bytes], list[str]] = defaultdict(list)
-    for (_, size, _), made, names in ((place, looks[place], named[place]) for place in named):
-        if not made.constant and size >= SMALL:
-            same[size, made.digest].append(names[0])
+    for each in looks:
+        if not each.constant and each.size >= SMALL:
+            same[each.size, each.digest].append(each.names[0])
     return CheckpointValues(
         path=path,
-        read=sum(size for _, size, _ in looks),
-        nonfinite=tuple((n, looks[p].nonfinite) for p in named if looks[p].nonfinite for n in named[p]),
-        zero=tuple(n for p in named if looks[p].zero for n in named[p]),
+        read=sum(each.size for each in looks),
+        nonfinite=tuple((name, each.nonfinite) for each in looks if each.nonfinite for name in each.names),
+        zero=tuple(name for each in looks if each.zero for name in each.names),
         same=tuple(tuple(names) for names in same.values() if len(names) > 1),
         skipped=tuple(skipped.items()),
     )
@@ -147,11 +143,17 @@ def _look_at(file: BinaryIO, begin: int, size: int, dtype: str) -> _Look | None:
         count += nonfinite(block, dtype)
         digest.update(block)
         left -= len(block)
-    return _Look(count, constant and not any(pattern[:width]), constant, digest.digest())
+    return _Look(size, count, constant and not any(pattern[:width]), constant, digest.digest())
 
 
 Places = dict[str, tuple[int, int]]
 """By a storage's key: where its bytes begin in the file, and how many there are."""
+PLACES = {
+    Format.TORCH_ZIP: torch_zip.storage_places,
+    Format.TORCHSCRIPT: torch_zip.storage_places,
+    Format.TORCH_LEGACY: torch_legacy.storage_places,
+    Format.SAFETENSORS: safetensors.storage_places,
+}
 
 
 def _range(tensor: Tensor, name: str, places: Places) -> tuple[int, int, str] | str:
@@ -177,59 +179,13 @@ def _range(tensor: Tensor, name: str, places: Places) -> tuple[int, int, str] | 
     return "views with gaps" if span > tensor.elements else (at[0] + begin, size, tensor.dtype)
 
 
-def _places(file: BinaryIO, checkpoint: Checkpoint) -> Places:
-    if checkpoint.kind in ("torch zip", "torchscript"):
-        return dict(_zip_places(file, checkpoint.size))
-    if checkpoint.kind == "torch legacy":
-        return dict(_legacy_places(file, checkpoint))
-    if checkpoint.kind == "safetensors":
-        return dict(_safetensors_places(file, checkpoint.size))
-    return {}
-
-
-def _zip_places(file: BinaryIO, size: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the records of storages; torch stores them without compression."""
-    for entry in entries(file, size):
-        top, data, key = entry.name.rpartition("/data/")
-        if data and "/" not in top and entry.method == STORED and entry.packed == entry.size:
-            with contextlib.suppress(Unreadable):  # a tensor that has no record is told as not found
-                yield key, (data_place(file, entry, []), entry.size)
-
-
-def _legacy_places(file: BinaryIO, checkpoint: Checkpoint) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the storages at the end of the file: sorted by key, each its number of elements, then its bytes."""
-    storages: dict[str, Storage] = {}
-    tensors = [tensor for _, tensor in checkpoint.tensors()]
-    while tensors:
-        tensor = tensors.pop()
-        tensors += tensor.parts
-        if tensor.storage is not None:
-            storages[tensor.storage.key] = tensor.storage
-    at = checkpoint.size - sum(8 + storage.size for storage in storages.values())
-    for key in sorted(storages):
-        if at < 0:
-            return
-        file.seek(at)
-        if int.from_bytes(file.read(8), "little") != storages[key].elements:
-            return
-        yield key, (at + 8, storages[key].size)
-        at += 8 + storages[key].size
-
-
-def _safetensors_places(file: BinaryIO, size: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    header = read_header(file, size)
-    for name, entry in header.tensors.items():
-        begin, end = entry.data_offsets
-        yield name, (header.start + begin, end - begin)
-
-
 def _look_at_shards(checkpoint: Checkpoint, heard: Heard) -> CheckpointValues:
     """Look at each file of a sharded set."""
     looks: list[CheckpointValues] = []
     skipped: Counter[str] = Counter()
-    for shard, keys in shards(checkpoint.path):
+    for _, keys, shard in shards(checkpoint.path):
         if isinstance(shard, str):
-            skipped[shard] += keys
+            skipped[shard] += len(keys)
             continue
         looks.append(look(shard))
         skipped.update(dict(looks[-1].skipped))

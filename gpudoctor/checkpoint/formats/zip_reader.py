@@ -21,6 +21,8 @@ LOCATOR64 = Struct("<4sLQL")
 ENTRY = Struct("<4s6H3L5H2L")
 """Signature, two versions, flags, method, time, date, checksum, 2 sizes, 3 lengths, disk, 2 attributes, place."""
 LOCAL = Struct("<4s5H3L2H")
+FIELD, NUMBER64 = Struct("<2H"), Struct("<Q")
+"""Of the extra field: its kind, its length; then numbers."""
 COMMENT_MOST = 1 << 16
 DIRECTORY_MOST = 1 << 28
 """Bytes of the directory: one of a million records has a third of that."""
@@ -111,21 +113,17 @@ def _at(file: BinaryIO, place: int, size: int) -> bytes:
 def _wide(extra: bytes, packed: int, whole: int, header: int) -> tuple[int, int, int]:
     """Take the numbers that do not fit in 32 bits from the extra field."""
     at = 0
-    while at + 4 <= len(extra):
-        kind, length = (
-            int.from_bytes(extra[at : at + 2], "little"),
-            int.from_bytes(extra[at + 2 : at + 4], "little"),
-        )
+    while at + FIELD.size <= len(extra):
+        kind, length = FIELD.unpack_from(extra, at)
+        at += FIELD.size
         if kind == 1:
-            fields = extra[at + 4 : at + 4 + length]
-            numbers = iter(
-                [int.from_bytes(fields[i : i + 8], "little") for i in range(0, len(fields) - 7, 8)]
-            )
+            fields = extra[at : at + length]
+            numbers = (number for (number,) in NUMBER64.iter_unpack(fields[: len(fields) & ~7]))
             whole = next(numbers, whole) if whole == FULL else whole
             packed = next(numbers, packed) if packed == FULL else packed
             header = next(numbers, header) if header == FULL else header
             break
-        at += 4 + length
+        at += length
     return packed, whole, header
 
 
@@ -180,30 +178,20 @@ def _unpacked(data: bytes, entry: Entry) -> bytes:
         raise Unreadable(f"{shown(entry.name)} cannot be unpacked: {error}") from None
 
 
-class Record(msgspec.Struct, frozen=True):
-    """One record of an archive, with the place of its bytes in the file that has it."""
+def records(file: BinaryIO, size: int) -> dict[str, tuple[Entry, int]]:
+    """Return by its name each record and the byte at which its data begins, in the order of the directory.
 
-    name: str
-    at: int
-    """First byte of its data in the file."""
-    size: int
-    """Bytes of its data in the file."""
-    crc: int
-    unpacked: int
-    """Bytes of its data when they are unpacked; torch packs none."""
-    method: int = 0
-
-
-def records(file: BinaryIO, size: int) -> list[Record]:
-    """Return the records of a zip file of `size` bytes in the order of its directory; raises `Unreadable`."""
-    found = []
-    for entry in entries(file, size):
+    Raises `Unreadable` where one cannot be copied as it is.
+    """
+    found = {}
+    listed = entries(file, size)
+    for entry in listed:
         at = data_place(file, entry, [])
         if at + entry.packed > size:
             raise Unreadable(f"a damaged zip file: the record {shown(entry.name)} goes beyond its end")
         if entry.flags & 1:
             raise Unreadable(f"the record {shown(entry.name)} is encrypted")
-        found.append(Record(entry.name, at, entry.packed, entry.crc, entry.size, entry.method))
-    if len({record.name for record in found}) < len(found):
+        found[entry.name] = entry, at
+    if len(found) < len(listed):
         raise Unreadable("a damaged zip file: two records of one name")
     return found

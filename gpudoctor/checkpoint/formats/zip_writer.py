@@ -6,9 +6,9 @@ rests on, and what torch computes the places of storages from when it does not l
 
 import struct
 import zlib
+from typing import Protocol
 
-from gpudoctor.checkpoint.formats.zip_reader import Record
-from gpudoctor.checkpoint.repair.whole_file import Target
+from gpudoctor.checkpoint.formats.zip_reader import Entry
 
 ALIGNMENT = 64
 MOST_32 = 0xFFFFFFFF
@@ -16,6 +16,21 @@ FLAGS = 0x0808
 """Sizes behind the data, names in UTF-8."""
 LOCAL = struct.Struct("<4sHHHHHIIIHH")
 CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
+
+
+class Target(Protocol):
+    """A file that is being written; `position` counts its bytes."""
+
+    position: int
+
+    def write(self, data: bytes) -> None:
+        """Add bytes."""
+
+    def copy(self, source: int, at: int, size: int) -> None:
+        """Add `size` bytes of another file, a descriptor, from byte `at` on."""
+
+    def copy_summed(self, source: int, at: int, size: int) -> int:
+        """Add bytes of another file, and return their CRC-32."""
 
 
 class Archive:
@@ -32,12 +47,12 @@ class Archive:
         self.target.write(data)
         self._end(name, begin, zlib.crc32(data), len(data), len(data), 0)
 
-    def copy(self, record: Record, source: int, name: str | None = None) -> None:
-        """Add another archive's record, its bytes and its checksum as they are, under its own or another name."""
+    def copy(self, record: Entry, source: int, at: int, name: str | None = None) -> None:
+        """Add another archive's record, its bytes from `at` on and its checksum, under its own or another name."""
         name = name or record.name
-        begin = self._begin(name, record.unpacked, record.method)
-        self.target.copy(source, record.at, record.size)
-        self._end(name, begin, record.crc, record.size, record.unpacked, record.method)
+        begin = self._begin(name, record.size, record.method)
+        self.target.copy(source, at, record.packed)
+        self._end(name, begin, record.crc, record.packed, record.size, record.method)
 
     def copy_bytes(self, name: str, source: int, at: int, size: int) -> None:
         """Add a record of another file's bytes, whose checksum is not known yet."""

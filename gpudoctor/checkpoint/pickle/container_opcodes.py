@@ -1,13 +1,10 @@
-"""What the opcodes do that gather what is on the stack of a `Machine`: into tuples, lists, dicts and sets."""
+"""What the opcodes do that gather what is on the stack of the machine: into tuples, lists, dicts and sets."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpudoctor.checkpoint.pickle.value_opcodes import LONG_BINPUT, Opcode, uint32
+from gpudoctor.checkpoint.pickle.machine import LONG_BINPUT, Machine, Opcode, uint32
 from gpudoctor.checkpoint.tree import Broken, Call, Global, Tensor
-
-if TYPE_CHECKING:
-    from gpudoctor.checkpoint.pickle.machine import Machine
 
 KEY_PARTS = 16
 """Parts of a tuple that is a key: hashing one of tuples within tuples may take for ever."""
@@ -17,121 +14,109 @@ PLAIN = frozenset({str, bytes, float, bool, type(None), Call, Global, Tensor})
 """Types whose hash is quick, and cannot be chosen so that a dict becomes slow."""
 
 
-def above_mark(w: "Machine") -> list[Any]:
-    """Take everything above the last mark off the stack; raises `Broken`."""
-    if not w.marks:
-        raise Broken("no mark")
-    at = w.marks.pop()
-    if at > len(w.stack):
-        raise Broken("a mark above the stack")
-    items = w.stack[at:]
-    del w.stack[at:]
-    return items
-
-
 # The stack
 
 
-def _mark(w: "Machine", at: int) -> int:
-    w.marks.append(len(w.stack))
+def _mark(m: Machine, at: int) -> int:
+    m.marks.append(len(m.stack))
     return at
 
 
-def _pop(w: "Machine", at: int) -> int:
-    if w.marks and w.marks[-1] == len(w.stack):
-        w.marks.pop()
+def _pop(m: Machine, at: int) -> int:
+    if m.marks and m.marks[-1] == len(m.stack):
+        m.marks.pop()
     else:
-        w.stack.pop()
+        m.stack.pop()
     return at
 
 
-def _pop_mark(w: "Machine", at: int) -> int:
-    above_mark(w)
+def _pop_mark(m: Machine, at: int) -> int:
+    m.above_mark()
     return at
 
 
-def _dup(w: "Machine", at: int) -> int:
-    w.stack.append(w.stack[-1])
+def _dup(m: Machine, at: int) -> int:
+    m.stack.append(m.stack[-1])
     return at
 
 
 # Tuples, lists, dicts, sets
 
 
-def _made(w: "Machine", at: int, made: Any) -> int:
+def _made(m: Machine, at: int, made: Any) -> int:
     """Count a container, and take the opcode along that memorises it."""
-    w.made += 1
-    if w.data[at] == LONG_BINPUT:
-        w.memo[uint32(w.data, at + 1)[0]] = made
+    m.made += 1
+    if m.data[at] == LONG_BINPUT:
+        m.memo[uint32(m.data, at + 1)[0]] = made
         return at + 5
     return at
 
 
-def _tuple(w: "Machine", at: int) -> int:
-    stack = w.stack
-    start = w.marks.pop()
+def _tuple(m: Machine, at: int) -> int:
+    stack = m.stack
+    start = m.marks.pop()
     if start > len(stack):
         raise Broken("a mark above the stack")
     made = tuple(stack[start:])
     del stack[start:]
     stack.append(made)
-    w.made += 1
-    if w.data[at] == LONG_BINPUT:
-        w.memo[uint32(w.data, at + 1)[0]] = made
+    m.made += 1
+    if m.data[at] == LONG_BINPUT:
+        m.memo[uint32(m.data, at + 1)[0]] = made
         return at + 5
     return at
 
 
-def _tuple1(w: "Machine", at: int) -> int:
-    w.stack[-1] = made = (w.stack[-1],)
-    return _made(w, at, made)
+def _tuple1(m: Machine, at: int) -> int:
+    m.stack[-1] = made = (m.stack[-1],)
+    return _made(m, at, made)
 
 
-def _tuple2(w: "Machine", at: int) -> int:
-    stack = w.stack
+def _tuple2(m: Machine, at: int) -> int:
+    stack = m.stack
     last = stack.pop()
     stack[-1] = made = (stack[-1], last)
-    w.made += 1
-    if w.data[at] == LONG_BINPUT:
-        w.memo[uint32(w.data, at + 1)[0]] = made
+    m.made += 1
+    if m.data[at] == LONG_BINPUT:
+        m.memo[uint32(m.data, at + 1)[0]] = made
         return at + 5
     return at
 
 
-def _tuple3(w: "Machine", at: int) -> int:
-    last, middle = w.stack.pop(), w.stack.pop()
-    w.stack[-1] = made = (w.stack[-1], middle, last)
-    return _made(w, at, made)
+def _tuple3(m: Machine, at: int) -> int:
+    last, middle = m.stack.pop(), m.stack.pop()
+    m.stack[-1] = made = (m.stack[-1], middle, last)
+    return _made(m, at, made)
 
 
 def _empty(kind: Callable[[], Any]) -> Opcode:
-    def step(w: "Machine", at: int) -> int:
-        w.stack.append(kind())
-        w.made += 3 if kind is set else 1  # a set takes three times the room
+    def step(m: Machine, at: int) -> int:
+        m.stack.append(kind())
+        m.made += 3 if kind is set else 1  # a set takes three times the room
         return at
 
     return step
 
 
-def _list(w: "Machine", at: int) -> int:
-    w.stack.append(above_mark(w))
-    w.made += 1
+def _list(m: Machine, at: int) -> int:
+    m.stack.append(m.above_mark())
+    m.made += 1
     return at
 
 
-def _dict(w: "Machine", at: int) -> int:
+def _dict(m: Machine, at: int) -> int:
     made: dict[Any, Any] = {}
-    set_pairs(w.tuples, made, above_mark(w))
-    w.stack.append(made)
-    w.made += 1
+    set_pairs(m.tuples, made, m.above_mark())
+    m.stack.append(made)
+    m.made += 1
     return at
 
 
-def _frozenset(w: "Machine", at: int) -> int:
-    items = above_mark(w)
-    _check_keys(w.tuples, items)
-    w.stack.append(frozenset(items))
-    w.made += 3
+def _frozenset(m: Machine, at: int) -> int:
+    items = m.above_mark()
+    _check_keys(m.tuples, items)
+    m.stack.append(frozenset(items))
+    m.made += 3
     return at
 
 
@@ -177,15 +162,15 @@ def set_pairs(tuples: dict[int, list[Any]], target: Any, items: list[Any]) -> No
     pairs.update(zip(keys, items[1::2], strict=True))
 
 
-def _setitem(w: "Machine", at: int) -> int:
-    value, key = w.stack.pop(), w.stack.pop()
-    set_pairs(w.tuples, w.stack[-1], [key, value])
+def _setitem(m: Machine, at: int) -> int:
+    value, key = m.stack.pop(), m.stack.pop()
+    set_pairs(m.tuples, m.stack[-1], [key, value])
     return at
 
 
-def _setitems(w: "Machine", at: int) -> int:
-    items = above_mark(w)
-    set_pairs(w.tuples, w.stack[-1], items)
+def _setitems(m: Machine, at: int) -> int:
+    items = m.above_mark()
+    set_pairs(m.tuples, m.stack[-1], items)
     return at
 
 
@@ -196,23 +181,23 @@ def _extend(target: Any, items: list[Any]) -> None:
     held += items
 
 
-def _append(w: "Machine", at: int) -> int:
-    item = w.stack.pop()
-    _extend(w.stack[-1], [item])
+def _append(m: Machine, at: int) -> int:
+    item = m.stack.pop()
+    _extend(m.stack[-1], [item])
     return at
 
 
-def _appends(w: "Machine", at: int) -> int:
-    items = above_mark(w)
-    _extend(w.stack[-1], items)
+def _appends(m: Machine, at: int) -> int:
+    items = m.above_mark()
+    _extend(m.stack[-1], items)
     return at
 
 
-def _additems(w: "Machine", at: int) -> int:
-    items = above_mark(w)
-    target = w.stack[-1]
+def _additems(m: Machine, at: int) -> int:
+    items = m.above_mark()
+    target = m.stack[-1]
     if type(target) is set:
-        _check_keys(w.tuples, items)
+        _check_keys(m.tuples, items)
         target.update(items)
     else:
         _extend(target if type(target) is Call else None, items)
@@ -224,4 +209,4 @@ CONTAINERS: dict[bytes, Opcode] = {
     b"\x87": _tuple3, b"]": _empty(list), b"}": _empty(dict), b"\x8f": _empty(set), b"l": _list, b"d": _dict,
     b"\x91": _frozenset, b"s": _setitem, b"u": _setitems, b"a": _append, b"e": _appends, b"\x90": _additems,
 }  # fmt: skip
-"""Steps by their opcodes."""
+"""What each opcode does."""

@@ -1,22 +1,33 @@
-"""Walk one pickle of a checkpoint, and keep what is known of it where it breaks off."""
+"""Load a pickle into plain data, as pickle itself would, and say what it would import or call on the way."""
 
+import struct
+from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct
+import msgspec
 
-from gpudoctor.checkpoint.pickle.machine import PICKLE_MOST, Broken, Machine, suspects
+from gpudoctor.checkpoint.pickle.call_opcodes import CALLS, Stop, unknown
+from gpudoctor.checkpoint.pickle.container_opcodes import CONTAINERS
+from gpudoctor.checkpoint.pickle.machine import Machine, Opcode
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
-from gpudoctor.checkpoint.pickle.weights_only import allowed
-from gpudoctor.checkpoint.tree import Suspect
+from gpudoctor.checkpoint.pickle.value_opcodes import VALUES
+from gpudoctor.checkpoint.pickle.weights_only import allowed as allowed_by_torch
+from gpudoctor.checkpoint.tree import Broken, Ended, Global, Suspect
+from gpudoctor.text import shown
 
-__all__ = ["PICKLE_MOST", "Walked", "walked"]
-
-
+PICKLE_MOST = 1 << 29
+"""Bytes of a pickle: a checkpoint of a million tensors has a fifth of that."""
+BURST = range(100_000)
+"""Opcodes between two looks at how much was made."""
 PROTOCOL_MOST = 3
 """Later protocols have opcodes that ``torch.load(weights_only=True)`` does not know (torch 2.15)."""
+TABLE: list[Opcode] = [unknown] * 256
+"""What each opcode does, by its byte."""
+for _code, _opcode in (VALUES | CONTAINERS | CALLS).items():
+    TABLE[_code[0]] = _opcode
 
 
-class Walked(Struct, frozen=True):
+class Loaded(msgspec.Struct, frozen=True):
     """What a pickle holds."""
 
     root: Any
@@ -34,18 +45,78 @@ class Walked(Struct, frozen=True):
         return [f"pickled with protocol {self.protocol}, which torch.load(weights_only=True) does not read"]
 
 
-def walked(data: bytes, entry: str, rebuilder: Rebuilder, start: int = 0, *, report: bool = True) -> Walked:
-    """Walk a pickle; raises `Broken` where it is damaged and harmless.
+def load(
+    data: bytes,
+    entry: str,
+    rebuilder: Rebuilder,
+    start: int = 0,
+    *,
+    report: bool = True,
+    allowed: Callable[[Global], bool] = allowed_by_torch,
+) -> Loaded:
+    """Load the pickle that begins at the byte `start`; raises `Broken` where it is damaged and harmless.
 
     A damaged one may run code before it breaks off. One that would is no error but trouble: without it the reader
-    would not hear of the code. With `report` unset the damage is an error nevertheless.
+    would not hear of the code. With `report` unset the damage is an error nevertheless. `allowed` says which imports
+    are no suspects; `entry` is what the pickle is called in them.
     """
     machine = Machine(data, start, make=rebuilder.make, persistent=rebuilder.storage)
     root, trouble = None, []
     try:
-        root = machine.walk()
+        root = run(machine)
     except Broken as error:
-        if not report or not suspects(machine, entry, allowed):
+        if not report or not _suspects(machine, entry, allowed):
             raise
         trouble = [str(error)]
-    return Walked(root, suspects(machine, entry, allowed), trouble, machine.at, machine.protocol)
+    return Loaded(root, _suspects(machine, entry, allowed), trouble, machine.at, machine.protocol)
+
+
+def run(machine: Machine) -> Any:
+    """Return what the machine's pickle holds; raises `Broken` where it holds nothing that pickle could read."""
+    data, table, at = machine.data, TABLE, machine.at
+    try:
+        while True:
+            for _ in BURST:
+                at = table[data[at]](machine, at + 1)
+            machine.weigh()
+    except Stop:
+        if not machine.stack:
+            raise Broken(f"damaged pickle at byte {at}: it ends with an empty stack") from None
+        return machine.stack.pop()
+    except Ended as error:
+        machine.at = at
+        raise Ended(error.needed, f"damaged pickle at byte {at}: {error}") from None
+    except Broken as error:
+        machine.at = at
+        raise Broken(f"damaged pickle at byte {at}: {error}") from None
+    except (IndexError, struct.error, KeyError, TypeError, ValueError, AttributeError) as error:
+        machine.at = at
+        if isinstance(error, struct.error) or at + 1 >= len(data):
+            raise Ended(len(data) + 1, f"damaged pickle at byte {at}: it ends too soon") from None
+        raise Broken(f"damaged pickle at byte {at}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Say in words what an exception of an opcode means."""
+    if isinstance(error, KeyError):
+        return f"a reference to memo {error}, which is nothing"
+    if isinstance(error, IndexError):
+        return "it takes from an empty stack"
+    if isinstance(error, UnicodeDecodeError):
+        return "a text that is no UTF-8"
+    return shown(str(error))
+
+
+def _suspects(machine: Machine, entry: str, allowed: Callable[[Global], bool]) -> list[Suspect]:
+    """Return what a pickle would import or call that is not allowed, in the order of the file.
+
+    Each name stands once: with the opcode and the place of its first call, or of its import where it is not called.
+    """
+    found = {}
+    for name in machine.globals.values():
+        if not allowed(name):
+            opcode, place = name.called or (name.opcode, name.place)
+            found[name.full] = Suspect(name.full, opcode, place, entry)
+    for text, opcode, place in machine.computed:
+        found.setdefault(f"{text} {opcode}", Suspect(text, opcode, place, entry))
+    return sorted(found.values(), key=lambda suspect: suspect.place)

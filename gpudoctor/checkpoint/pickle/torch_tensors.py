@@ -6,32 +6,39 @@ The names and their arguments are those of torch/_utils.py and torch/serializati
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.checkpoint.pickle.container_opcodes import set_pairs
-from gpudoctor.checkpoint.pickle.weights_only import STORAGES, allowed
-from gpudoctor.checkpoint.tree import WIDTHS, Broken, Call, Global, Storage, Tensor
+from gpudoctor.checkpoint.pickle.weights_only import STORAGES
+from gpudoctor.checkpoint.tree import (
+    DIMS_MOST,
+    SIZE_MOST,
+    WIDTHS,
+    Broken,
+    Call,
+    Global,
+    Storage,
+    Tensor,
+)
 from gpudoctor.text import shown
 
-__all__ = ["Rebuilder", "allowed"]
-
-DIMENSIONS_MOST = 64
-SIZE_MOST = 1 << 63
 DEVICE_MOST = 100
 """Characters of a device."""
+PACKED = ("quint4x2", "quint2x4")
+"""Types of which several elements are in one byte."""
 TROUBLE_MOST = 20
 """Lines of trouble with tensors that are kept."""
 
 
-class StorageReference:
+class StorageRef(Struct, eq=False):
     """A storage on the pickle's stack, as one persistent id asks for it."""
 
-    __slots__ = ("dtype", "id", "offset", "storage")
-
-    def __init__(self, storage: Storage, id: Any, dtype: str, offset: int = 0) -> None:
-        self.storage, self.id, self.dtype = storage, id, dtype
-        self.offset = offset
-        """Of the view that is asked for, in elements of the storage (torch 0.3 and older)."""
+    storage: Storage
+    id: Any
+    dtype: str
+    offset: int = 0
+    """Of the view that is asked for, in elements of the storage (torch 0.3 and older)."""
 
 
 class Rebuilder:
@@ -70,7 +77,7 @@ class Rebuilder:
             self._note(
                 f"storage {shown(storage.key)} is asked for with {storage.size} and with other numbers of bytes"
             )
-        return StorageReference(storage, id, dtype, _view(id[5]) if len(id) == 6 else 0)
+        return StorageRef(storage, id, dtype, _view(id[5]) if len(id) == 6 else 0)
 
     def make(self, call: Call) -> Any:
         """Return a `Tensor` for a call that rebuilds one; any other call as it is."""
@@ -88,29 +95,22 @@ class Rebuilder:
             self.trouble.append(line)
 
     def _tensor(
-        self,
-        call: Call,
-        held: StorageReference,
-        offset: int,
-        size: Any,
-        stride: Any,
-        grad: Any = False,
-        *_: Any,
+        self, call: Call, held: StorageRef, offset: int, size: Any, stride: Any, grad: Any = False, *_: Any
     ) -> Tensor:
         return self._strided(call, held, held.dtype, offset, size, stride, grad)
 
     def _tensor_v3(
-        self, call: Call, held: StorageReference, offset: int, size: Any, stride: Any, grad: Any, *rest: Any
+        self, call: Call, held: StorageRef, offset: int, size: Any, stride: Any, grad: Any, *rest: Any
     ) -> Tensor:
         return self._strided(call, held, _dtype(rest[1]), offset, size, stride, grad)
 
     def _strided(
-        self, call: Call, held: StorageReference, dtype: str, offset: int, size: Any, stride: Any, grad: Any
+        self, call: Call, held: StorageRef, dtype: str, offset: int, size: Any, stride: Any, grad: Any
     ) -> Tensor:
         storage = held.storage
         if type(size) is not tuple or type(stride) is not tuple:
             size, stride = _sizes(size), _sizes(stride)
-        if len(size) != len(stride) or len(size) > DIMENSIONS_MOST or type(offset) is not int or offset < 0:
+        if len(size) != len(stride) or len(size) > DIMS_MOST or type(offset) is not int or offset < 0:
             raise ValueError("a shape")
         end = held.offset + offset
         elements = 1
@@ -121,29 +121,17 @@ class Rebuilder:
             elements *= length
         if elements >= SIZE_MOST:
             raise ValueError("more elements than torch can count")
-        if elements and (end + 1) * WIDTHS.get(dtype, 1) > storage.size:
-            self._outside(storage, size, dtype)
+        if elements and (end + 1) * WIDTHS.get(dtype, 1) > storage.size and dtype not in PACKED:
+            self._note(f"a tensor of shape {list(size)} goes beyond its storage {shown(storage.key)}")
         return Tensor(
             dtype=dtype, shape=size, stride=stride, offset=held.offset + offset, storage=storage,
             requires_grad=bool(grad), call=call,
         )  # fmt: skip
 
-    def _outside(self, storage: Storage, size: tuple[int, ...], dtype: str) -> None:
-        if dtype not in ("quint4x2", "quint2x4"):  # several elements in one byte
-            self._note(f"a tensor of shape {list(size)} goes beyond its storage {shown(storage.key)}")
-
     def _quantized(
-        self,
-        call: Call,
-        held: StorageReference,
-        offset: int,
-        size: Any,
-        stride: Any,
-        scheme: Any,
-        grad: Any = False,
-        *_: Any,
+        self, call: Call, held: StorageRef, offset: int, size: Any, stride: Any, scheme: Any, *rest: Any
     ) -> Tensor:
-        plain = self._strided(call, held, held.dtype, offset, size, stride, grad)
+        plain = self._tensor(call, held, offset, size, stride, *rest)
         return replace(plain, layout="quantized", parts=_parts(scheme))
 
     def _parameter(self, call: Call, data: Any, grad: Any = True, *_: Any) -> Any:
@@ -174,7 +162,7 @@ class Rebuilder:
         )  # fmt: skip
 
     def _meta(self, call: Call, dtype: Any, size: Any, stride: Any, grad: Any = False) -> Tensor:
-        held = StorageReference(Storage("", _dtype(dtype), 0, "meta", SIZE_MOST**2), None, _dtype(dtype))
+        held = StorageRef(Storage("", _dtype(dtype), 0, "meta", SIZE_MOST**2), None, _dtype(dtype))
         made = self._strided(call, held, held.dtype, 0, size, stride, grad)
         return replace(made, storage=Storage("", made.dtype, 0, "meta", 0))
 
@@ -220,7 +208,7 @@ def _view(view: Any) -> int:
 def _sizes(value: Any) -> tuple[int, ...]:
     """Return a ``torch.Size``, which stands as a call, as a tuple."""
     sizes = tuple(value.arguments[0]) if isinstance(value, Call) else tuple(value)
-    if len(sizes) > DIMENSIONS_MOST or not all(type(n) is int and 0 <= n < SIZE_MOST for n in sizes):
+    if len(sizes) > DIMS_MOST or not all(type(n) is int and 0 <= n < SIZE_MOST for n in sizes):
         raise ValueError("sizes")
     return sizes
 
@@ -234,7 +222,7 @@ def _dtype(name: Any) -> str:
 def _parts(values: Any) -> tuple[Tensor, ...]:
     """Return the tensors among values; one that is itself made of parts is none that torch writes there."""
     parts = tuple(value for value in values if isinstance(value, Tensor))
-    if len(parts) > DIMENSIONS_MOST or any(part.parts for part in parts):
+    if len(parts) > DIMS_MOST or any(part.parts for part in parts):
         raise ValueError("parts of parts")
     return parts
 

@@ -8,7 +8,9 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from gpudoctor.checkpoint.pickle.torch_tensors import StorageReference
+from msgspec import Struct
+
+from gpudoctor.checkpoint.pickle.torch_tensors import StorageRef
 from gpudoctor.checkpoint.tree import Call, Global, Persistent, Storage, Tensor, Unreadable
 
 BATCH = 1000
@@ -25,13 +27,13 @@ class _Raw(bytes):
     """Opcodes that are due when what stands before them is written."""
 
 
-class _Close:
+class _Close(Struct, eq=False):
     """The end of something that exists only when its parts do: a tuple, a frozen set, a call."""
 
-    __slots__ = ("code", "node", "parts", "rest")
-
-    def __init__(self, node: Any, code: bytes, parts: bytes, rest: list[Any]) -> None:
-        self.node, self.code, self.parts, self.rest = node, code, parts, rest
+    node: Any
+    code: bytes
+    parts: bytes
+    rest: list[Any]
 
 
 class Emitter:
@@ -51,9 +53,8 @@ class Emitter:
         self.moved: set[str] = set()
         """Keys of the storages whose device was replaced."""
         self.memo: dict[int, int] = {}
-        self.kept: list[
-            Any
-        ] = []  # what is made here: the memo goes by identity, which must not be given twice
+        self.kept: list[Any] = []
+        """What is made here: the memo goes by identity, which must not be given twice."""
         self.ids: dict[int, tuple[Any, ...]] = {}
         self.todo: list[Any] = []
 
@@ -72,7 +73,7 @@ class Emitter:
                 self.get(number)
             elif (step := table.get(kind)) is not None:
                 step(self, node)
-            elif isinstance(node, (Persistent, StorageReference)):
+            elif isinstance(node, (Persistent, StorageRef)):
                 self.persistent(node)
             else:
                 raise Unreadable(f"{kind.__name__} has no place in a pickle")
@@ -119,10 +120,10 @@ class Emitter:
             code = b"\x81" if call.kind == "NEWOBJ" else b"R"
             self.later([function, arguments, _Close(node, code, b"00", rest)])
 
-    def persistent(self, node: Persistent | StorageReference) -> None:
+    def persistent(self, node: Persistent | StorageRef) -> None:
         """Ask for a storage by the id that asked for it before, but for what was to be changed."""
         id_ = node.id
-        if isinstance(node, StorageReference):
+        if isinstance(node, StorageRef):
             storage = node.storage
             new = str(len(self.storages)) if self.renumber else storage.key
             new = self.storages.setdefault(storage.key, new)
@@ -172,11 +173,8 @@ def _batches(groups: list[Any], one: bytes, many: bytes, exact: bool) -> list[An
     return steps
 
 
-def _constant(code: bytes) -> Callable[[Emitter, Any], None]:
-    def write(e: Emitter, node: Any) -> None:
-        e.out += code
-
-    return write
+def _none(e: Emitter, node: None) -> None:
+    e.out += b"N"
 
 
 def _bool(e: Emitter, node: bool) -> None:
@@ -279,7 +277,7 @@ def _tensor(e: Emitter, node: Tensor) -> None:
 
 
 TABLE: dict[type, Callable[[Emitter, Any], None]] = {
-    type(None): _constant(b"N"), bool: _bool, int: _int, float: _float, str: _str, bytes: _bytes,
+    type(None): _none, bool: _bool, int: _int, float: _float, str: _str, bytes: _bytes,
     bytearray: _bytearray, tuple: _tuple, frozenset: _frozenset, list: _list, dict: _dict, set: _set,
     Global: _global, Tensor: _tensor, Call: lambda e, node: e.call(node, node),
 }  # fmt: skip

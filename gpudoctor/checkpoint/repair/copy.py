@@ -2,52 +2,43 @@
 
 import os
 import stat
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
 from msgspec import Struct
 
 from gpudoctor.checkpoint.formats.reader import read
 from gpudoctor.checkpoint.repair.copy_legacy import LegacySource
 from gpudoctor.checkpoint.repair.copy_safetensors import SafetensorsSource
-from gpudoctor.checkpoint.repair.copy_zip import Copy, ZipSource
+from gpudoctor.checkpoint.repair.copy_zip import ZipSource
 from gpudoctor.checkpoint.repair.edit import Changes, Dropped, Renamed, mend
 from gpudoctor.checkpoint.repair.whole_file import whole
 from gpudoctor.checkpoint.tree import Checkpoint, Heard, Suspect, Unreadable, unheard
+from gpudoctor.facts.checkpoint_file import Format
 
-
-class Source(Protocol):
-    """A file that copies are made of."""
-
-    def copy(self, changes: Changes, form: str) -> Copy:
-        """Return the copy that has the checkpoint's tree as it is now."""
-
-
-SOURCES: dict[str, Callable[[Checkpoint, int], Source]] = {
-    "torch zip": ZipSource,
-    "torch legacy": LegacySource,
-    "safetensors": SafetensorsSource,
+SOURCES: dict[Format, type[ZipSource | LegacySource | SafetensorsSource]] = {
+    Format.TORCH_ZIP: ZipSource,
+    Format.TORCH_LEGACY: LegacySource,
+    Format.SAFETENSORS: SafetensorsSource,
 }
 NOT_WRITTEN = {
-    "torchscript": "a TorchScript archive, whose code has its own names: "
+    Format.TORCHSCRIPT: "a TorchScript archive, whose code has its own names: "
     "load it with torch.jit.load and save its state_dict()",
-    "pickle": "a plain pickle, which torch.load does not read; there is nothing to mend in it",
-    "sharded": "a sharded set: give one of its files",
-    "distributed": "a distributed checkpoint: make a file of it first, with "
+    Format.PICKLE: "a plain pickle, which torch.load does not read; there is nothing to mend in it",
+    Format.SHARDED: "a sharded set: give one of its files",
+    Format.DISTRIBUTED: "a distributed checkpoint: make a file of it first, with "
     "python -m torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE",
 }
 
 
-class Rewritten(Struct, kw_only=True):
+class Fixed(Struct, kw_only=True):
     """What a copy has that the original has not."""
 
     source: str
     target: str | None
     """``None`` where nothing was written."""
-    kind: str
-    """Of the original: ``torch zip``, ``torch legacy``, ``safetensors``."""
-    form: str
+    kind: Format
+    """Of the original."""
+    form: Format
     """Of the copy."""
     renamed: list[Renamed]
     dropped: list[Dropped]
@@ -59,25 +50,26 @@ class Rewritten(Struct, kw_only=True):
     """What opening the copy would run; where nothing was written, the original."""
 
 
-def rewrite(
+def fix(
     source: str,
     target: str | None,
     changes: Changes,
     *,
-    form: str | None = None,
+    form: Format | None = None,
     force: bool = False,
     heard: Heard = unheard,
-) -> Rewritten:
+) -> Fixed:
     """Write a copy of `source` with `changes` to `target`, whole or not at all; for no `target`, see what it would be.
 
-    `form` is ``torch zip`` or ``safetensors`` for a copy in that format. Nothing in the file is run, its tensors are
-    not decoded, and it is not written to. A target that exists is replaced only with `force`. `heard` is told how many
-    bytes are written, and of how many. Raises `gpudoctor.checkpoint.Unreadable`, whose text is one line.
+    `form` is the format of the copy where it is to have another one: `Format.TORCH_ZIP` or `Format.SAFETENSORS`.
+    Nothing in the file is run, its tensors are not decoded, and it is not written to. A target that exists is replaced
+    only with `force`. `heard` is told how many bytes are written, and of how many. Raises
+    `gpudoctor.checkpoint.Unreadable`, whose text is one line.
     """
     try:
         if target is not None:
             _refuse_target(source, target, force)
-        return _rewrite(source, target, changes, form, heard)
+        return _fix(source, target, changes, form, heard)
     except OSError as error:
         name = error.filename if isinstance(error.filename, str) else target or source
         raise Unreadable(f"{name}: {error.strerror or error}: nothing was written") from None
@@ -85,7 +77,7 @@ def rewrite(
         raise Unreadable(f"{source}: too large or too deeply nested: nothing was written") from None
 
 
-def _rewrite(source: str, target: str | None, changes: Changes, form: str | None, heard: Heard) -> Rewritten:
+def _fix(source: str, target: str | None, changes: Changes, form: Format | None, heard: Heard) -> Fixed:
     descriptor = _open(source)
     try:
         before = _mark(os.fstat(descriptor))
@@ -98,9 +90,9 @@ def _rewrite(source: str, target: str | None, changes: Changes, form: str | None
             _refuse_nothing(changes, renamed, dropped, copy.moved, form != checkpoint.kind)
         except Unreadable as error:
             raise Unreadable(f"{source}: {error}") from None
-        result = Rewritten(
+        result = Fixed(
             source=source, target=target, kind=checkpoint.kind, form=form, renamed=renamed, dropped=dropped,
-            moved=copy.moved, size=copy.size, suspects=[] if form == "safetensors" else checkpoint.suspects,
+            moved=copy.moved, size=copy.size, suspects=[] if form == Format.SAFETENSORS else checkpoint.suspects,
         )  # fmt: skip
         if target is not None:
             with whole(target, copy.size, heard) as file:
@@ -127,13 +119,13 @@ def _mark(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _form(checkpoint: Checkpoint, form: str | None) -> str:
+def _form(checkpoint: Checkpoint, form: Format | None) -> Format:
     """Return the format of the copy; raises `Unreadable` for what no copy can be made of."""
     if checkpoint.kind not in SOURCES:
         raise Unreadable(NOT_WRITTEN.get(checkpoint.kind, f"no copy can be made of a {checkpoint.kind} file"))
     if checkpoint.trouble:
         raise Unreadable(f"it is damaged, and a copy would be too: {checkpoint.trouble[0]}")
-    if form == "torch zip" and checkpoint.kind == "safetensors":
+    if form == Format.TORCH_ZIP and checkpoint.kind == Format.SAFETENSORS:
         raise Unreadable("a safetensors file becomes no zip: --to-zip is for what torch wrote before 1.6")
     return form or checkpoint.kind
 

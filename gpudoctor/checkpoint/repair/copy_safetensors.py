@@ -8,11 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.checkpoint.description.modules import is_nn_module
-from gpudoctor.checkpoint.description.survey import mapping
+from gpudoctor.checkpoint.description.state_dicts import mapping
+from gpudoctor.checkpoint.formats.contiguous import is_contiguous
 from gpudoctor.checkpoint.formats.safetensors import DTYPES, METADATA_NAME, read_header
 from gpudoctor.checkpoint.repair.edit import MODULE, Changes, state_dicts, tensors_alone
 from gpudoctor.checkpoint.repair.whole_file import Target
 from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Tensor, Unreadable
+from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import listed, shown
 
 NAMES = {dtype: name for name, (dtype, bits) in DTYPES.items() if bits % 8 == 0}
@@ -42,7 +44,7 @@ class SafetensorsSource:
             self.header = read_header(file, checkpoint.size)
         self.names = {id(tensor): name for name, tensor in checkpoint.root.items()}
 
-    def copy(self, changes: Changes, form: str) -> "PiecesCopy":  # noqa: ARG002 - there is one form
+    def copy(self, changes: Changes, form: Format) -> "PiecesCopy":  # noqa: ARG002 - there is one form
         """Return the copy that has the checkpoint's tree as it is now, in the order of the original."""
         if changes.device is not None:
             raise Unreadable("safetensors says nothing of devices: there is no device to change")
@@ -130,7 +132,7 @@ def _piece(name: str, tensor: Tensor, places: dict[str, int]) -> Piece:
     if _lazy(tensor.call):
         raise Unreadable(f"{shown(name)} is conjugated or negated lazily: its bytes are not its values")
     width = WIDTHS[tensor.dtype]
-    if not _contiguous(tensor):
+    if not is_contiguous(tensor):
         raise Unreadable(
             f"{shown(name)} is not contiguous, and its values would have to be decoded: "
             "load the file and save tensor.contiguous()"
@@ -138,13 +140,8 @@ def _piece(name: str, tensor: Tensor, places: dict[str, int]) -> Piece:
     size = tensor.elements * width
     if size and tensor.offset * width + size > storage.size:
         raise Unreadable(f"{shown(name)} is larger than its storage")
-    return Piece(
-        name,
-        NAMES[tensor.dtype],
-        tensor.shape,
-        places[storage.key] + tensor.offset * width if size else 0,
-        size,
-    )
+    at = places[storage.key] + tensor.offset * width if size else 0
+    return Piece(name, NAMES[tensor.dtype], tensor.shape, at, size)
 
 
 def _lazy(call: Call | None) -> bool:
@@ -155,15 +152,6 @@ def _lazy(call: Call | None) -> bool:
             return True
         call = arguments[0].call if arguments and isinstance(arguments[0], Tensor) else None
     return False
-
-
-def _contiguous(tensor: Tensor) -> bool:
-    expected = 1
-    for size, stride in zip(reversed(tensor.shape), reversed(tensor.stride), strict=True):
-        if size != 1 and stride != expected and tensor.elements:
-            return False
-        expected *= size
-    return True
 
 
 def _refuse_shared(pieces: Sequence[Piece]) -> None:

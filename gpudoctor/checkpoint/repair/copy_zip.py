@@ -11,6 +11,7 @@ from gpudoctor.checkpoint.repair.copy_safetensors import TensorsCopy
 from gpudoctor.checkpoint.repair.edit import Changes
 from gpudoctor.checkpoint.repair.whole_file import Target, exactly
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
+from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import shown
 
 OVERHEAD = 512
@@ -36,18 +37,18 @@ class ZipSource:
         self.checkpoint, self.descriptor = checkpoint, descriptor
         with open(os.dup(descriptor), "rb") as file:
             listed = records(file, os.fstat(descriptor).st_size)
-        self.top, _ = top_of(listed[0].name, {record.name for record in listed})
+        self.top, _ = top_of(next(iter(listed), ""), listed)
         self.entry = f"{self.top}data.pkl"
-        self.records = {record.name: record for record in sorted(listed, key=lambda record: record.at)}
-        """In the order of their bytes."""
+        self.records = dict(sorted(listed.items(), key=lambda item: item[1][1]))
+        """By their names: each with its place, in the order of their bytes."""
         outside = [name for name in self.records if not name.startswith(self.top)]
         if outside:  # torch takes the first record's folder for the archive's, and a copy has another first
             raise Unreadable(f"the record {shown(outside[0])} is outside of the folder {shown(self.top)}")
         self.alignment = self._alignment()
 
-    def copy(self, changes: Changes, form: str) -> Copy:
+    def copy(self, changes: Changes, form: Format) -> Copy:
         """Return the copy that has the checkpoint's tree as it is now."""
-        if form == "safetensors":
+        if form == Format.SAFETENSORS:
             return TensorsCopy(self.checkpoint.root, self.descriptor, self.places())
         return ZipCopy(self, changes)
 
@@ -56,11 +57,11 @@ class ZipSource:
         if self.text("byteorder") not in ("", "little"):
             raise Unreadable("written on a big-endian machine: safetensors is little-endian")
         found = {}
-        for name, record in self.records.items():
+        for name, (record, at) in self.records.items():
             if name.startswith(f"{self.top}data/"):
                 if record.method:
                     raise Unreadable(f"the record {shown(name)} is packed, which torch does not do")
-                found[name.removeprefix(f"{self.top}data/")] = record.at
+                found[name.removeprefix(f"{self.top}data/")] = at
         return found
 
     def _alignment(self) -> int:
@@ -76,15 +77,15 @@ class ZipSource:
 
     def text(self, name: str) -> str:
         """Return a small record, empty where there is none."""
-        record = self.records.get(self.top + name)
-        if record is None or record.method or record.size > OVERHEAD:
+        record, at = self.records.get(self.top + name, (None, 0))
+        if record is None or record.method or record.packed > OVERHEAD:
             return ""
-        return exactly(self.descriptor, record.at, record.size).decode("utf-8", "replace").strip()
+        return exactly(self.descriptor, at, record.packed).decode("utf-8", "replace").strip()
 
     def protocol(self) -> int:
         """Return the pickle's protocol."""
-        record = self.records[self.entry]
-        begin = exactly(self.descriptor, record.at, min(2, record.size))
+        record, at = self.records[self.entry]
+        begin = exactly(self.descriptor, at, min(2, record.packed))
         return begin[1] if begin[:1] == b"\x80" and not record.method else 2
 
 
@@ -92,31 +93,31 @@ class ZipCopy:
     """A zip file with a new pickle and another's records."""
 
     def __init__(self, source: ZipSource, changes: Changes) -> None:
-        self.source, self.fewer = source, changes.fewer
+        self.source = source
         # torch takes the storages' places from their order alone, beginning with 0, where it may.
         emitter = Emitter(source.protocol(), device=changes.device, renumber=changes.fewer)
         self.pickle = emitter.pickle(source.checkpoint.root)
-        self.storages, self.moved = emitter.storages, len(emitter.moved)
+        self.moved = len(emitter.moved)
         data = f"{source.top}data/"
-        kept = [
-            record.size + len(record.name) + OVERHEAD
-            for name, record in source.records.items()
-            if not (self.fewer and name.startswith(data)) or name.removeprefix(data) in self.storages
-        ]
-        self.size = sum(kept) + len(self.pickle)
+        storages = [(data + key, data + new) for key, new in emitter.storages.items()]
+        self.names: list[tuple[str, str]] = []
+        """Of the records in the original's order; of storages those alone that the new pickle asks for."""
+        for name in source.records:
+            if changes.fewer and name.startswith(data):
+                self.names += storages
+                storages = []
+            else:
+                self.names.append((name, name))
+        sizes = [source.records[name][0].packed + len(name) + OVERHEAD for name, _ in self.names]
+        self.size = sum(sizes) + len(self.pickle)
 
     def write(self, target: Target) -> None:
-        """Write the records in the original's order; of storages those alone that the new pickle asks for."""
-        source, data = self.source, f"{self.source.top}data/"
-        archive = Archive(target, source.alignment)
-        stored = False
-        for name, record in source.records.items():
-            if name == source.entry:
+        """Write it; raises `Unreadable` where the original's bytes are not there."""
+        archive = Archive(target, self.source.alignment)
+        for name, new in self.names:
+            record, at = self.source.records[name]
+            if name == self.source.entry:
                 archive.add(name, self.pickle)
-            elif not (self.fewer and name.startswith(data)):
-                archive.copy(record, source.descriptor)
-            elif not stored:
-                stored = True
-                for key, new in self.storages.items():
-                    archive.copy(source.records[data + key], source.descriptor, data + new)
+            else:
+                archive.copy(record, self.source.descriptor, at, new)
         archive.close()

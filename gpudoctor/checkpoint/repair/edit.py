@@ -8,19 +8,12 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.checkpoint.description.modules import is_nn_module
-from gpudoctor.checkpoint.description.survey import is_optimizer, is_state_dict, joined, mapping
-from gpudoctor.checkpoint.repair.rename import (
-    LONGEST,
-    KeyChange,
-    Rename,
-    moved_versions,
-    refuse_collisions,
-    steps,
-)
-from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children
+from gpudoctor.checkpoint.description.search import joined
+from gpudoctor.checkpoint.description.state_dicts import is_optimizer, is_state_dict, mapping, metadata
+from gpudoctor.checkpoint.repair.rename import LONGEST, Rename, moved_versions, renamed_pairs, steps
+from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children, tensors_in
 from gpudoctor.text import listed, shown
 
-METADATA = "_metadata"
 MODULE = "a whole pickled module, which has no keys: load it where its classes are, and save its state_dict()"
 DEEPEST = 8
 """Levels on which a glob looks for entries."""
@@ -75,9 +68,9 @@ def mend(checkpoint: Checkpoint, changes: Changes) -> tuple[list[Renamed], list[
     dropped = [gone for entry in changes.drop for gone in _drop(checkpoint, entry)]
     if changes.select is not None:
         container, key = find(checkpoint.root, changes.select)
-        keep = {id(tensor) for _, tensor in Checkpoint(path="", kind="", root=container[key]).tensors()}
+        keep = {id(tensor) for _, tensor in tensors_in(container[key])}
         dropped += [
-            _counted(checkpoint, str(name), value, keep)
+            _counted(str(name), value, keep)
             for name, value in (mapping(checkpoint.root) or {}).items()
             if value is not container[key] and not changes.select.startswith(f"{name}.")
         ]
@@ -135,14 +128,7 @@ def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:
 
 def _is_emptied(node: Any, held: dict[Any, Any]) -> bool:
     """Return whether a dict without tensors is that of a module nevertheless."""
-    return _metadata(node) is not None and all(isinstance(key, str) for key in held)
-
-
-def _metadata(node: Any) -> dict[Any, Any] | None:
-    """Return the versions of the modules, which ``state_dict()`` puts into an attribute."""
-    state = node.state if isinstance(node, Call) else None
-    held = state.get(METADATA) if isinstance(state, dict) else None
-    return mapping(held) if held is not None else None
+    return metadata(node) is not None and all(isinstance(key, str) for key in held)
 
 
 def _drop(checkpoint: Checkpoint, entry: str) -> list[Dropped]:
@@ -156,7 +142,7 @@ def _drop(checkpoint: Checkpoint, entry: str) -> list[Dropped]:
         named = [(entry, *(found or find(checkpoint.root, entry)))]
     values = [(path, container.pop(key)) for path, container, key in named]
     keep = {id(tensor) for _, tensor in checkpoint.tensors()}
-    return [_counted(checkpoint, path, value, keep) for path, value in values]
+    return [_counted(path, value, keep) for path, value in values]
 
 
 def _meant(root: Any, pattern: str) -> Iterator[tuple[str, dict[Any, Any], Any]]:
@@ -176,9 +162,8 @@ def _meant(root: Any, pattern: str) -> Iterator[tuple[str, dict[Any, Any], Any]]
                 stack.append((path, value, depth + 1))
 
 
-def _counted(checkpoint: Checkpoint, entry: str, value: Any, keep: set[int]) -> Dropped:
-    below = Checkpoint(path=checkpoint.path, kind="", root=value).tensors()
-    gone = {id(tensor): tensor.size for _, tensor in below if id(tensor) not in keep}
+def _counted(entry: str, value: Any, keep: set[int]) -> Dropped:
+    gone = {id(tensor): tensor.size for _, tensor in tensors_in(value) if id(tensor) not in keep}
     return Dropped(entry, len(gone), sum(gone.values()))
 
 
@@ -188,29 +173,16 @@ def _rename_all(checkpoint: Checkpoint, changes: Changes) -> list[Renamed]:
         raise Unreadable(
             MODULE if is_nn_module(checkpoint.root) else "no state dict in it, so there are no keys to rename"
         )
-    names = [list(held) for _, _, held in found]
     todo = steps(changes.strip, changes.add, changes.renames)
-    after = _run_all(todo, names)
+    every = renamed_pairs(todo, [(path, list(held)) for path, _, held in found])
     renamed: list[Renamed] = []
-    for (path, node, held), old, new in zip(found, names, after, strict=True):
-        pairs = list(zip(old, new, strict=True))
-        refuse_collisions(path, pairs)
+    for (path, node, held), pairs in zip(found, every, strict=True):
         renamed += [Renamed(path, a, b) for a, b in pairs if a != b]
-        versions = _metadata(node)
+        versions = metadata(node)
         if versions is not None:
             _replace(versions, moved_versions(versions, pairs, todo))
         _replace(held, [(b, held[a]) for a, b in pairs])
     return renamed
-
-
-def _run_all(todo: list[KeyChange], names: list[list[str]]) -> list[list[str]]:
-    """Return the keys of each state dict after all steps; raises `Unreadable` for a step that changes none."""
-    for step in todo:
-        after = [[step.change(name) for name in group] for group in names]
-        if after == names:
-            raise Unreadable(step.complaint([name for group in names for name in group]))
-        names = after
-    return names
 
 
 def _replace(held: dict[Any, Any], pairs: list[tuple[Any, Any]]) -> None:

@@ -85,7 +85,26 @@ def _glob(old: str, new: str, said: str) -> tuple[str, str]:
     return rf"\A{pattern}\Z", pieces[0] + filled
 
 
-def refuse_collisions(path: str, pairs: Sequence[tuple[str, str]]) -> None:
+def renamed_pairs(
+    todo: Sequence[KeyChange], groups: Sequence[tuple[str, list[str]]]
+) -> list[list[tuple[str, str]]]:
+    """Return the keys of each state dict before and after all steps; `groups` are their paths and keys.
+
+    Raises `Unreadable` for a step that changes none, and for two keys that would get one name.
+    """
+    names = [keys for _, keys in groups]
+    for step in todo:
+        after = [[step.change(name) for name in group] for group in names]
+        if after == names:
+            raise Unreadable(step.complaint([name for group in names for name in group]))
+        names = after
+    pairs = [list(zip(keys, new, strict=True)) for (_, keys), new in zip(groups, names, strict=True)]
+    for (path, _), each in zip(groups, pairs, strict=True):
+        _refuse_collisions(path, each)
+    return pairs
+
+
+def _refuse_collisions(path: str, pairs: Sequence[tuple[str, str]]) -> None:
     """Raise `Unreadable` where two keys would get one name, or one would get none."""
     seen: dict[str, str] = {}
     for old, new in pairs:

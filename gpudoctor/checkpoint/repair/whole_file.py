@@ -44,9 +44,7 @@ class Target:
 
     def flush(self) -> None:
         """Hand the kernel what is still here."""
-        view = memoryview(self._pending)
-        while view:
-            view = view[os.write(self.descriptor, view) :]
+        _write(self.descriptor, self._pending)
         self._pending = bytearray()
 
     def copy(self, source: int, at: int, size: int) -> None:
@@ -112,10 +110,14 @@ class Target:
                 return copied
             del self._ways[0]  # some file systems answer 0 for what they cannot do
         data = exactly(source, at, min(BUFFER, size))
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self.descriptor, view) :]
+        _write(self.descriptor, data)
         return len(data)
+
+
+def _write(descriptor: int, data: bytes | bytearray) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
 
 
 def _by_range(source: int, target: int, at: int, size: int) -> int:

@@ -9,7 +9,7 @@ import rich_click as click
 from gpudoctor.cli.output import Output, warn
 
 if TYPE_CHECKING:
-    from gpudoctor.checkpoint.repair.copy import Rewritten
+    from gpudoctor.checkpoint.repair.copy import Fixed
     from gpudoctor.checkpoint.repair.edit import Changes
 
 SHOWN = 10
@@ -67,7 +67,8 @@ def command(
     gpudoctor checkpoint fix model.pt -o model.safetensors --to-safetensors
     gpudoctor checkpoint fix old.pt -o new.pt --to-zip
     """  # fmt: skip
-    from gpudoctor.checkpoint.repair.copy import rewrite
+    from gpudoctor.checkpoint.repair.copy import fix
+    from gpudoctor.facts import Format
     from gpudoctor.text import percent, shown
 
     # click gives each option the type that its own parameter has.
@@ -81,8 +82,8 @@ def command(
     output = Output(json=json, redact=redact)
     with output.status() as say:
         say(f"reading {source}" if dry_run else f"writing {target}")
-        done = rewrite(
-            source, None if dry_run else target, asked, form=form, force=force,
+        done = fix(
+            source, None if dry_run else target, asked, form=Format(form) if form else None, force=force,
             heard=lambda done, size: say(f"writing {target}: {percent(done, size)}"),
         )  # fmt: skip
     if done.suspects:
@@ -114,7 +115,7 @@ def asked_changes(
     )  # fmt: skip
 
 
-def told(done: "Rewritten", verbose: bool) -> Iterator[str]:
+def told(done: "Fixed", verbose: bool) -> Iterator[str]:
     """Yield what was changed, a line each; what it comes to is the last."""
     from gpudoctor.text import count, shown
 

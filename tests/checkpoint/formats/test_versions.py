@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.checkpoint import Call, Tensor, Unreadable, read
 
-FIXTURES = Path(__file__).parent / "fixtures"
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 SAVED = sorted(path.name for path in FIXTURES.glob("*.pt") if ".script." not in path.name)
 SCRIPTS = sorted(path.name for path in FIXTURES.glob("*.script.pt"))
 

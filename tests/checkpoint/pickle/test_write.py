@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
+from gpudoctor.checkpoint.pickle.load import run
 from gpudoctor.checkpoint.pickle.machine import Machine
 from gpudoctor.checkpoint.pickle.write import Emitter, emit
 from gpudoctor.checkpoint.tree import Tensor
@@ -37,7 +38,7 @@ def torch():
 
 def again(data):
     machine = Machine(data)
-    return emit(machine.walk(), machine.protocol)
+    return emit(run(machine), machine.protocol)
 
 
 @given(PLAIN, st.sampled_from([2, 3, 4, 5]))
@@ -94,7 +95,7 @@ def test_every_way_to_make_an_object_is_kept():
         b"\x8c\x0bcollections\x8c\x07Counter\x93"
         b"e."
     )
-    tree = Machine(data).walk()
+    tree = run(Machine(data))
     assert [getattr(item, "kind", None) for item in tree] == [
         "INST",
         "OBJ",
@@ -107,14 +108,14 @@ def test_every_way_to_make_an_object_is_kept():
     for name in ("INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "REDUCE", "SETITEM", "BUILD"):
         assert name in ops
     without_inst = data.replace(b"(K\x01icollections\nOrderedDict\n", b"")
-    one, two = (pickle.loads(text) for text in (without_inst, emit(Machine(without_inst).walk())))
+    one, two = (pickle.loads(text) for text in (without_inst, emit(run(Machine(without_inst)))))
     assert one == two
     assert two[-2].a == 3
 
 
 def test_names_that_no_line_can_hold_are_kept():
     data = b"\x80\x04\x8c\x03a\nb\x8c\x01c\x93."
-    name = Machine(again(data)).walk()
+    name = run(Machine(again(data)))
     assert (name.module, name.name) == ("a\nb", "c")
 
 
@@ -171,5 +172,5 @@ def test_only_what_was_asked_for_is_changed_in_ids(torch, tmp_path):
     assert emitter.storages == {"1": "0", "0": "1"}
     assert emitter.moved == {"0", "1"}
     ids = []
-    Machine(data, persistent=lambda asked: ids.append(asked) or asked).walk()
+    run(Machine(data, persistent=lambda asked: ids.append(asked) or asked))
     assert [(id[2], id[3], id[4]) for id in ids] == [("0", "cuda:1", 2), ("1", "cuda:1", 3)]

@@ -17,7 +17,7 @@ import pytest
 from gpudoctor.checkpoint import Checkpoint, Unreadable, read
 from gpudoctor.checkpoint.formats.torch_legacy import MAGIC
 
-FIXTURES = Path(__file__).parent / "fixtures"
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 ZIP = FIXTURES / "torch-1.6.0.zip.pt"
 LEGACY = FIXTURES / "torch-1.0.0.pt"
 SECONDS = 5.0
