@@ -50,7 +50,7 @@ def advise(
     lines = load_lines(file, own.entry, alignment, taken, strict=strict)
     if differences.missing:
         total = len(alignment.other)
-        note = f"the line loads {len(fits)} of the target's {total} tensors; the others keep what they were built with"
+        note = f"the lines load {len(fits)} of the target's {total} tensors; the others keep what they were built with"
         return replace(bare, load_line=lines, notes=[note])
     fix = _fix(alignment, differences, own, file, out)
     notes = [_loose_copy(differences, own)] if fix and _loose_copy(differences, own) else []

@@ -9,14 +9,12 @@ from msgspec.structs import replace
 
 from gpudoctor.checkpoint.comparison.renames import Step, add, apply_all, drop_component, strip
 from gpudoctor.checkpoint.comparison.shapes import OBJECT, loads
+from gpudoctor.checkpoint.description.wrappers import WRAPPERS
 from gpudoctor.facts.checkpoint_file import Key, StateDict
 
 ADAPTED = "base_layer"
-WRAPPERS = (
-    "module", "_orig_mod", "_forward_module", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", ADAPTED,
-)  # fmt: skip
-"""Attributes under which DataParallel and DDP, torch.compile, Lightning's Fabric, FSDP, activation checkpointing, and
-PEFT keep the module that they wrap."""
+"""Where PEFT keeps the layer that has an adapter."""
+COMPONENTS = (*WRAPPERS, ADAPTED)
 ONE = "one parameter "
 """Begins the storage of a model's key that is the same parameter as another one's."""
 HEADS = ("lm_head.weight", "decoder.weight", "output_projection.weight", "proj_out.weight")
@@ -141,7 +139,7 @@ def _unwrapped(ours: dict[str, Key], theirs: dict[str, Key]) -> Iterator[Alignme
 def _wrappers(names: Sequence[str]) -> list[str]:
     """Return which wrappers' components stand in any of the names."""
     text = "\n".join(names)
-    found = [name for name in WRAPPERS if f"{name}." in text]
+    found = [name for name in COMPONENTS if f"{name}." in text]
     return [name for name in found if re.search(rf"(?:^|\.){name}\.", text, re.MULTILINE)]
 
 

@@ -135,5 +135,7 @@ def _by_any_part(name: str) -> list[str]:
     """Return the globs of a name by its beginnings, by a component inside, and by its end."""
     parts = name.split(".")
     inside = dict.fromkeys(f"*.{part}.*" for part in parts[1:-1] if not part.isdecimal())
-    ends = [f"*.{'.'.join(parts[-length:])}" for length in (1, 2) if len(parts) > length]
+    ends = [f"*.{parts[-1]}"] if len(parts) > 1 else []
+    if len(parts) > 2 and not parts[-2].isdecimal():
+        ends.append(f"*.{parts[-2]}.{parts[-1]}")
     return [*_by_beginning(name), *inside, *ends]

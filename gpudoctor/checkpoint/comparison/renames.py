@@ -39,7 +39,7 @@ class Step(Struct, frozen=True):
             return f"{self.add!r} + k"
         if self.component and self.apply(names) == [name.replace(self.component, "") for name in names]:
             return f"k.replace({self.component!r}, '')"
-        return f"re.sub({self.pattern!r}, {self.new!r}, k)"
+        return f"re.sub({_raw(self.pattern)}, {_raw(self.new)}, k)"
 
 
 def strip(prefix: str) -> Step:
@@ -72,6 +72,12 @@ def folded(names: Sequence[str]) -> list[str]:
     if len(rows) == len(names):
         return rows
     return [NUMBER.sub(r"\1*", name) for name in names]  # a name with a line break in it
+
+
+def _raw(text: str) -> str:
+    """Return a string as Python, raw where that is shorter and means the same."""
+    plain = text.isprintable() and "'" not in text and not text.endswith("\\")
+    return f"r'{text}'" if plain and "\\" in text else repr(text)
 
 
 def _without(component: str, names: Sequence[str]) -> list[str]:

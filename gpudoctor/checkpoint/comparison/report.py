@@ -90,7 +90,7 @@ def _once(alignment: Alignment) -> str:
             for text in alignment.likely
         ]
         words.append(f"parts are renamed ({listed(parts, 4)})")
-    if len([*alignment.drift]) > 0:
+    if alignment.drift:
         words.append("names that a library changed are renamed")
     return f" once {' and '.join(dict.fromkeys(words))}" if words else ""
 
@@ -166,7 +166,7 @@ def notes_on(alignment: Alignment, own: StateDict, file: CheckpointFile | None, 
         )
     if is_module(file, own.entry):
         notes.append(
-            "the file holds a whole pickled module: the line needs its classes, and runs what is in the file; "
+            "the file holds a whole pickled module: the lines need its classes, and run what is in the file; "
             "only for a file whose origin you trust"
         )
     elif file is not None and refused(file, own.entry):
@@ -184,7 +184,7 @@ def _which(alignment: Alignment) -> Sequence[str]:
         return []
     taken, *others = (f'"{text}"' if text else "the names without a prefix" for text in alignment.fits)
     shown = ", ".join(others[:4]) + (" and more" if len(others) > 4 else "")
-    said = f"{len(alignment.fits)} prefixes fit equally: the line takes {taken}"
+    said = f"{len(alignment.fits)} prefixes fit equally: the lines take {taken}"
     return [f"{said}; put {shown} in its place to have that one"]
 
 

@@ -86,10 +86,10 @@ def settle(
     elif draft.advice.strict or not draft.comparison.load_line:
         found = draft.comparison
     elif said.refused:
-        note = f"torch refuses what the line would load: {said.refused}"
+        note = f"torch refuses what the lines would load: {said.refused}"
         found = replace(draft.comparison, load_line="", notes=(*draft.comparison.notes, note))
     else:
-        notes = [f"torch, with that line: {words}"] if (words := _lists(said)) else []
+        notes = [f"torch, with these lines: {words}"] if (words := _lists(said)) else []
         found = replace(draft.comparison, notes=(*draft.comparison.notes, *notes))
     return replace(found, settled=True)
 
