@@ -107,8 +107,9 @@ torch.save({"lr": 0.1}, "no_tensors.pt")
 torch.save(torch.compile(models.Net()).state_dict(), "compiled.pt")
 torch.save({k: v for k, v in net.state_dict().items() if "tracked" not in k}, "old.pt")
 import re
-dense = models.dense().state_dict().items()
-torch.save({"module." + re.sub(r"(denselayer[12].(?:norm|conv))([12])", r"\\1.\\2", k): v for k, v in dense}, "dense.pt")
+dense = models.dense().state_dict()
+old = [re.sub(r"(denselayer[12].(?:norm|conv))([12])", r"\\1.\\2", name) for name in dense]
+torch.save({"module." + name: v for name, v in zip(old, dense.values())}, "dense.pt")
 vit = models.vit().state_dict().items()
 torch.save({k.replace("mlp.0.", "mlp.linear_1.").replace("mlp.3.", "mlp.linear_2."): v for k, v in vit}, "vit.pt")
 head = {"aux_classifier.4.weight": torch.ones(3, 4, 1, 1), "aux_classifier.4.bias": torch.ones(3)}
