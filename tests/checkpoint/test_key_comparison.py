@@ -121,6 +121,25 @@ def test_no_two_lists_break_it_and_what_it_says_is_true(own, other):
         assert found.load_line.count("\n") == 1
 
 
+parts = st.sampled_from(
+    ["a", "b", "0", "1", "module", "_orig_mod", "submodule", "base_layer", "LayerNorm", "gamma"]
+)
+wrapped_names = st.lists(
+    st.lists(parts, min_size=1, max_size=5).map(".".join), min_size=1, max_size=8, unique=True
+)
+
+
+@given(wrapped_names, wrapped_names)
+def test_the_lines_give_the_names_that_are_promised(own, other):
+    found = against(own, other)
+    if not found.load_line:
+        return
+    given = loaded_names(found, own, other)
+    assert len(set(given) & set(other)) >= found.matched
+    if found.outcome in (Outcome.LOADS, Outcome.PREFIX):
+        assert sorted(given) == sorted(other)
+
+
 @pytest.mark.parametrize(
     "wrapper", ["module.", "module.module.", "_orig_mod.", "_orig_mod.module.", "model.", "net."]
 )

@@ -52,8 +52,8 @@ class Alignment(Struct, frozen=True):
     """Prefixes that fit equally, the one that is taken first; empty where there is no choice."""
     drift: tuple[str, ...] = ()
     """Which change of a library explains a step, a sentence each."""
-    likely: tuple[str, ...] = ()
-    """Parts that have another name in the target, a sentence each."""
+    parts: tuple[tuple[str, str], ...] = ()
+    """Parts that have another name in the target, and that name."""
 
     @property
     def adapted(self) -> bool:
@@ -64,6 +64,10 @@ class Alignment(Struct, frozen=True):
         """Return the names that the file alone has, and those that the target alone has."""
         return [n for n in self.own if n not in self.other], [n for n in self.other if n not in self.own]
 
+    def shared(self) -> int:
+        """Return how many names both sides have."""
+        return len(self.own.keys() & self.other.keys())
+
     def matched(self) -> int:
         """Return how many tensors have a name that both sides have."""
         return sum(name in self.other for name, key in self.own.items() if key.layout != OBJECT)
@@ -72,18 +76,11 @@ class Alignment(Struct, frozen=True):
         """Return what keys that have these names after the change are called in the file."""
         return [before for before, name in zip(self.before, self.own, strict=True) if name in names]
 
-    def renamed(self, step: Step, *, drift: str = "", likely: str = "") -> "Alignment":
-        """Return this with a step more, and why it is taken; unchanged where that makes no more names the target's."""
-        names = step.apply(list(self.own))
-        if len({*names}) < len(names) or sum(n in self.other for n in names) <= sum(
-            n in self.other for n in self.own
-        ):
-            return self
-        return replace(
-            self, own=dict(zip(names, self.own.values(), strict=True)), steps=(*self.steps, step),
-            drift=(*self.drift, drift) if drift else self.drift,
-            likely=(*self.likely, likely) if likely else self.likely,
-        )  # fmt: skip
+    def renamed(self, step: Step) -> "Alignment":
+        """Return this with a step more; unchanged where that makes no more names the target's."""
+        own = dict(zip(step.apply(list(self.own)), self.own.values(), strict=True))
+        after = replace(self, own=own, steps=(*self.steps, step))
+        return after if len(own) == len(self.own) and after.shared() > self.shared() else self
 
 
 def entries(state: StateDict) -> dict[str, Key]:
@@ -98,10 +95,10 @@ def entries(state: StateDict) -> dict[str, Key]:
 def align_prefix(ours: dict[str, Key], theirs: dict[str, Key]) -> Alignment:
     """Return both sides after the change of prefix, and of wrappers' components, with which they agree most."""
     plain = _prefixed(ours, theirs)
-    if len(plain.own.keys() & theirs.keys()) == len(theirs):
+    if plain.shared() == len(theirs):
         return plain
     bare = _unwrapped(ours, theirs)
-    return max([plain, *bare], key=lambda found: len(found.own.keys() & theirs.keys()))
+    return bare if bare is not None and bare.shared() > plain.shared() else plain
 
 
 def copy_rank(name: str) -> int:
@@ -117,19 +114,19 @@ def one_parameter(name: str, key: Key) -> bool:
     return key.storage is not None and (key.storage.startswith(ONE) or name.endswith(HEADS))
 
 
-def _unwrapped(ours: dict[str, Key], theirs: dict[str, Key]) -> Iterator[Alignment]:
-    """Yield what comes of disregarding wrappers' components wherever they stand."""
+def _unwrapped(ours: dict[str, Key], theirs: dict[str, Key]) -> Alignment | None:
+    """Return what comes of disregarding wrappers' components wherever they stand; ``None`` where there are none."""
     mine, components = _wrappers(list(ours)), _wrappers(list(theirs))
     drops = [drop_component(component) for component in mine]
     bare = apply_all(drops, list(ours))
     names = apply_all([drop_component(component) for component in components], list(theirs))
     if not (mine or components) or len({*bare}) < len(ours) or len({*names}) < len(theirs):
-        return
+        return None
     found = _prefixed(
         dict(zip(bare, ours.values(), strict=True)), dict(zip(names, theirs.values(), strict=True))
     )
     original, wrapped = dict(zip(bare, ours, strict=True)), dict(zip(names, theirs, strict=True))
-    yield replace(
+    return replace(
         found, own={wrapped.get(name, name): key for name, key in found.own.items()}, other=theirs,
         before=[original[name] for name in found.before], steps=(*drops, *found.steps), wrappers=tuple(components),
         left={original[name]: key for name, key in found.left.items()},

@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from gpudoctor.checkpoint.comparison.alignment import COUNTER, Alignment
 from gpudoctor.checkpoint.comparison.renames import Step, folded
 from gpudoctor.facts.checkpoint_file import Key
@@ -140,7 +142,9 @@ def follow(alignment: Alignment) -> Alignment:
     for pattern, new, note in RENAMED:
         change = re.compile(pattern)
         if any(change.search(name) and change.sub(new, name) in wanted for name in examples):
-            alignment = alignment.renamed(Step(pattern, new), drift=note)
+            after = alignment.renamed(Step(pattern, new))
+            if after is not alignment:
+                alignment = replace(after, drift=(*after.drift, note))
     return alignment
 
 

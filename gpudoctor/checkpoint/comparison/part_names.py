@@ -4,6 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from gpudoctor.checkpoint.comparison.alignment import Alignment, common_beginning
 from gpudoctor.checkpoint.comparison.renames import Step
 from gpudoctor.facts.checkpoint_file import Key
@@ -22,7 +24,9 @@ def rename_parts(alignment: Alignment) -> Alignment:
         if len(parts) == len(theirs[inside]) == 1:
             old, new = parts[0], theirs[inside][0]
             step = Step("^" + re.escape(f"{old}."), f"{new}.".replace("\\", "\\\\"))
-            alignment = alignment.renamed(step, likely=f"{old} in the file is {new} in the target")
+            after = alignment.renamed(step)
+            if after is not alignment:
+                alignment = replace(after, parts=(*after.parts, (old, new)))
     return alignment
 
 

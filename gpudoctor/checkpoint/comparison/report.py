@@ -84,11 +84,8 @@ def _once(alignment: Alignment) -> str:
     words = [_change(step) for step in alignment.steps if step.strip or step.add or step.component]
     if alignment.wrappers:
         words.append("the target's wrappers are put into the names")
-    if alignment.likely:
-        parts = [
-            text.replace(" in the file is ", " is ").removesuffix(" in the target")
-            for text in alignment.likely
-        ]
+    if alignment.parts:
+        parts = [f"{old} is {new}" for old, new in alignment.parts]
         words.append(f"parts are renamed ({listed(parts, 4)})")
     if alignment.drift:
         words.append("names that a library changed are renamed")
