@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.facts import CheckpointFile, Comparison, Gpus, Log, Pci, Run, Torch
+from gpudoctor.facts import CheckpointFile, Comparison, Gpus, Log, Outcome, Pci, Run, Torch
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.snapshot import Snapshot
@@ -136,7 +136,7 @@ def _compared(snapshot: Snapshot) -> str | None:
         return None
     file, first = compared[0]
     if len(compared) > 1:
-        loads = all(comparison.outcome == "loads" for _, comparison in compared)
+        loads = all(comparison.outcome is Outcome.LOADS for _, comparison in compared)
         return f"All {len(compared)} that hold a state dict load into it." if loads else None
     return first.sentence if len(pairs) == 1 or file is None else f"{file.name}: {first.sentence}"
 

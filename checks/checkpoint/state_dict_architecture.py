@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Comparison
+from gpudoctor.facts import Comparison, Outcome
 
 # A wrapper's prefix on one side alone is state-dict-prefix; on both sides the keys differ otherwise.
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
@@ -123,7 +123,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.checkpoint
 def checkpoint(comparison: Comparison) -> Iterator[Finding]:
     """Keys that differ from those of what the file was compared with."""
-    if comparison.outcome == "architecture":
+    if comparison.outcome is Outcome.ARCHITECTURE:
         copy = Fix("Write a copy with the target's names", comparison.fix_line)
         load = Fix("Load what fits the target's names", comparison.load_line, Kind.EDIT)
         fixes = [fix for fix in (copy, load) if fix.command]

@@ -25,7 +25,7 @@ that tensor twice. If the model has an attribute `module` of its own beside othe
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import CheckpointFile, Comparison, StateDict
+from gpudoctor.facts import CheckpointFile, Comparison, Outcome, StateDict
 
 check = Check(
     severity=Severity.WARNING,
@@ -52,7 +52,7 @@ def checkpoint(file: CheckpointFile, comparison: Comparison | None) -> Iterator[
 
     Of a file that loads it is no fault: the model itself has such names.
     """
-    if comparison is not None and comparison.outcome == "loads":
+    if comparison is not None and comparison.outcome is Outcome.LOADS:
         return
     for state in file.state_dicts:
         # One inside of names is that of a part, and Lightning's own attribute is on all keys.

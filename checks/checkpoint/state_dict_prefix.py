@@ -31,7 +31,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import CheckpointFile, Comparison, Prefix, StateDict
+from gpudoctor.facts import CheckpointFile, Comparison, Outcome, Prefix, StateDict
 
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 # On which side the names have it: the file's, the model's, or one that the words do not tell.
@@ -192,7 +192,7 @@ def checkpoint(file: CheckpointFile, comparison: Comparison | None) -> Iterator[
 
 def known(comparison: Comparison) -> Iterator[Finding]:
     """Report a prefix that keeps the file from loading into what it was compared with."""
-    if comparison.outcome == "prefix":
+    if comparison.outcome is Outcome.PREFIX:
         copy = Fix("Write a copy with the target's names", comparison.fix_line)
         load = Fix("Or load it under the target's names", comparison.load_line, Kind.EDIT)
         fixes = [fix for fix in (copy, load) if fix.command]

@@ -28,7 +28,7 @@ number of classes or tokens is another; where nearly all keys differ, build the 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Comparison
+from gpudoctor.facts import Comparison, Outcome
 
 KEY = r"(?P<key>[\w.-]{1,300})"
 FILE = r"(?:torch\.Size\()?[\[(]{1,2}(?P<file>[\d, ]{0,60})[\])]{1,2}"
@@ -171,7 +171,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.checkpoint
 def checkpoint(comparison: Comparison) -> Iterator[Finding]:
     """Tensors that have another shape in what the file was compared with."""
-    if comparison.outcome == "shape":
+    if comparison.outcome is Outcome.SHAPE:
         copy = Fix("Write a copy with the target's names", comparison.fix_line)
         load = Fix("Load what has the target's shape", comparison.load_line, Kind.EDIT)
         fixes = [fix for fix in (copy, load) if fix.command]

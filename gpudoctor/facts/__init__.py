@@ -15,7 +15,7 @@ from gpudoctor.facts.checkpoint_file import (
     StateDict,
 )
 from gpudoctor.facts.checkpoint_values import CheckpointValues
-from gpudoctor.facts.comparison import Comparison, KeyGroup, ShapeDifference
+from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
@@ -54,6 +54,7 @@ __all__ = [
     "Log",
     "Names",
     "Optimizer",
+    "Outcome",
     "Pci",
     "PciDevice",
     "Prefix",

@@ -1,8 +1,21 @@
 """How the keys of a checkpoint differ from those of a model or of another checkpoint."""
 
-from typing import Literal
+import enum
 
 from msgspec import Struct
+
+
+class Outcome(enum.Enum):
+    """What a comparison comes to, the best first."""
+
+    LOADS = "loads"
+    """As it is."""
+    PREFIX = "prefix"
+    """Once a prefix, or a wrapper's component, is taken off the names or put into them."""
+    SHAPE = "shape"
+    """The same names, and tensors of another shape."""
+    ARCHITECTURE = "architecture"
+    """Another model, or one that is written otherwise."""
 
 
 class ShapeDifference(Struct, frozen=True, kw_only=True):
@@ -38,7 +51,7 @@ class KeyGroup(Struct, frozen=True, kw_only=True):
 class Comparison(Struct, frozen=True, kw_only=True):
     """Whether a state dict of a file loads into a target, and what is in the way."""
 
-    outcome: Literal["loads", "prefix", "shape", "architecture"]
+    outcome: Outcome
     sentence: str
     """The outcome in one sentence."""
     path: str = ""
@@ -59,7 +72,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     add: str = ""
     """Prefix to put in front of them, after that."""
     renames: tuple[tuple[str, str], ...] = ()
-    """Regular expressions and their replacements, in order; with them `strip` and `add` are among these."""
+    """Regular expressions and their replacements, in order; with them `strip` and `add` are among these. Empty too
+    where the target's own wrappers are to be put into names: only the lines of Python do that."""
     shapes: tuple[ShapeDifference, ...] = ()
     groups: tuple[KeyGroup, ...] = ()
     left_out: int = 0
@@ -67,16 +81,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
     drift: tuple[str, ...] = ()
     """Which change of which library explains keys that differ, a sentence each."""
     likely: tuple[str, ...] = ()
-    """Parts that have another name in the target, as their own names or their shapes tell; the lines rename them."""
-    guesses: tuple[str, ...] = ()
-    """Parts that may have another name in the target, of which there are several; no line is made of these."""
+    """Parts that have another name in the target and the same names inside; the lines rename them."""
     fits: tuple[str, ...] = ()
     """Entries or prefixes of the file that fit the target equally well, the one that the lines take first."""
     settled: bool = False
     """Whether torch itself was asked: ``load_state_dict`` of the real model with these names, shapes and types."""
     notes: tuple[str, ...] = ()
     load_line: str = ""
-    """One line of Python that loads what can be loaded into ``model``; empty where nothing can."""
+    """Python that loads what can be loaded into ``model``, a few lines; empty where nothing can."""
     fix_line: str = ""
     """The ``gpudoctor checkpoint fix`` line that writes a copy with the target's names; empty where none can."""
 
@@ -87,10 +99,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     @property
     def evidence(self) -> list[str]:
-        """The first tensors of other shapes, and what may be meant."""
-        shapes = [
+        """The first tensors of other shapes."""
+        return [
             f"{s.name}: {list(s.own)} in the file, {list(s.other)} in the target"
             + (f" ({s.reason})" if s.reason else "")
             for s in self.shapes[:5]
         ]
-        return shapes + [f"perhaps: {guess}" for guess in self.guesses[:3]]

@@ -8,7 +8,16 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Entry, Foreign, Key, StateDict
+from gpudoctor.facts import (
+    CheckpointFile,
+    CheckpointValues,
+    Comparison,
+    Entry,
+    Foreign,
+    Key,
+    Outcome,
+    StateDict,
+)
 from gpudoctor.render.keys import Row, rows
 from gpudoctor.render.lines import hang
 from gpudoctor.report import Report
@@ -34,7 +43,7 @@ def render(report: Report, console: Console, *, keys: str | None = None, verbose
             from gpudoctor.render.comparison import render as render_comparison
 
             # What does not load is a finding, too, which offers the lines.
-            lines = {} if fact.outcome == "loads" else {"load_line": "", "fix_line": ""}
+            lines = {} if fact.outcome is Outcome.LOADS else {"load_line": "", "fix_line": ""}
             render_comparison(replace(fact, **lines), console, verbose=verbose)
             console.print()
 

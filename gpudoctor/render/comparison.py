@@ -3,10 +3,10 @@
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.facts.comparison import Comparison
+from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.text import count, harmless
 
-STYLES = {"loads": "green", "prefix": "bold yellow", "shape": "bold red", "architecture": "bold red"}
+STYLES = {Outcome.LOADS: "green", Outcome.PREFIX: "bold yellow"}
 SHOWN = 12
 """Tensors and groups that are shown without ``-v``."""
 
@@ -22,22 +22,19 @@ def render(comparison: Comparison, console: Console, *, verbose: bool = False) -
         f"{comparison.matched} under the same name" + _after(comparison),
     )
     console.print()
-    style = STYLES[comparison.outcome]
-    _line(console, f"  {comparison.outcome:<12}  {comparison.sentence}", style)
+    style = STYLES.get(comparison.outcome, "bold red")
+    _line(console, f"  {comparison.outcome.value:<12}  {comparison.sentence}", style)
     _shapes(comparison, console, verbose=verbose)
     _groups(comparison, console, verbose=verbose)
-    for title, texts in (
-        ("known", comparison.drift),
-        ("renamed", comparison.likely),
-        ("guess", comparison.guesses),
-    ):
+    for title, texts in (("known", comparison.drift), ("renamed", comparison.likely)):
         for text in texts:
             _line(console, f"    {title:<12}{text}")
     for note in comparison.notes:
         _line(console, f"    note        {note}", "dim")
-    for title, line in (("load", comparison.load_line), ("mend", comparison.fix_line)):
-        if line:
+    for title, lines in (("load", comparison.load_line), ("mend", comparison.fix_line)):
+        if lines:
             _line(console, f"    {title}", "green")
+        for line in lines.splitlines():
             _line(console, f"      {line}", "bold")
 
 

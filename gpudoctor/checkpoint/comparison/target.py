@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.comparison.choice import largest, ranked, told
-from gpudoctor.checkpoint.comparison.draft import Draft, draft
-from gpudoctor.checkpoint.comparison.sides import ONE
+from gpudoctor.checkpoint.comparison.alignment import ONE
+from gpudoctor.checkpoint.comparison.key_comparison import Draft, compare_keys
+from gpudoctor.checkpoint.comparison.ranking import largest, ranked, with_others
 from gpudoctor.checkpoint.comparison.torch_word import Asked, Verdict, settle, trials
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.formats.reader import read
@@ -53,7 +53,7 @@ def against(
     *,
     deadline: float = DEADLINE,
 ) -> Comparison:
-    """Tell whether a checkpoint loads into `target`, and if not, why.
+    """Return whether a checkpoint loads into `target`, and if not, why.
 
     `target` is another checkpoint, ``package.module:factory``, or ``file.py:ClassName``. A factory is imported and
     called with `arguments` (Python literals, or else text) by the patient that `python` names: the user's own code
@@ -99,13 +99,13 @@ def _against_file(own: CheckpointFile, target: str, arguments: Mapping[str, str]
     if not other.state_dicts:
         raise Unreadable(f"{target}: holds no state dict that could be compared")
     pairs = [
-        (draft(a, b, own, target), b)
+        (compare_keys(a, b, own, target), b)
         for a, b in product(largest(own.state_dicts), largest(other.state_dicts))
     ]
     drafts = ranked([pair[0] for pair in pairs], own)
     best = drafts[0]
     entry = next(b.entry for found, b in pairs if found is best)
-    found = replace(told(best.comparison, best, drafts, own), target_entry=entry)
+    found = replace(with_others(best, drafts, own), target_entry=entry)
     count = len(other.state_dicts)
     if count < 2:
         return found
@@ -173,7 +173,8 @@ class _Model:
         )
         called = ", ".join(f"{key}={value}" for key, value in self.arguments.items())
         self.words = f"{self.name}({called}), built by torch {message.torch}"
-        found = [draft(state, self.keys, self.own, self.words) for state in largest(self.own.state_dicts)]
+        states = largest(self.own.state_dicts)
+        found = [compare_keys(state, self.keys, self.own, self.words) for state in states]
         self.drafts = ranked(found, self.own)
         questions, self.asked = trials(self.drafts)
         with open(self.questions + ".part", "w", encoding="ascii") as file:
@@ -191,7 +192,7 @@ class _Model:
         else:
             why = final.untried if final is not None else child.end or "it ended"
             notes.append(f"torch itself could not be asked whether the names load: {why}")
-        found = told(drafts[0].comparison, drafts[0], drafts, self.own)
+        found = with_others(drafts[0], drafts, self.own)
         return replace(found, notes=(*found.notes, *notes))
 
 

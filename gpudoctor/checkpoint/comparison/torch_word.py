@@ -6,20 +6,19 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.comparison.context import refused
-from gpudoctor.checkpoint.comparison.draft import Draft, draft
-from gpudoctor.checkpoint.comparison.library_changes import COUNTER
-from gpudoctor.checkpoint.comparison.load_line import loosened
-from gpudoctor.checkpoint.comparison.sides import entries
+from gpudoctor.checkpoint.comparison.alignment import COUNTER, entries
+from gpudoctor.checkpoint.comparison.key_comparison import Draft, compare_keys
+from gpudoctor.checkpoint.comparison.report import refused
+from gpudoctor.checkpoint.comparison.snippets import loosened
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
-from gpudoctor.facts.comparison import Comparison
+from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.text import count, listed
 
 KEYS_MOST = 30_000
 """Keys that are tried for all state dicts of a file; of more, those of the best one alone."""
 
 
-class Verdict(Struct):
+class Verdict(Struct, frozen=True):
     """What torch said of one trial."""
 
     error: str = ""
@@ -30,13 +29,13 @@ class Verdict(Struct):
     unexpected: list[str] = []
 
 
-class Asked(Struct):
+class Asked(Struct, frozen=True):
     """The trials for one state dict, by their places in the list of all."""
 
     draft: Draft
     plain: int
-    line: int
-    wrapped: list[tuple[str, int]]
+    lines: int
+    unwrapped: list[tuple[str, int]]
     """Prefixes of wrappers, and the trials without them."""
 
 
@@ -45,26 +44,27 @@ def trials(drafts: Sequence[Draft]) -> tuple[list[dict[str, Any]], list[Asked]]:
     asked: list[Asked] = []
     questions: list[dict[str, Any]] = []
 
-    def ask(found: Draft, pairs: Sequence[tuple[str, str]], versions: dict[str, int]) -> int:
-        keys = entries(found.state)
+    def ask(state: StateDict, pairs: Sequence[tuple[str, str]], versions: dict[str, int]) -> int:
+        keys = entries(state)
         rows = [(new, keys[old].dtype, keys[old].shape, keys[old].layout) for old, new in pairs]
         questions.append({"keys": rows, "versions": versions})
         return len(questions) - 1
 
     total = 0
-    for found in drafts:
-        total += len(found.state.keys)
+    for draft in drafts:
+        state, advice = draft.state, draft.advice
+        total += len(state.keys)
         if asked and total > KEYS_MOST:
             break
-        names = list(entries(found.state))
-        plain = ask(found, [(name, name) for name in names], found.state.versions)
-        line = ask(found, found.given, {}) if found.anew else plain
-        wrapped = []
-        for prefix in found.state.prefixes if not found.fits else ():
-            if prefix.keys == prefix.total and not prefix.text.startswith("*"):
-                bare = [(name, name.removeprefix(prefix.text)) for name in names]
-                wrapped.append((prefix.text, ask(found, bare, {})))
-        asked.append(Asked(found, plain, line, wrapped))
+        names = list(entries(state))
+        plain = ask(state, [(name, name) for name in names], state.versions)
+        lines = ask(state, advice.given, {}) if advice.anew else plain
+        unwrapped = [
+            (prefix.text, ask(state, [(name, name.removeprefix(prefix.text)) for name in names], {}))
+            for prefix in (() if draft.fits else state.prefixes)
+            if prefix.keys == prefix.total and not prefix.text.startswith("*")
+        ]
+        asked.append(Asked(draft, plain, lines, unwrapped))
     return questions, asked
 
 
@@ -72,30 +72,33 @@ def settle(
     asked: Asked, verdicts: Sequence[Verdict], other: StateDict, file: CheckpointFile, target: str
 ) -> Comparison:
     """Return the comparison as torch has it."""
-    found = asked.draft
-    if found.state.sharded:  # of parts, torch is given other shapes than those that the file tells
-        return found.comparison
-    plain, line = verdicts[asked.plain], verdicts[asked.line]
-    if not plain.error:
-        return replace(_as_it_is(found, other, file, target), settled=True)
-    if not found.fits or not found.strict:
-        for prefix, number in asked.wrapped:
-            if not verdicts[number].error:
-                return replace(_unwrapped(found, file, target, prefix), settled=True)
-    if found.strict and line.error:
-        return replace(_refused(found, line, file), settled=True)
-    if not found.strict and line.refused:
-        said = f"torch refuses what the line would load: {line.refused}"
-        return replace(found.comparison, load_line="", notes=(*found.comparison.notes, said), settled=True)
-    return replace(_counted(found, line), settled=True)
+    draft = asked.draft
+    if draft.state.sharded:  # of parts, torch is given other shapes than those that the file tells
+        return draft.comparison
+    said = verdicts[asked.lines]
+    prefix = next((text for text, number in asked.unwrapped if not verdicts[number].error), "")
+    if not verdicts[asked.plain].error:
+        found = _as_it_is(draft, other, file, target)
+    elif prefix and not (draft.fits and draft.advice.strict):
+        found = _unwrapped(draft, file, target, prefix)
+    elif draft.advice.strict and said.error:
+        found = _refused(draft, said, file)
+    elif draft.advice.strict or not draft.comparison.load_line:
+        found = draft.comparison
+    elif said.refused:
+        note = f"torch refuses what the lines would load: {said.refused}"
+        found = replace(draft.comparison, load_line="", notes=(*draft.comparison.notes, note))
+    else:
+        notes = [f"torch, with these lines: {words}"] if (words := _lists(said)) else []
+        found = replace(draft.comparison, notes=(*draft.comparison.notes, *notes))
+    return replace(found, settled=True)
 
 
-def _as_it_is(found: Draft, other: StateDict, file: CheckpointFile, target: str) -> Comparison:
+def _as_it_is(draft: Draft, other: StateDict, file: CheckpointFile, target: str) -> Comparison:
     """Return the comparison of a state dict that torch loads as it is, whatever its names look like."""
-    if found.comparison.outcome == "loads":
-        return found.comparison
-    theirs = {key.name for key in other.keys} | {*other.others}
-    ours = entries(found.state)
+    if draft.comparison.outcome is Outcome.LOADS:
+        return draft.comparison
+    ours, theirs = entries(draft.state), entries(other)
     missing, unexpected = [n for n in theirs if n not in ours], [n for n in ours if n not in theirs]
     if all(name.endswith(COUNTER) for name in missing) and not unexpected:
         why = f"torch fills in {count(len(missing), 'counter')} of BatchNorm that it lacks"
@@ -103,56 +106,39 @@ def _as_it_is(found: Draft, other: StateDict, file: CheckpointFile, target: str)
         what = [f"{count(len(unexpected), 'key')} in the file alone"] if unexpected else []
         what += [f"{count(len(missing), 'key')} in the model alone"] if missing else []
         why = f"the model itself takes care of the names that differ ({', '.join(what) or 'shapes'})"
-    bare = draft(found.state, found.state, file, target).comparison
-    return _of(found, replace(bare, sentence=f"{bare.sentence.rstrip('.')}; {why}."))
+    return _with_itself(draft, draft.state, file, target, why)
 
 
-def _unwrapped(found: Draft, file: CheckpointFile, target: str, prefix: str) -> Comparison:
+def _unwrapped(draft: Draft, file: CheckpointFile, target: str, prefix: str) -> Comparison:
     """Return the comparison of a state dict that torch loads without a wrapper's prefix."""
-    state = found.state
+    state = draft.state
     bare = StateDict(
         entry="", keys=tuple(replace(key, name=key.name.removeprefix(prefix)) for key in state.keys),
         others=tuple(name.removeprefix(prefix) for name in state.others),
     )  # fmt: skip
-    result = draft(state, bare, file, target).comparison
-    return _of(
-        found,
-        replace(
-            result, sentence=f"{result.sentence.rstrip('.')}; the model itself takes care of other names."
-        ),
-    )
+    return _with_itself(draft, bare, file, target, "the model itself takes care of other names")
 
 
-def _of(found: Draft, result: Comparison) -> Comparison:
-    """Return a comparison of a state dict with itself as one with the model."""
-    return replace(result, target_keys=found.comparison.target_keys, matched=found.comparison.matched)
+def _with_itself(draft: Draft, names: StateDict, file: CheckpointFile, target: str, why: str) -> Comparison:
+    """Return the comparison of a state dict with names that the model takes, though they are not the model's own."""
+    found, was = compare_keys(draft.state, names, file, target).comparison, draft.comparison
+    sentence = f"{found.sentence.rstrip('.')}; {why}."
+    return replace(found, sentence=sentence, target_keys=was.target_keys, matched=was.matched)
 
 
-def _refused(found: Draft, verdict: Verdict, file: CheckpointFile) -> Comparison:
+def _refused(draft: Draft, verdict: Verdict, file: CheckpointFile) -> Comparison:
     """Return the comparison of names that agree, and that torch refuses all the same."""
-    was = found.comparison
-    what = _lists(verdict)
-    said = f"The names agree, and torch refuses it all the same: {what or verdict.error}."
+    was = draft.comparison
     loose = "" if verdict.refused else loosened(was.load_line)
-    note = f"with strict=False torch refuses it too: {verdict.refused}" if verdict.refused else ""
-    kept = was.fix_line if loose and not refused(file, found.state.entry) else ""
+    notes = [f"with strict=False torch refuses it too: {verdict.refused}"] if verdict.refused else []
     return replace(
-        was, outcome="architecture", sentence=said, load_line=loose, fix_line=kept,
-        notes=(*was.notes, note) if note else was.notes,
+        was, outcome=Outcome.ARCHITECTURE, load_line=loose, notes=(*was.notes, *notes),
+        sentence=f"The names agree, and torch refuses it all the same: {_lists(verdict) or verdict.error}.",
+        fix_line=was.fix_line if loose and not refused(file, draft.state.entry) else "",
     )  # fmt: skip
 
 
-def _counted(found: Draft, verdict: Verdict) -> Comparison:
-    """Add what torch says is missing or left over where a part is loaded."""
-    what = _lists(verdict) if not found.strict else ""
-    if not what or not found.comparison.load_line:
-        return found.comparison
-    return replace(found.comparison, notes=(*found.comparison.notes, f"torch, with that line: {what}"))
-
-
 def _lists(verdict: Verdict) -> str:
-    words = []
-    for name, keys in (("missing", verdict.missing), ("unexpected", verdict.unexpected)):
-        if keys:
-            words.append(f"{count(len(keys), 'key')} {name} ({listed(keys)})")
-    return ", ".join(words)
+    """Say which keys torch misses, and which it does not expect."""
+    sides = (("missing", verdict.missing), ("unexpected", verdict.unexpected))
+    return ", ".join(f"{count(len(keys), 'key')} {name} ({listed(keys)})" for name, keys in sides if keys)

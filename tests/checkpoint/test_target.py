@@ -14,7 +14,7 @@ from rich.console import Console
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.comparison.target import against
 from gpudoctor.checkpoint.description.survey import describe
-from gpudoctor.facts.comparison import Comparison
+from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.render.comparison import render
 
 MODELS = """
@@ -79,6 +79,18 @@ def empty():
     return nn.ReLU()
 
 built = nn.Linear(2, 2)
+
+def dense():
+    from torchvision.models import DenseNet
+    return DenseNet(8, (2, 2, 2, 2), 16, num_classes=3)
+
+def vit():
+    from torchvision.models import VisionTransformer
+    return VisionTransformer(32, 8, 2, 2, 32, 64, num_classes=3)
+
+def segmentation():
+    from torchvision.models import segmentation
+    return segmentation.lraspp_mobilenet_v3_large(weights_backbone=None, num_classes=3)
 """
 SAVE = """
 import torch, torchvision, models
@@ -94,6 +106,14 @@ torch.save(nn.Linear(2, 2).state_dict(), "linear.pt")
 torch.save({"lr": 0.1}, "no_tensors.pt")
 torch.save(torch.compile(models.Net()).state_dict(), "compiled.pt")
 torch.save({k: v for k, v in net.state_dict().items() if "tracked" not in k}, "old.pt")
+import re
+dense = models.dense().state_dict()
+old = [re.sub(r"(denselayer[12].(?:norm|conv))([12])", r"\\1.\\2", name) for name in dense]
+torch.save({"module." + name: v for name, v in zip(old, dense.values())}, "dense.pt")
+vit = models.vit().state_dict().items()
+torch.save({k.replace("mlp.0.", "mlp.linear_1.").replace("mlp.3.", "mlp.linear_2."): v for k, v in vit}, "vit.pt")
+head = {"aux_classifier.4.weight": torch.ones(3, 4, 1, 1), "aux_classifier.4.bias": torch.ones(3)}
+torch.save({**models.segmentation().state_dict(), **head}, "segmentation.pt")
 """
 
 
@@ -137,13 +157,13 @@ def load(folder, model, line):
 @pytest.mark.parametrize("target", ["models:Net", "models.py:Net"])
 def test_a_checkpoint_against_the_class_that_it_is_of(folder, target):
     found = ask("bare.pt", target)
-    assert (found.outcome, found.matched) == ("loads", 15)
+    assert (found.outcome, found.matched) == (Outcome.LOADS, 15)
     assert "All keys matched" in load(folder, "models.Net()", found.load_line)
 
 
 def test_a_wrapped_checkpoint_and_the_line_that_loads_it(folder):
     found = ask("wrapped.pt", "models:Net")
-    assert (found.outcome, found.strip) == ("prefix", "module.")
+    assert (found.outcome, found.strip) == (Outcome.PREFIX, "module.")
     assert "All keys matched" in load(folder, "models.Net()", found.load_line)
     text = shown(found)
     assert 'Loads once the prefix "module." is taken off.' in text
@@ -152,22 +172,22 @@ def test_a_wrapped_checkpoint_and_the_line_that_loads_it(folder):
 
 def test_a_compiled_one(folder):
     found = ask("compiled.pt", "models:Net")
-    assert (found.outcome, found.strip) == ("prefix", "_orig_mod.")
+    assert (found.outcome, found.strip) == (Outcome.PREFIX, "_orig_mod.")
     assert "All keys matched" in load(folder, "models.Net()", found.load_line)
 
 
 def test_a_whole_checkpoint_of_several_state_dicts(folder):
     found = ask("whole.pt", "models:Net")
-    assert (found.outcome, found.entry, found.strip) == ("prefix", "model", "module.")
+    assert (found.outcome, found.entry, found.strip) == (Outcome.PREFIX, "model", "module.")
     assert any("of 2 state dicts in the file, model matches best" in note for note in found.notes)
     assert "All keys matched" in load(folder, "models.Net()", found.load_line)
     assert "--select model" in found.fix_line
 
 
 def test_another_checkpoint_as_the_target(folder):
-    assert ask("bare.pt", "bare.pt").outcome == "loads"
+    assert ask("bare.pt", "bare.pt").outcome == Outcome.LOADS
     found = ask("bare.pt", "whole.pt")
-    assert (found.outcome, found.add, found.target_entry) == ("prefix", "module.", "model")
+    assert (found.outcome, found.add, found.target_entry) == (Outcome.PREFIX, "module.", "model")
     assert "All keys matched" in load(folder, "torch.nn.DataParallel(models.Net())", found.load_line)
     with pytest.raises(Unreadable, match="--arg is for a model"):
         ask("bare.pt", "whole.pt", {"a": "1"})
@@ -178,9 +198,9 @@ def test_another_checkpoint_as_the_target(folder):
 
 
 def test_torchvision_with_another_class_count(folder):
-    assert ask("resnet18.pt", "torchvision.models:resnet18").outcome == "loads"
+    assert ask("resnet18.pt", "torchvision.models:resnet18").outcome == Outcome.LOADS
     found = ask("resnet18.pt", "torchvision.models:resnet18", {"num_classes": "5"})
-    assert found.outcome == "shape"
+    assert found.outcome == Outcome.SHAPE
     assert [(d.name, d.own, d.other) for d in found.shapes] == [
         ("fc.weight", (1000, 512), (5, 512)),
         ("fc.bias", (1000,), (5,)),
@@ -193,20 +213,40 @@ def test_torchvision_with_another_class_count(folder):
 
 def test_another_architecture(folder):
     found = ask("resnet18.pt", "torchvision.models:resnet34")
-    assert found.outcome == "architecture"
+    assert found.outcome == Outcome.ARCHITECTURE
     assert "another depth: layer3 counts 2 in the file, 6 in the target" in found.notes
     load(folder, "torchvision.models.resnet34()", found.load_line)
     assert "and 4 more groups (-v shows all)" in shown(found)
     assert "more groups" not in shown(found, verbose=True)
 
 
+@pytest.mark.parametrize(
+    "file,model,outcome,words",
+    [
+        ("dense.pt", "dense", Outcome.ARCHITECTURE, "names that a library changed are renamed"),
+        ("vit.pt", "vit", Outcome.LOADS, "the model itself takes care of the names that differ"),
+        (
+            "segmentation.pt",
+            "segmentation",
+            Outcome.ARCHITECTURE,
+            "2 keys that the target does not have are left",
+        ),
+    ],
+)
+def test_files_of_torchvision_load_by_the_lines(folder, file, model, outcome, words):
+    found = ask(file, f"models:{model}")
+    assert found.outcome is outcome
+    assert words in found.sentence
+    assert "All keys matched" in load(folder, f"models.{model}()", found.load_line)
+
+
 def test_a_file_from_before_batchnorm_counted(folder):
     found = ask("old.pt", "models:Net")
-    assert found.outcome == "loads"
+    assert found.outcome == Outcome.LOADS
     assert "torch fills in 1 counter of BatchNorm that it lacks" in found.sentence
     assert "All keys matched" in load(folder, "models.Net()", found.load_line)
     found = ask("old.pt", "bare.pt")
-    assert found.outcome == "loads"
+    assert found.outcome == Outcome.LOADS
 
 
 def test_literals_and_texts_as_arguments(folder):
@@ -219,19 +259,19 @@ def test_literals_and_texts_as_arguments(folder):
 
 def test_names_by_order(folder):
     found = ask("sequential.pt", "models:sequential")
-    assert found.outcome == "loads"
+    assert found.outcome == Outcome.LOADS
     assert "All keys matched" in load(folder, "models.sequential()", found.load_line)
 
 
 @pytest.mark.parametrize("target", ["models:pair", "models:noisy", "models:built"])
 def test_factories_of_other_kinds(target):
-    assert ask("linear.pt", target).outcome == "loads"
+    assert ask("linear.pt", target).outcome == Outcome.LOADS
 
 
 def test_a_lazy_model_takes_any_shape():
     keys = ask("linear.pt", "models:lazy")
     assert not keys.shapes
-    assert keys.outcome == "prefix"
+    assert keys.outcome == Outcome.PREFIX
 
 
 def test_no_weights_are_allocated_where_the_meta_device_will_do():
@@ -315,7 +355,7 @@ def test_a_broken_file_and_one_that_parses_its_command_line(tmp_path):
     (tmp_path / "train.py").write_text(textwrap.dedent(code))
     (tmp_path / "beside.py").write_text("two = 2\n")
     (tmp_path / "json.py").unlink()
-    assert ask("linear.pt", f"{tmp_path / 'train.py'}:Net").outcome == "loads"
+    assert ask("linear.pt", f"{tmp_path / 'train.py'}:Net").outcome == Outcome.LOADS
 
 
 def test_an_interpreter_that_is_none_or_has_no_torch(tmp_path):
@@ -337,25 +377,29 @@ def test_nothing_of_a_planted_checkpoint_runs(folder):
     )
     run_python(folder, code)
     found = ask("evil.pt", "models:pair")
-    assert found.outcome == "loads"
+    assert found.outcome == Outcome.LOADS
     assert any("refuses this file" in note for note in found.notes)
-    assert ask("linear.pt", "evil.pt").outcome == "loads"
+    assert ask("linear.pt", "evil.pt").outcome == Outcome.LOADS
     assert not os.path.exists(folder / "planted")
 
 
 def test_names_from_strangers_do_not_reach_the_terminal_as_they_are():
-    evil = Comparison(outcome="loads", sentence="Loads.", path="a\x1b[31m\nb", load_line="x")
+    evil = Comparison(outcome=Outcome.LOADS, sentence="Loads.", path="a\x1b[31m\nb", load_line="x")
     text = shown(evil)
     assert "\x1b" not in text
     assert "a\\x1b[31m\\nb" in text
 
 
-def test_a_guess_is_not_shown_as_what_is_known():
-    found = Comparison(outcome="architecture", sentence="x", drift=("d",), likely=("l",), guesses=("g",))
+def test_a_renamed_part_is_not_shown_as_what_is_known():
+    found = Comparison(outcome=Outcome.ARCHITECTURE, sentence="x", drift=("d",), likely=("l",))
     lines = [line.split() for line in shown(found).splitlines()]
     assert ["known", "d"] in lines
     assert ["renamed", "l"] in lines
-    assert ["guess", "g"] in lines
+
+
+def test_lines_of_python_are_shown_one_below_the_other():
+    lines = shown(Comparison(outcome=Outcome.LOADS, sentence="x", load_line="a\n    b")).splitlines()
+    assert lines[-3:] == ["    load", "      a", "          b"]
 
 
 def test_a_comparison_is_plain_data():

@@ -10,6 +10,7 @@ import pytest
 from gpudoctor.checkpoint import read
 from gpudoctor.checkpoint.comparison.target import against
 from gpudoctor.checkpoint.description.survey import describe
+from gpudoctor.facts import Outcome
 
 NETS = """
 import torch
@@ -61,6 +62,12 @@ class Towers(nn.Module):
 def other_towers():
     return Towers(("text_model", "vision_model"))
 
+def compiled_towers():
+    towers = Towers()
+    for name in ("image_encoder", "text_encoder"):
+        setattr(towers, name, torch.compile(getattr(towers, name)))
+    return towers
+
 def old_norm():
     net = Net()
     net.fc = nn.utils.weight_norm(net.fc)
@@ -98,6 +105,9 @@ bare = nets.Net().state_dict()
 del bare["bn1.num_batches_tracked"]
 save(bare, "counted.pt")
 save(dict(bare), "uncounted.pt")
+wrapped = nn.DataParallel(nets.Net()).state_dict()
+del wrapped["module.bn1.num_batches_tracked"]
+save(wrapped, "counted_wrapped.pt")
 save(nets.Extra().state_dict(), "extra.pt")
 save(nets.Plain().state_dict(), "plain.pt")
 save({"old.weight": torch.ones(2, 2), "old.bias": torch.ones(2)}, "hook.pt")
@@ -182,7 +192,7 @@ def mended(line):
 @pytest.mark.parametrize("file,prefix,out", [("collide.pt", "model.", 2), ("headed.pt", "backbone.", 9)])
 def test_under_a_prefix_that_has_every_key_nothing_else_is_taken(file, prefix, out):
     found = ask(file, "nets:Net")
-    assert (found.outcome, found.strip, found.left_out) == ("prefix", prefix, out)
+    assert (found.outcome, found.strip, found.left_out) == (Outcome.PREFIX, prefix, out)
     assert f"{out} keys that the target does not have are left out" in found.sentence
     assert loaded(found.load_line) == "<All keys matched successfully> {1.0}"
     assert loaded(mended(found.fix_line)) == "<All keys matched successfully> {1.0}"
@@ -195,7 +205,7 @@ def test_under_a_prefix_that_has_every_key_nothing_else_is_taken(file, prefix, o
 def test_two_prefixes_that_fit_are_both_told_and_the_model_is_taken(file, taken, other):
     found = ask(file, "nets:Net")
     assert found.fits == (taken, other)
-    assert any(f'2 prefixes fit equally: the line takes "{taken}"; put "{other}"' in n for n in found.notes)
+    assert any(f'2 prefixes fit equally: the lines take "{taken}"; put "{other}"' in n for n in found.notes)
     assert loaded(found.load_line) == "<All keys matched successfully> {1.0}"
     assert loaded(mended(found.fix_line)) == "<All keys matched successfully> {1.0}"
 
@@ -218,7 +228,7 @@ def test_a_state_dict_is_taken_before_a_pickled_module():
 
 def test_no_line_is_offered_that_torch_refuses_for_what_else_is_in_the_file():
     found = ask("namespace.pt", "nets:Net")
-    assert found.outcome == "loads"
+    assert found.outcome == Outcome.LOADS
     assert not found.load_line
     line = mended(found.fix_line)
     assert loaded(line) == "<All keys matched successfully> {1.0}"
@@ -228,28 +238,28 @@ def test_no_line_is_offered_that_torch_refuses_for_what_else_is_in_the_file():
 
 @pytest.mark.parametrize(
     "file,outcome,words",
-    [("uncounted.pt", "loads", "torch fills in"), ("counted.pt", "architecture", "strict=False")],
+    [("uncounted.pt", Outcome.LOADS, "torch fills in"), ("counted.pt", Outcome.ARCHITECTURE, "strict=False")],
 )
 def test_counters_of_batchnorm_by_the_version_in_the_file(file, outcome, words):
     found = ask(file, "nets:Net")
     assert found.outcome == outcome
     assert words in found.sentence
-    assert ("strict" in found.load_line) == (outcome != "loads")
+    assert ("strict" in found.load_line) == (outcome != Outcome.LOADS)
     loaded(found.load_line)
 
 
 @pytest.mark.parametrize(
     "file,target,outcome",
     [
-        ("extra.pt", "Extra", "loads"),
-        ("extra.pt", "Plain", "architecture"),
-        ("plain.pt", "Extra", "architecture"),
+        ("extra.pt", "Extra", Outcome.LOADS),
+        ("extra.pt", "Plain", Outcome.ARCHITECTURE),
+        ("plain.pt", "Extra", Outcome.ARCHITECTURE),
     ],
 )
 def test_extra_state_counts(file, target, outcome):
     found = ask(file, f"nets:{target}")
     assert found.outcome == outcome
-    if outcome != "loads":
+    if outcome != Outcome.LOADS:
         assert "_extra_state" in found.sentence
     loaded(found.load_line, f"nets.{target}()", "0")
 
@@ -257,9 +267,9 @@ def test_extra_state_counts(file, target, outcome):
 @pytest.mark.parametrize(
     "file,target,outcome",
     [
-        ("hook.pt", "Hook", "loads"),
-        ("hook_wrapped.pt", "Hook", "prefix"),
-        ("old_norm.pt", "new_norm", "loads"),
+        ("hook.pt", "Hook", Outcome.LOADS),
+        ("hook_wrapped.pt", "Hook", Outcome.PREFIX),
+        ("old_norm.pt", "new_norm", Outcome.LOADS),
     ],
 )
 def test_what_the_model_renames_by_itself_loads(file, target, outcome):
@@ -272,13 +282,15 @@ def test_what_the_model_renames_by_itself_loads(file, target, outcome):
 
 def test_what_torch_refuses_is_not_said_to_load():
     found = ask("plain.pt", "nets:Refuses")
-    assert found.outcome == "architecture"
+    assert found.outcome == Outcome.ARCHITECTURE
     assert "this model takes no files" in found.sentence
     assert not found.load_line
     assert not found.fix_line
 
 
-@pytest.mark.parametrize("file,outcome", [("headless.pt", "architecture"), ("headless_wrapped.pt", "prefix")])
+@pytest.mark.parametrize(
+    "file,outcome", [("headless.pt", Outcome.ARCHITECTURE), ("headless_wrapped.pt", Outcome.PREFIX)]
+)
 def test_a_head_that_the_model_ties(file, outcome):
     found = ask(file, "nets:Language", {"tie": "True"})
     assert found.outcome == outcome
@@ -286,7 +298,7 @@ def test_a_head_that_the_model_ties(file, outcome):
     assert "strict=False" in found.load_line
     show = "torch.equal(model.lm_head.weight, torch.load('headless.pt')['embed_tokens.weight'])"
     assert loaded(found.load_line, "nets.Language(True)", show).endswith("True")
-    if outcome == "prefix":
+    if outcome == Outcome.PREFIX:
         assert any("loaded with strict=False" in note for note in found.notes)
         line = mended(found.fix_line).replace("=True))", "=True), strict=False)")
         assert loaded(line, "nets.Language(True)", show).endswith("True")
@@ -294,23 +306,40 @@ def test_a_head_that_the_model_ties(file, outcome):
 
 def test_a_head_that_the_model_does_not_tie_is_missing():
     found = ask("headless.pt", "nets:Language")
-    assert found.outcome == "architecture"
+    assert found.outcome == Outcome.ARCHITECTURE
     assert found.sentence == "The file lacks 1 of the target's 4 keys (lm_head.weight)."
     assert not any("tie" in text for text in (*found.notes, *found.drift))
 
 
-def test_towers_of_one_shape_keep_their_weights():
+def test_towers_of_one_shape_are_not_loaded_into_each_other():
     found = ask("towers.pt", "nets:other_towers")
-    assert "image_encoder is vision_model" in found.sentence
-    show = "[float(model.vision_model[0].weight[0, 0]), float(model.text_model[0].weight[0, 0])]"
-    assert loaded(found.load_line, "nets.other_towers()", show).endswith("[0.0, 4.0]")
-    assert loaded(mended(found.fix_line), "nets.other_towers()", show).endswith("[0.0, 4.0]")
+    assert found.outcome is Outcome.ARCHITECTURE
+    assert not found.renames
+    assert not found.load_line
+    assert not found.fix_line
+
+
+def test_a_model_that_is_compiled_inside_tells_its_own_names():
+    found = ask("towers.pt", "nets:compiled_towers")
+    assert found.outcome is Outcome.PREFIX
+    show = "[float(model.state_dict()[f'{n}_encoder._orig_mod.0.weight'][0, 0]) for n in ('image', 'text')]"
+    said = loaded(found.load_line, "nets.compiled_towers()", show)
+    assert said == "<All keys matched successfully> [0.0, 4.0]"
+
+
+def test_a_copy_keeps_the_versions_by_which_torch_asks_for_counters():
+    found = ask("counted_wrapped.pt", "nets:Net")
+    assert found.outcome is Outcome.PREFIX
+    assert loaded(found.load_line, show="0").startswith("<All keys matched successfully>")
+    assert any("the copy too is loaded with strict=False, for it lacks bn1.num_ba" in n for n in found.notes)
+    line = mended(found.fix_line).replace("=True))", "=True), strict=False)")
+    assert "missing_keys=['bn1.num_batches_tracked'], unexpected_keys=[]" in loaded(line, show="0")
 
 
 @pytest.mark.parametrize("file", ["old_norm.pt", "new_norm.pt"])
 def test_a_direction_is_no_weight(file):
     found = ask(file, "nets:Net")
-    assert found.outcome == "architecture"
+    assert found.outcome == Outcome.ARCHITECTURE
     assert "lacks 1 of the target's 9 keys (fc.weight)" in found.sentence
     assert not found.fix_line
     assert any("weight_norm" in text for text in found.drift)
@@ -319,7 +348,7 @@ def test_a_direction_is_no_weight(file):
 
 def test_a_list_is_indexed_by_number_and_not_selected_from():
     found = ask("list.pt", "nets:Net")
-    assert found.load_line.endswith("weights_only=True)[0])")
+    assert "weights_only=True)[0]\n" in found.load_line
     assert not found.fix_line
     assert not any("--select" in note for note in found.notes)
     assert loaded(found.load_line) == "<All keys matched successfully> {1.0}"
@@ -327,7 +356,7 @@ def test_a_list_is_indexed_by_number_and_not_selected_from():
 
 def test_a_prefix_and_another_shape():
     found = ask("wrapped.pt", "nets:Net", {"classes": "5"})
-    assert (found.outcome, found.strip) == ("shape", "module.")
+    assert (found.outcome, found.strip) == (Outcome.SHAPE, "module.")
     assert any("loaded with strict=False" in note for note in found.notes)
     show = "0"
     assert "missing_keys=['fc.weight', 'fc.bias'], unexpected_keys=[]" in loaded(
@@ -339,7 +368,10 @@ def test_a_prefix_and_another_shape():
 
 def test_adapters_are_left_out_and_said_to_be():
     found = ask("peft.pt", "nets:Plain")
-    assert found.sentence.startswith("Loads the base weights alone once the prefix")
+    assert found.sentence.startswith(
+        'Loads the base weights alone once "base_layer." is taken out of the names'
+    )
+    assert 'the prefix "base_model.model." is taken off' in found.sentence
     assert "2 tensors of adapters (lora_A, lora_B and the like) are left out" in found.sentence
     assert loaded(found.load_line, "nets.Plain()") == "<All keys matched successfully> {1.0}"
     assert loaded(mended(found.fix_line), "nets.Plain()") == "<All keys matched successfully> {1.0}"
@@ -348,7 +380,7 @@ def test_adapters_are_left_out_and_said_to_be():
 @pytest.mark.parametrize("file", ["bins", "bins/pytorch_model.bin.index.json"])
 def test_a_set_of_bin_files_is_loaded_by_its_index(file):
     found = ask(file, "nets:Net")
-    assert found.outcome == "loads"
+    assert found.outcome == Outcome.LOADS
     assert loaded(found.load_line) == "<All keys matched successfully> {1.0}"
 
 
@@ -361,7 +393,7 @@ def test_one_file_of_a_set_is_called_that():
 
 def test_a_distributed_checkpoint_is_read_into_the_model():
     found = ask("distributed", "nets:Net")
-    assert found.outcome == "prefix"
+    assert found.outcome == Outcome.PREFIX
     assert loaded(found.load_line) == "None {1.0}"
 
 

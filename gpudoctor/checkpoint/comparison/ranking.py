@@ -4,22 +4,19 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.comparison.cover import standing
-from gpudoctor.checkpoint.comparison.draft import Draft
-from gpudoctor.checkpoint.comparison.load_line import is_module
+from gpudoctor.checkpoint.comparison.alignment import copy_rank
+from gpudoctor.checkpoint.comparison.key_comparison import Draft
+from gpudoctor.checkpoint.comparison.snippets import is_module
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
-from gpudoctor.facts.comparison import Comparison
+from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.text import listed
 
 MOST = 6
 """State dicts of one file that are compared, the largest."""
-ORDER = {"loads": 0, "prefix": 1, "shape": 2, "architecture": 3}
 
 
 def largest(state_dicts: Sequence[StateDict]) -> list[StateDict]:
     """Return the largest state dicts of a file, in its order."""
-    if len(state_dicts) <= MOST:
-        return list(state_dicts)
     kept = sorted(state_dicts, key=lambda state: -len(state.keys))[:MOST]
     return [state for state in state_dicts if state in kept]
 
@@ -32,36 +29,31 @@ def ranked(drafts: Sequence[Draft], file: CheckpointFile) -> list[Draft]:
     """
 
     def key(found: Draft) -> tuple[object, ...]:
-        entry, module = found.comparison.entry, is_module(file, found.comparison.entry)
+        entry = found.comparison.entry
+        outcome, module = list(Outcome).index(found.comparison.outcome), is_module(file, entry)
         if found.fits:
-            return (0, _poor(found), module, standing(entry), ORDER[found.comparison.outcome])
-        return (1, ORDER[found.comparison.outcome], -found.comparison.matched, module, standing(entry))
+            return (0, _poor(found), module, copy_rank(entry), outcome)
+        return (1, outcome, -found.comparison.matched, module, copy_rank(entry))
 
     return sorted(drafts, key=key)
 
 
-def told(found: Comparison, chosen: Draft, drafts: Sequence[Draft], file: CheckpointFile) -> Comparison:
-    """Say of the comparison that was chosen which other entries of the file fit as well, or that it fits best."""
+def with_others(best: Draft, drafts: Sequence[Draft], file: CheckpointFile) -> Comparison:
+    """Return the best comparison, which says which other entries of the file fit as well, or that it fits best."""
+    found = best.comparison
     if len(file.state_dicts) < 2:
         return found
-    module = is_module(file, chosen.comparison.entry)
-    equal = [
-        d
-        for d in drafts
-        if d.fits
-        and chosen.fits
-        and _poor(d) == _poor(chosen)
-        and is_module(file, d.comparison.entry) == module
-    ]
-    entries = list(dict.fromkeys(_shown(d.comparison.entry) for d in (chosen, *equal)))
+
+    def alike(draft: Draft) -> tuple[bool, bool, bool]:
+        return draft.fits, _poor(draft), is_module(file, draft.comparison.entry)
+
+    equal = [draft for draft in drafts if best.fits and alike(draft) == alike(best)]
+    entries = list(dict.fromkeys(d.comparison.entry or "the outermost" for d in (best, *equal)))
     if len(entries) == 1:
         note = f"of {len(file.state_dicts)} state dicts in the file, {entries[0]} matches best"
         return replace(found, notes=(*found.notes, note))
-    how = (
-        ", since that is what the model itself is mostly called"
-        if standing(chosen.comparison.entry) < min(standing(entry) for entry in entries[1:])
-        else ""
-    )
+    own_name = copy_rank(found.entry) < min(copy_rank(entry) for entry in entries[1:])
+    how = ", since that is what the model itself is mostly called" if own_name else ""
     select = [f"--select {entry}" for entry in entries[1:]] if "--select" in found.fix_line else entries[1:]
     note = (
         f"{len(entries)} state dicts of the file fit equally ({', '.join(entries)}): the lines take {entries[0]}{how}; "
@@ -71,9 +63,5 @@ def told(found: Comparison, chosen: Draft, drafts: Sequence[Draft], file: Checkp
 
 
 def _poor(found: Draft) -> bool:
-    """Tell whether only a small part of what is in it is taken: a copy inside of something else."""
+    """Return whether only a small part of what is in it is taken: a copy inside of something else."""
     return found.comparison.left_out > 3 * found.comparison.matched
-
-
-def _shown(entry: str) -> str:
-    return entry or "the outermost"

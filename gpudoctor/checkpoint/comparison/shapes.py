@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 def loads(own: Key, other: Key) -> bool:
-    """Tell whether ``load_state_dict`` copies one into the other: same shape, or what it converts by itself."""
+    """Return whether ``load_state_dict`` copies one into the other: same shape, or what it converts by itself."""
     if own.shape == other.shape or other.layout == "lazy" or OBJECT in (own.layout, other.layout):
         return True
     return not other.shape and len(own.shape) == 1 and own.shape[0] > 0  # a scalar as torch 0.3 saved it
