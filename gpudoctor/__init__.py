@@ -28,29 +28,17 @@ if TYPE_CHECKING:
     from gpudoctor.text import byte_size, count, in_bytes
 
 HOMES = {
-    "gpudoctor.bad_input": ("BadInput",),
-    "gpudoctor.checkpoint.inspection": ("inspect",),
-    "gpudoctor.environment": ("check",),
-    "gpudoctor.logs.explain": ("explain",),
-    "gpudoctor.model": (
-        "CannotTell",
-        "Check",
-        "Evidence",
-        "Finding",
-        "Fix",
-        "Kind",
-        "Location",
-        "Role",
-        "Severity",
-        "Sighting",
-        "Source",
-        "Symptom",
-    ),
-    "gpudoctor.proofs": ("prove",),
-    "gpudoctor.report": ("Report",),
-    "gpudoctor.text": ("byte_size", "count", "in_bytes"),
+    "BadInput": "bad_input",
+    "Report": "report",
+    "byte_size": "text",
+    "check": "environment",
+    "count": "text",
+    "explain": "logs.explain",
+    "in_bytes": "text",
+    "inspect": "checkpoint.inspection",
+    "prove": "proofs",
 }
-"""Where each name is defined: a module is imported when one of its names is asked for."""
+"""Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""
 
 __all__ = [
     "BadInput",
@@ -85,7 +73,6 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for: ``gpudoctor --help`` does without most of it."""
     if name == "checkpoint":
         return importlib.import_module("gpudoctor.checkpoint")
-    home = next((module for module, names in HOMES.items() if name in names), None)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
+    return getattr(importlib.import_module(f"gpudoctor.{HOMES.get(name, 'model')}"), name)

@@ -1,14 +1,12 @@
 """What every command has in common: the output options, the one door through which a report leaves, the exit code."""
 
 import contextlib
+import dataclasses
 import datetime
-import errno
 import functools
 import io
-import os
-import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,10 +15,10 @@ import rich_click as click
 
 from gpudoctor import __version__
 from gpudoctor.cli import COULD_NOT, FINDINGS
+from gpudoctor.cli.streams import make_console, put, status_line, unwritable, warn, write
 from gpudoctor.facts.topics import TOPICS
 from gpudoctor.model import Severity
 from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Status
-from gpudoctor.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,7 +61,7 @@ class Output:
 
     def status(self) -> "contextlib.AbstractContextManager[Callable[[str], None]]":
         """Show on a terminal what is being done; elsewhere nothing."""
-        return _status(sys.stderr.isatty() and not self.quiet)
+        return status_line(shown=sys.stderr.isatty() and not self.quiet)
 
     def deliver(
         self,
@@ -176,26 +174,12 @@ def draw(report: Report, drawing: Drawing, console: "Console") -> None:
     render(report, console, keys=drawing.keys, verbose=drawing.verbose, seconds=drawing.seconds)
 
 
-def warn(line: str) -> None:
-    """Say something on standard error, on one line."""
-    print(f"gpudoctor: {one_line(line)}", file=sys.stderr)
-
-
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the shared options; it gets them as its first argument, an `Output`."""
 
     @functools.wraps(command)
-    def wrapped(
-        *,
-        json: bool,
-        file: str | None,
-        quiet: bool,
-        verbose: bool,
-        fail_on: str,
-        redact: bool,
-        **options: Any,
-    ) -> Any:
-        output = Output(json=json, file=file, quiet=quiet, verbose=verbose, fail_on=fail_on, redact=redact)
+    def wrapped(**options: Any) -> Any:
+        output = Output(**{field.name: options.pop(field.name) for field in dataclasses.fields(Output)})
         output.prepare()
         return command(output, **options)
 
@@ -241,81 +225,3 @@ def exit_code(report: Report, fail_on: str) -> int:
     if crashed or idle or not looked or (asked and all(p.status is not ProbeStatus.OK for p in asked)):
         return COULD_NOT
     return 0
-
-
-def make_console(file: Any) -> "Console":
-    """Make a console that wraps on a terminal and nowhere else."""
-    from rich.console import Console
-
-    terminal = file.isatty()
-    return Console(file=file, highlight=False, markup=False, emoji=False, width=None if terminal else 10_000)
-
-
-def put(text: str) -> None:
-    """Write text to standard output; what its encoding cannot hold is escaped."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
-
-
-def unwritable(path: str) -> str | None:
-    """Return why nothing can be written to a path; ``None`` where something can."""
-    folder = Path(path).resolve().parent
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        mode = None
-    if mode is None or stat.S_ISREG(mode):
-        return None if os.access(folder, os.W_OK) and folder.is_dir() else "the folder cannot be written to"
-    if stat.S_ISDIR(mode):
-        return "it is a folder"
-    return None if _takes(mode) else "it is neither a file nor anything that takes text"
-
-
-def _takes(mode: int) -> bool:
-    """Return whether something that is no file takes text: a terminal or ``/dev/null``, a pipe."""
-    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
-
-
-def write(path: str, text: str) -> None:
-    """Write a file whole or not at all; what is a device or a pipe stays one, and is written to."""
-    try:
-        if os.path.exists(path) and _takes(os.stat(path).st_mode):
-            # Without waiting for whoever may read a pipe one day: that there is nobody is an error at once.
-            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
-            os.set_blocking(descriptor, True)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                stream.write(text)
-        else:
-            _replace(Path(path).resolve(), text)
-    except OSError as error:
-        reason = "nobody reads it" if error.errno == errno.ENXIO else error.strerror or error
-        raise click.UsageError(f"-o {path}: {reason}") from None
-
-
-def _replace(target: Path, text: str) -> None:
-    import tempfile
-
-    descriptor, name = tempfile.mkstemp(prefix=".gpudoctor-", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        # mkstemp makes files for the owner alone; a new file gets what the user's umask allows.
-        os.umask(mask := os.umask(0))
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-@contextlib.contextmanager
-def _status(shown: bool) -> Iterator[Callable[[str], None]]:
-    if not shown:
-        yield lambda text: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status("") as status:
-        yield lambda text: status.update(Text(text))

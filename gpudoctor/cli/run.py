@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from gpudoctor.cli.options import checks_option
-from gpudoctor.cli.output import Output, warn
+from gpudoctor.cli.output import Output
+from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
 
 if TYPE_CHECKING:

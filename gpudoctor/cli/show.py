@@ -6,7 +6,8 @@ from pathlib import Path
 import rich_click as click
 
 from gpudoctor.cli.options import checks_option
-from gpudoctor.cli.output import Output, make_console, output_options
+from gpudoctor.cli.output import Output, output_options
+from gpudoctor.cli.streams import make_console
 from gpudoctor.registry import Registry
 
 

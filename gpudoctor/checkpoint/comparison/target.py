@@ -21,14 +21,12 @@ from gpudoctor.checkpoint.tree import WIDTHS, Unreadable
 from gpudoctor.child import Child, run
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Key, StateDict
 from gpudoctor.facts.comparison import Comparison
-from gpudoctor.interpreter import Patient, Unusable, choose_patient
+from gpudoctor.interpreter import Patient, choose_patient
+from gpudoctor.patient_process import Garbled, answer, asking
 
 DEADLINE = 120.0
 """Seconds for importing torch and the user's code and building the model."""
-MARK = b"gpudoctor {"
 SCRIPT = Path(__file__).parent.parent.parent / "patient" / "meta_model.py"
-# The working folder comes first on the path of `python -c`, as it does for a training script beside the model.
-START = "import sys; exec(compile(open(sys.argv[1], encoding='utf-8').read(), sys.argv[1], 'exec'))"
 
 
 class _Message(msgspec.Struct):
@@ -58,7 +56,7 @@ def against(
     `target` is another checkpoint, ``package.module:factory``, or ``file.py:ClassName``. A factory is imported and
     called with `arguments` (Python literals, or else text) by the patient that `python` names: the user's own code
     runs there, on purpose, for at most `deadline` seconds; nothing of the checkpoint does. Of several state dicts those
-    that match best are compared. Raises `Unreadable`.
+    that match best are compared. Raises `BadInput`.
     """
     if not own.state_dicts:
         raise Unreadable(f"{own.path}: holds no state dict that could be compared")
@@ -74,20 +72,13 @@ def against(
     if not place.endswith(".py") and not all(part.isidentifier() for part in place.split(".")):
         raise Unreadable(f"{target}: {place} is neither a module's name nor a file that ends in .py")
     model = _Model(place, factory, dict(arguments or {}), own)
-    return model.compared(_patient(python), deadline)
+    return model.compared(choose_patient(python), deadline)
 
 
 def _no_target(target: str) -> str:
     if os.sep in target or target.endswith((".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".json", ".py")):
         return f"{target}: no such file"
     return f"{target}: no such file; a model is named as package.module:factory or as file.py:ClassName"
-
-
-def _patient(python: str | None) -> Patient:
-    try:
-        return choose_patient(python)
-    except Unusable as error:
-        raise Unreadable(str(error)) from None
 
 
 def _against_file(own: CheckpointFile, target: str, arguments: Mapping[str, str] | None) -> Comparison:
@@ -134,16 +125,8 @@ class _Model:
                 "place": self.place, "factory": self.factory, "arguments": dict(self.arguments),
                 "questions": self.questions,
             }  # fmt: skip
-            # -B: looking at a model must not leave compiled files beside it.
-            words = [
-                patient.executable,
-                "-B",
-                "-c",
-                START,
-                str(SCRIPT),
-                msgspec.json.encode(request).decode(),
-            ]
-            child = Child("model", words, deadline, self.hear)
+            command = asking(patient, SCRIPT, msgspec.json.encode(request).decode())
+            child = Child("model", command, deadline, self.hear)
             run([child])
         built = next((m for m in self.heard if m.keys is not None or m.failed), None)
         if built is None or built.keys is None:
@@ -154,12 +137,12 @@ class _Model:
 
     def hear(self, line: bytes) -> None:
         """Take what the patient tells; answer the model's keys with what is to be tried."""
-        if not line.startswith(MARK):
-            return
         try:
-            message = msgspec.json.decode(line[len(MARK) - 1 :], type=_Message)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            message = answer(line, _Message)
+        except Garbled as error:
             self.broken.append(str(error))
+            return
+        if message is None:
             return
         self.heard.append(message)
         if message.keys is not None and not self.words:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from gpudoctor.cli.output import Output, warn
+from gpudoctor.cli.output import Output
+from gpudoctor.cli.streams import warn
 
 if TYPE_CHECKING:
     from gpudoctor.checkpoint.repair.copy import Fixed

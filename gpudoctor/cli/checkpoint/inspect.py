@@ -7,7 +7,8 @@ from pathlib import Path
 import rich_click as click
 
 from gpudoctor.cli.options import checks_option
-from gpudoctor.cli.output import Output, output_options, warn
+from gpudoctor.cli.output import Output, output_options
+from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
 
 USAGE = 2
