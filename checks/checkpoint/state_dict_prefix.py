@@ -31,7 +31,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import CheckpointFile, Comparison, Outcome, Prefix, StateDict
+from gpudoctor.facts import CheckpointFile, Comparison, Format, Outcome, Prefix, StateDict
 
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 # On which side the names have it: the file's, the model's, or one that the words do not tell.
@@ -252,7 +252,7 @@ def averaged(prefix: Prefix, state: StateDict, file: CheckpointFile) -> list[Fix
 def unpickled(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Fix:
     """Return how to save what is inside of a wrapper that was pickled itself: it has attributes, and no items."""
     path = json.dumps(file.path)
-    script = file.kind == "torchscript"
+    script = file.kind == Format.TORCHSCRIPT
     call, more = ("torch.jit.load", "") if script else ("torch.load", ", weights_only=False")
     opened = f'{call}({path}, map_location="cpu"{more})'
     parts = [part for part in state.entry.split(".") if part]
@@ -286,7 +286,10 @@ def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
 
 def mendable(state: StateDict, file: CheckpointFile) -> bool:
     """Return whether ``checkpoint fix`` can rename these keys: those of a dict in a file of its own."""
-    known = file.kind in ("torch zip", "torch legacy", "safetensors") and file.path != "standard input"
+    known = (
+        file.kind in (Format.TORCH_ZIP, Format.TORCH_LEGACY, Format.SAFETENSORS)
+        and file.path != "standard input"
+    )
     return known and not whole(state, file)
 
 

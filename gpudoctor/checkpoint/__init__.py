@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpudoctor.checkpoint.comparison.target import against as compare
+    from gpudoctor.checkpoint.comparison.target import compare
     from gpudoctor.checkpoint.description.survey import describe
     from gpudoctor.checkpoint.formats.reader import read
     from gpudoctor.checkpoint.repair.copy import fix
@@ -22,7 +22,7 @@ HOMES = {
     **dict.fromkeys(("Call", "Checkpoint", "Global", "Tensor", "Unreadable"), "tree"),
     "read": "formats.reader",
     "describe": "description.survey",
-    "compare": "comparison.target:against",
+    "compare": "comparison.target",
     "fix": "repair.copy",
     "Changes": "repair.edit",
     "Rename": "repair.rename",
@@ -37,5 +37,4 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for: reading does without comparing and fixing."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, there = HOMES[name].partition(":")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), there or name)
+    return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)

@@ -168,10 +168,10 @@ def _values(seen: Looked, checkpoint: Checkpoint, named: Named, heard: Heard) ->
 
 
 def _compare(seen: Looked, asked: Asked) -> None:
-    from gpudoctor.checkpoint.comparison.target import against
+    from gpudoctor.checkpoint.comparison.target import compare
 
     assert asked.against is not None
-    comparison = against(seen.file, asked.against, asked.arguments, asked.python)
+    comparison = compare(seen.file, asked.against, asked.arguments, asked.python)
     if seen.file.path == STANDARD_INPUT:
         comparison = replace(comparison, fix_line="")  # there is no file that could be named
     seen.others["comparison"] = comparison

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from gpudoctor import checkpoint
-from gpudoctor.checkpoint.comparison.target import against
+from gpudoctor.checkpoint.comparison.target import compare
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.formats.reader import read
 from gpudoctor.checkpoint.repair.copy import fix
@@ -16,7 +16,7 @@ from gpudoctor.checkpoint.repair.copy import fix
 def test_its_functions_are_those_of_the_rooms():
     assert checkpoint.read is read
     assert checkpoint.describe is describe
-    assert checkpoint.compare is against
+    assert checkpoint.compare is compare
     assert checkpoint.fix is fix
     assert [name for name in checkpoint.__all__ if not callable(getattr(checkpoint, name))] == []
     with pytest.raises(AttributeError, match="no attribute 'mend'"):

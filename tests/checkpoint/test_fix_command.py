@@ -385,7 +385,7 @@ def test_what_is_piped_shows_no_private_path(torch, place, tmp_path):
         assert str(tmp_path) not in told
         assert "path-1/b.pt" in told or "--dry-run" in extra
         assert "module.w" in told
-    open_told = fix(tmp_path / "a.pt", "--dry-run", "--strip-prefix", "module.", "--no-redact")
+    open_told = fix_command(tmp_path / "a.pt", "--dry-run", "--strip-prefix", "module.", "--no-redact")
     assert str(tmp_path / "a.pt") in open_told
 
 

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.comparison.target import against
+from gpudoctor.checkpoint.comparison.target import compare
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.render.comparison import render
@@ -139,7 +139,7 @@ def _there(folder, monkeypatch):
 
 
 def ask(file, target, arguments=None, **options):
-    return against(describe(read(file)), target, arguments, sys.executable, **options)
+    return compare(describe(read(file)), target, arguments, sys.executable, **options)
 
 
 def shown(comparison, **options):
@@ -360,12 +360,12 @@ def test_a_broken_file_and_one_that_parses_its_command_line(tmp_path):
 
 def test_an_interpreter_that_is_none_or_has_no_torch(tmp_path):
     with pytest.raises(Unreadable, match="no such file, and no such command"):
-        against(describe(read("bare.pt")), "models:Net", {}, str(tmp_path / "python"))
+        compare(describe(read("bare.pt")), "models:Net", {}, str(tmp_path / "python"))
     fake = tmp_path / "python"
     fake.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     fake.chmod(0o755)
     with pytest.raises(Unreadable, match=r"torch cannot be imported by .*No module named 'torch'"):
-        against(describe(read("bare.pt")), "models:Net", {}, str(fake))
+        compare(describe(read("bare.pt")), "models:Net", {}, str(fake))
 
 
 def test_nothing_of_a_planted_checkpoint_runs(folder):

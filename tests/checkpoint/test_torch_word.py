@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gpudoctor.checkpoint import read
-from gpudoctor.checkpoint.comparison.target import against
+from gpudoctor.checkpoint.comparison.target import compare
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.facts import Outcome
 
@@ -164,7 +164,7 @@ def run_python(folder, code):
 
 
 def ask(file, target, arguments=None):
-    found = against(describe(read(file)), target, arguments, sys.executable)
+    found = compare(describe(read(file)), target, arguments, sys.executable)
     assert found.settled
     return found
 
@@ -404,7 +404,7 @@ def test_a_patient_that_cannot_be_asked_leaves_what_the_names_say(tmp_path):
         "    def load_state_dict(self, *a, **k): os._exit(3)\n"
         "def build(): return Bad(2, 2)\n"
     )
-    found = against(describe(read("plain.pt")), f"{tmp_path / 'bad.py'}:build", None, sys.executable)
+    found = compare(describe(read("plain.pt")), f"{tmp_path / 'bad.py'}:build", None, sys.executable)
     assert not found.settled
     assert found.strip == "l."
     assert any("torch itself could not be asked" in note and "exit status 3" in note for note in found.notes)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from gpudoctor.checkpoint.comparison.key_groups import globs
 from gpudoctor.checkpoint.comparison.renames import Step
 from gpudoctor.checkpoint.comparison.snippets import is_module
-from gpudoctor.facts.checkpoint_file import CheckpointFile
+from gpudoctor.facts.checkpoint_file import CheckpointFile, Format
 
-MENDED = ("torch zip", "torch legacy", "safetensors")
+MENDED = (Format.TORCH_ZIP, Format.TORCH_LEGACY, Format.SAFETENSORS)
 """Kinds of file that ``gpudoctor checkpoint fix`` writes copies of."""
 DROPS = 12
 """Entries that one line drops by name."""

@@ -9,7 +9,7 @@ from gpudoctor.checkpoint.comparison.differences import Differences
 from gpudoctor.checkpoint.comparison.key_groups import globs
 from gpudoctor.checkpoint.comparison.renames import Step
 from gpudoctor.checkpoint.comparison.snippets import OPENED_BY_TORCH, is_module
-from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
+from gpudoctor.facts.checkpoint_file import CheckpointFile, Format, StateDict
 from gpudoctor.facts.comparison import Outcome
 from gpudoctor.text import count, listed
 
@@ -19,7 +19,9 @@ PART = re.compile(r"^(.*)-(\d{4,6})-of-(\d{4,6})(\.\w+)$")
 
 def part_of_set(file: CheckpointFile | None) -> str:
     """Say that a file is one of a set, and what to give instead; empty where its name does not say so."""
-    match = PART.match(os.path.basename(file.path)) if file is not None and file.kind != "sharded" else None
+    match = (
+        PART.match(os.path.basename(file.path)) if file is not None and file.kind != Format.SHARDED else None
+    )
     if match is None or match[3].strip("0") in ("", "1"):
         return ""
     return (
@@ -155,7 +157,7 @@ def notes_on(alignment: Alignment, own: StateDict, file: CheckpointFile | None, 
             f"the file is a whole checkpoint: its state dict is the entry {own.entry}; "
             "load_state_dict must be given that, not the whole"
         )
-    if file is not None and file.kind == "distributed":
+    if file is not None and file.kind == Format.DISTRIBUTED:
         notes.append(
             "a distributed checkpoint is read into the model where it is; python -m "
             "torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE makes one file of it, which "

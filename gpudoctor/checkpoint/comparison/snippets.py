@@ -6,11 +6,11 @@ from typing import Literal
 from gpudoctor.checkpoint.comparison.alignment import Alignment
 from gpudoctor.checkpoint.comparison.renames import drop_component
 from gpudoctor.checkpoint.comparison.shapes import OBJECT
-from gpudoctor.facts.checkpoint_file import CheckpointFile
+from gpudoctor.facts.checkpoint_file import CheckpointFile, Format
 
 Taken = Literal["all", "names", "shapes"]
 """What of the state dict is given to the model: all of it, what it has by name, or what it has by name and shape."""
-OPENED_BY_TORCH = ("torch zip", "torch legacy")
+OPENED_BY_TORCH = (Format.TORCH_ZIP, Format.TORCH_LEGACY)
 """Kinds of file that torch.load opens."""
 SAFETENSORS = "from safetensors.torch import load_file"
 
@@ -19,7 +19,7 @@ def load_lines(
     file: CheckpointFile | None, entry: str, alignment: Alignment, taken: Taken, *, strict: bool
 ) -> str:
     """Return the lines that load a state dict, as a user would write them; empty where no library reads it."""
-    if file is not None and file.kind == "distributed":
+    if file is not None and file.kind == Format.DISTRIBUTED:
         return _distributed(file.path, entry, alignment) if strict else ""
     lines = state_lines(file, entry)
     if not lines:
@@ -57,12 +57,12 @@ def state_lines(file: CheckpointFile | None, entry: str) -> list[str]:
     without that.
     """
     path = file.path if file is not None else "checkpoint.pt"
-    kind = file.kind if file is not None else "torch zip"
-    if kind == "safetensors":
+    kind = file.kind if file is not None else Format.TORCH_ZIP
+    if kind == Format.SAFETENSORS:
         return [SAFETENSORS, f"state = load_file({path!r})"]
-    if kind == "torchscript":
+    if kind == Format.TORCHSCRIPT:
         return [f"state = torch.jit.load({path!r}, map_location='cpu').state_dict()"]
-    if kind == "sharded":
+    if kind == Format.SHARDED:
         return _sharded(path)
     if kind not in OPENED_BY_TORCH:
         return []

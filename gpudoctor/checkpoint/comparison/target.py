@@ -43,7 +43,7 @@ class _Message(msgspec.Struct):
     untried: str = ""
 
 
-def against(
+def compare(
     own: CheckpointFile,
     target: str,
     arguments: Mapping[str, str] | None = None,

@@ -81,7 +81,8 @@ def _in_mesh(spec: Any) -> int:
     axes = _of(_of(mesh, "_layout"), "axes")
     lengths: list[Any] = list(ranks.shape) if isinstance(ranks, Tensor) else []
     if isinstance(axes, tuple):
-        lengths = [prod(shape) if _numbers(shape := _of(axis, "shape")) else 0 for axis in axes]
+        shapes = [_of(axis, "shape") for axis in axes]
+        lengths = [prod(s) if isinstance(s, tuple) and all(type(n) is int for n in s) else 0 for s in shapes]
     if not isinstance(placements, tuple) or len(lengths) != len(placements):
         return 0
     number = prod(
@@ -90,7 +91,3 @@ def _in_mesh(spec: Any) -> int:
         if isinstance(placement, Call) and placement.name.endswith(SHARDING)
     )
     return number if number > 1 else 0
-
-
-def _numbers(shape: Any) -> bool:
-    return isinstance(shape, tuple) and all(type(length) is int for length in shape)

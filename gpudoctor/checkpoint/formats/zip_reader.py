@@ -146,7 +146,10 @@ def contents(file: BinaryIO, entry: Entry, most: int, trouble: list[str]) -> byt
     file.seek(place)
     data = file.read(min(size, max(end - place, 0)))
     if entry.method == DEFLATED:
-        data = _unpacked(data, entry)
+        try:
+            data = zlib.decompressobj(-15).decompress(data, entry.size + 1)
+        except zlib.error as error:
+            raise Unreadable(f"{name} cannot be unpacked: {error}") from None
     if len(data) != entry.size:
         raise Unreadable(f"{name} has {len(data)} bytes and claims {entry.size}")
     if entry.crc and zlib.crc32(data) != entry.crc:  # 0: torch.serialization.set_crc32_options(False)
@@ -169,13 +172,6 @@ def data_place(file: BinaryIO, entry: Entry, trouble: list[str]) -> int:
     if name != entry.name:
         trouble.append(f"the directory's {shown(entry.name)} calls itself {shown(name)}")
     return entry.header + LOCAL.size + int(name_length) + int(extra_length)
-
-
-def _unpacked(data: bytes, entry: Entry) -> bytes:
-    try:
-        return zlib.decompressobj(-15).decompress(data, entry.size + 1)
-    except zlib.error as error:
-        raise Unreadable(f"{shown(entry.name)} cannot be unpacked: {error}") from None
 
 
 def records(file: BinaryIO, size: int) -> dict[str, tuple[Entry, int]]:

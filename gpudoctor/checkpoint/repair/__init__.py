@@ -1,1 +1,1 @@
-"""A mended copy of a checkpoint."""
+"""A fixed copy of a checkpoint."""
