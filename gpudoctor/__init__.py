@@ -41,30 +41,10 @@ HOMES = {
 """Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""
 
 __all__ = [
-    "BadInput",
-    "CannotTell",
-    "Check",
-    "Evidence",
-    "Finding",
-    "Fix",
-    "Kind",
-    "Location",
-    "Report",
-    "Role",
-    "Severity",
-    "Sighting",
-    "Source",
-    "Symptom",
-    "__version__",
-    "byte_size",
-    "check",
-    "checkpoint",
-    "count",
-    "explain",
-    "in_bytes",
-    "inspect",
-    "prove",
-]
+    "BadInput", "CannotTell", "Check", "Evidence", "Finding", "Fix", "Kind", "Location", "Report", "Role",
+    "Severity", "Sighting", "Source", "Symptom", "__version__", "byte_size", "check", "checkpoint", "count",
+    "explain", "in_bytes", "inspect", "prove",
+]  # fmt: skip
 
 __version__ = "0.1.0"
 

@@ -26,31 +26,12 @@ class Facts(Protocol):
         """Return why nothing is known of one type."""
 
 
-class Given:
-    """Facts that are at hand: one value of each type."""
-
-    def __init__(self, *values: object) -> None:
-        self._values = values
-
-    def get(self, kind: type[T]) -> T | None:
-        """Return the value of one type, or ``None``."""
-        return next((value for value in self._values if isinstance(value, kind)), None)
-
-    def reason(self, kind: type) -> str:
-        """Return that there is no value of one type."""
-        return f"{kind.__name__.lower()}: not there"
-
-
 class Parameter(NamedTuple):
     """What a function of a check asks for."""
 
     name: str
     kind: type
     optional: bool
-
-
-class Missing(Exception):
-    """A required fact is not known; the text is the reason."""
 
 
 def examine(check: Check, source: Source, facts: Facts) -> tuple[Result, list[Finding]]:
@@ -61,7 +42,7 @@ def examine(check: Check, source: Source, facts: Facts) -> tuple[Result, list[Fi
     try:
         found = _findings(check, source, facts)
         status = CheckStatus.FOUND if found else CheckStatus.PASSED
-    except (CannotTell, Missing) as error:
+    except CannotTell as error:
         status, reason = CheckStatus.UNKNOWN, str(error)
     except (Exception, SystemExit) as error:
         status, reason = CheckStatus.CRASHED, told(error, check.functions[source])
@@ -75,7 +56,7 @@ def _findings(check: Check, source: Source, facts: Facts) -> list[Finding]:
     for name, kind, optional in parameters(function):
         arguments[name] = facts.get(kind)
         if arguments[name] is None and not optional:
-            raise Missing(facts.reason(kind))
+            raise CannotTell(facts.reason(kind))
     found: list[Any] = list(function(**arguments))
     for finding in found:
         if not isinstance(finding, Finding):

@@ -69,8 +69,11 @@ class Registry:
 
     @classmethod
     def of(cls, checks: "Registry | Iterable[Path]") -> "Registry":
-        """Return a registry as it is, or one of what is installed and of folders of local check files."""
-        return checks if isinstance(checks, Registry) else cls(tuple(checks))
+        """Return a registry as it is, or one of what is installed and of folders of local check files.
+
+        That is the same one each time: a program may explain a thousand logs.
+        """
+        return checks if isinstance(checks, Registry) else _registry(tuple(checks))
 
     @cached_property
     def modules(self) -> dict[str, tuple[str, Path | None]]:
@@ -183,6 +186,11 @@ class Registry:
             except _Failure as failure:  # a plug-in's fault must not end the run
                 self._fail(f"plug-in {point.name} ({point.value})", str(failure))
         return packages
+
+
+@functools.cache
+def _registry(folders: tuple[Path, ...]) -> Registry:
+    return Registry(folders)
 
 
 def _id(module: str) -> str:

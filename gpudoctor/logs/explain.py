@@ -1,6 +1,5 @@
 """Explain a log: from its text to a report with the one cause."""
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def explain(
         >>> report = gpudoctor.explain(Path("train.log"))
         >>> report.verdict.primary, [finding.message for finding in report.findings]
     """
-    registry = _registry(checks)
+    registry = Registry.of(checks)
     if isinstance(log, str):
         lines = read_text(log, name)
         total = len(lines)
@@ -56,16 +55,6 @@ def explain(
             raise BadInput(f"{', '.join(paths)}: nothing to read, the log is empty")
     report = explain_lines(lines, registry, total=total)
     return report if facts is None else _beside(report, facts, registry)
-
-
-def _registry(checks: Registry | Iterable[Path]) -> Registry:
-    return checks if isinstance(checks, Registry) else _kept(tuple(checks))
-
-
-@functools.cache
-def _kept(folders: tuple[Path, ...]) -> Registry:
-    """Return the same registry each time: a program may explain a thousand logs."""
-    return Registry(folders)
 
 
 def _told(opened: Iterable[Opened], say: Say) -> Iterator[Opened]:
@@ -106,7 +95,7 @@ def explain_lines(
 
 def explain_run(run: Run, output: str, checks: Registry | Iterable[Path] = ()) -> Report:
     """Explain a command that was run, by the last part of its output; that it failed is known."""
-    registry = _registry(checks)
+    registry = Registry.of(checks)
     report = explain_lines(read_text(output, run.name), registry)
     report.command = "run"
     report.facts["run"] = run

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from gpudoctor.guard import Given, examine
+from gpudoctor.guard import examine
 from gpudoctor.literals import Finder, literals
 from gpudoctor.logs.lines import Line, read_text
 from gpudoctor.logs.tracebacks import quoted_source
 from gpudoctor.logs.wrapping import joined
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
 from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 BEFORE, AFTER = 60, 30
 """Lines of the same rank that count as standing near a line: a traceback has about as many."""
@@ -143,7 +144,7 @@ def _findings(check: Check, sighting: Sighting) -> tuple[Result, list[Finding] |
     """Return what a check's own function makes of a sighting; ``None`` where it has none and the line is enough."""
     if Source.LOG not in check.functions:
         return Result(id=check.id, status=CheckStatus.FOUND), None
-    return examine(check, Source.LOG, Given(sighting))
+    return examine(check, Source.LOG, Snapshot({"sighting": sighting}))
 
 
 def _sighting(
