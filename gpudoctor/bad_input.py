@@ -2,4 +2,6 @@
 
 
 class BadInput(Exception):
-    """Something that was named or handed in cannot be used; the text is one clear line. The exit code is 2."""
+    """Something that was named or handed in cannot be used; the text is one clear line."""
+
+    exit_code = 2

@@ -29,13 +29,14 @@ def check(
     checks: Registry | Iterable[Path] = (),
     timeout: float | None = None,
     say: Say = lambda doing: None,
+    warn: Say = lambda skipped: None,
 ) -> "Report":
     """Examine this machine and the Python that trains, or what `source` tells of another; nothing is changed.
 
     `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket or the text
     of collect_env (``-``: standard input), `log` a training log to explain beside the facts, `checks` folders of local
     check files. `timeout`, in seconds, lowers the deadline of each probe. `say` is told now and then what is being
-    done. Raises `BadInput`.
+    done, `warn` which logs cannot be read. Raises `BadInput`.
 
         >>> report = gpudoctor.check(only=["network"])
         >>> report.verdict.sentence
@@ -43,25 +44,28 @@ def check(
     registry = Registry.of(checks)
     only = tuple(only)
     ids = registry.select(only, tuple(skip))
-    explained = _explained(log, registry, ids, say) if log is not None else None
+    explained = _explained(log, registry, ids, say, warn) if log is not None else None
     saved = _read(source, registry) if source is not None else None
     snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say)
     from gpudoctor.diagnose import diagnose
 
     report = diagnose(snapshot, registry.checks(ids), registry.failed)
-    for other in (explained, _carried(saved, ids)):
-        if other is not None:
-            from gpudoctor.logs.corroboration import corroborate
+    if saved is not None and saved.report is not None:
+        # A check that is not known here any more is taken over, too, unless some were asked for by name.
+        _carry(saved.report, report, lambda name: name in ids or not (only or name in registry.modules))
+        report.created = saved.report.created
+    if explained is not None:
+        from gpudoctor.logs.corroboration import corroborate
 
-            report = corroborate(other, report)
-    report.command = "check"
+        report = corroborate(explained, report)
+    report.command, report.created = "check", ""
     return report
 
 
-def _explained(log: str, registry: Registry, ids: list[str], say: Say) -> "Report":
+def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say) -> "Report":
     from gpudoctor.logs.explain import explain
 
-    explained = explain(Path(log), checks=registry, say=say)
+    explained = explain(Path(log), checks=registry, say=say, warn=warn)
     explained.findings = [finding for finding in explained.findings if finding.id in ids]
     return explained
 
@@ -72,15 +76,19 @@ def _read(source: str, registry: Registry) -> "Imported":
     return read(source, registry.topics)
 
 
-def _carried(saved: "Imported | None", ids: list[str]) -> "Report | None":
-    """Return what a saved report found in what it does not carry itself: logs, runs, source code."""
-    if saved is None or saved.report is None:
-        return None
-    from gpudoctor.report import Report
+def _carry(saved: "Report", report: "Report", chosen: Callable[[str], bool]) -> None:
+    """Take over, as it was said, what a saved report found in what it does not carry: logs, runs, source code."""
+    from gpudoctor.report import CheckStatus
+    from gpudoctor.verdict import conclude
 
     own = (Source.ENVIRONMENT, Source.CHECKPOINT)  # the facts tell those again
-    findings = [f for f in saved.report.findings if f.source not in own and f.id in ids]
-    return Report(findings=findings, proofs=saved.report.proofs, created=saved.report.created)
+    told = [f for f in saved.findings if f.source not in own and chosen(f.id)]
+    ids = {finding.id for finding in told}
+    report.findings = told + [finding for finding in report.findings if finding.id not in ids]
+    known = {result.id for result in report.checks}
+    report.checks += [r for r in saved.with_status(CheckStatus.CRASHED) if r.id not in known and chosen(r.id)]
+    report.proofs += saved.proofs
+    conclude(report)
 
 
 def look(

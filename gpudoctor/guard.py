@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 from msgspec.structs import replace
 
 from gpudoctor.model import CannotTell, Check, Finding, Source
@@ -14,6 +15,9 @@ from gpudoctor.report import CheckStatus, Result
 from gpudoctor.text import one_line
 
 T = TypeVar("T")
+
+STRANGERS = (Exception, SystemExit, GeneratorExit)
+"""What a stranger's code may raise without ending the run; a user's interrupt does."""
 
 
 class Facts(Protocol):
@@ -44,7 +48,7 @@ def examine(check: Check, source: Source, facts: Facts) -> tuple[Result, list[Fi
         status = CheckStatus.FOUND if found else CheckStatus.PASSED
     except CannotTell as error:
         status, reason = CheckStatus.UNKNOWN, str(error)
-    except (Exception, SystemExit) as error:
+    except STRANGERS as error:
         status, reason = CheckStatus.CRASHED, told(error, check.functions[source])
     seconds = round(time.monotonic() - begun, 6)
     return Result(id=check.id, status=status, reason=reason, seconds=seconds), found
@@ -61,6 +65,7 @@ def _findings(check: Check, source: Source, facts: Facts) -> list[Finding]:
     for finding in found:
         if not isinstance(finding, Finding):
             raise TypeError(f"it yields {finding!r}, which is no Finding")
+        msgspec.convert(msgspec.to_builtins(finding), Finding)  # raises for a field of another type
     return [replace(finding, source=source) for finding in found]
 
 

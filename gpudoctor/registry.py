@@ -23,8 +23,8 @@ from typing import Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.guard import told
-from gpudoctor.model import FAMILIES, Check
+from gpudoctor.guard import STRANGERS, parameters, told
+from gpudoctor.model import FAMILIES, Check, Severity
 from gpudoctor.report import CheckStatus, Result
 
 T = TypeVar("T")
@@ -42,6 +42,8 @@ class Unknown(BadInput):
 
 class Unloadable(BadInput):
     """A check cannot be loaded; the text says which and why."""
+
+    exit_code = 3
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,14 @@ class Registry:
     def of(cls, checks: "Registry | Iterable[Path]") -> "Registry":
         """Return a registry as it is, or one of what is installed and of folders of local check files.
 
-        That is the same one each time: a program may explain a thousand logs.
+        Without such folders it is the same one each time: a program may explain a thousand logs.
         """
-        return checks if isinstance(checks, Registry) else _registry(tuple(checks))
+        if isinstance(checks, Registry):
+            return checks
+        if isinstance(checks, (str, Path)):
+            raise BadInput(f"checks is a list of folders, and not {str(checks)!r}")
+        folders = tuple(Path(folder) for folder in checks)
+        return cls(folders) if folders else _installed()
 
     @cached_property
     def modules(self) -> dict[str, tuple[str, Path | None]]:
@@ -189,8 +196,8 @@ class Registry:
 
 
 @functools.cache
-def _registry(folders: tuple[Path, ...]) -> Registry:
-    return Registry(folders)
+def _installed() -> Registry:
+    return Registry()
 
 
 def _id(module: str) -> str:
@@ -220,7 +227,7 @@ def _guarded(load: Callable[[], T]) -> T:
             return load()
     except _Failure:
         raise
-    except (Exception, SystemExit, GeneratorExit) as error:
+    except STRANGERS as error:
         raise _Failure(told(error)) from error
 
 
@@ -237,8 +244,12 @@ def _check(id: str, name: str, path: Path | None, *, site: bool) -> Check:
     check = getattr(module, "check", None)
     if not isinstance(check, Check):
         raise _Failure(f"{path or module.__file__}:1: it defines no `check`")
+    if not isinstance(check.severity, Severity):
+        raise _Failure(f"{path or module.__file__}:1: severity={check.severity!r} is no Severity")
     check.describe(id=id, family=_family(name), docstring=module.__doc__ or "", site=site)
     if site:
+        for function in check.functions.values():
+            parameters(function)  # raises for a type that does not exist
         _refuse_unsearchable(check, Path(module.__file__ or ""))
     return check
 

@@ -27,6 +27,11 @@ class Result(Struct, frozen=True, kw_only=True):
     """Why it is unknown or crashed."""
     seconds: float = 0.0
 
+    @property
+    def what(self) -> str:
+        """What it is the result of, for a sentence: a plug-in or a probe that cannot be loaded says so in its id."""
+        return self.id if " " in self.id else f"check {self.id}"
+
 
 class ProbeStatus(enum.Enum):
     """How a probe ended."""

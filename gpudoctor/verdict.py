@@ -44,7 +44,11 @@ def verdict(report: Report) -> Verdict:
     """Say in one sentence what a report comes to; its findings stand in their order."""
     snapshot = Snapshot(report.facts, report.probes)
     said = (
-        _found(report, snapshot) or _unproven(report) or _unseen(report, snapshot) or _well(report, snapshot)
+        _broken(report)
+        or _unproven(report)
+        or _suspect(report, snapshot)
+        or _unseen(report, snapshot)
+        or _well(report, snapshot)
     )
     unread = [file for file in snapshot.all(CheckpointFile) if file.unread]
     if not unread:
@@ -54,13 +58,19 @@ def verdict(report: Report) -> Verdict:
     return Verdict(status=status, primary=said.primary, sentence=sentence)
 
 
-def _found(report: Report, snapshot: Snapshot) -> Verdict | None:
-    """Say what was found; ``None`` where that is nothing, or notes alone."""
+def _broken(report: Report) -> Verdict | None:
+    """Say which error is the cause; ``None`` without any."""
+    first = report.findings[0] if report.findings else None
+    if first is None or first.severity is not Severity.ERROR:
+        return None
+    return Verdict(status=Status.BROKEN, primary=first.id, sentence=_cause(first))
+
+
+def _suspect(report: Report, snapshot: Snapshot) -> Verdict | None:
+    """Say what is worth a look; ``None`` where that is nothing, or notes alone."""
     first = report.findings[0] if report.findings else None
     if first is None or first.severity is Severity.NOTE:
         return None
-    if first.severity is Severity.ERROR:
-        return Verdict(status=Status.BROKEN, primary=first.id, sentence=_cause(first))
     compared = _compared(snapshot)
     nothing = "Nothing failed in what this log shows" if first.source is Source.LOG else "Nothing is broken"
     sentence = compared or f"{nothing}; worth a look: {first.id}{_tail(first)}."
@@ -102,7 +112,7 @@ def _unseen(report: Report, snapshot: Snapshot) -> Verdict | None:
         return Verdict(status=Status.UNKNOWN, sentence=sentence)
     blind = [p for p in report.probes if p.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)]
     causes = [f"{p.name} ({p.reason or p.status.value})" for p in blind]
-    causes += [f"check {r.id} ({r.reason})" for r in report.with_status(CheckStatus.CRASHED)]
+    causes += [f"{r.what} ({r.reason})" for r in report.with_status(CheckStatus.CRASHED)]
     if causes:
         sentence = f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}."
         return Verdict(status=Status.UNKNOWN, sentence=sentence)
@@ -117,8 +127,12 @@ def _well(report: Report, snapshot: Snapshot) -> Verdict:
     """Say what is there where nothing is wrong."""
     files, log = snapshot.all(CheckpointFile), snapshot.get(Log)
     if files:
-        return Verdict(status=Status.HEALTHY, sentence=_compared(snapshot) or _loads(files))
-    if report.checks:
+        loads = all(comparison.outcome is Outcome.LOADS for comparison in snapshot.all(Comparison))
+        # What does not load is a finding; where its check was left out, it is no health all the same.
+        status = Status.HEALTHY if loads else Status.UNKNOWN
+        read = [file for file in files if not file.unread]
+        return Verdict(status=status, sentence=_compared(snapshot) or _loads(read))
+    if report.checks and snapshot.machine:
         return _fitness(snapshot)
     if log is not None:
         return Verdict(status=Status.HEALTHY, sentence=f"No failure shows in {count(log.lines, 'line')}.")

@@ -363,7 +363,7 @@ def test_a_bad_local_check_asked_for_alone_is_no_silence(tmp_path, kind):
         done = gpudoctor(*command, "--checks", tmp_path)
         assert done.returncode == 3
         assert re.search(r"bad_one\.py:\d: ", done.stdout + done.stderr)
-    assert "bad_one.py:" in one_line(gpudoctor("show", "bad-one", "--checks", tmp_path))
+    assert "bad_one.py:" in one_line(gpudoctor("show", "bad-one", "--checks", tmp_path), 3)
     assert gpudoctor("show", "port-in-use", "--checks", tmp_path).returncode == 0
 
 
@@ -404,3 +404,92 @@ def test_a_report_of_explain_can_be_examined_again(tmp_path):
     assert again["findings"] == first["findings"]
     assert again["verdict"] == first["verdict"]
     assert again["checks"] == []
+
+
+def examined_again(tmp_path, report, *arguments):
+    (tmp_path / "saved.json").write_text(json.dumps(report))
+    done = gpudoctor("check", "--from", tmp_path / "saved.json", "--json", *arguments)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_what_was_said_of_a_log_is_not_said_twice_when_it_is_examined_again(tmp_path):
+    (tmp_path / "train.log").write_text(
+        "RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error.\n"
+    )
+    facts = json.loads((Path(__file__).parent / "machines/cpu-only/report.json").read_text())
+    facts["facts"]["host"]["shm_bytes"] = facts["facts"]["host"]["shm_free_bytes"] = 64 << 20
+    (tmp_path / "facts.json").write_text(json.dumps(facts))
+    done = gpudoctor("check", "--from", tmp_path / "facts.json", "--log", tmp_path / "train.log", "--json")
+    first = json.loads(done.stdout)
+    assert "confirmed by the facts" in first["findings"][0]["message"]
+    for _ in range(2):
+        code, again = examined_again(tmp_path, first)
+        assert (code, again["findings"], again["verdict"]) == (1, first["findings"], first["verdict"])
+
+
+def test_a_finding_or_a_crash_of_a_check_that_is_gone_is_taken_over(tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "nfs_quota.py").write_text(
+        '"""T.\n"""\nfrom gpudoctor import Check, Fix, Severity\ncheck = Check(severity=Severity.ERROR, '
+        'symptoms=["quota of the project"], message="used up", fixes=[Fix("Ask for more")])\n'
+    )
+    (tmp_path / "train.log").write_text("OSError: quota of the project\n")
+    first = json.loads(gpudoctor("explain", tmp_path / "train.log", "--checks", folder, "--json").stdout)
+    assert examined_again(tmp_path, first)[0] == 1
+    (folder / "nfs_quota.py").write_text(BAD["raises"].replace("CUDA out of memory", "quota of the project"))
+    first = json.loads(gpudoctor("explain", tmp_path / "train.log", "--checks", folder, "--json").stdout)
+    crashed = [c["id"] for c in first["checks"] if c["status"] == "crashed"]
+    assert crashed == ["nfs-quota"]
+    code, again = examined_again(tmp_path, {**first, "findings": []})
+    assert (code, [c["id"] for c in again["checks"]]) == (3, crashed)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def environment(launch: NoSuchFact):\n    yield from ()\n",
+        "def environment(launch: Launch):\n    yield check.found(None)\n",
+        "def environment(launch: Launch):\n    yield check.found('m', evidence=[3])\n",
+        "def environment(launch: Launch):\n    raise GeneratorExit\n",
+    ],
+)
+def test_whatever_is_wrong_with_a_local_check_is_its_own_result(tmp_path, body):
+    text = '"""T.\n"""\nfrom gpudoctor import Check, Severity\nfrom gpudoctor.facts import Launch\n'
+    (tmp_path / "mine.py").write_text(
+        text + "check = Check(severity=Severity.ERROR)\n@check.environment\n" + body
+    )
+    done = gpudoctor("check", *FAST, "--only", "mine", "--checks", tmp_path, "--json")
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    (result,) = [c for c in json.loads(done.stdout)["checks"] if c["id"] == "mine"]
+    assert result["status"] == "crashed"
+    assert "mine.py:" in result["reason"]
+
+
+def test_closed_input_and_a_full_disk_are_one_line(tmp_path):
+    for command in ("explain -", "check --from -"):
+        done = subprocess.run(
+            ["sh", "-c", f"{sys.executable} -m gpudoctor {command} <&-"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m gpudoctor show port-in-use > /dev/full"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (2, "gpudoctor: standard output: No space left on device\n")
+
+
+def test_a_verdict_alone_holds_nothing_that_a_terminal_obeys(tmp_path):
+    (tmp_path / "train.log").write_text("ValueError: a\x07b\u202ec\n" + TRACEBACK)
+    said = gpudoctor("explain", tmp_path / "train.log", "-q").stdout
+    assert not set(said) & set("\x07\u202e\x1b")
+
+
+TRACEBACK = (
+    'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    f()\n'
+    "ValueError: d\x07\u202ee\n"
+)

@@ -8,7 +8,7 @@ from typing import Any, Optional
 import pytest
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Gpus, Launch, Torch
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Gpus, Launch, Outcome, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import CannotTell, Check, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeResult, ProbeStatus
@@ -222,7 +222,7 @@ def test_a_checkpoints_facts_reach_a_check_by_type_and_those_not_asked_for_are_n
     report = diagnose(Snapshot(facts), [plain, compares])
     assert seen == [("runs/a.pt", None), ("runs/b.pt", values)]
     assert [(r.id, r.status) for r in report.checks] == [("plain", CheckStatus.PASSED)]
-    differs = Comparison(outcome="shape", sentence="Other shapes.")
+    differs = Comparison(outcome=Outcome.SHAPE, sentence="Other shapes.")
     report = diagnose(Snapshot({**facts, "comparison.2": differs}), [compares])
     assert [(f.message, f.source) for f in report.findings] == [("b.pt: Other shapes.", Source.CHECKPOINT)]
 

@@ -117,9 +117,9 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_of_a_line_costs_no_more_than_any_other(name):
-    begun = time.perf_counter()
+    begun = time.process_time()  # a busy machine is no fault of the log's
     gpudoctor.explain(f"{BOMBS[name]}\n" * 3 + OOM)
-    assert time.perf_counter() - begun < 2.0
+    assert time.process_time() - begun < 2.0
 
 
 def test_many_short_lines_of_one_kind_are_read_in_time():

@@ -11,10 +11,12 @@ from gpudoctor.facts import (
     CheckpointFile,
     Comparison,
     Driver,
+    Format,
     Gpu,
     Gpus,
     Launch,
     Log,
+    Outcome,
     Pci,
     PciDevice,
     Raised,
@@ -237,7 +239,7 @@ def test_a_checkpoint_beside_a_machine_says_what_is_wrong_with_it() -> None:
 
 def test_a_comparison_that_was_asked_for_is_the_answer_unless_something_is_broken() -> None:
     file = CheckpointFile(path="runs/a.pt", kind="torch zip")
-    loads = Comparison(outcome="loads", sentence="It loads: 4 tensors.")
+    loads = Comparison(outcome=Outcome.LOADS, sentence="It loads: 4 tensors.")
     facts = {"checkpoint": file, "comparison": loads}
     warned = finding("checkpoint-unsafe", "checkpoint", Severity.WARNING, source=Source.CHECKPOINT)
     assert concluded(facts=facts) == (Status.HEALTHY, None, "It loads: 4 tensors.")
@@ -268,3 +270,26 @@ def test_a_log_without_a_failure_is_counted_and_a_run_that_failed_is_not_well() 
 def test_an_unknown_exception_is_quoted() -> None:
     unknown = replace(finding("unrecognised-error", "processes", **LOG_LINE), message="KeyError: 'lr'")
     assert concluded(unknown)[2] == "A failure that gpudoctor does not know: KeyError: 'lr'."
+
+
+def test_a_proof_that_did_not_hold_is_not_hidden_by_a_warning_or_a_note() -> None:
+    from gpudoctor.cli.output import exit_code
+
+    for severity in (Severity.WARNING, Severity.NOTE):
+        report = conclude(
+            Report(findings=[finding(severity=severity)], proofs=[Proof(id="ddp", fixed=ProofStatus.FAILED)])
+        )
+        assert report.verdict.status is Status.BROKEN
+        assert exit_code(report, "error") == 1
+
+
+def test_a_comparison_that_does_not_load_is_no_health_where_its_check_was_left_out() -> None:
+    file = CheckpointFile(path="a.pt", kind=Format.TORCH_ZIP)
+    other = Comparison(outcome=Outcome.ARCHITECTURE, sentence="No name is the same.")
+    assert concluded(facts={"checkpoint": file, "comparison": other})[0] is Status.UNKNOWN
+
+
+def test_only_what_was_read_is_counted_as_well() -> None:
+    kinds = {"checkpoint": False, "checkpoint.2": False, "checkpoint.3": True}
+    files = {t: CheckpointFile(path=t, kind=Format.TORCH_ZIP, unread=lost) for t, lost in kinds.items()}
+    assert concluded(facts=files)[2] == "Nothing wrong in 2 checkpoints. 1 file could not be read."

@@ -102,7 +102,9 @@ def facts_of(looked: Iterable[Looked]) -> dict[str, msgspec.Struct]:
 def knowing(registry: Registry) -> list[Check]:
     """Load the checks that can know a checkpoint: those of that family, and all that are the site's own."""
     ids = [
-        id for id, (name, _) in registry.modules.items() if ".checkpoint." in name or not name.startswith(OWN)
+        id
+        for id, (name, _) in registry.modules.items()
+        if ".checkpoint." in name or not name.startswith(f"{OWN}.")
     ]
     return [check for check in registry.checks(ids) if Source.CHECKPOINT in check.functions]
 

@@ -1,5 +1,6 @@
 """The command line: one file per command, imported when it is asked for."""
 
+import fcntl
 import importlib
 import os
 import signal
@@ -23,8 +24,8 @@ COMMANDS = {
     "report": "Write a ticket that can be examined again.",
     "show": "Print the page of one check.",
 }
-FINDINGS, BAD_INPUT, COULD_NOT = 1, 2, 3
-"""Exit codes; 2 is click's own for errors of use, too."""
+FINDINGS, COULD_NOT = 1, 3
+"""Exit codes; 2, for bad input, is that of `BadInput`, and click's own for errors of use."""
 
 
 class Commands(click.RichGroup):
@@ -104,7 +105,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = cli.main(arguments, prog_name="gpudoctor", standalone_mode=False)
     except BadInput as error:
         print(f"gpudoctor: {one_line(str(error))}", file=sys.stderr)
-        code = BAD_INPUT
+        code = error.exit_code
     except click.ClickException as error:
         print(f"gpudoctor: {one_line(error.format_message())}", file=sys.stderr)
         code = error.exit_code
@@ -124,10 +125,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _open_closed() -> None:
-    """Put nothing in the place of a standard output or error that is closed (``>&-``): nobody wants to read it."""
-    for name in ("stdout", "stderr"):
+    """Put nothing in the place of a stream that is closed (``>&-``), for us alone: a command that we run has none."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            setattr(
+                sys, name, open(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10), mode, encoding="utf-8")
+            )
+            os.close(descriptor)
 
 
 def _close(code: int) -> int:

@@ -9,7 +9,7 @@ import rich_click as click
 
 from gpudoctor.cli.options import checks_option, python_option, timeout_option
 from gpudoctor.cli.output import Output, output_options
-from gpudoctor.cli.streams import make_console
+from gpudoctor.cli.streams import make_console, warn
 from gpudoctor.registry import Registry
 
 
@@ -63,7 +63,8 @@ def command(
             say(doing)
 
         report = check(
-            python=python, only=only, skip=skip, source=source, log=log, checks=registry, timeout=timeout, say=tell
+            python=python, only=only, skip=skip, source=source, log=log, checks=registry, timeout=timeout,
+            say=tell, warn=warn,
         )  # fmt: skip
     return output.deliver(report, seconds=time.monotonic() - begun)
 
@@ -94,7 +95,7 @@ def list_checks(registry: Registry, output: Output) -> int:
                 "title": check.title,
             }
         )
-    output.complain(registry)
+    code = output.complain(registry)
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -104,4 +105,4 @@ def list_checks(registry: Registry, output: Output) -> int:
         table.add_row(*(", ".join(v) if isinstance(v, list) else v for v in row.values()))
     text = io.StringIO()
     make_console(text).print(table)
-    return output.give(text.getvalue(), rows)
+    return output.give(text.getvalue(), rows) or code

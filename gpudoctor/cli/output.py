@@ -9,16 +9,18 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import rich_click as click
 
 from gpudoctor import __version__
 from gpudoctor.cli import COULD_NOT, FINDINGS
 from gpudoctor.cli.streams import make_console, put, status_line, unwritable, warn, write
+from gpudoctor.facts import CheckpointFile
 from gpudoctor.facts.topics import TOPICS
 from gpudoctor.model import Severity
 from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Status
+from gpudoctor.text import harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,7 +102,7 @@ class Output:
     def _crashed(self, report: Report) -> None:
         """Say which checks crashed, where what is put out does not say it for human eyes."""
         for result in report.with_status(CheckStatus.CRASHED):
-            warn(f"check {result.id}: {result.reason}")
+            warn(self.safe(f"{result.what}: {result.reason}", sys.stderr))
 
     def _save(self, report: Report, drawing: Drawing, default: str) -> None:
         """Stamp a report, and write it to the file of ``-o`` where there is one."""
@@ -124,9 +126,13 @@ class Output:
             write(self.file, text)
         return 0
 
-    def safe(self, value: T) -> T:
-        """Return plain data as it may be put out: without what is private, unless a terminal alone shows it."""
-        if not self.redact or (sys.stdout.isatty() and not self.json):
+    def safe(self, value: T, stream: TextIO | None = None) -> T:
+        """Return plain data as it may be put out: without what is private, unless a terminal alone shows it.
+
+        Without a `stream`, it is part of what goes to standard output, where JSON is never shown as it is.
+        """
+        shown = stream.isatty() if stream is not None else sys.stdout.isatty() and not self.json
+        if not self.redact or shown:
             return value
         from gpudoctor.redact import private, redacted_tree
 
@@ -139,15 +145,18 @@ class Output:
         from gpudoctor.redact import private, redacted, sealed
 
         known = private(report)
-        text, left = sealed(rendered(redacted(report, known), drawing, form), known)
+        files = [fact for fact in report.facts.values() if isinstance(fact, CheckpointFile)]
+        keys = (key.name for file in files for state in file.state_dicts for key in state.keys)
+        text, left = sealed(rendered(redacted(report, known), drawing, form), known, keys)
         if left:
             warn(f"{left} private words were left and are now hidden; please report it")
         return text
 
-    def complain(self, registry: "Registry") -> None:
-        """Say which checks and plug-ins could not be loaded, where no report says so."""
+    def complain(self, registry: "Registry") -> int:
+        """Say which checks and plug-ins could not be loaded, where no report says so; return the exit code."""
         for result in registry.failed:
-            warn(f"{result.id}: {result.reason}")
+            warn(self.safe(f"{result.what}: {result.reason}", sys.stderr))
+        return COULD_NOT if registry.failed else 0
 
 
 def rendered(report: Report, drawing: Drawing, form: str) -> str:
@@ -157,7 +166,7 @@ def rendered(report: Report, drawing: Drawing, form: str) -> str:
 
         return encode(report)
     if form == "verdict":
-        return report.verdict.sentence + "\n"
+        return harmless(report.verdict.sentence) + "\n"
     if form == "markdown":
         from gpudoctor.render.markdown import ticket
 
@@ -213,9 +222,8 @@ def exit_code(report: Report, fail_on: str) -> int:
     """Pick the exit code: 1 for findings at or above `fail_on`, 3 when the work could not be done, else 0."""
     worst = report.worst()
     bound = {"error": [Severity.ERROR], "warning": [Severity.ERROR, Severity.WARNING], "never": []}[fail_on]
-    if worst in bound or (
-        fail_on != "never" and not report.findings and report.verdict.status is Status.BROKEN
-    ):
+    failed = any(not p.held and p.fixed is not ProofStatus.NOT_RUN for p in report.proofs)
+    if worst in bound or (fail_on != "never" and (failed or report.verdict.status is Status.BROKEN)):
         return FINDINGS
     crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
     asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]

@@ -8,6 +8,7 @@ import rich_click as click
 from gpudoctor.cli.options import checks_option, python_option, timeout_option
 from gpudoctor.cli.output import FORMATS, Output, output_options
 from gpudoctor.cli.repro import training_bar
+from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
 from gpudoctor.training_script import MODES
 
@@ -54,7 +55,7 @@ def command(
         refuse_unknown(registry, name)
     adopt_orphans()
     with output.status() as say:
-        report = check(python=python, log=log, checks=registry, timeout=timeout, say=say)
+        report = check(python=python, log=log, checks=registry, timeout=timeout, say=say, warn=warn)
     bench = Bench(registry, choose_patient(python), Snapshot(report.facts, report.probes))
     for name in names:
         if name in MODES:

@@ -27,17 +27,17 @@ def command(output: Output, id: str, folders: tuple[Path, ...]) -> int:
 
     registry = Registry(folders)
     checks = registry.checks() if id == "all" else [registry.check(id)]
-    output.complain(registry)
+    code = output.complain(registry)
     folders_of = ((check, registry.reproduction(check.id)) for check in checks)
     pages = [page(check, difference(folder) if folder else None) for check, folder in folders_of]
     if sys.stdout.isatty() and output.file is None and not output.json:
         from rich.markdown import Markdown
 
         make_console(sys.stdout).print(Markdown("\n".join(pages)))
-        return 0
+        return code
     fields = ("id", "family", "title", "page")
     data = [
         {**{name: getattr(check, name) for name in fields}, "severity": check.severity.value}
         for check in checks
     ]
-    return output.give("\n".join(pages), data)
+    return output.give("\n".join(pages), data) or code

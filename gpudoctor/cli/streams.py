@@ -33,8 +33,16 @@ def make_console(file: Any) -> "Console":
 def put(text: str) -> None:
     """Write text to standard output; what its encoding cannot hold is escaped."""
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # what is left of it must not fail again
+        raise click.UsageError(f"standard output: {error.strerror or error}") from None
 
 
 def unwritable(path: str) -> str | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gpudoctor.model import Finding, Fix, Role, Severity
+from gpudoctor.model import Finding, Fix, Role, Severity, Source
 from gpudoctor.report import CheckStatus, Report
 from gpudoctor.verdict import conclude
 
@@ -14,7 +14,8 @@ def corroborate(explained: Report, diagnosed: Report, *, all_findings: bool = Tr
 
     Without `all_findings`, it is the log's report: what only the facts show is left out.
     """
-    facts = {finding.id: finding for finding in reversed(diagnosed.findings)}
+    of_facts = [f for f in diagnosed.findings if f.source in (Source.ENVIRONMENT, Source.CHECKPOINT)]
+    facts = {finding.id: finding for finding in reversed(of_facts)}
     passed = {result.id for result in diagnosed.checks if result.status is CheckStatus.PASSED}
     joined = [_joined(f, facts.get(f.id), f.id in passed, diagnosed.created) for f in explained.findings]
     shown = {finding.id for finding in joined}

@@ -107,6 +107,8 @@ def _beside(report: Report, source: str, registry: Registry) -> Report:
     from gpudoctor.diagnose import diagnose
     from gpudoctor.importers import read
 
-    snapshot = read(source, registry.topics).snapshot
+    saved = read(source, registry.topics)
     checks = registry.checks([finding.id for finding in report.findings])
-    return corroborate(report, diagnose(snapshot, checks), all_findings=False)
+    diagnosed = diagnose(saved.snapshot, checks)
+    diagnosed.created = saved.report.created if saved.report is not None else ""
+    return corroborate(report, diagnosed, all_findings=False)

@@ -3,23 +3,27 @@
 import getpass
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
 
-from gpudoctor.facts import Distributions, Launch, Names, Python, Sockets, Torch
+from gpudoctor.facts import Distributions, Format, Launch, Names, Outcome, Python, Sockets, Torch
+from gpudoctor.model import Kind, Role, Severity, Source
 from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
 from gpudoctor.redact.redactor import Redactor
 from gpudoctor.redact.word_lists import HIDDEN, generic
-from gpudoctor.report import Report
+from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Status
 from gpudoctor.snapshot import Snapshot, rewritten, without_keys
 
 __all__ = ["private", "redacted", "redacted_tree", "sealed"]
 
 T = TypeVar("T")
 
+ENUMS = (CheckStatus, Format, Kind, Outcome, ProbeStatus, ProofStatus, Role, Severity, Source, Status)
+RESERVED = frozenset(member.value for kind in ENUMS for member in kind)
+"""Words of the report itself: a user of that name would make it unreadable."""
 HOST_VARIABLES = (
     "MASTER_ADDR",
     "SLURMD_NODENAME",
@@ -44,9 +48,17 @@ def redacted_tree(value: T, known: Private) -> T:
     return Redactor(known).tree(value)
 
 
-def sealed(text: str, known: Private) -> tuple[str, int]:
-    """Look through a finished rendering once more; return it with what was left hidden, and how much that was."""
+def sealed(text: str, known: Private, spared: Iterable[str] = ()) -> tuple[str, int]:
+    """Look through a finished rendering once more; return it with what was left hidden, and how much that was.
+
+    What stands in one of the names that were `spared` is a word of a model, and stays.
+    """
     left = leftovers(text, known)
+    if left:
+        words = set(left)
+        for name in spared:
+            words = {word for word in words if word not in name}
+        left = [word for word in left if word in words]
     for word in left:
         text = text.replace(word, HIDDEN)
     return text, len(left)
@@ -71,7 +83,8 @@ def private(report: Report) -> Private:
 
 
 def _known(values: list[str], harmless: Callable[[str], bool] = lambda value: False) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(value for value in values if value and not harmless(value)))
+    kept = (value for value in values if value and value.lower() not in RESERVED and not harmless(value))
+    return tuple(dict.fromkeys(kept))
 
 
 def _user() -> str:

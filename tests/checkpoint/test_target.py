@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.comparison.target import compare
 from gpudoctor.checkpoint.description.survey import describe
@@ -359,7 +360,7 @@ def test_a_broken_file_and_one_that_parses_its_command_line(tmp_path):
 
 
 def test_an_interpreter_that_is_none_or_has_no_torch(tmp_path):
-    with pytest.raises(Unreadable, match="no such file, and no such command"):
+    with pytest.raises(BadInput, match="no such file, and no such command"):
         compare(describe(read("bare.pt")), "models:Net", {}, str(tmp_path / "python"))
     fake = tmp_path / "python"
     fake.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')

@@ -80,7 +80,7 @@ def command(
         )
     if target is None and not dry_run:
         raise click.UsageError("name the copy with -o, or see with --dry-run what would change")
-    output = Output(json=json, redact=redact)
+    output = Output(json=json, quiet=quiet, redact=redact)
     with output.status() as say:
         say(f"reading {source}" if dry_run else f"writing {target}")
         done = fix(

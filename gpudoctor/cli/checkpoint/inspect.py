@@ -6,12 +6,11 @@ from pathlib import Path
 
 import rich_click as click
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
-
-USAGE = 2
 
 
 @click.command("inspect")
@@ -71,7 +70,7 @@ def command(
     code = output.deliver(report, seconds=time.monotonic() - begun, keys=keys)
     for reason in unread:
         warn(reason)
-    return USAGE if unread else code
+    return BadInput.exit_code if unread else code
 
 
 def pairs(arguments: tuple[str, ...]) -> dict[str, str]:
