@@ -112,6 +112,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     page: str
     ranks: list[int] = []
     """The ranks that it was seen on, in a log."""
+    handled: bool = False
+    """The process went on after it."""
     behind: str = ""
     """What is known of its own cause where that does not show here, in a sentence; the verdict repeats it."""
 

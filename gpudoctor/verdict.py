@@ -6,7 +6,7 @@ from gpudoctor.facts import CheckpointFile, Comparison, Gpus, Log, Outcome, Pci,
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.text import count, ranks
+from gpudoctor.text import count, listed, ranks
 
 KEYS = "state-dict"
 """How the ids begin of what is wrong with a checkpoint's keys: that is what keeps a model from loading."""
@@ -135,11 +135,19 @@ def _well(report: Report, snapshot: Snapshot) -> Verdict:
     if report.checks and snapshot.machine:
         return _fitness(snapshot)
     if log is not None:
-        return Verdict(status=Status.HEALTHY, sentence=f"No failure shows in {count(log.lines, 'line')}.")
+        return Verdict(status=Status.HEALTHY, sentence=_ended_well(report, log))
     if report.proofs:
         return _proven(report.proofs)
     sentence = "Nothing was examined: these failures show in logs (--log FILE), not in the environment."
     return Verdict(status=Status.UNKNOWN, sentence=sentence)
+
+
+def _ended_well(report: Report, log: Log) -> str:
+    """Say of a log in which nothing failed what was handled on the way."""
+    handled = [f"{finding.id}{_tail(finding)}" for finding in report.findings if finding.handled]
+    if not handled:
+        return f"No failure shows in {count(log.lines, 'line')}."
+    return f"Nothing ended the training in {count(log.lines, 'line')}; on the way: {listed(handled)}."
 
 
 def _compared(snapshot: Snapshot) -> str | None:

@@ -23,6 +23,21 @@ NATIVE = re.compile(
     r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
 )
 """Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
+RESTARTED = re.compile(
+    r"failed \(exitcode: -?\d+\) local_rank: |will restart worker group|Restarting worker group|Worker group FAILED"
+)
+"""What torchrun says of workers that it may start again; where training goes on after it, it did."""
+HANDLED = re.compile(
+    r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Rr]etry(?:ing)?\b(?! (?:limit|count))|"
+    r"[Ii]gnoring|[Tt]rying (?:the )?(?:previous|next|older|again|another)|"
+    r"[Uu]sing (?:the )?(?:CPU|cpu|previous|default|older)\b|"
+    r"[Cc]ontinuing (?:without|with|anyway)|are off\b|PASSED\b)"
+)
+"""What a program says of a failure that it went on from."""
+THREAD = re.compile(
+    r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
+)
+"""What Python prints over the traceback of a thread: the process goes on."""
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
 """torch's own log of something that it will try again, or do without."""
 
@@ -42,6 +57,14 @@ class Event(Struct):
     def ranks(self) -> list[int]:
         """The ranks that it was seen on."""
         return sorted({rank for seen in self.seen if (rank := rank_of(seen)) is not None})
+
+    @property
+    def tells_end(self) -> bool:
+        """Whether a launcher says in it how a process ended: by a signal, or with an exit code of its own.
+
+        Python leaves with 1 after any exception, of a lost connection too: that tells nothing.
+        """
+        return self.seen[0].sighting.groups.get("code", "1") not in ("0", "1")
 
     @property
     def fault(self) -> bool:
@@ -90,7 +113,12 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     if first is None and unknown is None:
         first = min(
             faults,
-            key=lambda event: (event in echoes, bool(event.check.follows & present), log.when(event)),
+            key=lambda event: (
+                event in echoes,
+                bool(event.check.follows & present),
+                _ending(event, faults),
+                log.when(event),
+            ),
             default=None,
         )
     return Judgement(
@@ -104,6 +132,19 @@ def _echoes(faults: Sequence[Event]) -> list[Event]:
     return [e for e in faults if not e.check.site and any(seen.place in own for seen in e.seen)]
 
 
+def _ending(event: Event, faults: Sequence[Event]) -> int:
+    """Return the place of an event among those of which none is a cause.
+
+    How a process ended comes before what others say of having lost it, unless that process had said itself what went
+    wrong: then it comes last.
+    """
+    if not event.tells_end:
+        return 1
+    named = rank_of(event.seen[0])
+    said = {rank_of(seen) for other in faults if not other.tells_end for seen in other.seen}
+    return 2 if named is not None and named in said else 0
+
+
 class _Log:
     """What was read of a log, with what is asked of it again and again at hand."""
 
@@ -114,6 +155,11 @@ class _Log:
         for place, line in enumerate(lines):
             if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
                 self.progress[line.name, line.who].append(place)
+        self.restart = self._restart(lines)
+        self.texts: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        for place, line in enumerate(lines):
+            if line.text:
+                self.texts[line.name, line.who].append((place, line.text))
         self.spans: dict[tuple[str, str], list[Raised]] = defaultdict(list)
         for exception in raised:
             self.spans[exception.line.name, exception.line.who].append(exception)
@@ -130,9 +176,37 @@ class _Log:
         return self.order(event.seen[0].place)
 
     def survived(self, line: Line, place: int) -> bool:
-        """Return whether the same process printed progress after a line: what was caught and retried did not end it."""
+        """Return whether the process went on after a line: what was caught and retried did not end it.
+
+        It printed progress, or a launcher started it again and it did, or it says that it does without.
+        """
         places = self.progress[line.name, line.who]
-        return len(places) - bisect_right(places, place) >= ENOUGH
+        if len(places) - bisect_right(places, place) >= ENOUGH or place <= self.restart:
+            return True
+        return self._handled(line, place)
+
+    def _restart(self, lines: Sequence[Line]) -> int:
+        """Return the place of the last line of a launcher after which training began anew; -1 without any."""
+        places = [place for place, line in enumerate(lines) if RESTARTED.search(line.text, 0, 400)]
+        progress = sorted(place for each in self.progress.values() for place in each)
+        went_on = [place for place in places if len(progress) - bisect_right(progress, place) >= ENOUGH]
+        return max(went_on, default=-1)
+
+    def _handled(self, line: Line, place: int) -> bool:
+        """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
+        spans = self.spans[line.name, line.who]
+        at = bisect_right(spans, place, key=lambda raised: raised.first) - 1
+        inside = at >= 0 and place <= spans[at].last
+        first, last = (spans[at].first, max(place, spans[at].place)) if inside else (place, place)
+        texts = self.texts[line.name, line.who]
+        before = bisect_left(texts, first, key=lambda row: row[0])
+        after = bisect_right(texts, last, key=lambda row: row[0])
+        around = [text for _, text in texts[max(0, before - 2) : before] + texts[after : after + 2]]
+        own = [text for _, text in texts[before:after]]
+        words = own[-1:] + around if inside else own + around
+        thread = inside and any(THREAD.match(text) for text in around)
+        goes_on = any(not NATIVE.search(text) for _, text in texts[after + 1 :])
+        return goes_on and (thread or any(HANDLED.search(text) for text in words))
 
     def events(self) -> list[Event]:
         """Put all sightings of one failure together, in the order in which they came."""
@@ -164,7 +238,7 @@ class _Log:
             if (
                 own
                 and not any(map(self.recognised, chain))
-                and not self.survived(chain[-1].line, chain[-1].last)
+                and not self.survived(chain[-1].line, chain[-1].place)
             ):
                 return own[0]
         return None

@@ -20,7 +20,8 @@ def findings(judgement: Judgement, load: Load, source: Source = Source.LOG) -> l
     found = []
     if judgement.cause is not None:
         cause = _finding(judgement.cause, source)
-        found.append(_pointed(cause, judgement) if judgement.cause.check.elsewhere else cause)
+        pointed = judgement.cause.check.elsewhere and not judgement.cause.tells_end
+        found.append(_pointed(cause, judgement) if pointed else cause)
     unrecognised = load(UNRECOGNISED) if judgement.raised is not None else None
     if judgement.raised is not None and unrecognised is not None:
         found.append(_unrecognised(judgement.raised, unrecognised, source))
@@ -41,15 +42,15 @@ def _finding(event: Event, source: Source) -> Finding:
         message=made.message + _on(event.ranks),
         evidence=_evidence(event),
         ranks=event.ranks,
-        behind=_behind(check),
+        behind=_behind(event),
     )
 
 
-def _behind(check: Check) -> str:
+def _behind(event: Event) -> str:
     """Return what is known of the cause of what is mostly a consequence itself."""
-    if check.elsewhere:
+    if event.check.elsewhere and not event.tells_end:
         return "Another rank failed or stalled first, and its output is not here."
-    return "What lies behind it does not show here." if check.secondary else ""
+    return "What lies behind it does not show here." if event.check.secondary else ""
 
 
 def _pointed(finding: Finding, judgement: Judgement) -> Finding:
@@ -79,7 +80,10 @@ def _remark(event: Event, source: Source) -> Finding:
     finding = _finding(event, source)
     if event.survived and finding.severity is Severity.ERROR:
         return replace(
-            finding, severity=Severity.WARNING, message=finding.message + "; training went on after it"
+            finding,
+            severity=Severity.NOTE,
+            message=finding.message + "; training went on after it",
+            handled=True,
         )
     return finding
 
