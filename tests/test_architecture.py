@@ -49,9 +49,9 @@ FLOORS = {
     "training": "bad_input child interpreter patient_process report reproduction training_script",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
     "training_script verdict",
-    "environment": "collect diagnose facts importers interpreter logs model registry report snapshot",
+    "environment": "bad_input collect diagnose facts importers interpreter logs model registry report snapshot verdict",
     # how it is given out
-    "redact": "facts report snapshot text",
+    "redact": "facts model report snapshot text",
     "render": "facts model report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection environment logs model proofs report text",
     "cli": "gpudoctor bad_input checkpoint.inspection checkpoint.repair child diagnose environment facts interpreter "

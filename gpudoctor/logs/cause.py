@@ -157,9 +157,14 @@ class _Log:
                 self.progress[line.name, line.who].append(place)
         self.restart = self._restart(lines)
         self.texts: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        self.ordinary: dict[tuple[str, str], int] = defaultdict(int)
+        """The number of the last line of each process that reports no failure, among those that say anything."""
         for place, line in enumerate(lines):
             if line.text:
-                self.texts[line.name, line.who].append((place, line.text))
+                rows = self.texts[line.name, line.who]
+                rows.append((place, line.text))
+                if not NATIVE.search(line.text, 0, 400):
+                    self.ordinary[line.name, line.who] = len(rows) - 1
         self.spans: dict[tuple[str, str], list[Raised]] = defaultdict(list)
         for exception in raised:
             self.spans[exception.line.name, exception.line.who].append(exception)
@@ -201,12 +206,11 @@ class _Log:
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, first, key=lambda row: row[0])
         after = bisect_right(texts, last, key=lambda row: row[0])
+        if self.ordinary[line.name, line.who] <= after:
+            return False  # nothing comes after it but what failed
         around = [text for _, text in texts[max(0, before - 2) : before] + texts[after : after + 2]]
-        own = [text for _, text in texts[before:after]]
-        words = own[-1:] + around if inside else own + around
         thread = inside and any(THREAD.match(text) for text in around)
-        goes_on = any(not NATIVE.search(text) for _, text in texts[after + 1 :])
-        return goes_on and (thread or any(HANDLED.search(text) for text in words))
+        return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
 
     def events(self) -> list[Event]:
         """Put all sightings of one failure together, in the order in which they came."""

@@ -1,0 +1,68 @@
+"""What real trainings printed, two gloo ranks on torch 2.15, each with one provoked fault or with frightening output."""
+
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import explain
+from gpudoctor.model import Role, Severity
+from gpudoctor.report import Status
+
+RUNS = Path(__file__).parent / "real_runs"
+FAULTS = {
+    "abort": "child-segfault",
+    "argparse": "unrecognised-error",
+    "barrier-rank0": "rank-desync",
+    "chained": "unrecognised-error",
+    "early-exit0": "gloo-peer-closed",
+    "exit3": "child-failed",
+    "keyerror": "unrecognised-error",
+    "nonfinite": "loss-not-finite",
+    "runtimeerror-own": "unrecognised-error",
+    "segv": "child-segfault",
+    "shadow-random": "torch-shadowed",
+    "sigkill": "host-oom-killed",
+    "sigterm": "child-failed",
+    "sysexit5": "child-failed",
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_cause_of_a_run_that_failed(name):
+    report = explain(RUNS / f"{name}.txt")
+    assert report.verdict.primary == FAULTS[name]
+    assert report.findings[0].role is Role.CAUSE
+    assert report.findings[0].severity is Severity.ERROR
+
+
+@pytest.mark.parametrize("path", sorted(RUNS.glob("ok-*.txt")), ids=lambda path: path.stem)
+def test_a_run_that_ended_well_has_no_error_whatever_it_printed(path):
+    report = explain(path)
+    assert report.worst() in (None, Severity.NOTE)
+    assert report.verdict.status is Status.HEALTHY
+
+
+def test_how_a_rank_ended_comes_before_what_the_others_say_of_having_lost_it():
+    report = explain(RUNS / "exit3.txt")
+    assert [f.id for f in report.findings[:2]] == ["child-failed", "gloo-peer-closed"]
+    assert report.findings[1].role is Role.CONSEQUENCE
+    assert "with exit code 3" in report.findings[0].message
+    assert report.findings[0].ranks == [1]
+    assert "Another rank" not in report.verdict.sentence
+
+
+def test_what_was_handled_is_told_as_such():
+    report = explain(RUNS / "ok-ckpt-fallback.txt")
+    (finding,) = report.findings
+    assert (finding.id, finding.handled) == ("checkpoint-corrupt", True)
+    assert report.verdict.sentence.startswith("Nothing ended the training in ")
+    assert "on the way: checkpoint-corrupt" in report.verdict.sentence
+
+
+def test_an_elastic_restart_that_recovered_leaves_notes_of_what_came_before():
+    text = (RUNS / "keyerror.txt").read_text()
+    again = "".join(f"epoch {n} loss 0.{n}\n" for n in range(6))
+    report = explain(
+        text.partition('Traceback (most recent call last):\n  File "/venv/bin/torchrun')[0] + again
+    )
+    assert report.worst() in (None, Severity.NOTE)
