@@ -60,7 +60,11 @@ check = Check(
         "disk-full",
     ],
     fixes=[
-        Fix("Install ninja into the environment that trains", "python -m pip install ninja"),
+        Fix(
+            "Of a long output, read the first error: what follows it follows from it",
+            "grep -n -m 5 -i 'error:' FILE",
+        ),
+        Fix("For ninja: install it into the environment that trains", "python -m pip install ninja"),
         Fix(
             "On a cluster: load the CUDA toolkit that fits torch.version.cuda, and a gcc that it knows",
             "module avail cuda gcc",

@@ -97,9 +97,14 @@ check = Check(
             rf"module '(?!typing'|importlib'|collections'|asyncio'|ast')(?P<module>{STANDARD})' has no attribute {DATED}'\w+'(?! \(consider)",
             near=rf"{ASKED}AttributeError: module '(?:{STANDARD})' has no attribute",
         ),
+        # from compiled code, which shows no line of source: NumPy asks secrets for it
+        Symptom(
+            r"ImportError: cannot import name '?(?P<name>randbits)'?\s*$",
+            near=r"numpy[/\\]random[/\\]bit_generator",
+        ),
         # names that every release has; others may be newer than the installed torch
         r"module '(?P<module>torch)' has no attribute '(Tensor|tensor|FloatTensor|zeros|ones|nn|cuda|device|float|float32|long|__version__|manual_seed|load|save|no_grad|randn|rand|from_numpy|optim|utils|arange|cat|stack|_C)'(?! \(consider)",
-        r"module '(?P<module>wandb)' has no attribute '(init|log|login|finish)'(?! \(consider)|module '(?P<name>datasets)' has no attribute '(load_dataset|Dataset)'(?! \(consider)",
+        r"module '(?P<module>wandb)' has no attribute '(init|log|login|finish)'(?! \(consider)|module 'datasets' has no attribute '(load_dataset|Dataset)'(?! \(consider)",
         r"module '(?P<module>random)' has no attribute '(Random|randint|random|seed|shuffle|choice|sample)'(?! \(consider)",
         r"module '(?P<module>logging)' has no attribute '(getLogger|Logger|basicConfig|INFO)'(?! \(consider)",
         r"module '(?P<module>copy|queue|string|platform|inspect|select|tokenize|signal)' has no attribute '(copy|deepcopy|Queue|Empty|Template|ascii_\w+|system|machine|signature|getfile|select|poll|open|SIG[A-Z]+)'(?! \(consider)",
@@ -107,7 +112,7 @@ check = Check(
         r"module '(?P<module>json|selectors|secrets)' has no attribute '(dumps?|loads?|JSON\w+|Default\w+|Poll\w+|Select\w+|EVENT_\w+|token_\w+|randbits|SystemRandom|choice)'(?! \(consider)",
         r"module '(?P<module>numpy)' has no attribute '(ndarray|array|zeros|ones|float32|float64|int64|random|arange|mean|__version__)'(?! \(consider)",
     ],
-    message="Python imported something else[ under the name <module>][: <path>], which hides the real module",
+    message="Python imported something else[ under the name <module>][: <path>][, without <name>], which hides the real module",
     fixes=[
         Fix("Give what is yours another name", "mv -n '<path>' '<path>.old'"),
         Fix(

@@ -9,7 +9,7 @@ of the training.
 ## Why
 
 The GPUs' device nodes were put into the container without systemd's knowledge. When systemd writes the container's
-device rules anew (`systemctl daemon-reload`, an update of the container's resources, Kubernetes' CPU manager), the GPUs
+device rules again (`systemctl daemon-reload`, an update of the container's resources, Kubernetes' CPU manager), the GPUs
 are not on its list, and access is denied. On a machine without containers the same words mean that the driver is
 broken.
 
@@ -38,7 +38,7 @@ check = Check(
     message="the GPUs' device nodes can no longer be opened[ (<error>)]: new processes in this container find no GPU",
     fixes=[
         Fix(
-            "Create the container anew: this brings the GPUs back; what only this container holds is lost, so copy it first",
+            "Create the container again: this brings the GPUs back; what only this container holds is lost, so copy it first",
             "docker cp CONTAINER:FILE . && docker rm -f CONTAINER && docker run --gpus all IMAGE",
         ),
         Fix("Or the pod", "kubectl delete pod POD"),

@@ -41,7 +41,7 @@ HIDDEN = r"CUDA_VISIBLE_DEVICES"
 START = r"_cuda_init\(\)|_lazy_init\(\)|_cuda_getDeviceCount"
 
 UVM = Fix(
-    "After a sleep: load the module for unified memory anew, with nothing running on the GPUs",
+    "After a sleep: load the module for unified memory again, with nothing running on the GPUs",
     "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
     Kind.ADMIN,
 )

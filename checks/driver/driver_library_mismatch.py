@@ -61,7 +61,7 @@ check = Check(
             Kind.ADMIN,
         ),
         Fix(
-            "In a container: take the driver's libraries out of the image, and create it anew after an upgrade",
+            "In a container: take the driver's libraries out of the image, and create it again after an upgrade",
             "docker run --gpus all IMAGE",
         ),
         Fix(

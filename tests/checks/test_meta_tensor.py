@@ -14,9 +14,6 @@ EXAMPLES = {
     "RuntimeError: Tensor on device meta is not on the expected device cuda:0!": START
     + ", and others on cuda:0"
     + END,
-    "RuntimeError: Tensor on device cpu is not on the expected device meta!": START
-    + ", and others on cpu"
-    + END,
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and meta!": (
         START + ", and others on cuda:1" + END
     ),

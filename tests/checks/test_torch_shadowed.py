@@ -69,6 +69,10 @@ EXAMPLES = {
     "AttributeError: module 'platform' has no attribute 'system'": (
         "Python imported something else under the name platform, which hides the real module"
     ),
+    (
+        '  File "numpy/random/bit_generator.pyx", line 39, in init numpy.random.bit_generator\n'
+        "ImportError: cannot import name randbits"
+    ): "Python imported something else, without randbits, which hides the real module",
     "AttributeError: module 'json' has no attribute 'JSONEncoder'": (
         "Python imported something else under the name json, which hides the real module"
     ),
