@@ -71,7 +71,7 @@ check = Check(
         ),
         Fix(
             "Without one: install nvcc into a conda environment, here for CUDA 13.0",
-            "conda install -c nvidia cuda-nvcc=13.0 cuda-cudart-dev=13.0 && export CUDA_HOME=$CONDA_PREFIX",
+            "conda install -c conda-forge cuda-nvcc=13.0 cuda-cudart-dev=13.0 && export CUDA_HOME=$CONDA_PREFIX",
         ),
         Fix(
             "Compile with as many jobs as the memory allows, in the environment's own torch",

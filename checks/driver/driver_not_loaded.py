@@ -23,12 +23,14 @@ list nodes.
 - [NVIDIA Container Toolkit](https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/)
 """
 
+import re
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, count
 from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
 
 NVML_DRIVER_NOT_LOADED = 9
+GOES_ON = re.compile(r"[Uu]sing (?:the )?CPU|[Ff]all(?:ing|s)? back to (?:the )?CPU")
 
 LOAD = Fix(
     "Load the driver's module, and see why it was not", "sudo modprobe nvidia && nvidia-smi", Kind.ADMIN
@@ -54,9 +56,17 @@ check = Check(
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
     ],
-    message="no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs",
     fixes=[LOAD, INSTALL, CONTAINER],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """A program that says that it goes on without a GPU has not failed."""
+    yield check.found(
+        "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs",
+        severity=Severity.NOTE if GOES_ON.search(sighting.line) else None,
+    )
 
 
 @check.environment

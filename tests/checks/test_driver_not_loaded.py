@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor.facts import DeviceNode, Driver, Gpu, Gpus, Host, Launch, Pci, PciDevice, Torch
 from gpudoctor.guard import examine
+from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
@@ -195,3 +196,15 @@ def test_passes(facts):
 )
 def test_unknown(facts):
     assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("Found no NVIDIA driver on your system", Severity.ERROR),
+        ("UserWarning: Found no NVIDIA driver on your system; using CPU", Severity.NOTE),
+    ],
+)
+def test_a_program_that_goes_on_without_a_gpu_has_not_failed(text, severity):
+    (seen,) = matches(text, [CHECK])
+    assert seen.finding.severity is severity
