@@ -13,7 +13,7 @@ Almost always the consequence of something else. Most often first:
 - An index out of range just before it: a token that the embedding does not have (`resize_token_embeddings` was
   forgotten), a label outside of the classes. CUDA reports late, and cuBLAS is the next to ask.
 - The GPU's memory is full, so that cuBLAS gets no handle (`cublasCreate`) and no workspace.
-- INVALID_VALUE or NOT_SUPPORTED right at the start: another cuBLAS lies first on LD_LIBRARY_PATH.
+- INVALID_VALUE or NOT_SUPPORTED right at the start: LD_LIBRARY_PATH brings in another cuBLAS than the wheel's.
 - A wheel for an older CUDA than this GPU needs; tensors on another GPU than the current one.
 
 ## How to tell
@@ -24,7 +24,7 @@ range is named. `nvidia-smi` shows how much memory is free before the run.
 ## See also
 
 - [cuBLAS status values](https://docs.nvidia.com/cuda/cublas/#cublasstatus-t)
-- [pytorch#174320](https://github.com/pytorch/pytorch/issues/174320): a system cuBLAS on LD_LIBRARY_PATH
+- [pytorch#91067](https://github.com/pytorch/pytorch/issues/91067): another cuBLAS on LD_LIBRARY_PATH
 """
 
 from gpudoctor import Check, Fix, Kind, Severity
@@ -60,7 +60,7 @@ check = Check(
     fixes=[
         Fix(
             "Let CUDA report each error where it happens, and read the first one",
-            "CUDA_LAUNCH_BLOCKING=1 python train.py",
+            "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
         ),
         Fix(
             "Check the indices that go to embeddings and losses",
@@ -77,7 +77,9 @@ check = Check(
             "See whether the memory is free before the run, and who holds it",
             "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
         ),
-        Fix("Run with the cuBLAS of the wheel alone", "env -u LD_LIBRARY_PATH python train.py"),
+        Fix(
+            "Use the cuBLAS of the wheel alone", "unset LD_LIBRARY_PATH  # then start the training as before"
+        ),
     ],
     no_reproduction="needs a GPU",
 )

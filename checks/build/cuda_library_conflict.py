@@ -18,12 +18,12 @@ mismatches the version that was used to compile PyTorch". (If `import torch` its
 ## How to tell
 
 `LD_DEBUG=libs python -c "import torch" 2>&1 | grep -E "calling init.*(cudnn|cublas|nccl|nvJitLink)"` names the files
-that are loaded: all should lie beside torch in site-packages. `pip list | grep -i nvidia` shows doubles.
+that are loaded: all should be beside torch in site-packages. `pip list | grep -i nvidia` shows doubles.
 
 ## See also
 
-- [pytorch#119072](https://github.com/pytorch/pytorch/issues/119072) and
-  [pytorch#186591](https://github.com/pytorch/pytorch/issues/186591): the wheels' libraries and others
+- [ld.so](https://man7.org/linux/man-pages/man8/ld.so.8.html): LD_LIBRARY_PATH, LD_DEBUG and what is searched first
+- [cuDNN's support matrix](https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html)
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
@@ -57,7 +57,7 @@ check = Check(
     fixes=[
         Fix(
             "Run without the paths that put another copy first",
-            "env -u LD_LIBRARY_PATH -u LD_PRELOAD python train.py",
+            "unset LD_LIBRARY_PATH LD_PRELOAD  # then start the training as before",
         ),
         Fix(
             "Start from a clean environment, so that one CUDA version alone is there",

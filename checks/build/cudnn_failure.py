@@ -62,7 +62,7 @@ check = Check(
     fixes=[
         Fix(
             "Let CUDA report each error where it happens, and read the first one",
-            "CUDA_LAUNCH_BLOCKING=1 python train.py",
+            "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
         ),
         Fix(
             "See whether the memory is free before the run, and who holds it",

@@ -23,6 +23,7 @@ error is reported late: with `CUDA_LAUNCH_BLOCKING=1` the traceback names the ri
 
 ## See also
 
+- [flash-attn's setup.py](https://github.com/Dao-AILab/flash-attention/blob/main/setup.py): its variables
 - [Release compatibility](https://github.com/pytorch/pytorch/blob/main/RELEASE.md#release-compatibility-matrix)
 - [Previous versions](https://pytorch.org/get-started/previous-versions/): the install command of each release
 """
@@ -55,7 +56,7 @@ check = Check(
         r"'(?P<arch>sm_\w+)' is not a recognized processor for this target",
         # a feature that the GPU is too old for
         r"FlashAttention only supports \w+ GPUs or newer",
-        r"only supported on GPUs with compute capability of at least (?P<minimum>\d+\.\d+)",
+        r"(?<!Bfloat16 is )only supported on GPUs with compute capability of at least (?P<minimum>\d+\.\d+)",
         rf"Found {NAME} which is too old to be supported by the triton GPU compiler",
         r"requires Ampere or a newer GPU arch",
     ],
@@ -71,13 +72,18 @@ check = Check(
             "python -m pip install --force-reinstall torch torchvision --index-url https://download.pytorch.org/whl/cu126",
         ),
         Fix(
-            "An extension: compile it for the GPUs that are here, such as flash-attn on A100 and H100",
+            "An extension: compile it for the GPUs that are here, such as A100 and H100",
             'TORCH_CUDA_ARCH_LIST="8.0;9.0" python -m pip install --no-build-isolation --no-cache-dir '
-            "--force-reinstall --no-deps flash-attn",
+            "--force-reinstall --no-deps --no-binary=PACKAGE PACKAGE",
+        ),
+        Fix(
+            "flash-attn has variables of its own, and takes a prebuilt wheel unless it is told to build",
+            'FLASH_ATTENTION_FORCE_BUILD=TRUE FLASH_ATTN_CUDA_ARCHS="80;90" python -m pip install '
+            "--no-build-isolation --no-cache-dir --force-reinstall --no-deps flash-attn",
         ),
         Fix(
             "Leave that GPU out; the others do its work",
-            "CUDA_VISIBLE_DEVICES=0 python train.py",
+            "export CUDA_VISIBLE_DEVICES=GPU,GPU",
             Kind.MITIGATION,
         ),
     ],

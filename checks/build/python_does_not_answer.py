@@ -5,7 +5,7 @@
 starts it shows nothing at all, or ends with a signal before its own first message.
 
 ## Why
-- The interpreter or its packages lie on a network file system that does not answer (NFS, Lustre, a home folder that
+- The interpreter or its packages are on a network file system that does not answer (NFS, Lustre, a home folder that
   Kerberos has locked): every import waits.
 - A `sitecustomize.py`, `usercustomize.py` or a `.pth` file of an environment runs something that blocks, or ends the
   process.
@@ -14,7 +14,7 @@ starts it shows nothing at all, or ends with a signal before its own first messa
 
 ## How to tell
 `python -S -c "print(1)"` starts without site packages, `python -I -c "print(1)"` without your own variables and folder,
-too: if one of them answers and `python -c "print(1)"` does not, the fault lies in what was left out. Where both hang,
+too: if one of them answers and `python -c "print(1)"` does not, the fault is in what was left out. Where both hang,
 `strace -f -e trace=openat python -c ""` shows the last file that was opened, mostly on a file system that hangs.
 
 ## See also

@@ -12,6 +12,8 @@ names a shared library that cannot be opened, or a symbol that the library which
 - *undefined symbol*: another version of a library came first. `ncclComm…`: an older NCCL; `__nvJitLink…`: an older
   CUDA on LD_LIBRARY_PATH; `iJIT_NotifyEvent`: MKL 2024.1 or later under a conda build of torch. `c10`, `at` or
   `torch` in a mangled symbol: an extension (flash-attn, mmcv, torch-scatter …) compiled for another torch.
+- *OMP: Error #15*: two packages brought an OpenMP runtime each (`libiomp5`, `libgomp`, `libomp`), mostly pip and conda
+  mixed. No variable cures that: one of the two must go.
 - *segmentation fault, no answer*: two copies of one library in a process, or a file system that does not answer.
 
 ## How to tell
@@ -27,6 +29,7 @@ names a shared library that cannot be opened, or a symbol that the library which
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom
@@ -74,23 +77,47 @@ check = Check(
     fixes=[
         Fix(
             "See whether variables of the linker are at fault",
-            "env -u LD_LIBRARY_PATH python -c 'import torch'",
+            "env -u LD_LIBRARY_PATH -u LD_PRELOAD python -c 'import torch'",
         ),
         Fix(
             "Install torch again, with the libraries it was built for",
             "python -m pip install --force-reinstall torch",
         ),
-        Fix("For iJIT_NotifyEvent: an MKL that still has it", "python -m pip install 'mkl<2024.1'"),
-        Fix("For a symbol of c10, at or torch: build that extension again, for this torch"),
-        Fix("For two copies of OpenMP: let MKL use the one that is loaded", "export MKL_THREADING_LAYER=GNU"),
+        Fix("For iJIT_NotifyEvent, in conda: an MKL that still has it", "conda install 'mkl<2024.1'"),
+        Fix(
+            "For a symbol of c10, at or torch: build that extension again, for this torch",
+            "python -m pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps --no-binary=PACKAGE PACKAGE",
+        ),
+        Fix(
+            "For two copies of OpenMP: start from a clean environment, so that one is left",
+            "python -m venv .venv-clean && .venv-clean/bin/python -m pip install torch torchvision",
+        ),
+        Fix("Or, in conda, leave MKL's out", "conda install nomkl"),
+        Fix(
+            "Where MKL_THREADING_LAYER is what does not fit: let MKL use the OpenMP that is loaded",
+            "export MKL_THREADING_LAYER=GNU",
+        ),
+        Fix(
+            "Let two copies of OpenMP run side by side: Intel warns of crashes and wrong results",
+            "export KMP_DUPLICATE_LIB_OK=TRUE",
+            Kind.MITIGATION,
+        ),
     ],
 )
 
+# A file of the user's own in the place of a module: torch-shadowed.
+INSTALLED = r"[/\\](?:lib(?:64)?[/\\]python\d|Lib[/\\]|(?:site|dist)-packages)"
+HIDDEN = re.compile(
+    rf"cannot import name '\w+' from [^()]{{0,120}}(?:\(most likely [^()]*\) )?\((?![^()]*{INSTALLED})[^()]+\.py\)"
+    r"|^module 'numpy' has no attribute 'ndarray'"
+)
+LOST = re.compile(r"^module '(\w+)' has no attribute")
+FRAME = re.compile(rf'File "(?![^"\n]*{INSTALLED})[^"\n]*[/\\](\w+)\.py", line')
 MISSING = re.compile(
     r"(?P<library>lib(?P<stem>[A-Za-z0-9]+)[\w.+-]*): (cannot open shared object|file too short|invalid ELF)"
 )
 SYMBOL = re.compile(r"undefined symbol: (?P<symbol>\w+)|symbol (?P<versioned>\w+),? version \S+ not defined")
-# NVIDIA's wheels bear the names of the libraries they bring, but for these (RECORD files of the wheels for CUDA 12).
+# NVIDIA's wheels have the names of the libraries they bring, but for these (RECORD files of the wheels for CUDA 12).
 WHEELS = {
     "cublasLt": "cublas",
     "cudart": "cuda-runtime",
@@ -105,7 +132,7 @@ def environment(
     torch: Torch, python: Python | None, distributions: Distributions | None, launch: Launch | None
 ) -> Iterator[Finding]:
     """`import torch` raised something, died, or did not come back."""
-    if torch.imported or _missing(torch):
+    if torch.imported or _missing(torch) or _hidden(torch):
         return
     if torch.imported is None and not (torch.interrupted and torch.stage == "import torch"):
         raise CannotTell("whether torch can be imported is not known")
@@ -143,12 +170,23 @@ def _missing(torch: Torch) -> bool:
     )
 
 
+def _hidden(torch: Torch) -> bool:
+    """Return whether a file of the user's own hides a module, which is the failure torch-shadowed."""
+    if torch.error is None:
+        return False
+    message, names = torch.error.message, {*FRAME.findall(torch.error.traceback)}
+    names |= {*LOST.findall(message)}
+    return HIDDEN.search(message) is not None or bool(names & sys.stdlib_module_names)
+
+
 def _reason(text: str, patient: Python, distributions: Distributions | None) -> tuple[str, list[Fix]]:
     """Say what an error message means, and what repairs just that."""
     symbol = SYMBOL.search(text)
     name = (symbol["symbol"] or symbol["versioned"]) if symbol else ""
     if name.startswith("iJIT"):
         command = patient.install_command("'mkl<2024.1'", distributions)
+        if patient.environment == "conda environment":
+            command = "conda install 'mkl<2024.1'"
         return "torch was linked with an older MKL", [
             Fix("Install an MKL that still has the symbol", command)
         ]

@@ -17,7 +17,7 @@ then works, and `torch.__version__` does not exist.
 ## How to tell
 
 `python -c 'import sys, torch; print(sys.executable, torch.__file__)'`, typed where the training starts, names the
-interpreter and the torch it finds. `gpudoctor check --python /path/to/python` examines another interpreter.
+interpreter and the torch it finds. `gpudoctor check --python PYTHON` examines another interpreter.
 
 ## See also
 
@@ -48,7 +48,7 @@ check = Check(
     # transformers says that torch "was not found" where it does not want the one that is there
     follows=["torch-too-old"],
     fixes=[
-        Fix("Run the training with the Python that has torch", "source /path/to/environment/bin/activate"),
+        Fix("Run the training with the Python that has torch", "source ENVIRONMENT/bin/activate"),
         Fix("Or install torch into the Python that runs", "python -m pip install torch torchvision"),
     ],
 )
@@ -66,12 +66,12 @@ def environment(
     about = ", ".join(text for text in (patient.version, patient.chosen) if text)
     fixes = [Fix(f"Install torch for {name}", patient.install_command("torch torchvision", distributions))]
     if patient.by_default:
-        look = "gpudoctor check --python /path/to/the/python/you/train/with"
+        look = "gpudoctor check --python PYTHON"
         fixes.insert(
             0, Fix("Examine the Python that you train with; this one was taken for want of another", look)
         )
     if _empty_folder(torch):
-        message = f"torch is an empty folder here, {torch.file}: no __init__.py lies in it, so nothing can be imported"
+        message = f"torch is an empty folder here, {torch.file}: there is no __init__.py in it, so nothing can be imported"
         rename = Fix("Rename or remove the folder that hides torch", f"mv {torch.file} {torch.file}-renamed")
         yield check.found(message, fixes=[rename, *fixes])
     elif torch.imported is False and torch.file is None and _says_missing(torch):

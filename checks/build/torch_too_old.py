@@ -1,4 +1,4 @@
-"""A library needs a newer torch than the installed one.
+"""A library asks torch for something that the installed release does not have.
 
 ## What happens
 
@@ -12,13 +12,16 @@ named 'torch.distributed.device_mesh'". transformers then goes on without torch 
 - A checkpoint was written by a newer torch: "maximum supported version for reading", "is a zip archive".
 - transformers refuses `torch.load` of `.bin` files before torch 2.6, for safety; safetensors files are read.
 
+- The other way round: the library is old, and the name was taken out of torch since. A newer torch does not help then.
+
 Names and the release that brought them: `torch.compile` 2.0, `torch.compiler` 2.1, `device_mesh` 2.2,
 `torch.amp.GradScaler` 2.3, `torch.nn.RMSNorm` 2.4, `fully_shard` in `torch.distributed.fsdp` 2.6.
 
 ## How to tell
 
 `python -c "import torch; print(torch.__version__, torch.__file__)"` and `python -m pip check`. In the traceback, the
-last frame outside of torch names the library. A name that every torch has is missing: see `torch-shadowed`.
+last frame outside of torch names the library. Where torch's documentation does not know the name, a newer torch does
+not have it either: look for a release of the library that fits. Where every torch has it, see `torch-shadowed`.
 
 ## See also
 
@@ -26,7 +29,9 @@ last frame outside of torch names the library. A name that every torch has is mi
 - [Previous versions](https://pytorch.org/get-started/previous-versions/): the install command of each release
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 VERSION = r"v?(?P<needed>\d+(?:\.\d+)+)"
 # What torch once had: who asks for it is too old, not torch. And what a torch without CUDA, NCCL or distributed lacks.
@@ -47,7 +52,8 @@ INNER = (
     r"|is_bf16_supported|LRScheduler|device_count|current_accelerator|set_stance|is_compiling|disable"
     r"|script_if_tracing|freeze|optimize_for_inference|SiLU|Hardswish|Mish|GELU|Identity|MultiheadAttention|SyncBatchNorm"
     r"|silu|mish|gelu|hardswish|one_hot|parametrizations|TensorDataset|IterableDataset|SummaryWriter"
-    r"|non_deterministic|elastic|run|fsdp|device_mesh|_composable|pipelining|tensor|_tensor|_functional_collectives|get_default_backend_for_device|mps|cudnn_sdp_enabled|register_constant"
+    r"|non_deterministic|fully_shard|CPUOffloadPolicy|MixedPrecisionPolicy|FSDPModule|StatefulDataLoader|log_softmax"
+    r"|elastic|run|fsdp|device_mesh|_composable|pipelining|tensor|_tensor|_functional_collectives|get_default_backend_for_device|mps|cudnn_sdp_enabled|register_constant"
 )
 MODULES = (
     r"distributed\.(checkpoint|fsdp|run|device_mesh|tensor|elastic|pipelining|_composable|_tensor|_shard|algorithms)"
@@ -57,6 +63,28 @@ MODULES = (
 TORCH = r"(?:/|\\)(?:site|dist)-packages(?:/|\\)torch(?:/|\\)"
 LIBRARY = r"(?:site|dist)-packages[/\\](?!torch[/\\])[^\n]{0,300}\n(?:[^\n]{0,300}\n){1,2}[^\n]{0,60}AttributeError: module 'torch"
 
+NEWEST = Fix(
+    "Take the newest torch, and a torchvision made for it",
+    "python -m pip install --upgrade torch torchvision",
+)
+KEEP = Fix(
+    "Or keep torch, and take the library's last release that knows it, such as transformers for torch 2.0",
+    "python -m pip install 'transformers<4.50'",
+)
+SAFETENSORS = Fix(
+    "Read weights from safetensors, which transformers does with any torch",
+    "model = AutoModel.from_pretrained(name, use_safetensors=True)",
+    Kind.EDIT,
+)
+LOOK = Fix(
+    "See which torch is installed, and what the library asks for",
+    "python -m pip show torch LIBRARY && python -m pip check",
+)
+FIT = Fix(
+    "Take a release of the library that fits this torch; a newer torch helps only if its documentation knows the name",
+    "python -m pip install --upgrade LIBRARY",
+)
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -65,9 +93,8 @@ check = Check(
         rf"\b(?!torchvision )[\w.-]{{1,80}} \S{{1,40}} requires torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}, but you(?:'ll)? have torch (?P<found>[\w.+]*\w)",  # pip
         rf"Requirement 'torch ?(>=|>|~=) ?{VERSION}\S{{0,20}}' not met",  # lightning
         rf"VersionConflict: \(torch (?P<found>[\w.+]*\w) .{{0,200}}Requirement\.parse\('torch ?(>=|>|~=) ?{VERSION}",
-        rf"\b[Rr]equires? (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}(?!\S{{0,40}}, but you)",
+        rf"\b[Rr]equires? (?:at least )?(?:PyTorch|[Tt]orch)(?: version)? ?(?:>=|>) ?{VERSION}(?!\S{{0,40}}, but you|\S{{0,9}} and a supported device)",
         rf"\b[Rr]equires? PyTorch {VERSION} or (?:higher|newer|later|above)",
-        rf"You need torch>={VERSION}, using Ampere GPU",
         rf"require users to upgrade torch to at least {VERSION}",
         r"Your [Pp]y[Tt]orch (version|installation) (is|may be) too old",
         r"requires a newer version of PyTorch",
@@ -77,47 +104,56 @@ check = Check(
         rf"module 'torch' has no attribute '(?P<name>{NAMES})'",
         rf"module 'torch\.(?!_C)[\w.]{{2,60}}' has no attribute '(?P<name>{INNER})'",
         Symptom(
-            rf"module 'torch(?!\._C|\.distributed'|\.cuda\.nccl)(\.[\w.]{{2,60}})?' has no attribute {GONE}'(?P<name>\w+)'",
+            rf"module 'torch(?!\._C|\.distributed'|\.cuda\.nccl)(\.[\w.]{{2,60}})?' has no attribute {GONE}'(?!(?:{NAMES}|{INNER})')(?P<unknown>\w+)'",
             near=LIBRARY,
             unless=r"partially initialized module",
         ),
         rf"No module named '?torch\.(?P<name>({MODULES})(\.\w+){{0,4}})'?\s*$",
-        rf"cannot import name {GONE}'(?!log')(?P<name>\w+)' from 'torch(?!\._C)[\w.]{{0,80}}' \([^()]{{0,300}}{TORCH}",
+        rf"cannot import name '(?P<name>{NAMES}|{INNER})' from 'torch(?!\._C)[\w.]{{0,80}}' \([^()]{{0,300}}{TORCH}",
+        # an installed library asks for a name that is not listed here: it may be newer than torch, or older
+        Symptom(
+            rf"cannot import name {GONE}'(?!log'|(?:{NAMES}|{INNER})')(?P<unknown>\w+)' from 'torch(?!\._C)[\w.]{{0,80}}' \([^()]{{0,300}}{TORCH}",
+            near=r"(?:site|dist)-packages[/\\](?!torch[/\\])[^\n]{0,300}\n(?:[^\n]{0,300}\n){1,2}[^\n]{0,60}ImportError: cannot import name '\w+' from 'torch",
+        ),
         r"__init__\(\) got an unexpected keyword argument '(?P<name>static_graph|use_orig_params)'",
         Symptom(
             r"__init__\(\) got an unexpected keyword argument '(?P<name>drop_last|persistent_workers|prefetch_factor)'",
             near=r"\b(DistributedSampler|DataLoader)\([^\n]*\n[^\n]{0,60}unexpected keyword",
         ),
         Symptom(  # cut off, or by a Python that does not name the module
-            rf"ImportError: cannot import name {GONE}'?(?P<name>\w{{3,60}})'?$",
+            rf"ImportError: cannot import name {GONE}'?(?P<unknown>\w{{3,60}})'?$",
             near=r"from torch\.(distributed|nn\.attention|amp|utils\._pytree)[\w.]* import [^\n]{0,200}\n[^\n]{0,60}ImportError: cannot",
         ),
         r"(init_process_group|\bcheckpoint)\(\) got an unexpected keyword argument '(?P<name>device_id|use_reentrant)'",
         r"'DistributedDataParallel' object has no attribute '(?P<name>_set_static_graph)'",
         r"'(?P<name>weights_only|mmap)' is an invalid keyword argument for Unpickler",
     ],
-    message="the installed torch[ (<found>)] is older than what uses it[, which asks for <needed> or later]"
-    "[: it does not have <name>][: the file has format <file_version>]",
     # a foreign or empty torch lacks the newer names too
     follows=["torch-shadowed"],
-    fixes=[
-        Fix(
-            "Take a torch that is new enough, and a torchvision made for it",
-            "python -m pip install --upgrade 'torch>=<needed>' torchvision",
-        ),
-        Fix(
-            "Take the newest torch, and a torchvision made for it",
-            "python -m pip install --upgrade torch torchvision",
-        ),
-        Fix(
-            "Or keep torch, and take the library's last release that knows it, such as transformers for torch 2.0",
-            "python -m pip install 'transformers<4.50'",
-        ),
-        Fix(
-            "Read weights from safetensors, which transformers does with any torch",
-            "model = AutoModel.from_pretrained(name, use_safetensors=True)",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[NEWEST, KEEP, SAFETENSORS],
     no_reproduction="needs an older torch",
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Of a name that is not known to be torch's, say no more than that this torch does not have it."""
+    groups = sighting.groups
+    if "unknown" in groups:
+        message = f"a library asks torch for {groups['unknown']}, which this torch does not have: one of the two is too old"
+        yield check.found(message, fixes=[LOOK, FIT, KEEP])
+        return
+    message = "the installed torch is older than what uses it"
+    if "found" in groups:
+        message = f"the installed torch ({groups['found']}) is older than what uses it"
+    if "needed" in groups:
+        message += f", which asks for {groups['needed']} or later"
+    if "name" in groups:
+        message += f": it does not have {groups['name']}"
+    if "file_version" in groups:
+        message += f": the file has format {groups['file_version']}"
+    newer = NEWEST
+    if "needed" in groups:
+        command = f"python -m pip install --upgrade 'torch>={groups['needed']}' torchvision"
+        newer = Fix("Take a torch that is new enough, and a torchvision made for it", command)
+    yield check.found(message, fixes=[newer, KEEP, SAFETENSORS])

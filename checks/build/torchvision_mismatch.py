@@ -60,8 +60,9 @@ check = Check(
             "Install a pair that was made for each other", "python -m pip install --upgrade torch torchvision"
         ),
         Fix(
-            "Or keep torch, here 2.6, and take its torchvision",
-            "python -m pip install torch==2.6.0 'torchvision==0.21.*'",
+            "Or keep the torch that is installed, and let pip choose the torchvision that was made for it",
+            "python -m pip install --upgrade torchvision "
+            'torch=="$(python -c \'import torch; print(torch.__version__.split("+")[0])\')"',
         ),
     ],
 )
@@ -81,6 +82,8 @@ def environment(
     base = torchvision.torch_version or (torch.version if torch else None) or known.get("torch")
     if vision is None and torchvision.library is None and torchvision.operators_load is None:
         return  # not installed
+    if torch and torch.imported and torch.version is None:
+        return  # what torchvision meets is no torch: torch-shadowed or torch-missing
     pair = f"torchvision {vision or 'of unknown version'} beside torch {base or 'of unknown version'}"
     fixes = _fixes(base, python, distributions)
     wanted = _unmet(torchvision, base)
@@ -126,7 +129,7 @@ def _by_release(vision: str | None, base: str | None, pair: str, fixes: list[Fix
         return
     if STABLE_INTERFACE <= mine.minor <= expected:
         return
-    # 0.5.0a0+85b8fbf: distributions and source builds bear such versions; one that was built here fits this torch.
+    # 0.5.0a0+85b8fbf: distributions and source builds have such versions; one that was built here fits this torch.
     severity = Severity.WARNING if mine.is_prerelease else Severity.ERROR
     message = f"{pair}: that torch belongs with torchvision 0.{expected}, so compiled operators such as nms do not load"
     yield check.found(message, severity=severity, fixes=fixes)

@@ -8,15 +8,15 @@ of the training.
 
 ## Why
 
-The GPUs' device nodes were put into the container behind the back of systemd. When systemd writes the container's
-device rules anew (`systemctl daemon-reload`, an update of the container's resources, Kubernetes' CPU manager), the GPUs
+The GPUs' device nodes were put into the container without systemd's knowledge. When systemd writes the container's
+device rules again (`systemctl daemon-reload`, an update of the container's resources, Kubernetes' CPU manager), the GPUs
 are not on its list, and access is denied. On a machine without containers the same words mean that the driver is
 broken.
 
 ## How to tell
 
 `cat /dev/nvidiactl` in the container says "Operation not permitted"; "Input/output error" is right. The host's journal
-has "systemd: Reloading" just before. To provoke it: `sudo systemctl daemon-reload` on the host.
+has "systemd: Reloading" just before.
 
 ## See also
 
@@ -30,15 +30,18 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"Failed to initialize NVML: (?P<error>Unknown Error|Insufficient Permissions)",
-        r"Failed to initialize NVML: (?P<error>GPU access blocked by the operating system)",
-        r"NVMLError_Unknown\b|NVMLError_OperatingSystem\b",
+        r"NVMLError_Unknown\b",
         r"nvmlInit\w{0,8}(?:\(\))? failed: (?P<error>Unknown Error)",
         r"nvidia-container-cli: (?:detection|initialization) error: nvml error: (?P<error>unknown error)",
         r"/dev/nvidia(?:ctl|-uvm|\d+)['\"]?: (?P<error>Operation not permitted)",
     ],
     message="the GPUs' device nodes can no longer be opened[ (<error>)]: new processes in this container find no GPU",
     fixes=[
-        Fix("Create the container or pod anew: this brings the GPUs back", "docker restart CONTAINER"),
+        Fix(
+            "Create the container again: this brings the GPUs back; what only this container holds is lost, so copy it first",
+            "docker cp CONTAINER:FILE . && docker rm -f CONTAINER && docker run --gpus all IMAGE",
+        ),
+        Fix("Or the pod", "kubectl delete pod POD"),
         Fix(
             "Start it with the GPUs named by the container device interface, which systemd knows of",
             "docker run --device nvidia.com/gpu=all IMAGE",

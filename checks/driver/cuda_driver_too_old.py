@@ -38,10 +38,10 @@ DRIVER = Fix(
     Kind.ADMIN,
 )
 WHEEL = Fix(
-    "Or take a wheel for this driver: cu126 from driver 525 on",
-    f"pip install --force-reinstall torch --index-url {INDEX}cu126",
+    "Take a wheel for this driver, cu126 from driver 525 on, and torchvision (and torchaudio) with it",
+    f"pip install --force-reinstall torch torchvision --index-url {INDEX}cu126",
 )
-EARLIER = Fix("Take an earlier image", "docker run --gpus all EARLIER_IMAGE")
+EARLIER = Fix("Take an earlier release of the image", "docker run --gpus all IMAGE")
 COMPATIBILITY = Fix(
     "On data centre GPUs: NVIDIA's forward compatibility libraries stand in for the newer driver, untested by torch",
     "export LD_LIBRARY_PATH=/usr/local/cuda-13.0/compat:$LD_LIBRARY_PATH",
@@ -122,5 +122,6 @@ def _fixes(found: str | None) -> list[Fix] | None:
     wheel = WHEELS.get(int(found) // 1000)
     if wheel is None:
         return [DRIVER, COMPATIBILITY]
-    command = f"pip install --force-reinstall torch --index-url {INDEX}{wheel}"
-    return [Fix(f"Take a wheel that this driver runs ({wheel})", command), DRIVER, COMPATIBILITY]
+    command = f"pip install --force-reinstall torch torchvision --index-url {INDEX}{wheel}"
+    summary = f"Take a wheel that this driver runs ({wheel}), and torchvision (and torchaudio) with it"
+    return [Fix(summary, command), DRIVER, COMPATIBILITY]

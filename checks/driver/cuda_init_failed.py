@@ -8,10 +8,16 @@ cudaGetDeviceCount() … Error 804: forward compatibility was attempted on non s
 
 ## Why
 
-Likely first: the machine slept, and `nvidia_uvm` did not come back; `/dev/nvidia-uvm` is missing (a container, a fresh
-boot); CUDA_VISIBLE_DEVICES was changed after CUDA had started; `stubs` or `compat` libraries come first on
-LD_LIBRARY_PATH (34, 804); the MPS daemon is dead or another user's (805 to 807); a limit of virtual memory; a GPU that
-hangs (look for an Xid).
+The code that CUDA gives narrows it down:
+
+| code | most likely |
+| --- | --- |
+| 999, 30 "unknown error" | `nvidia_uvm` did not come back after sleep; `/dev/nvidia-uvm` is missing (a container, a fresh boot); CUDA_VISIBLE_DEVICES was changed after CUDA had started; a GPU hangs (look for an Xid) |
+| 3 "initialization error" | a child that was forked after CUDA had started (`cuda-fork`); a limit of virtual memory (`ulimit -v`) |
+| 34 "stub library" | a `stubs` folder of a CUDA toolkit comes first on LD_LIBRARY_PATH |
+| 804 "forward compatibility" | a `compat` folder comes first on LD_LIBRARY_PATH, and this GPU does not support it |
+| 805, 806, 807 | the MPS daemon is dead or belongs to another user |
+| 100, 101 | no GPU, or not the one that was named, in this process |
 
 ## How to tell
 
@@ -35,12 +41,19 @@ HIDDEN = r"CUDA_VISIBLE_DEVICES"
 START = r"_cuda_init\(\)|_lazy_init\(\)|_cuda_getDeviceCount"
 
 UVM = Fix(
-    "After a sleep: load the module for unified memory anew, with nothing running on the GPUs",
+    "After a sleep: load the module for unified memory again, with nothing running on the GPUs",
     "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
     Kind.ADMIN,
 )
 NODES = Fix("Make the device nodes that are missing", "sudo nvidia-modprobe -c 0 -u", Kind.ADMIN)
-LIBRARIES = Fix("Take stubs and compatibility libraries off the path", "unset LD_LIBRARY_PATH")
+LIBRARIES = Fix(
+    "Take stubs and compatibility libraries off the path, and start the training again",
+    "unset LD_LIBRARY_PATH",
+)
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and the code",
+    "sbatch --exclude=NODE job.sh",
+)
 EARLY = Fix(
     "Set CUDA_VISIBLE_DEVICES before torch is imported",
     'import os\n\nos.environ["CUDA_VISIBLE_DEVICES"] = "0,1"\n\nimport torch',
@@ -82,7 +95,7 @@ check = Check(
         Symptom(r"CUDA error: (?P<text>unknown error)", near=START),
     ],
     follows=["container-lost-gpu", "driver-library-mismatch", "gpu-fell-off-bus", "gpu-reset-required"],
-    fixes=[LIBRARIES, EARLY, UVM, NODES, REBOOT],
+    fixes=[LIBRARIES, EARLY, LEAVE_OUT, UVM, NODES, REBOOT],
     no_reproduction="needs a GPU whose driver does not start",
 )
 
@@ -94,7 +107,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "CUDA unknown error" in sighting.line and not code:
         code, text = "999", "unknown error"
     said = " ".join(part for part in (f"error {code}" if code else "", f'"{text}"' if text else "") if part)
-    fixes = [UVM, NODES, EARLY, LIBRARIES, REBOOT]
+    fixes = [EARLY, LIBRARIES, LEAVE_OUT, UVM, NODES, REBOOT]
     if code in ("34", "804") or "stub" in text or "forward" in text:
         fixes = [LIBRARIES, REBOOT]
     elif code in ("805", "806", "807") or "MPS" in text:

@@ -9,7 +9,7 @@ unsupported display driver / cuda driver combination". Jobs that were started be
 ## Why
 
 The driver's packages were upgraded, often by unattended upgrades, while the old module stays in the kernel until it is
-unloaded. Or two installations lie side by side (a .run file and packages). In a container: the image brings libraries
+unloaded. Or there are two installations (a .run file and packages). In a container: the image brings libraries
 of the driver itself, or the container is older than the host's upgrade.
 
 ## How to tell
@@ -47,15 +47,21 @@ check = Check(
     "new process can use a GPU",
     fixes=[
         Fix("See both versions", "cat /proc/driver/nvidia/version; ls -l /usr/lib/*/libnvidia-ml.so.*"),
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and both versions",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix("Restart the machine, which loads the module of the libraries", "sudo reboot", Kind.ADMIN),
         Fix(
-            "Or load it without a restart, once nothing uses a GPU (sudo lsof /dev/nvidia*)",
-            "sudo systemctl stop nvidia-persistenced nvidia-fabricmanager; "
-            "sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia",
+            "Or load it without a restart, once nothing uses a GPU (sudo lsof /dev/nvidia*); NVSwitch systems need their "
+            "fabric manager back, or the next error is 802",
+            "sudo systemctl stop nvidia-persistenced nvidia-fabricmanager nvidia-dcgm; "
+            "sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && sudo modprobe nvidia; "
+            "sudo systemctl start nvidia-persistenced nvidia-fabricmanager nvidia-dcgm",
             Kind.ADMIN,
         ),
         Fix(
-            "In a container: take the driver's libraries out of the image, and create it anew after an upgrade",
+            "In a container: take the driver's libraries out of the image, and create it again after an upgrade",
             "docker run --gpus all IMAGE",
         ),
         Fix(

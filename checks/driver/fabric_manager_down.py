@@ -10,7 +10,8 @@ The service's own log has "fabric manager NVIDIA GPU driver interface version â€
 
 HGX and DGX systems (A100, H100, H200, B200 as SXM) join GPUs by NVSwitch. CUDA waits for the fabric manager to set
 it up, and that must be of exactly the driver's version: an upgrade of the driver alone breaks it. It takes a minute or
-two after boot. In a container or virtual machine it runs on the host. A missing switch is a fault of the hardware.
+two after boot. On B200 it needs NVIDIA's NVLink subnet manager (NVLSM) too. In a container or virtual machine it runs
+on the host. A missing switch is a fault of the hardware.
 
 ## How to tell
 
@@ -48,14 +49,23 @@ check = Check(
     "this NVSwitch system can be used",
     fixes=[
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and the line above",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Install the fabric manager of the loaded driver's own version (here for 580) and start it",
-            "sudo apt install nvidia-fabricmanager-580=$(cat /sys/module/nvidia/version)-1 && "
+            'sudo apt install "nvidia-fabricmanager-580=$(cat /sys/module/nvidia/version)-*" && '
             "sudo systemctl enable --now nvidia-fabricmanager",
             Kind.ADMIN,
         ),
         Fix(
             "Start it again, wait two minutes, and read what it says",
             "sudo systemctl restart nvidia-fabricmanager; sleep 120; tail -n 20 /var/log/fabricmanager.log",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "On B200: install the NVLink subnet manager too",
+            "sudo apt install nvlsm && sudo systemctl restart nvidia-fabricmanager",
             Kind.ADMIN,
         ),
         Fix(

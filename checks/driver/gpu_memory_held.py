@@ -37,7 +37,7 @@ SEE = Fix(
     "See who holds the memory",
     "nvidia-smi --query-compute-apps=gpu_uuid,pid,name,used_memory --format=csv",
 )
-FREE = Fix("Take GPUs that are free", "export CUDA_VISIBLE_DEVICES=FREE_GPUS")
+FREE = Fix("Take GPUs that are free", "export CUDA_VISIBLE_DEVICES=GPU,GPU")
 END = Fix(
     "End your own old ranks, after a look at what they are", "ps -o user,ppid,lstart,cmd -p PID; kill PID"
 )

@@ -52,6 +52,10 @@ check = Check(
     fixes=[
         Fix("See the state of every GPU", "nvidia-smi -q | grep -A12 Fabric"),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Start the fabric manager of the driver's own version again, then reset all GPUs, with nothing running",
             "sudo systemctl restart nvidia-fabricmanager && sudo nvidia-smi --gpu-reset",
             Kind.ADMIN,

@@ -15,9 +15,15 @@ be hit next. Repeated errors mean that the card must be exchanged. Turning ECC o
 `nvidia-smi -q -d ECC,ROW_REMAPPER` shows the counters of each GPU, and whether a remapping is pending or has failed.
 The address in "Xid (PCI:0000:10:1c)" is the `pci.bus_id` of `nvidia-smi --query-gpu=index,pci.bus_id --format=csv`.
 
-By NVIDIA's own actions: after 94 start the program again; after 64, 95 or 140, and after 48 without 94, reset the GPU
-before anything else runs on it; 63 alone asks for nothing: the row is exchanged at the next reset. "Remapping Failure
-Occurred: Yes" and "SRAM Threshold Exceeded: Yes" are cases for the vendor.
+What NVIDIA says to do:
+
+| Xid | what to do |
+| --- | --- |
+| 94 | start the program again, and reset the GPU when it is idle |
+| 64, 95, 140, and 48 without 94 | reset the GPU before anything else runs on it |
+| 63 alone | nothing: the row is exchanged at the next reset |
+
+"Remapping Failure Occurred: Yes" and "SRAM Threshold Exceeded: Yes" are cases for the vendor.
 
 ## See also
 
@@ -65,7 +71,10 @@ check = Check(
         r"DCGM_FR_(?:VOLATILE_DBE_DETECTED|UNCONTAINED_ERROR|ROW_REMAP_FAILURE|SRAM_THRESHOLD)",
     ],
     fixes=[
-        Fix("Start again from the last checkpoint on another GPU or node, and leave this one out"),
+        Fix(
+            "Start again from the last checkpoint without this node, and send the administrators its name and the line above",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix("Find the GPU's number", "nvidia-smi --query-gpu=index,pci.bus_id,serial --format=csv"),
         Fix(
             "Reset it, with nothing running on it: this also puts a pending row remapping into effect",

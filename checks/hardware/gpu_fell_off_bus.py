@@ -8,9 +8,15 @@ failure", and the other ranks report a time-out or a closed connection.
 
 ## Why
 
-Likely first: power (a loose or shared cable, a supply at its limit, short peaks of the load); heat; a riser, retimer or
-seat with a bad contact; a PCIe link that does not hold its generation; a failing card; firmware or driver, mostly after
-suspend or with an external GPU. A reset, a hot unplug or a detached virtual device does it on purpose.
+Most likely first:
+
+- power: a loose or shared cable, a supply at its limit, short peaks of the load;
+- heat;
+- a riser, retimer or slot with a bad contact, or a PCIe link that does not hold its generation;
+- a failing card;
+- firmware or driver, mostly after suspend or with an external GPU.
+
+A reset, a hot unplug or a detached virtual device does it on purpose.
 
 ## How to tell
 
@@ -21,7 +27,7 @@ limit lowered, it is the power.
 ## See also
 
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 79, restart the machine
-- [open-gpu-kernel-modules 507](https://github.com/NVIDIA/open-gpu-kernel-modules/issues/507)
+- [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html): what to collect for the vendor
 """
 
 from gpudoctor import Check, Fix, Kind, Severity
@@ -46,15 +52,26 @@ check = Check(
     ],
     message="the GPU[ at <address>] no longer answers on the bus: every process on it is dead, and the others wait for it",
     fixes=[
-        Fix("Go on from the last checkpoint on the GPUs that are left", "export CUDA_VISIBLE_DEVICES=OTHERS"),
         Fix(
-            "Take the node out of service and cut its power: a reboot alone may not bring the GPU back",
-            "sudo ipmitool chassis power cycle",
+            "Go on from the last checkpoint on the GPUs that are left", "export CUDA_VISIBLE_DEVICES=GPU,GPU"
+        ),
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and the line above",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
+            "Take the node out of service and shut it down",
+            "sudo scontrol update nodename=NODE state=drain reason='Xid 79' && sudo shutdown -h now",
             Kind.ADMIN,
         ),
-        Fix("Seat the card and its power cables anew, one cable for each connector", kind=Kind.ADMIN),
         Fix(
-            "If the same card does it again, hand it in with NVIDIA's report",
+            "Then cut its power from another machine: a reboot alone may not bring the GPU back",
+            "ipmitool -I lanplus -H NODE_BMC -U USER -a chassis power cycle",
+            Kind.ADMIN,
+        ),
+        Fix("Reseat the card and its power cables, one cable for each connector", kind=Kind.ADMIN),
+        Fix(
+            "If the same card does it again, have it exchanged, with NVIDIA's report",
             "sudo nvidia-bug-report.sh",
             Kind.ADMIN,
         ),

@@ -20,7 +20,7 @@ show it with `nvidia-smi -q | grep -iA2 reset`. `sudo dmesg -T | grep -i xid` sh
 ## See also
 
 - [nvidia-smi](https://docs.nvidia.com/deploy/nvidia-smi/index.html): GPU Recovery Action
-- [DCGM 263](https://github.com/NVIDIA/DCGM/issues/263)
+- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 154, and what led to it
 """
 
 from gpudoctor import Check, Fix, Kind, Severity
@@ -40,16 +40,21 @@ check = Check(
     message="the driver has closed the GPU[ at <address>] until it is recovered[ (<action>)]: nothing can run on it",
     follows=["gpu-fell-off-bus", "gpu-ecc-error", "nvlink-errors"],
     fixes=[
-        Fix("Keep jobs away from it meanwhile", "export CUDA_VISIBLE_DEVICES=OTHERS"),
+        Fix("Use the other GPUs meanwhile", "export CUDA_VISIBLE_DEVICES=GPU,GPU"),
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and the line above",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix(
             "Reset it, with nothing running on it; where NVSwitch connects the GPUs, leave out -i and reset all",
-            "sudo systemctl stop nvidia-persistenced nvidia-dcgm; sudo nvidia-smi --gpu-reset -i GPU",
+            "sudo systemctl stop nvidia-persistenced nvidia-dcgm; sudo nvidia-smi --gpu-reset -i GPU; "
+            "sudo systemctl start nvidia-persistenced nvidia-dcgm",
             Kind.ADMIN,
         ),
         Fix("Reboot the node where that is the action, or where the reset fails", "sudo reboot", Kind.ADMIN),
         Fix(
             "Under Slurm: take the node out until it is done",
-            "sudo scontrol update nodename=NODE0 state=drain reason=gpu-reset",
+            "sudo scontrol update nodename=NODE state=drain reason=gpu-reset",
             Kind.ADMIN,
         ),
     ],

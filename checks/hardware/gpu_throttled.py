@@ -56,6 +56,10 @@ check = Check(
             "See why, while it works",
             "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER && nvidia-smi dmon -s pucv -c 10",
         ),
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and what the command above shows",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix("Repair the cooling: fans, dust, air flow, the controller's fan profile", kind=Kind.ADMIN),
         Fix("Look for a lost power supply or a cap of the server", "sudo ipmitool sel list", Kind.ADMIN),
         Fix(
@@ -64,7 +68,9 @@ check = Check(
             Kind.MITIGATION,
         ),
         Fix(
-            "Leave this GPU out, which costs its share", "export CUDA_VISIBLE_DEVICES=OTHERS", Kind.MITIGATION
+            "Leave this GPU out, which costs its share",
+            "export CUDA_VISIBLE_DEVICES=GPU,GPU",
+            Kind.MITIGATION,
         ),
     ],
     no_reproduction="needs a GPU that overheats",

@@ -7,21 +7,33 @@ job prints is vague beside it: "unspecified launch failure", "illegal memory acc
 
 ## Why
 
-The number tells. 13, 31, 32, 43, 45, 68, 69 and mostly 109 are faults of a program: a kernel went beyond its memory, or
-was killed; NVIDIA's action is to start it again. 119 and 120: the GPU's own processor (GSP) did not answer, a fault of
-firmware, driver or card. 8, 46, 62, 110, 143: the GPU hung or halted and wants a reset. Memory, NVLink, the bus and a
-pending reset have ids of their own.
+The number tells who is to blame, and NVIDIA's catalogue gives an action for each:
+
+| Xid | what it means | what to do |
+| --- | --- | --- |
+| 13, 31 | a kernel of your program used an address that is not its own | find the kernel; start the job again |
+| 43, 45 | your program's work was removed, after a fault or because it was killed | look at what came before |
+| 68, 69 | your program used the video or the graphics engine wrongly | start the job again |
+| 8 | the GPU stopped processing | start the job again; if it returns, reset the GPU |
+| 32 | commands arrived damaged at the GPU: mostly the PCIe link, seldom a program | test the link and the card |
+| 46, 62, 110, 143 | the GPU hung or halted | reset the GPU |
+| 109 | work did not give way in time (context switch) | reset the GPU; if it returns, ask NVIDIA |
+| 119, 120 | the GPU's own processor (GSP) did not answer | reset; a newer driver and a restart; then the vendor |
+
+Failing memory, NVLink errors, a GPU that left the bus and a pending reset have pages of their own (`gpu-ecc-error`,
+`nvlink-errors`, `gpu-fell-off-bus`, `gpu-reset-required`).
 
 ## How to tell
 
-`sudo dmesg -T | grep -i xid`, or `journalctl -k | grep -i xid` for earlier boots. The first Xid counts; 43 and 45 come
-after something else. A program's Xid on one GPU alone, in jobs of all kinds, is a fault of that GPU after all.
+`sudo dmesg -T | grep -i xid`, or `journalctl -k -b -1 | grep -i xid` for the boot before (both want root on most
+clusters: ask for it). The first Xid counts; 43 and 45 come after something else. An Xid that blames the program, and
+that comes on one GPU alone whatever runs there, is a fault of that GPU after all.
 The address is the `pci.bus_id` of `nvidia-smi --query-gpu=index,pci.bus_id --format=csv`.
 
 ## See also
 
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): every number and its action
-- [k8s-device-plugin 1340](https://github.com/NVIDIA/k8s-device-plugin/issues/1340): which are a program's
+- [Working with Xid errors](https://docs.nvidia.com/deploy/xid-errors/working-with-xid-errors.html): how to read them
 """
 
 import re
@@ -37,22 +49,22 @@ PROCESS = r"(?:, pid='?(?P<pid>\d+)'?)?(?:, name='?(?P<name>[\w./+-]{1,60})'?)?"
 PROGRAM = {
     13: "a kernel broke a rule of the GPU, such as an address out of range or misaligned",
     31: "a kernel or a copy used an address that is not mapped",
-    32: "a program sent the GPU commands that it could not read",
     43: "a program's work was stopped after a fault of its own",
     45: "the driver removed a program's work: it was killed, or another fault ended it",
     68: "the video decoder failed on what a program gave it",
     69: "a program used the graphics engine in a way that it does not allow",
-    109: "a program's work did not give way in time (context switch time-out)",
     137: "a program used memory of another GPU over NVLink without the right to",
 }
 GPU = {
     8: "the GPU stopped processing",
+    32: "commands arrived damaged at the GPU, which mostly means a bad PCIe link",
     46: "the GPU stopped processing",
     51: "the GPU's scheduler met a broken group of channels",
     54: "an auxiliary power connector is missing",
     61: "the GPU's power management processor stopped at a fault",
     62: "the GPU's power management processor halted",
     78: "the virtual GPU could not start",
+    109: "work did not give way in time (context switch time-out)",
     110: "a security fault",
     119: "the GPU's own processor (GSP) did not answer in time",
     120: "the GPU's own processor (GSP) stopped at a fault",
@@ -66,22 +78,37 @@ IGNORED = {14, 37, 38, 43, 44, 45, 66, 67, 93, 106, 107, 121, 137, 141, 152, 153
 CLEAN_UP = {43, 45}
 """What the driver does to a program after a fault."""
 FIRMWARE_STOPPED = (119, 120)
+RESTART_FIRST = 8
+"""NVIDIA's action: start the program again; only where it returns it is the GPU."""
+LINK = 32
 DESKTOP = re.compile(r"Xorg|Xwayland|gnome-shell|kwin|plasma|chrom|firefox|steam")
 
 BLOCKING = Fix(
     "See which call of the program it is: errors are then raised where they happen",
-    "CUDA_LAUNCH_BLOCKING=1 python train.py",
+    "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
 )
-SANITIZER = Fix("Find the access itself, on a small case: this is slow", "compute-sanitizer python train.py")
+SANITIZER = Fix(
+    "Find the access itself, on a small case and with one process: this is slow",
+    "compute-sanitizer --tool memcheck python train.py",
+)
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and this line",
+    "sbatch --exclude=NODE job.sh",
+)
+AGAIN = Fix("Start the job again from its last checkpoint")
 RESET = Fix("Reset the GPU, with nothing running on it", "sudo nvidia-smi --gpu-reset -i GPU", Kind.ADMIN)
 DIAGNOSE = Fix(
     "Where it returns on the same GPU whatever runs there: test the card, and have it exchanged",
     "sudo dcgmi diag -r 3 -i GPU",
     Kind.ADMIN,
 )
+PCIE = Fix(
+    "See whether the PCIe link is degraded or counts errors",
+    "nvidia-smi -q -i GPU | grep -iE -A8 'link (speed|width|gen)|replay'",
+)
 FIRMWARE = Fix(
-    "Install a newer driver, which brings newer GPU firmware",
-    "sudo apt install --only-upgrade 'nvidia-driver-*'",
+    "Install a newer driver, which brings newer GPU firmware, and restart at once: until then no new job finds a GPU",
+    "sudo apt install --only-upgrade 'nvidia-driver-*' && sudo reboot",
     Kind.ADMIN,
 )
 
@@ -100,7 +127,7 @@ check = Check(
         "cuda-oom",
         "host-oom-killed",
     ],
-    fixes=[BLOCKING, SANITIZER, RESET, DIAGNOSE],
+    fixes=[BLOCKING, SANITIZER, LEAVE_OUT, RESET, DIAGNOSE],
     no_reproduction="needs a GPU, and root to read the kernel log",
 )
 
@@ -120,12 +147,21 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         blame = "; this blames the program, not the GPU"
     elif xid in GPU:
         blame = "; this blames the GPU or its driver"
-    fixes = [RESET, DIAGNOSE]
+    message = f"Xid {xid}{where}{_who(groups)}: {meaning}{blame}"
+    yield check.found(message, severity=severity, fixes=_fixes(xid))
+
+
+def _fixes(xid: int) -> list[Fix]:
+    """Return NVIDIA's action for a number, after what a user without root can do."""
     if xid in PROGRAM:
-        fixes = [BLOCKING, SANITIZER, DIAGNOSE]
-    elif xid in FIRMWARE_STOPPED:
-        fixes = [RESET, FIRMWARE, DIAGNOSE]
-    yield check.found(f"Xid {xid}{where}{_who(groups)}: {meaning}{blame}", severity=severity, fixes=fixes)
+        return [BLOCKING, SANITIZER, LEAVE_OUT, DIAGNOSE]
+    if xid == RESTART_FIRST:
+        return [AGAIN, LEAVE_OUT, RESET, DIAGNOSE]
+    if xid == LINK:
+        return [LEAVE_OUT, PCIE, DIAGNOSE]
+    if xid in FIRMWARE_STOPPED:
+        return [LEAVE_OUT, RESET, FIRMWARE, DIAGNOSE]
+    return [LEAVE_OUT, RESET, DIAGNOSE]
 
 
 def _follows(sighting: Sighting) -> bool:

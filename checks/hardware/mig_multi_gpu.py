@@ -1,4 +1,4 @@
-"""MIG instances stand where several GPUs are expected.
+"""The job got MIG instances where it expects several GPUs.
 
 ## What happens
 
@@ -8,9 +8,10 @@ Ranks are using the same GPU/Partition").
 
 ## Why
 
-MIG cuts a GPU into instances for separate users. A CUDA process sees one instance, however many stand in
-`CUDA_VISIBLE_DEVICES`, and there is no peer access between instances. NCCL takes ranks on instances of one GPU for
-ranks on one GPU. Training with several ranks needs whole GPUs.
+MIG cuts a GPU into instances for separate users. A CUDA process sees one instance, however many `CUDA_VISIBLE_DEVICES`
+names, and there is no peer access between instances. Until NCCL 2.29 ranks on two instances of one GPU count as ranks
+on one GPU and are refused; NCCL 2.30 compares the instances' UUIDs and refuses the same instance only. Training with
+several ranks wants whole GPUs.
 
 ## How to tell
 
@@ -20,6 +21,7 @@ ranks on one GPU. Training with several ranks needs whole GPUs.
 ## See also
 
 - [MIG user guide](https://docs.nvidia.com/datacenter/tesla/mig-user-guide/)
+- [NCCL's init.cc](https://github.com/NVIDIA/nccl/blob/master/src/init.cc): how ranks on one GPU are found
 - [pytorch 130181](https://github.com/pytorch/pytorch/issues/130181): an assertion with MIG devices
 """
 
@@ -46,14 +48,14 @@ check = Check(
     fixes=[
         Fix("See the instances of each GPU", "nvidia-smi -L"),
         Fix(
-            "Ask for whole GPUs, or turn MIG off, with nothing running",
-            "sudo nvidia-smi -i GPU -mig 0",
-            Kind.ADMIN,
+            "Ask for whole GPUs; on Slurm this shows which there are",
+            "sinfo -o '%P %G'",
         ),
         Fix(
             "Or run separate trainings, one process on each instance and no DDP",
-            "CUDA_VISIBLE_DEVICES=MIG_UUID python train.py",
+            "CUDA_VISIBLE_DEVICES=MIG-UUID python train.py",
         ),
+        Fix("Turn MIG off, with nothing running on the GPU", "sudo nvidia-smi -i GPU -mig 0", Kind.ADMIN),
         Fix(
             "To try out code alone: gloo works between instances",
             'dist.init_process_group("gloo")',
@@ -73,12 +75,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         named = groups["list"].count("MIG-")
         message = f"CUDA_VISIBLE_DEVICES names {named} MIG instances, of which a CUDA process sees one"
     elif "twice" in groups:
-        message = "ranks are on MIG instances of one GPU, which NCCL takes for one and the same GPU"
+        message = "ranks are on MIG instances of one GPU, and this NCCL takes them for ranks on one GPU"
     elif "ordinal" in groups:
         message = "the job asks for a second device, and a process sees one MIG instance"
     elif "profile" in groups:
         several = f"several MIG instances ({groups['profile']}) are there"
-        message = f"{several}: a process sees one, and NCCL cannot use two of one GPU"
+        message = f"{several}: a process sees one, and NCCL before 2.30 cannot use two of one GPU"
         severity = Severity.WARNING
     else:
         message = "MIG is on and no instance was made: CUDA sees no GPU there"

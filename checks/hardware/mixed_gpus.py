@@ -42,7 +42,7 @@ check = Check(
     fixes=[
         Fix(
             "Use GPUs of one model alone",
-            "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node=gpu train.py",
+            "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1 torchrun --standalone --nproc-per-node=2 train.py",
         ),
         Fix(
             "See which is which",

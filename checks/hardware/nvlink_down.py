@@ -46,11 +46,18 @@ check = Check(
     fixes=[
         Fix("Compare the links of all GPUs", "nvidia-smi nvlink -s; nvidia-smi topo -m"),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "With NVSwitch: start the fabric manager again, then reset all GPUs, with nothing running",
             "sudo systemctl restart nvidia-fabricmanager && sudo nvidia-smi --gpu-reset",
             Kind.ADMIN,
         ),
-        Fix("Seat the bridge anew, cut the node's power, or have the board exchanged", kind=Kind.ADMIN),
+        Fix(
+            "Reseat the bridge, switch the node's power off and on, or have the board exchanged",
+            kind=Kind.ADMIN,
+        ),
         Fix(
             "Let NCCL do without it, which is many times slower",
             "export NCCL_IGNORE_DISABLED_P2P=1",

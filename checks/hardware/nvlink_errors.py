@@ -51,12 +51,16 @@ check = Check(
     fixes=[
         Fix("See the errors of each link", "nvidia-smi nvlink -e; nvidia-smi nvlink -s"),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Reset all GPUs of the board, with nothing running, and start the fabric manager again",
             "sudo nvidia-smi --gpu-reset && sudo systemctl restart nvidia-fabricmanager",
             Kind.ADMIN,
         ),
         Fix(
-            "If it returns on the same link: test, seat the bridge anew, or have GPU or board exchanged",
+            "If it returns on the same link: test it, reseat the bridge, or have GPU or board exchanged",
             "sudo dcgmi diag -r 3",
             Kind.ADMIN,
         ),

@@ -10,7 +10,7 @@ nccl-tests "Out of bounds values : 8 FAILED", and the kernel log may have `IO_PA
 
 GPUs copy to each other over PCIe, and something on the way sends the data elsewhere: an IOMMU that translates
 addresses, access control (ACS) on PCIe bridges, a virtual machine, or a driver that reports peer access for cards that
-do not have it (GeForce 40 with drivers before 550.40.07), or a patched one.
+do not have it: early drivers for GeForce 40 (NVIDIA's fix is reported to be 525.105.17), and patched drivers.
 
 ## How to tell
 
@@ -53,16 +53,20 @@ check = Check(
             "print((a.to('cuda:1').cpu() == a.cpu()).all())\"",
         ),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and what it printed",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Let the IOMMU pass addresses through (kernel parameter, then reboot), or turn it off in the firmware",
             "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
             Kind.ADMIN,
         ),
         Fix(
             "Turn ACS off on every PCIe bridge above the GPUs",
-            "sudo setpci -s BDF ECAP_ACS+6.w=0000",
+            "sudo setpci -s BRIDGE ECAP_ACS+6.w=0000",
             Kind.ADMIN,
         ),
-        Fix("Install a newer driver: 550.40.07 or later for GeForce 40", kind=Kind.ADMIN),
+        Fix("On GeForce 40: install a current driver, unpatched, and restart", "sudo reboot", Kind.ADMIN),
         Fix(
             "Keep NCCL from peer copies, which is slower; torch's own copies between GPUs stay wrong",
             "export NCCL_P2P_DISABLE=1",

@@ -1,1 +1,1 @@
-"""Whatever is computed together must lie on one device; wrappers for several GPUs add rules of their own."""
+"""Whatever is computed together must be on one device; wrappers for several GPUs add rules of their own."""

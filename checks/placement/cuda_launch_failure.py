@@ -58,18 +58,25 @@ check = Check(
     ],
     message="a kernel failed[: <error>][: it needs <needed> of <resource> and this GPU has <limit>]",
     fixes=[
-        Fix("Let the traceback point at the operation", "CUDA_LAUNCH_BLOCKING=1 python train.py"),
-        Fix("See whether the driver blames the program or the GPU", "sudo dmesg -T | grep -i xid"),
+        Fix(
+            "Let the traceback point at the operation",
+            "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
+        ),
+        Fix(
+            "See whether the driver blames the program or the GPU; without root, ask the administrators for these lines",
+            "sudo dmesg -T | grep -i xid",
+            Kind.ADMIN,
+        ),
         Fix(
             "Give the operation memory of its own instead of a slice", "x = x.contiguous().clone()", Kind.EDIT
         ),
         Fix(
             "Build the extension again for this GPU",
-            "pip install --no-cache-dir --no-binary=PACKAGE --force-reinstall PACKAGE",
+            "python -m pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps --no-binary=PACKAGE PACKAGE",
         ),
         Fix(
             "Do without compiled kernels; slower, and it shows whether they are the fault",
-            "TORCH_COMPILE_DISABLE=1 python train.py",
+            "export TORCH_COMPILE_DISABLE=1",
             Kind.MITIGATION,
         ),
     ],

@@ -8,7 +8,9 @@ is allocated by PyTorch, and 6.80 GiB is reserved by PyTorch but unallocated." O
 
 ## Why
 
-- The batch, the sequence or the model is too large. Activations grow with the batch, optimizer state does not.
+- The batch or the sequence is too large: activations grow with both.
+- The model is too large, and no batch is small enough: with Adam in mixed precision, weights, gradients and optimizer
+  state take about 16 bytes for each parameter, before any activation (ZeRO paper).
 - Tensors are kept that nobody needs: `losses.append(loss)` keeps every graph, evaluation without `no_grad` does too.
 - Several ranks are on one GPU: the message lists processes as large as this one, or all ranks fail on GPU 0. Each
   needs `set_device`, and `map_location` when it loads a checkpoint.
@@ -25,6 +27,8 @@ its batch: the longest sample. The other ranks then wait for it and report a tim
 
 ## See also
 
+- [FSDP tutorial](https://docs.pytorch.org/tutorials/intermediate/FSDP_tutorial.html): `fully_shard`
+- [ZeRO](https://arxiv.org/abs/1910.02054): where 16 bytes for each parameter come from
 - [FAQ: out of memory](https://docs.pytorch.org/docs/stable/notes/faq.html)
 - [Understanding CUDA memory usage](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html): snapshots
 """
@@ -66,6 +70,12 @@ AGAIN = Fix(
     "from torch.utils.checkpoint import checkpoint\n\nx = checkpoint(self.block, x, use_reentrant=False)",
     Kind.EDIT,
 )
+MODEL = Fix(
+    "A model that does not fit at a batch of 1: split parameters, gradients and optimizer state over the ranks (FSDP; "
+    "ZeRO-3 in DeepSpeed), or train a few added weights only (LoRA)",
+    "from torch.distributed.fsdp import fully_shard\n\nfor block in model.layers:\n    fully_shard(block)\nfully_shard(model)",
+    Kind.EDIT,
+)
 SHAPE = Fix(
     "Print the shapes before the operation: two tensors are broadcast against each other, or a size is wrong",
     "print(x.shape, y.shape, x.dtype)",
@@ -101,7 +111,7 @@ check = Check(
         r"\b(?:cudaLaunch|cudaMalloc|triple_chevron_launcher|bulk_kernel_by_value)\b.{0,60}: out of memory",  # Thrust
         r"Error out of memory at line \d+ in file",  # bitsandbytes
     ],
-    fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN],
+    fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN, MODEL],
     no_reproduction="needs a GPU",
 )
 
@@ -133,7 +143,7 @@ def _reason(asked: float, total: float, text: str) -> tuple[str, list[Fix]]:
     """Return why there was no room, and what helps first against that."""
     if asked > total:
         why = "; no such GPU could hold that at once, so look at the shapes first"
-        return why, [SHAPE, SMALLER, AGAIN]
+        return why, [SHAPE, SMALLER, AGAIN, MODEL]
     limit = _first(rf"({SIZE}) allowed", text)
     limited = f", and this process may take {limit}" if limit else ""
     others = [in_bytes(held) for held in re.findall(rf"\bProcess \d+ has ({SIZE}) memory in use", text)]
@@ -144,7 +154,7 @@ def _reason(asked: float, total: float, text: str) -> tuple[str, list[Fix]]:
     if pieces >= max(asked, MUCH * total):
         why = f"{limited}; {byte_size(pieces)} are reserved by PyTorch, in pieces that are too small"
         return why, [PIECES, SMALLER, GRAPHS, AGAIN]
-    return limited, [SMALLER, LOOK, GRAPHS, AGAIN, PIECES]
+    return limited, [SMALLER, LOOK, GRAPHS, AGAIN, MODEL, PIECES]
 
 
 def _unallocated(text: str) -> float:

@@ -12,6 +12,7 @@ A layer says "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTe
   copies move it: on `cuda:0` it works, on the replica on `cuda:1` it fails.
 - A tensor is made in `forward` without `device=`, or with a literal `"cuda"` or `"cuda:0"`, while this rank or replica
   computes on another GPU.
+- One device is `meta`: weights were never loaded, and the failure is mostly `meta-tensor`.
 - The target stays behind, where a model is spread over several GPUs (`device_map="auto"`).
 
 ## How to tell
@@ -36,7 +37,8 @@ CPU = r"(torch\.(?!cuda)|CPU|Variable\[CPU)\w+\]?"
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"Expected all tensors to be on the same device(, but found at least two devices, {PAIR})?",
+        # a tensor on meta has no numbers yet: meta-tensor
+        rf"Expected all tensors to be on the same device(?!.{{0,60}}\bmeta\b)(, but found at least two devices, {PAIR})?",
         rf"Input type \({CUDA}\) and (weight|bias) type \({CPU}\)",
         rf"Input type \({CPU}\) and (weight|bias) type \({CUDA}\)",
         # 1.0 to 1.5, with and without dtype
@@ -48,8 +50,8 @@ check = Check(
         r"is on (?P<device>\w+)(:\d+)?, but expected (it|them) to be on (?P<other>\w+)",
         r"tensors are not at the same device, found input tensor at (?P<device>[\w:]+)",
         r"indices should be either (on cpu or )?on the same device as the indexed tensor",
-        r"Tensor on device (?P<device>[\w:]+) is not on the expected device (?P<other>[\w:]+)!",
-        r"(must|to|should) (all )?(be on|have) (the )?same device( type)?\b",
+        r"Tensor on device (?!meta)(?P<device>[\w:]+) is not on the expected device (?P<other>[\w:]+)!",
+        r"(must|to|should) (all )?(be on|have) (the )?same device( type)?\b(?!.{0,60}\bmeta\b)",
         r"Input, output and indices must be on the current device",
         r"Expected a '(?P<other>\w+)' device type for generator but found '(?P<device>\w+)'",
         r"Placeholder storage has not been allocated on MPS device",

@@ -64,7 +64,10 @@ check = Check(
     ],
     follows=["embedding-index"],
     fixes=[
-        Fix("Let the traceback point at the operation", "CUDA_LAUNCH_BLOCKING=1 python train.py"),
+        Fix(
+            "Let the traceback point at the operation",
+            "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
+        ),
         Fix(
             "Check the labels of each batch, and name the one that is to be ignored",
             "assert 0 <= target.min() and target.max() < classes\nloss = F.cross_entropy(logits, target, ignore_index=255)",

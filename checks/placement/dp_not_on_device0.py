@@ -7,7 +7,7 @@ them on device: cpu" at the first forward, before anything is computed.
 
 ## Why
 
-DataParallel copies the module from `device_ids[0]` to the other GPUs in every forward, so all of it must lie there.
+DataParallel copies the module from `device_ids[0]` to the other GPUs in every forward, so all of it must be there.
 It does not when `.to(device)` was forgotten or came before a layer was replaced (a new head for fine-tuning); when the
 model was moved to another GPU than `device_ids` begins with; or when a library placed layers on several devices
 (`device_map="auto"`), which DataParallel cannot serve.
@@ -42,7 +42,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "If it shall start on another GPU, name that one first",
+            "If it should start on another GPU, name that one first",
             'model = nn.DataParallel(model.to("cuda:1"), device_ids=[1, 0])',
             Kind.EDIT,
         ),

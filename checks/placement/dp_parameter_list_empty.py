@@ -43,8 +43,8 @@ check = Check(
     "holds is not used there",
     fixes=[
         Fix(
-            "One process per GPU, with DistributedDataParallel instead of DataParallel",
-            "torchrun --nproc-per-node=gpu train.py",
+            "One process per GPU, here 2, with DistributedDataParallel instead of DataParallel",
+            "torchrun --standalone --nproc-per-node=2 train.py",
         ),
         Fix(
             "Make each parameter an attribute of the module",

@@ -20,7 +20,7 @@ code works on one GPU and under DistributedDataParallel, which makes no copies.
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): its warnings
-- [pytorch#2864](https://github.com/pytorch/pytorch/issues/2864)
+- [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
 """
 
 from collections.abc import Iterator
@@ -41,8 +41,8 @@ check = Check(
     ],
     fixes=[
         Fix(
-            "One process per GPU, with DistributedDataParallel instead of DataParallel",
-            "torchrun --nproc-per-node=gpu train.py",
+            "One process per GPU, here 2, with DistributedDataParallel instead of DataParallel",
+            "torchrun --standalone --nproc-per-node=2 train.py",
         ),
         Fix(
             "Make states in forward, from the input that this replica got",

@@ -79,8 +79,8 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "One process per GPU: DistributedDataParallel joins no outputs",
-            "torchrun --nproc-per-node=gpu train.py",
+            "One process per GPU, here 2: DistributedDataParallel joins no outputs",
+            "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
     no_reproduction="needs 2 GPUs",

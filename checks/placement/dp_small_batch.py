@@ -67,8 +67,8 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "One process per GPU, with DistributedDataParallel: every rank has a batch of its own",
-            "torchrun --nproc-per-node=gpu train.py",
+            "One process per GPU, here 2, with DistributedDataParallel: every rank has a batch of its own",
+            "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
     no_reproduction="needs 2 GPUs",

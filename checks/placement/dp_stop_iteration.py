@@ -43,8 +43,8 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "One process per GPU, with DistributedDataParallel instead of DataParallel",
-            "torchrun --nproc-per-node=gpu train.py",
+            "One process per GPU, here 2, with DistributedDataParallel instead of DataParallel",
+            "torchrun --standalone --nproc-per-node=2 train.py",
         ),
         Fix("Where the frame is in transformers, take a newer one", "pip install --upgrade transformers"),
         Fix(

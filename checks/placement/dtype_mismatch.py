@@ -73,7 +73,6 @@ check = Check(
         r"tensors are not the same dtype, found input tensor with (?P<one>\w+) and parameter tensor with (?P<other>\w+)",
         r"assign a gradient with dtype '(?P<one>[\w.:]+)' to a tensor with grad_dtype '(?P<other>[\w.:]+)'",
         r"assigned grad has data of a different type",
-        r"Attempting to unscale FP16 gradients",
         r"\"(?P<kernel>\w+)\" not implemented for '(?P<unsupported>\w+)'",
         rf"Must flatten tensors with uniform dtype but got {PAIR}",
         r"FSDP expects uniform original parameter dtype but got",

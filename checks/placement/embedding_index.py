@@ -66,7 +66,10 @@ check = Check(
             "tokenizer(text, truncation=True, max_length=model.config.max_position_embeddings)",
             Kind.EDIT,
         ),
-        Fix("Let the traceback point at the lookup", "CUDA_LAUNCH_BLOCKING=1 python train.py"),
+        Fix(
+            "Let the traceback point at the lookup",
+            "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
+        ),
     ],
     no_reproduction="not written yet",
 )

@@ -38,7 +38,10 @@ check = Check(
     ],
     message="a kernel[ on GPU <gpu>] touched memory that is not its own[, with a <access> of <size> bytes]",
     fixes=[
-        Fix("Let the traceback point at the operation", "CUDA_LAUNCH_BLOCKING=1 python train.py"),
+        Fix(
+            "Let the traceback point at the operation",
+            "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
+        ),
         Fix(
             "Choose this process's GPU before anything runs on one",
             'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))',

@@ -8,10 +8,6 @@ EXAMPLES = {
         "the GPUs' device nodes can no longer be opened (Insufficient Permissions): new processes in this "
         "container find no GPU"
     ),
-    "Failed to initialize NVML: GPU access blocked by the operating system": (
-        "the GPUs' device nodes can no longer be opened (GPU access blocked by the operating system): new "
-        "processes in this container find no GPU"
-    ),
     "pynvml.NVMLError_Unknown: Unknown Error": (
         "the GPUs' device nodes can no longer be opened: new processes in this container find no GPU"
     ),

@@ -87,8 +87,8 @@ NOT_THIS = [
 @pytest.mark.parametrize(
     ("number", "command"),
     [
-        (0, "nvidia_uvm"),
-        (1, "nvidia_uvm"),
+        (0, "CUDA_VISIBLE_DEVICES"),
+        (1, "CUDA_VISIBLE_DEVICES"),
         (2, "LD_LIBRARY_PATH"),
         (3, "LD_LIBRARY_PATH"),
         (5, "CUDA_MPS_PIPE_DIRECTORY"),

@@ -83,6 +83,8 @@ EXAMPLES = {
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [
+    "RuntimeError: Tensor on device meta is not on the expected device cuda:0!",
+    "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and meta!",
     (
         "RuntimeError: Input type (torch.cuda.HalfTensor) and weight type "
         "(torch.cuda.FloatTensor) should be the same"

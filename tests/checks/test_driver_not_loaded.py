@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor.facts import DeviceNode, Driver, Gpu, Gpus, Host, Launch, Pci, PciDevice, Torch
 from gpudoctor.guard import examine
+from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
@@ -25,7 +26,6 @@ EXAMPLES = {
     "pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded": MESSAGE,
     "WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.": MESSAGE,
     "ImportError: libcuda.so.1: cannot open shared object file: No such file or directory": MESSAGE,
-    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].': MESSAGE,
     "modprobe: FATAL: Module nvidia not found in directory /lib/modules/5.15.0-91-generic": MESSAGE,
     "modprobe: ERROR: could not insert 'nvidia': No such device": MESSAGE,
     (
@@ -83,7 +83,7 @@ def test_a_container_on_a_host_without_a_driver():
         ("docker", "docker run --gpus all IMAGE"),
         ("podman", "podman run --device nvidia.com/gpu=all IMAGE"),
         ("kubernetes", "resources: {limits: {nvidia.com/gpu: 1}}"),
-        ("apptainer", "apptainer exec --nv IMAGE python train.py"),
+        ("apptainer", "apptainer exec --nv IMAGE torchrun --standalone --nproc-per-node=2 train.py"),
     ],
 )
 def test_a_container_that_was_started_without_its_gpus(container, command):
@@ -196,3 +196,15 @@ def test_passes(facts):
 )
 def test_unknown(facts):
     assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("Found no NVIDIA driver on your system", Severity.ERROR),
+        ("UserWarning: Found no NVIDIA driver on your system; using CPU", Severity.NOTE),
+    ],
+)
+def test_a_program_that_goes_on_without_a_gpu_has_not_failed(text, severity):
+    (seen,) = matches(text, [CHECK])
+    assert seen.finding.severity is severity

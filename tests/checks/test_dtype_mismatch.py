@@ -92,7 +92,6 @@ EXAMPLES = {
         MESSAGE + ": c10::Half and Float"
     ),
     "RuntimeError: assigned grad has data of a different type": MESSAGE,
-    "ValueError: Attempting to unscale FP16 gradients.": MESSAGE,
     "RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'": (
         MESSAGE + ": addmm_impl_cpu_ is not made for Half on this device"
     ),
@@ -120,6 +119,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "ValueError: Attempting to unscale FP16 gradients.",
     "RuntimeError: Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same",
     "RuntimeError: Input type (CUDAHalfType) and weight type (CPUFloatType) should be the same",
     "RuntimeError: Expected object of type torch.cuda.FloatTensor but found type torch.FloatTensor for argument #2 'other'",

@@ -40,8 +40,8 @@ EXAMPLES = {
     "ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'": MESSAGE + " (sm_121a)",
     "'sm_120' is not a recognized processor for this target (ignoring processor)": MESSAGE + " (sm_120)",
     "RuntimeError: FlashAttention only supports Ampere GPUs or newer.": MESSAGE,
-    "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5.": (
-        MESSAGE + "; at least 8.0 is needed"
+    "ValueError: FP8 is only supported on GPUs with compute capability of at least 8.9": (
+        MESSAGE + "; at least 8.9 is needed"
     ),
     "RuntimeError: Found Tesla P100-PCIE-16GB which is too old to be supported by the triton GPU compiler, which is used as the backend.": (
         MESSAGE + ": Tesla P100-PCIE-16GB"

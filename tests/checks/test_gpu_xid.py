@@ -34,11 +34,11 @@ EXAMPLES = {
         "killed, or another fault ended it; this blames the program, not the GPU"
     ),
     "NVRM: Xid (0000:01:00): 32, Channel ID 00000009 intr 00800000": (
-        "Xid 32 of the GPU at 0000:01:00: a program sent the GPU commands that it could not read; this blames "
-        "the program, not the GPU"
+        "Xid 32 of the GPU at 0000:01:00: commands arrived damaged at the GPU, which mostly means a bad PCIe link; this "
+        "blames the GPU or its driver"
     ),
     "NVRM: Xid (PCI:0000:01:00): 109, pid=1500, name=Xorg, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x58005": (
-        "Xid 109 of the GPU at 0000:01:00 (Xorg, process 1500): a program's work did not give way in time "
+        "Xid 109 of the GPU at 0000:01:00 (Xorg, process 1500): work did not give way in time "
         "(context switch time-out); this is a program of the desktop, not the training"
     ),
     "NVRM: Xid (PCI:0000:01:00): 99": (
@@ -77,17 +77,25 @@ def finding(text):
     ("number", "severity", "command"),
     [
         (0, Severity.ERROR, "CUDA_LAUNCH_BLOCKING=1"),
-        (2, Severity.ERROR, "--gpu-reset"),
+        (2, Severity.ERROR, "--exclude=NODE"),
         (3, Severity.WARNING, "CUDA_LAUNCH_BLOCKING=1"),
-        (5, Severity.NOTE, "CUDA_LAUNCH_BLOCKING=1"),
-        (6, Severity.ERROR, "--gpu-reset"),
-        (7, Severity.ERROR, "--gpu-reset"),
+        (4, Severity.ERROR, "--exclude=NODE"),
+        (5, Severity.NOTE, "--exclude=NODE"),
+        (6, Severity.ERROR, "--exclude=NODE"),
+        (7, Severity.ERROR, "--exclude=NODE"),
     ],
 )
 def test_the_number_tells_how_bad_it_is_and_what_helps_first(number, severity, command):
     found = finding(TEXTS[number])
     assert found.severity is severity
     assert command in found.fixes[0].command
+
+
+@pytest.mark.parametrize(("xid", "commands"), [(8, ""), (109, "--gpu-reset"), (119, "sudo reboot")])
+def test_the_action_is_nvidias(xid, commands):
+    found = finding(f"NVRM: Xid (PCI:0000:17:00): {xid}, pid=4711, name=python3")
+    assert any(commands in fix.command for fix in found.fixes)
+    assert (found.fixes[0].summary.startswith("Start the job again")) == (xid == 8)
 
 
 def test_of_a_fault_and_its_clean_up_the_fault_is_named():

@@ -7,7 +7,7 @@ from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("mig-multi-gpu")
-MESSAGE = "several MIG instances (1g.10gb) are there: a process sees one, and NCCL cannot use two of one GPU"
+MESSAGE = "several MIG instances (1g.10gb) are there: a process sees one, and NCCL before 2.30 cannot use two of one GPU"
 EXAMPLES = {
     "CUDA_VISIBLE_DEVICES=MIG-00000000-1111-2222-3333-444444444444,MIG-00000000-1111-2222-3333-555555555555": (
         "CUDA_VISIBLE_DEVICES names 2 MIG instances, of which a CUDA process sees one"
@@ -16,7 +16,7 @@ EXAMPLES = {
         "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-1111-2222-3333-444444444444)\n"
         "  MIG 3g.40gb     Device  0: (UUID: MIG-00000000-1111-2222-3333-444444444444)\n"
         "  MIG 3g.40gb     Device  1: (UUID: MIG-00000000-1111-2222-3333-555555555555)"
-    ): "several MIG instances (3g.40gb) are there: a process sees one, and NCCL cannot use two of one GPU",
+    ): "several MIG instances (3g.40gb) are there: a process sees one, and NCCL before 2.30 cannot use two of one GPU",
     "            nvidia.com/mig-1g.10gb: 4": MESSAGE,
     "#SBATCH --gres=gpu:1g.10gb:4": MESSAGE,
     "No MIG devices found": "MIG is on and no instance was made: CUDA sees no GPU there",
@@ -24,7 +24,7 @@ EXAMPLES = {
         "  MIG 3g.40gb     Device  0: (UUID: MIG-00000000-1111-2222-3333-444444444444)\n"
         "\n"
         "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
-    ): "ranks are on MIG instances of one GPU, which NCCL takes for one and the same GPU",
+    ): "ranks are on MIG instances of one GPU, and this NCCL takes them for ranks on one GPU",
     "GPU 0: NVIDIA A100 (UUID: GPU-1), MIG mode: Enabled\nRuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at CUDAContext.cpp:50": (
         "the job asks for a second device, and a process sees one MIG instance"
     ),

@@ -74,7 +74,7 @@ def test_an_interpreter_that_nobody_chose_is_questioned_first():
         executable="/opt/tool/bin/python", version="3.12.1", chosen="gpudoctor's own", by_default=True
     )
     _, [finding] = run(torch=MISSING, python=python, distributions=PIP)
-    assert finding.fixes[0].command == "gpudoctor check --python /path/to/the/python/you/train/with"
+    assert finding.fixes[0].command == "gpudoctor check --python PYTHON"
 
 
 def test_a_folder_of_that_name_is_no_torch():

@@ -1,4 +1,15 @@
-"""torch-shadowed: seen in logs."""
+"""torch-shadowed: seen in logs, and in what import torch raised."""
+
+import pytest
+
+from gpudoctor.facts import Python, Raised, Torch
+from gpudoctor.guard import examine
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("torch-shadowed")
 
 MESSAGE = "Python imported something else under the name torch, which hides the real module"
 EXAMPLES = {
@@ -58,6 +69,37 @@ EXAMPLES = {
     "AttributeError: module 'platform' has no attribute 'system'": (
         "Python imported something else under the name platform, which hides the real module"
     ),
+    (
+        '  File "numpy/random/bit_generator.pyx", line 39, in init numpy.random.bit_generator\n'
+        "ImportError: cannot import name randbits"
+    ): "Python imported something else, without randbits, which hides the real module",
+    "AttributeError: module 'json' has no attribute 'JSONEncoder'": (
+        "Python imported something else under the name json, which hides the real module"
+    ),
+    "AttributeError: module 'secrets' has no attribute 'randbits'": (
+        "Python imported something else under the name secrets, which hides the real module"
+    ),
+    "AttributeError: module 'numpy' has no attribute 'ndarray'": (
+        "Python imported something else under the name numpy, which hides the real module"
+    ),
+    (
+        '  File "/usr/lib/python3.11/selectors.py", line 317, in SelectSelector\n'
+        "    _select = select.select\n"
+        "              ^^^^^^^^^^^^^\n"
+        "AttributeError: module 'select' has no attribute 'select'"
+    ): "Python imported something else under the name select, which hides the real module",
+    (
+        '  File "/env/lib/python3.11/site-packages/torch/_lobpcg.py", line 3, in <module>\n'
+        "    pool = threading.BoundedSemaphore(4)\n"
+        "AttributeError: module 'threading' has no attribute 'BoundedSemaphore'"
+    ): "Python imported something else under the name threading, which hides the real module",
+    "ImportError: cannot import name 'deprecated' from 'typing_extensions' (/data/lib/typing_extensions.py)": (
+        "Python imported something else under the name typing_extensions: /data/lib/typing_extensions.py, which "
+        "hides the real module"
+    ),
+    "ImportError: cannot import name 'randbits' from 'secrets' (/data/src/secrets.py)": (
+        "Python imported something else under the name secrets: /data/src/secrets.py, which hides the real module"
+    ),
     "AttributeError: module 'enum' has no attribute 'IntFlag'": (
         "Python imported something else under the name enum, which hides the real module"
     ),
@@ -71,6 +113,10 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "  File \"/env/lib/python3.12/site-packages/oldlib/a.py\", line 2, in f\n    inspect.getargspec(g)\nAttributeError: module 'inspect' has no attribute 'getargspec'",
+    "  File \"/env/lib/python3.12/site-packages/oldlib/a.py\", line 2, in f\n    np.bool\nAttributeError: module 'numpy' has no attribute 'bool'.",
+    "  File \"/data/proj/train.py\", line 2, in f\n    random.randit(3)\nAttributeError: module 'random' has no attribute 'randit'",
+    "ImportError: cannot import name 'deprecated' from 'typing_extensions' (/env/lib/python3.11/site-packages/typing_extensions.py)",
     "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/torch/__init__.py\", line 778, in <module>\n    _C._initExtension(manager_path())\nAttributeError: partially initialized module 'torch' has no attribute 'UntypedStorage' (most likely due to a circular import)",
     "AttributeError: module 'torch' has no attribute 'compiler'",
     "ModuleNotFoundError: No module named 'torch._six'",
@@ -83,3 +129,76 @@ NOT_THIS = [
     "AttributeError: partially initialized module 'torchvision' has no attribute 'extension' (most likely due to a circular import)",
     "ModuleNotFoundError: No module named 'torch'",
 ]
+
+
+FILE = "/env/lib/python3.11/site-packages/torch/__init__.py"
+ASKED = f'Traceback (most recent call last):\n  File "{FILE}", line 69, in <module>\n    import tempfile\n'
+OWN = '  File "/data/proj/random.py", line 4, in <module>\n    import torch.nn\n'
+
+
+def raised(type, message, traceback=ASKED):
+    error = Raised(type=type, message=message, traceback=f"{traceback}{type}: {message}")
+    return Torch(file=FILE, imported=False, error=error)
+
+
+def run(torch, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch, **facts}))
+
+
+@pytest.mark.parametrize(
+    ("torch", "message"),
+    [
+        (
+            raised("ImportError", "cannot import name 'Random' from 'random' (/data/proj/random.py)"),
+            "/data/proj/random.py is imported as random and hides the real module",
+        ),
+        (
+            raised(
+                "AttributeError",
+                "partially initialized module 'torch' has no attribute 'tensor'",
+                ASKED + OWN,
+            ),
+            "/data/proj/random.py is imported as random and hides the real module",
+        ),
+        (
+            raised("AttributeError", "module 'json' has no attribute 'JSONEncoder'"),
+            "another json than the real one is imported, which hides it",
+        ),
+        (
+            raised("AttributeError", "module 'numpy' has no attribute 'ndarray'"),
+            "another numpy than the real one is imported, which hides it",
+        ),
+        (
+            Torch(file="/data/proj/torch.py", imported=True),
+            "/data/proj/torch.py is imported as torch and hides the real module",
+        ),
+    ],
+)
+def test_found_and_the_import_is_not_called_broken(torch, message):
+    result, [finding] = run(torch, python=Python(executable="/env/bin/python"))
+    assert result.status is CheckStatus.FOUND
+    assert finding.message == message
+    assert "/env/bin/python -c" in finding.fixes[-1].command
+    facts = Snapshot({"torch": torch})
+    assert examine(Registry().check("torch-import-broken"), Source.ENVIRONMENT, facts)[1] == []
+
+
+@pytest.mark.parametrize(
+    "torch",
+    [
+        Torch(file=FILE, imported=True, version="2.15.0"),
+        Torch(
+            file=None,
+            imported=False,
+            error=Raised(type="ModuleNotFoundError", message="No module named 'torch'"),
+        ),
+        raised("ImportError", "libcudart.so.13: cannot open shared object file: No such file or directory"),
+        raised("AttributeError", "module 'triton' has no attribute 'language'"),
+    ],
+)
+def test_passes(torch):
+    assert run(torch)[0].status is CheckStatus.PASSED
+
+
+def test_unknown():
+    assert run(Torch())[0].status is CheckStatus.UNKNOWN

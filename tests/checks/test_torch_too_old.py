@@ -24,9 +24,6 @@ EXAMPLES = {
     "ValueError: Using `torch.compile` requires PyTorch 2.0 or higher.": (
         MESSAGE + ", which asks for 2.0 or later"
     ),
-    "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0": (
-        MESSAGE + ", which asks for 1.10 or later"
-    ),
     "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to upgrade torch to at least v2.6 in order to use the function.": (
         MESSAGE + ", which asks for 2.6 or later"
     ),
@@ -43,7 +40,7 @@ EXAMPLES = {
         MESSAGE + ": it does not have register_pytree_node"
     ),
     "Traceback (most recent call last):\n  File \"/env/lib/python3.10/site-packages/somelib/ops.py\", line 12, in <module>\n    KIND = torch.brand_new_kind\nAttributeError: module 'torch' has no attribute 'brand_new_kind'": (
-        MESSAGE + ": it does not have brand_new_kind"
+        "a library asks torch for brand_new_kind, which this torch does not have: one of the two is too old"
     ),
     "ModuleNotFoundError: No module named 'torch.distributed.checkpoint.format_utils'": (
         MESSAGE + ": it does not have distributed.checkpoint.format_utils"
@@ -54,6 +51,11 @@ EXAMPLES = {
     "ImportError: cannot import name 'fully_shard' from 'torch.distributed.fsdp' (/env/lib/python3.11/site-packages/torch/distributed/fsdp/__init__.py)": (
         MESSAGE + ": it does not have fully_shard"
     ),
+    (
+        '  File "/env/lib/python3.11/site-packages/somelib/data.py", line 7, in <module>\n'
+        "    from torch.utils.data import brand_new_loader\n"
+        "ImportError: cannot import name 'brand_new_loader' from 'torch.utils.data' (/env/lib/python3.11/site-packages/torch/utils/data/__init__.py)"
+    ): "a library asks torch for brand_new_loader, which this torch does not have: one of the two is too old",
     "TypeError: __init__() got an unexpected keyword argument 'static_graph'": (
         MESSAGE + ": it does not have static_graph"
     ),
@@ -76,9 +78,11 @@ EXAMPLES = {
     (
         "    from torch.distributed.fsdp._fully_shard._fsdp_common import (\n"
         "ImportError: cannot import name 'ShardPlacementResult"
-    ): MESSAGE + ": it does not have ShardPlacementResult",
+    ): "a library asks torch for ShardPlacementResult, which this torch does not have: one of the two is too old",
 }
 NOT_THIS = [
+    "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0",
+    "  File \"/data/proj/train.py\", line 3, in <module>\n    from torch.utils.data import DataLoader2\nImportError: cannot import name 'DataLoader2' from 'torch.utils.data' (/env/lib/python3.11/site-packages/torch/utils/data/__init__.py)",
     "AttributeError: module 'torch' has no attribute '_six'",
     "ModuleNotFoundError: No module named 'torch._six'",
     "AttributeError: module 'torch' has no attribute 'zeros'",

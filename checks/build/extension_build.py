@@ -1,0 +1,91 @@
+"""An extension could not be compiled on this machine.
+
+## What happens
+
+A program compiles C++ or CUDA code as it starts (DeepSpeed's FusedAdam, a custom operator), or pip compiles a package
+(flash-attn, apex, mmcv), and it ends with "Error building extension 'fused_adam'", "Ninja is required to load C++
+extensions", "CUDA_HOME environment variable is not set" or "Failed building wheel for flash-attn".
+
+## Why
+
+| message | what is missing |
+| --- | --- |
+| Ninja is required | the program `ninja`, or the environment's `bin` folder is not on PATH |
+| CUDA_HOME is not set, CUDA was not found, nvcc: not found | the CUDA toolkit; torch's wheel brings libraries, no compiler |
+| cannot find -lcudart, -lcublas … | the toolkit's libraries; -lcuda: the driver's, on a node without a GPU |
+| unsupported GNU version | a gcc that is newer than this nvcc knows |
+| No module named 'torch' while pip builds | pip's empty build environment: `--no-build-isolation` |
+| Killed, signal 9, in the middle | too little memory for as many compilers at once: `MAX_JOBS=4` |
+
+"Error building extension" and "ninja: build stopped" are the end: the first line with "error:" above them is the reason.
+
+## How to tell
+
+`which ninja nvcc g++; nvcc --version; python -c "import torch; print(torch.version.cuda)"`: nvcc's version and torch's
+should begin with the same number. Compile where a CUDA toolkit is, then run elsewhere: the result is kept in
+`~/.cache/torch_extensions`.
+
+## See also
+
+- [torch.utils.cpp_extension](https://docs.pytorch.org/docs/stable/cpp_extension.html): CUDA_HOME, MAX_JOBS, ninja
+- [DeepSpeed: installation](https://www.deepspeed.ai/tutorials/advanced-install/): operators that are compiled before
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"(?P<missing>Ninja) is required to load C\+\+ exten[st]ions",
+        r"(?P<missing>CUDA_HOME) (?:environment variable is not set|does not exist, unable to compile)",
+        r"(?P<missing>CUDA) was not found on the system, please set the CUDA_HOME",
+        r"(?P<missing>nvcc) not found at '|No such file or directory: '[^']{0,200}/(?P<compiler>nvcc)'",
+        r"\b(?P<missing>nvcc): (?:command )?not found",
+        r"Error building extension '(?P<extension>[\w.-]+)'",
+        r"Error compiling objects for extension",
+        r"Command '\['ninja'.{0,60}\]' returned non-zero exit status",
+        r"Unable to JIT load the (?P<extension>\w+) op due to ",
+        Symptom(r"cannot find -l(?P<library>\w+)", unless=r"[/\\]triton[/\\]|cuda_utils\.c|tmp\w+/main\.c"),
+        r"unsupported GNU version! gcc versions later than (?P<gcc>\d+) are not supported",
+        r"Failed building wheel for (?P<package>[\w.-]+)",
+        r"FlashAttention is only supported on CUDA (?P<cuda>[\d.]+) and above",
+    ],
+    message="an extension could not be compiled here[: <extension>][: <package>][: <missing> is missing][: <compiler> is missing]"
+    "[: the linker does not find the library <library>][: nvcc takes no gcc newer than <gcc>][: it needs CUDA <cuda> or later]",
+    follows=[
+        "cuda-library-conflict",
+        "gpu-arch-unsupported",
+        "torch-missing",
+        "host-oom-killed",
+        "disk-full",
+    ],
+    fixes=[
+        Fix(
+            "Of a long output, read the first error: what follows it follows from it",
+            "grep -n -m 5 -i 'error:' FILE",
+        ),
+        Fix("For ninja: install it into the environment that trains", "python -m pip install ninja"),
+        Fix(
+            "On a cluster: load the CUDA toolkit that fits torch.version.cuda, and a gcc that it knows",
+            "module avail cuda gcc",
+        ),
+        Fix(
+            "Without one: install nvcc into a conda environment, here for CUDA 13.0",
+            "conda install -c conda-forge cuda-nvcc=13.0 cuda-cudart-dev=13.0 && export CUDA_HOME=$CONDA_PREFIX",
+        ),
+        Fix(
+            "Compile with as many jobs as the memory allows, in the environment's own torch",
+            "MAX_JOBS=4 python -m pip install --no-build-isolation --no-cache-dir PACKAGE",
+        ),
+        Fix(
+            "For -lcuda on a node without a GPU: link against the toolkit's stub; it is not for running",
+            "export LIBRARY_PATH=$CUDA_HOME/lib64/stubs:$LIBRARY_PATH",
+        ),
+        Fix(
+            "DeepSpeed: do without the operator that is compiled, which costs speed",
+            "optimizer = torch.optim.AdamW(model.parameters(), fused=True)",
+            Kind.MITIGATION,
+        ),
+    ],
+    no_reproduction="not written yet",
+)

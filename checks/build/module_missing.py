@@ -1,0 +1,126 @@
+"""A Python module that the training imports is not there.
+
+## What happens
+
+"ModuleNotFoundError: No module named 'einops'", or a library asks for another one: "This modeling file requires the
+following packages that were not found in your environment: einops. Run `pip install einops`". Every rank says the same,
+and torchrun's summary follows.
+
+## Why
+
+- The package is optional, or a script's requirements were never installed.
+- It is installed in another environment than the one that runs: `pip` and `python` belong to different ones, or the job
+  starts without the environment of your shell. On several nodes, one may have another image.
+- The package has another name than the module: `cv2` is `opencv-python`, `PIL` is `pillow`, `sklearn` is `scikit-learn`.
+- It is a folder of your own project: the script was started from another folder, or as a file inside the package
+  instead of with `python -m`.
+
+## How to tell
+
+`python -c "import sys; print(sys.executable, sys.path)"` in the job itself, and `python -m pip show PACKAGE` with that
+Python. Where only one node's ranks say so, compare the environments of the nodes.
+
+## See also
+
+- [Installing packages](https://packaging.python.org/en/latest/tutorials/installing-packages/)
+- [The module search path](https://docs.python.org/3/tutorial/modules.html#the-module-search-path)
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Severity, Sighting
+
+# Modules whose package has another name (their pages on PyPI).
+PACKAGES = {
+    "cv2": "opencv-python-headless",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+    "yaml": "pyyaml",
+    "dateutil": "python-dateutil",
+    "pytorch_lightning": "pytorch-lightning",
+    "google.protobuf": "protobuf",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "dotenv": "python-dotenv",
+    "hydra": "hydra-core",
+    "faiss": "faiss-cpu",
+    "umap": "umap-learn",
+    "Levenshtein": "levenshtein",
+    "pkg_resources": "'setuptools<81'",
+    "distutils": "setuptools",
+    "MinkowskiEngine": "MinkowskiEngine",
+}
+# What people call the folders of their own projects.
+OWN = {
+    "src",
+    "utils",
+    "util",
+    "models",
+    "model",
+    "data",
+    "dataset",
+    "lib",
+    "config",
+    "configs",
+    "core",
+    "tools",
+}
+OWN |= {
+    "train",
+    "modules",
+    "networks",
+    "nets",
+    "layers",
+    "losses",
+    "options",
+    "engine",
+    "common",
+    "helpers",
+    "scripts",
+}
+# Other checks' modules: torch itself, NumPy's inside, flash-attn.
+KNOWN = r"(?!torch['\".\s]|torch$|numpy\._core|flash_attn)"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        rf"(?:ModuleNotFoundError|ImportError): No module named (?P<quote>['\"]?){KNOWN}(?P<module>[A-Za-z_][\w.]{{0,80}})(?P=quote)\s*$",
+        r"packages that were not found in your environment: (?P<packages>[\w.,\[\] -]{2,120}?)\. Run",
+        r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}[`'\"]pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
+        r"requires the (?!PyTorch\b)(?P<library>\w[\w. -]{1,40}) library but it was not found in your environment",
+    ],
+    follows=["torch-missing", "flash-attn-missing", "extension-build"],
+    fixes=[
+        Fix("Install it with the Python that trains", "python -m pip install PACKAGE"),
+        Fix("See which Python the job runs", 'python -c "import sys; print(sys.executable, sys.path)"'),
+        Fix(
+            "A folder of your own project: install the project once, or start in its folder",
+            "python -m pip install --editable . || export PYTHONPATH=$PWD",
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Name the module, and the package that brings it."""
+    groups, fixes = sighting.groups, list(check.fixes)
+    module = groups.get("module", "")
+    wanted = groups.get("packages") or groups.get("package") or groups.get("library") or ""
+    if not module:
+        names = wanted.replace(",", " ")
+        if "library" not in groups:
+            fixes[0] = Fix("Install it with the Python that trains", f"python -m pip install {names}")
+        yield check.found(f"a library asks for {wanted}, which is not installed", fixes=fixes)
+        return
+    top = module.partition(".")[0]
+    package = PACKAGES.get(module) or PACKAGES.get(top) or top.replace("_", "-")
+    message = f"the Python that ran has no module {module}"
+    if top in OWN:
+        fixes = [check.fixes[2], check.fixes[1]]
+        message += ", by its name a folder of the project itself"
+    else:
+        fixes[0] = Fix("Install it with the Python that trains", f"python -m pip install {package}")
+    yield check.found(message, fixes=fixes)

@@ -1,0 +1,78 @@
+"""torch.compile or Triton finds no compiler, or not what it needs to compile.
+
+## What happens
+
+The first step fails, not the start: "Failed to find C compiler. Please specify via CC environment variable", "fatal
+error: Python.h: No such file or directory", "InvalidCxxCompiler: No working C++ compiler found", "/usr/bin/ld: cannot
+find -lcuda" or "Cannot find a working triton installation".
+
+## Why
+
+Triton compiles a small C program for each kernel, and torch.compile on the CPU C++ code, on the machine that trains:
+
+| message | what is missing there |
+| --- | --- |
+| Failed to find C compiler | gcc or clang; slim images and compute nodes have none |
+| Python.h: No such file | the headers of this very Python (`python3.11-dev` for the system's 3.11) |
+| No working C++ compiler found | g++; what torch tried stands in the message, from CXX or `g++` |
+| cannot find -lcuda, libcuda.so cannot found | the driver's library under the name that the linker looks for |
+| Cannot find a working triton installation | Triton, which torch's CPU and Windows wheels do not bring |
+
+## How to tell
+
+`which gcc g++; python -c "import sysconfig; print(sysconfig.get_paths()['include'])"`: that folder must hold `Python.h`.
+`ldconfig -p | grep libcuda` shows the driver's library. It works on the login node and not on the compute node where
+the packages differ.
+
+## See also
+
+- [torch.compile: troubleshooting](https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html)
+- [ml-cross-entropy 5](https://github.com/apple/ml-cross-entropy/issues/5): Triton needs a compiler
+- [Triton's build.py](https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py): CC, CXX
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Failed to find (?P<compiler>C(?:\+\+)? compiler)\. Please specify via",
+        r"fatal error: (?P<header>Python\.h): No such file",
+        r"No working (?P<compiler>C\+\+ compiler) found in ",
+        r"RuntimeError: Compiler: (?P<compiler>\S{1,200}) is not found\.",
+        r"CppCompileError: C\+\+ compile error",
+        r"Cannot find a working (?P<library>triton) installation",
+        r"(?P<library>libcuda\.so) cannot found!",
+        Symptom(r"cannot find -l(?P<library>cuda)\b", near=r"[/\\]triton[/\\]|cuda_utils\.c|tmp\w+/main\.c"),
+        r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang))', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
+    ],
+    message="kernels cannot be compiled on this machine[: <compiler> is not there][: <header> is not there][: <library> is not "
+    "found][: <failed> failed]",
+    fixes=[
+        Fix(
+            "Without root: install compilers into the conda environment, and name them",
+            "conda install -c conda-forge gcc gxx && export CC=$(which gcc) CXX=$(which g++)",
+        ),
+        Fix(
+            "For Python.h: use a Python that brings its headers, such as uv's or conda's",
+            "uv venv --managed-python .venv && uv pip install torch",
+        ),
+        Fix("On a cluster: load a compiler in the job, too", "module load gcc"),
+        Fix("For Triton: install it", "python -m pip install --upgrade triton"),
+        Fix(
+            "Install compiler and headers (on Debian and Ubuntu), in the image or on the node",
+            "sudo apt install build-essential python3-dev",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "For -lcuda: name the folder of the driver's library, in which ldconfig made the link libcuda.so",
+            "export TRITON_LIBCUDA_PATH=FOLDER LIBRARY_PATH=FOLDER:$LIBRARY_PATH",
+        ),
+        Fix(
+            "Do without torch.compile, which costs its speed",
+            "export TORCH_COMPILE_DISABLE=1",
+            Kind.MITIGATION,
+        ),
+    ],
+    no_reproduction="not written yet",
+)

@@ -1,0 +1,56 @@
+"""Windows does not let WSL use the GPU.
+
+## What happens
+
+In WSL 2 `nvidia-smi` says "Failed to initialize NVML: GPU access blocked by the operating system", and
+`torch.cuda.is_available()` is False. In Windows itself `nvidia-smi` works.
+
+## Why
+
+WSL has no NVIDIA driver of its own: it uses Windows' driver through `/dev/dxg`. Most often first:
+
+- The GPU runs in TCC mode, the default of data centre cards such as L40S on Windows Server. WSL sees GPUs in WDDM mode
+  only.
+- WSL or the Windows driver is too old for the other.
+- A Linux driver or `nvidia-utils` was installed inside WSL, and its `nvidia-smi` or `libcuda.so` is found first.
+- The Windows account, or a virtual machine around Windows, does not pass the GPU on.
+
+## How to tell
+
+In Windows, `nvidia-smi` shows TCC or WDDM in the column "Driver-Model". In WSL, `/usr/lib/wsl/lib/nvidia-smi` is the
+right one: where it works and plain `nvidia-smi` does not, a Linux package is in the way. `wsl --version` shows WSL's.
+
+## See also
+
+- [CUDA on WSL](https://docs.nvidia.com/cuda/wsl-user-guide/index.html): no Linux driver inside WSL
+- [WSL 9938](https://github.com/microsoft/WSL/issues/9938) and
+  [WSL 14339](https://github.com/microsoft/WSL/issues/14339): the message, and an L40S on Windows Server
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"GPU access blocked by the operating system",
+        r"NVMLError_OperatingSystem\b|NVML_ERROR_OPERATING_SYSTEM",
+    ],
+    message="Windows keeps the GPU from WSL: nothing in WSL can use it",
+    fixes=[
+        Fix(
+            "In Windows: update WSL and start it again, and install the newest NVIDIA driver for Windows",
+            "wsl --update; wsl --shutdown",
+        ),
+        Fix(
+            "Where Windows' nvidia-smi shows TCC: switch the GPU to WDDM, as administrator, and restart Windows",
+            "nvidia-smi -i GPU -dm WDDM",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "In WSL: remove a Linux driver, and use the one that Windows brings",
+            "sudo apt purge 'nvidia-*' 'libnvidia-*' && /usr/lib/wsl/lib/nvidia-smi",
+            Kind.ADMIN,
+        ),
+    ],
+    no_reproduction="needs Windows",
+)

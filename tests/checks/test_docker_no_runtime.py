@@ -1,0 +1,24 @@
+"""docker-no-runtime: seen in logs."""
+
+MESSAGE = "the container engine cannot hand out GPUs"
+REASON = ": NVIDIA's Container Toolkit is not installed, or not configured"
+EXAMPLES = {
+    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].': MESSAGE
+    + REASON,
+    'Error response from daemon: could not select device driver "nvidia" with capabilities: [[gpu compute]]': (
+        MESSAGE + REASON
+    ),
+    "docker: Error response from daemon: unknown or invalid runtime name: nvidia.": MESSAGE + REASON,
+    "docker: Error response from daemon: Unknown runtime specified nvidia.": MESSAGE + REASON,
+    'Error: exec: "nvidia-container-runtime-hook": executable file not found in $PATH: unknown.': MESSAGE
+    + REASON,
+    "docker: Error response from daemon: failed to inject CDI devices: unresolvable CDI devices nvidia.com/gpu=all": (
+        MESSAGE + " (nvidia.com/gpu=all)" + REASON
+    ),
+    'Failed to create pod sandbox: rpc error: no runtime for "nvidia" is configured': MESSAGE + REASON,
+}
+NOT_THIS = [
+    "docker: Error response from daemon: unknown or invalid runtime name: kata.",
+    'could not select device driver "fuse" with capabilities: [[storage]]',
+    "nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown",
+]

@@ -1,0 +1,43 @@
+"""extension-build: seen in logs."""
+
+MESSAGE = "an extension could not be compiled here"
+EXAMPLES = {
+    "RuntimeError: Ninja is required to load C++ extensions (pip install ninja to get it)": MESSAGE
+    + ": Ninja is missing",
+    "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.": (
+        MESSAGE + ": CUDA_HOME is missing"
+    ),
+    "op_builder.builder.MissingCUDAException: CUDA_HOME does not exist, unable to compile CUDA op(s)": (
+        MESSAGE + ": CUDA_HOME is missing"
+    ),
+    "RuntimeError: CUDA was not found on the system, please set the CUDA_HOME or the CUDA_PATH": (
+        MESSAGE + ": CUDA is missing"
+    ),
+    "FileNotFoundError: nvcc not found at '/opt/cuda/bin/nvcc'. Ensure CUDA path '/opt/cuda' is correct.": (
+        MESSAGE + ": nvcc is missing"
+    ),
+    "FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'": MESSAGE
+    + ": nvcc is missing",
+    "/bin/sh: 1: nvcc: not found": MESSAGE + ": nvcc is missing",
+    "RuntimeError: Error building extension 'fused_adam': [1/3] nvcc ...": MESSAGE + ": fused_adam",
+    "RuntimeError: Error compiling objects for extension": MESSAGE,
+    "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.": MESSAGE,
+    "RuntimeError: Unable to JIT load the fp_quantizer op due to it not being compatible due to hardware/software issue. None": (
+        MESSAGE + ": fp_quantizer"
+    ),
+    "/usr/bin/ld: cannot find -lcudart: No such file or directory": (
+        MESSAGE + ": the linker does not find the library cudart"
+    ),
+    "/usr/local/cuda/include/crt/host_config.h:132:2: error: #error -- unsupported GNU version! gcc versions later than 12 are not supported! The nvcc flag": (
+        MESSAGE + ": nvcc takes no gcc newer than 12"
+    ),
+    "  ERROR: Failed building wheel for flash-attn": MESSAGE + ": flash-attn",
+    "RuntimeError: FlashAttention is only supported on CUDA 11.7 and above.": MESSAGE
+    + ": it needs CUDA 11.7 or later",
+}
+NOT_THIS = [
+    "Building extension module fused_adam...",
+    "ninja: no work to do.",
+    "No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda'",
+    "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.",
+]

@@ -1,0 +1,29 @@
+"""k8s-gpu-unavailable: seen in logs."""
+
+MESSAGE = "Kubernetes does not give the pod its GPUs"
+EXAMPLES = {
+    "0/8 nodes are available: 2 node(s) had untolerated taint {dedicated: x}, 6 Insufficient nvidia.com/gpu. preemption: no": (
+        MESSAGE + " (nvidia.com/gpu): 0/8 nodes could take it"
+    ),
+    "Warning  FailedScheduling  pod didn't trigger scale-up: 1 Insufficient nvidia.com/mig-1g.10gb": (
+        MESSAGE + " (nvidia.com/mig-1g.10gb)"
+    ),
+    "Warning  FailedScheduling  3 node(s) had untolerated taint {nvidia.com/gpu: present}": (
+        MESSAGE + " (nvidia.com/gpu)"
+    ),
+    'pods "train-0" is forbidden: exceeded quota: team-a, requested: requests.nvidia.com/gpu=8, used: 12, limited: 16': (
+        MESSAGE + " (nvidia.com/gpu)"
+    ),
+    "Pod Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 4, Available: 0, which is unexpected": (
+        MESSAGE + " (nvidia.com/gpu): it asks for 4, and 0 are free on the node"
+    ),
+    "Allocate failed due to no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu, which is unexpected": (
+        MESSAGE + " (nvidia.com/gpu)"
+    ),
+    "train-3   0/1     UnexpectedAdmissionError   0          4s": MESSAGE,
+}
+NOT_THIS = [
+    "0/3 nodes are available: 3 Insufficient cpu.",
+    "nvidia.com/gpu: 8",
+    "exceeded quota: team-a, requested: pods=1, used: pods=10, limited: pods=10",
+]

@@ -1,0 +1,52 @@
+"""module-missing: seen in logs."""
+
+import pytest
+
+from gpudoctor.logs.symptoms import matches
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("module-missing")
+EXAMPLES = {
+    "ModuleNotFoundError: No module named 'einops'": "the Python that ran has no module einops",
+    "[rank1]: ModuleNotFoundError: No module named 'apex.optimizers'": (
+        "the Python that ran has no module apex.optimizers"
+    ),
+    "ImportError: No module named cv2": "the Python that ran has no module cv2",
+    "ModuleNotFoundError: No module named 'src.models'": (
+        "the Python that ran has no module src.models, by its name a folder of the project itself"
+    ),
+    "ImportError: This modeling file requires the following packages that were not found in your environment: einops, timm. Run `pip install einops timm`": (
+        "a library asks for einops, timm, which is not installed"
+    ),
+    "ImportError: Using the `Trainer` with `PyTorch` requires `accelerate>=1.1.0`: Please run `pip install accelerate`": (
+        "a library asks for accelerate, which is not installed"
+    ),
+    "ImportError: LlamaTokenizer requires the SentencePiece library but it was not found in your environment.": (
+        "a library asks for SentencePiece, which is not installed"
+    ),
+}
+NOT_THIS = [
+    "ModuleNotFoundError: No module named 'torch'",
+    "ModuleNotFoundError: No module named 'torch.distributed.device_mesh'",
+    "ModuleNotFoundError: No module named 'numpy._core'",
+    "ModuleNotFoundError: No module named 'flash_attn'",
+    "ModuleNotFoundError: No module named 'random.nn'; 'random' is not a package",
+    "Error caught was: No module named 'triton'",
+    "UserWarning: Failed to initialize NumPy: No module named 'numpy'",
+]
+
+
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        ("cv2", "python -m pip install opencv-python-headless"),
+        ("yaml", "python -m pip install pyyaml"),
+        ("sklearn.metrics", "python -m pip install scikit-learn"),
+        ("google.protobuf", "python -m pip install protobuf"),
+        ("flash_linear_attention", "python -m pip install flash-linear-attention"),
+        ("utils.metrics", "python -m pip install --editable . || export PYTHONPATH=$PWD"),
+    ],
+)
+def test_the_package_is_named_where_its_name_differs(module, command):
+    (seen,) = matches(f"ModuleNotFoundError: No module named '{module}'", [CHECK])
+    assert seen.finding.fixes[0].command == command
