@@ -126,7 +126,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _open_closed() -> None:
     """Put nothing in the place of a stream that is closed (``>&-``), for us alone: a command that we run has none."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+    for name, mode in (("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             descriptor = os.open(os.devnull, os.O_RDWR)
             setattr(

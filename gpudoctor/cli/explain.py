@@ -32,7 +32,7 @@ def command(output: Output, logs: tuple[str, ...], facts: str | None, folders: t
     from gpudoctor.logs.explain import explain
 
     begun = time.monotonic()
-    if not logs and sys.stdin.isatty():
+    if not logs and sys.stdin is not None and sys.stdin.isatty():
         raise click.UsageError("name a log or a folder of logs, or pipe one in; see gpudoctor explain --help")
     paths = [Path(log) for log in logs or ["-"]]
     with output.status() as say:

@@ -27,6 +27,8 @@ def read_bytes(path: str) -> bytes:
     """Read a file, or standard input for ``-``; never more than the limit and one byte."""
     try:
         if path == "-":
+            if sys.stdin is None:
+                raise Unreadable("it is closed")
             data = sys.stdin.buffer.read(LIMIT + 1)
         else:
             with Path(path).open("rb") as file:

@@ -55,6 +55,8 @@ def read_all(
     """
     for path in paths:
         if path == "-":
+            if sys.stdin is None:
+                raise Unreadable("standard input: it is closed")
             yield Opened("standard input", None, _scanned(sys.stdin.buffer, "standard input", find))
         elif os.path.isdir(path):
             yield from _folder(path, find, skip)
