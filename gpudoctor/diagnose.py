@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from gpudoctor.facts import CheckpointFile
-from gpudoctor.facts.topics import TOPICS
 from gpudoctor.guard import examine, parameters
 from gpudoctor.model import Check, Finding, Source
 from gpudoctor.report import CheckStatus, Report, Result
@@ -25,8 +24,7 @@ def diagnose(snapshot: Snapshot, checks: Iterable[Check], failed: Sequence[Resul
     files = list(snapshot.checkpoints())
     report = Report(probes=snapshot.probes, facts=dict(snapshot.facts))
     done: dict[str, Result] = {}
-    read = {topic.partition(".")[0] for topic in snapshot.facts} & TOPICS.keys()
-    if snapshot.machine or not read:
+    if snapshot.machine or not snapshot.read:
         _examine(checks, Source.ENVIRONMENT, snapshot, report.findings, done)
     for facts in files:
         found: list[Finding] = []

@@ -125,12 +125,16 @@ class Registry:
     def _load(self, id: str) -> Check | Result:
         if id not in self._loaded:
             name, path = self.modules[id]
-            site = name.partition(".")[0] != OWN
+            site = self.is_site(id)
             try:
                 self._loaded[id] = _guarded(lambda: _check(id, name, path, site=site))
             except _Failure as failure:
                 self._loaded[id] = self._fail(id, str(failure))
         return self._loaded[id]
+
+    def is_site(self, id: str) -> bool:
+        """Return whether a check comes from a local folder or another package."""
+        return self.modules[id][0].partition(".")[0] != OWN
 
     def _fail(self, id: str, reason: str) -> Result:
         result = Result(id=id, status=CheckStatus.CRASHED, reason=f"cannot be loaded: {reason}")

@@ -53,6 +53,11 @@ class ProbeResult(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     seconds: float = 0.0
 
+    @property
+    def blind(self) -> bool:
+        """Whether it was asked and could not learn its facts."""
+        return self.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)
+
 
 class ProofStatus(enum.Enum):
     """How one half of a reproduction, or a training mode, ended."""

@@ -50,7 +50,12 @@ class Snapshot:
     @property
     def machine(self) -> bool:
         """Whether anything is known, or was asked, of a machine, and not of files and logs alone."""
-        return bool(self.probes) or any(topic.partition(".")[0] not in TOPICS for topic in self.facts)
+        return bool(self.probes) or any(_name(topic) not in TOPICS for topic in self.facts)
+
+    @property
+    def read(self) -> bool:
+        """Whether anything is known of files, logs or commands."""
+        return any(_name(topic) in TOPICS for topic in self.facts)
 
     def checkpoints(self) -> "Iterator[Snapshot]":
         """Yield the facts of each checkpoint, those of the second one without the number of their topics."""
@@ -64,6 +69,10 @@ class Snapshot:
         """Return the topic of a type, by its name, and what became of its probe."""
         topic = kind.__name__.lower()
         return topic, next((r for r in self.probes if r.name.replace("_", "") == topic), None)
+
+
+def _name(topic: str) -> str:
+    return topic.partition(".")[0]
 
 
 def rewritten(report: Report, rewrite: Callable[[Any], Any]) -> Report:

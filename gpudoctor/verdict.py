@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from gpudoctor.facts import CheckpointFile, Comparison, Gpus, Log, Outcome, Pci, Run, Torch
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
-from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
+from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count, listed, ranks
 
@@ -110,8 +110,7 @@ def _unseen(report: Report, snapshot: Snapshot) -> Verdict | None:
         ended = f"{run.name} ended with exit code {run.exit_code}"
         sentence = f"{ended}, and no failure that gpudoctor knows shows in its output."
         return Verdict(status=Status.UNKNOWN, sentence=sentence)
-    blind = [p for p in report.probes if p.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)]
-    causes = [f"{p.name} ({p.reason or p.status.value})" for p in blind]
+    causes = [f"{p.name} ({p.reason or p.status.value})" for p in report.probes if p.blind]
     causes += [f"{r.what} ({r.reason})" for r in report.with_status(CheckStatus.CRASHED)]
     if causes:
         sentence = f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}."

@@ -17,9 +17,9 @@ from gpudoctor import __version__
 from gpudoctor.cli import COULD_NOT, FINDINGS
 from gpudoctor.cli.streams import make_console, put, status_line, unwritable, warn, write
 from gpudoctor.facts import CheckpointFile
-from gpudoctor.facts.topics import TOPICS
 from gpudoctor.model import Severity
 from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Status
+from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import harmless
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def exit_code(report: Report, fail_on: str) -> int:
         return FINDINGS
     crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
     asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]
-    read = {topic.partition(".")[0] for topic in report.facts} & TOPICS.keys()
+    read = Snapshot(report.facts).read
     looked = report.checks or report.proofs or report.findings or read or not asked
     idle = report.proofs and all(p.fixed is ProofStatus.NOT_RUN for p in report.proofs) and not report.checks
     if crashed or idle or not looked or (asked and all(p.status is not ProbeStatus.OK for p in asked)):

@@ -199,17 +199,15 @@ class _Log:
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
-        spans = self.spans[line.name, line.who]
-        at = bisect_right(spans, place, key=lambda raised: raised.first) - 1
-        inside = at >= 0 and place <= spans[at].last
-        first, last = (spans[at].first, max(place, spans[at].place)) if inside else (place, place)
+        raised = self.around(line, place)
+        first, last = (raised.first, max(place, raised.place)) if raised is not None else (place, place)
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, first, key=lambda row: row[0])
         after = bisect_right(texts, last, key=lambda row: row[0])
         if self.ordinary[line.name, line.who] <= after:
             return False  # nothing comes after it but what failed
         around = [text for _, text in texts[max(0, before - 2) : before] + texts[after : after + 2]]
-        thread = inside and any(THREAD.match(text) for text in around)
+        thread = raised is not None and any(THREAD.match(text) for text in around)
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
 
     def events(self) -> list[Event]:
@@ -229,11 +227,13 @@ class _Log:
         """Return whether a sighting was raised or reported as an error: by its words, or inside an exception."""
         if WARNED.search(seen.line.full):
             return False
-        if NATIVE.search(seen.line.full):
-            return True
-        spans = self.spans[seen.line.name, seen.line.who]
-        at = bisect_right(spans, seen.place, key=lambda raised: raised.first) - 1
-        return at >= 0 and seen.place <= spans[at].last
+        return NATIVE.search(seen.line.full) is not None or self.around(seen.line, seen.place) is not None
+
+    def around(self, line: Line, place: int) -> Raised | None:
+        """Return the exception in whose traceback or message a line lies; ``None`` where it lies in none."""
+        spans = self.spans[line.name, line.who]
+        at = bisect_right(spans, place, key=lambda raised: raised.first) - 1
+        return spans[at] if at >= 0 and place <= spans[at].last else None
 
     def unknown(self) -> Raised | None:
         """Return the first exception that no check knows; not one that was survived, passed on, or came at the end."""

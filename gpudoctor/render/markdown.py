@@ -4,7 +4,7 @@ from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
-from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report
+from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 
 MOST = 65_000
@@ -90,9 +90,6 @@ def _not_checked(report: Report) -> list[str]:
         for r in report.checks
         if r.status in (CheckStatus.UNKNOWN, CheckStatus.CRASHED)
     ]
-    blind = (ProbeStatus.FAILED, ProbeStatus.TIMEOUT, ProbeStatus.CRASHED)
     return rows + [
-        f"- probe `{p.name}`: {_plain(p.reason or p.status.value)}"
-        for p in report.probes
-        if p.status in blind
+        f"- probe `{p.name}`: {_plain(p.reason or p.status.value)}" for p in report.probes if p.blind
     ]

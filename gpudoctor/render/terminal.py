@@ -16,7 +16,7 @@ from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
-from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report
+from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count
 
@@ -169,8 +169,7 @@ def _unseen(report: Report, console: Console) -> None:
         )
     seen = " ".join(reasons)
     for probe in report.probes:
-        failed = probe.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)
-        if failed and (probe.reason or "") not in seen:
+        if probe.blind and (probe.reason or "") not in seen:
             text = f"{probe.name} ({probe.status.value}: {probe.reason or 'no reason given'})"
             hang(console, Text.assemble(("  not seen     ", STYLES["unknown"]), text), 15)
             seen += probe.reason or ""
