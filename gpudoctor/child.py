@@ -86,6 +86,11 @@ class Child:
         silent = self.speechless is not None and not self._taken
         return min(self.deadline, self.speechless) if silent and self.speechless else self.deadline
 
+    @property
+    def last_words(self) -> str:
+        """The last line that it wrote to standard error."""
+        return next(iter(self.stderr.decode(errors="replace").strip().splitlines()[-1:]), "")
+
     def start(self) -> None:
         """Start the command; a command that cannot be run says so in `refused`."""
         self.begun = time.monotonic()

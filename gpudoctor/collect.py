@@ -50,11 +50,6 @@ class _Asked:
             self.failed = f"its answer cannot be read: {error}"
 
     @property
-    def last_words(self) -> str:
-        """The last line that it wrote to standard error."""
-        return next(iter(self.child.stderr.decode(errors="replace").strip().splitlines()[-1:]), "")
-
-    @property
     def silence(self) -> Silence | None:
         """How the patient kept silent: nothing that it said could be understood."""
         if self.facts or self.doing or self.failed:
@@ -63,7 +58,7 @@ class _Asked:
         return Silence(
             executable=self.child.command[0],
             how=how,
-            said=self.last_words[:500],
+            said=self.child.last_words[:500],
             started=self.child.refused is None,
         )
 
@@ -73,7 +68,7 @@ class _Asked:
         if end is None and not self.failed and self.doing not in ("", "done"):
             end = "ended before it was done"  # import torch called os._exit(0), for one
         during = f" during {self.doing}" if self.doing and end else ""
-        last_words = [self.last_words] if self.last_words else []
+        last_words = [self.child.last_words] if self.child.last_words else []
         if self.child.timed_out:
             status, reason = ProbeStatus.TIMEOUT, f"{end}{during}"
         elif end:

@@ -30,7 +30,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
 from gpudoctor.facts import CheckpointFile, Comparison, Format, Outcome, Prefix, StateDict
 
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
@@ -204,7 +204,7 @@ def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     own = prefix.text.endswith(("model.", "net."))
     who = "which may be the model's own, or " if own else "which comes from "
     besides = f" but {AVERAGED}" if prefix.keys < len(state.keys) else ""
-    said = f"all {many(prefix.keys)}{of(state)}{besides} bear {prefix.text}, {who}{prefix.wrapper}"
+    said = f"all {count(prefix.keys, 'key')}{of(state)}{besides} bear {prefix.text}, {who}{prefix.wrapper}"
     said += "" if own else ": a bare model does not load them"
     if whole(state, file):
         fixes = [unpickled(prefix, state, file)]
@@ -267,7 +267,7 @@ def unpickled(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Fix:
 def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     """Report a wrapper's name in the middle of keys."""
     name = prefix.text.removeprefix("*.")
-    said = f"{prefix.keys} of {many(prefix.total)}{of(state)} have {name} inside, which comes from {prefix.wrapper}"
+    said = f"{prefix.keys} of {count(prefix.total, 'key')}{of(state)} have {name} inside, which comes from {prefix.wrapper}"
     pattern = "\\." + name.replace(".", "\\.") + "=."
     mend = Fix("Write a copy for a model without it", f"{mending(file.path)} --rename '{pattern}'")
     held = "loaded.state_dict()" if whole(state, file) else "state"
@@ -296,11 +296,6 @@ def mendable(state: StateDict, file: CheckpointFile) -> bool:
 def whole(state: StateDict, file: CheckpointFile) -> bool:
     """Return whether keys are those of a model that was pickled itself."""
     return any(entry.kind == "module" and entry.path == state.entry for entry in file.entries)
-
-
-def many(number: int) -> str:
-    """Count keys."""
-    return f"{number} key{'s' * (number != 1)}"
 
 
 def mending(path: str) -> str:

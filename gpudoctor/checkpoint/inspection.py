@@ -13,7 +13,7 @@ from gpudoctor.checkpoint.tree import Checkpoint, Heard, Unreadable
 from gpudoctor.diagnose import diagnose
 from gpudoctor.facts import CheckpointFile, Format
 from gpudoctor.model import Check, Source
-from gpudoctor.registry import OWN, Registry
+from gpudoctor.registry import Registry
 from gpudoctor.report import Report
 from gpudoctor.snapshot import CHECKPOINT, Snapshot
 from gpudoctor.text import percent
@@ -101,11 +101,7 @@ def facts_of(looked: Iterable[Looked]) -> dict[str, msgspec.Struct]:
 
 def knowing(registry: Registry) -> list[Check]:
     """Load the checks that can know a checkpoint: those of that family, and all that are the site's own."""
-    ids = [
-        id
-        for id, (name, _) in registry.modules.items()
-        if ".checkpoint." in name or not name.startswith(f"{OWN}.")
-    ]
+    ids = [id for id, (name, _) in registry.modules.items() if ".checkpoint." in name or registry.is_site(id)]
     return [check for check in registry.checks(ids) if Source.CHECKPOINT in check.functions]
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Log, Run
 from gpudoctor.logs.cause import judge
@@ -74,9 +76,17 @@ def read_log(opened: Iterable[Opened]) -> tuple[list[Line], int]:
 
 
 def explain_lines(
-    lines: Sequence[Line], registry: Registry, *, total: int | None = None, source: Source = Source.LOG
+    lines: Sequence[Line],
+    registry: Registry,
+    *,
+    total: int | None = None,
+    source: Source = Source.LOG,
+    run: Run | None = None,
 ) -> Report:
-    """Return the report on a log's lines; `total` is how many the whole log has, where these are not all of them."""
+    """Return the report on a log's lines.
+
+    `total` is how many the whole log has, where these are not all of them; `run` is the command that printed them.
+    """
     find = registry_finder(registry)
     quoted = quoted_source(lines)
     seen, failed = seen_in(lines, find, registry.get, quoted)
@@ -84,22 +94,19 @@ def explain_lines(
     if not seen and not raised and len(lines) <= RETYPED:
         seen, failed = seen_in(lines, find, registry.get, quoted, any_case=True)
     judgement = judge(lines, seen, raised)
+    facts: dict[str, Struct] = {"log": Log(lines=len(lines) if total is None else total)}
     report = Report(
-        command="explain",
+        command="explain" if run is None else "run",
         findings=findings(judgement, registry.get, source),
         checks=[*failed, *registry.failed],
-        facts={"log": Log(lines=len(lines) if total is None else total)},
+        facts=facts if run is None else facts | {"run": run},
     )
     return conclude(report)
 
 
 def explain_run(run: Run, output: str, checks: Registry | Iterable[Path] = ()) -> Report:
     """Explain a command that was run, by the last part of its output; that it failed is known."""
-    registry = Registry.of(checks)
-    report = explain_lines(read_text(output, run.name), registry)
-    report.command = "run"
-    report.facts["run"] = run
-    return conclude(report)
+    return explain_lines(read_text(output, run.name), Registry.of(checks), run=run)
 
 
 def _beside(report: Report, source: str, registry: Registry) -> Report:

@@ -187,7 +187,7 @@ def _why(final: _Message | None, child: Child, heard: Sequence[_Message], broken
         return f"the patient's answer cannot be read: {broken[0]}"
     doing = next((m.doing for m in reversed(heard) if m.doing), "")
     end = child.end or "ended before it had answered"
-    last = child.stderr.decode(errors="replace").strip().splitlines()[-1:] if not child.timed_out else []
+    last = [child.last_words] if child.last_words and not child.timed_out else []
     return ": ".join([f"{end} while {doing}" if doing else end, *last])[:500]
 
 
