@@ -32,7 +32,8 @@ FLOORS = {
     "collect": "child facts interpreter patient_process registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
-    "logs": "bad_input diagnose facts guard importers launch_command literals model registry report snapshot text verdict",
+    "logs": "bad_input diagnose facts guard importers launch_command literals model registry report snapshot text "
+    "verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",

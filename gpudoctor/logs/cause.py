@@ -111,9 +111,10 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     if unknown is not None and unknown.type == CUT_OFF and faults:
         unknown = None  # what is known says more
     if unknown is not None and first is not None:
-        # What a check knows is the better answer, unless it was only mentioned beside a real traceback.
+        # What a check knows is the better answer, unless it was only mentioned beside a real traceback, or another
+        # rank had died of something else by then.
         mentioned = not first.strong and bool(unknown.frames)
-        first, unknown = (None, unknown) if mentioned else (first, None)
+        first, unknown = (None, unknown) if mentioned or log.died_before(unknown, first) else (first, None)
     if first is None and unknown is None:
         first = min(
             faults,
@@ -269,6 +270,12 @@ class _Log:
             ):
                 return own[0]
         return None
+
+    def died_before(self, raised: Raised, event: Event) -> bool:
+        """Return whether an exception ended a rank before, on another one, something showed that is known."""
+        rank = raised.line.rank
+        other = rank is not None and bool(event.ranks) and rank not in event.ranks
+        return other and bool(raised.frames) and self.order(raised.place) < self.when(event)
 
     def recognised(self, raised: Raised) -> bool:
         """Return whether a symptom lies in an exception: in its traceback or its message."""

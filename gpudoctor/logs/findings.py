@@ -1,5 +1,6 @@
 """What a log was judged to show, as findings: the cause with its fixes, then a line for each consequence."""
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -53,7 +54,7 @@ def _finding(event: Event, source: Source) -> Finding:
     return replace(
         made,
         source=source,
-        message=made.message + _on(event.ranks),
+        message=_with_ranks(made.message, event.ranks),
         evidence=_evidence(event),
         ranks=event.ranks,
         behind=_behind(event),
@@ -74,7 +75,8 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
     """
     events = [e for e in [judgement.cause, *judgement.consequences] if e is not None]
     named = [e.seen[0].sighting.groups for e in events if e.check.secondary]
-    first = next((g for g in named if g.get("rank", "").isdigit() and g.keys() & {"code", "signal"}), {})
+    ended = [g for g in named if g.keys() & {"code", "signal"}]
+    first = next((g for g in ended if g.get("rank", "").isdigit()), {})
     missing = silent(lines, {rank for event in events for rank in event.ranks})
     if first:
         who = f"rank {first['rank']}" + (f" on {first['host']}" if "host" in first else "")
@@ -137,8 +139,10 @@ def _evidence(event: Event) -> list[Evidence]:
     return list(quoted.values())[:QUOTED]
 
 
-def _on(numbers: Sequence[int]) -> str:
-    return f" ({ranks(numbers)})" if numbers else ""
+def _with_ranks(message: str, numbers: Sequence[int]) -> str:
+    """Add the ranks that a failure was seen on, unless the message names them already."""
+    named = ranks(numbers)
+    return message if not named or re.search(rf"\b{named}\b", message) else f"{message} ({named})"
 
 
 def _ended(ending: Ending, check: Check, source: Source) -> Finding:
@@ -166,7 +170,7 @@ def _unrecognised(raised: Raised, check: Check, source: Source) -> Finding:
         evidence.append(Evidence(_call(own), rank=rank))
     numbers = [rank] if rank is not None else []
     found = check.found(
-        said[:500] + place + _on(numbers),
+        _with_ranks(said[:500] + place, numbers),
         evidence=evidence,
         location=Location(own.path, own.line) if own else None,
     )
