@@ -60,12 +60,16 @@ def fitted(fixes: Iterable[Fix], launched: Launched) -> list[Fix]:
 
     A command about torchrun itself, such as its rendezvous, stays what it is.
     """
-    return [
-        replace(fix, command=TORCHRUN.sub(lambda found: _command(found, launched), fix.command))
-        if fix.kind is Kind.COMMAND
-        else fix
-        for fix in fixes
-    ]
+    return [_fitted(fix, launched) if fix.kind is Kind.COMMAND else fix for fix in fixes]
+
+
+def _fitted(fix: Fix, launched: Launched) -> Fix:
+    command = TORCHRUN.sub(lambda found: _command(found, launched), fix.command)
+    if command == fix.command:
+        return fix
+    return replace(
+        fix, command=command, filled=None if fix.filled is None else (*fix.filled, launched.script)
+    )
 
 
 def _command(found: re.Match[str], launched: Launched) -> str:
