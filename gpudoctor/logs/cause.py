@@ -61,6 +61,8 @@ class Judgement(Struct):
     """Warnings and notes: they stand for themselves."""
     exceptions: Sequence[Raised] = ()
     """All that were raised."""
+    well: bool = False
+    """Whether the log comes to a good end."""
 
 
 def rank_of(seen: Seen) -> int | None:
@@ -108,6 +110,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         consequences=[event for event in faults if event is not first],
         remarks=[e for e in events if not e.fault],
         exceptions=raised,
+        well=log.well >= 0,
     )
 
 

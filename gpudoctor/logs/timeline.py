@@ -34,6 +34,36 @@ THREAD = re.compile(
     r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
 )
 """What Python prints over the traceback of a thread: the process goes on."""
+FINISHED = re.compile(
+    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained)\b",
+    re.IGNORECASE,
+)
+"""What a program prints that comes to a good end."""
+RESULT = re.compile(r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score|metrics?)\b", re.IGNORECASE)
+"""What a training that goes well prints at its end, and before."""
+STATUS = re.compile(
+    r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
+    r"\breturned non-zero exit status\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
+    r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
+    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed): |"
+    r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80})$"
+)
+"""What says that a command failed, whatever it was."""
+BAD = re.compile(
+    rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\bnan\b|[Cc]ould not|[Cc]annot|[Aa]bort|"
+    r"\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b|"
+    r"\bkilled\b|[Tt]imed? ?out"
+)
+"""What tells, in the last lines, of a failure."""
+NOISE = re.compile(r"[Ww]arning|resource_tracker|\batexit\b|Exception ignored|^\[W")
+"""What stands at the end of many a good run."""
+WRAPPER = re.compile(
+    r"\b[Jj]ob\b|\b[Ss]cript\b|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^\W*(?:done|finished|end|completed?)\W*$",
+    re.IGNORECASE,
+)
+"""What a job's script prints at its end, whatever became of the training."""
+END = 3
+"""Lines at the end that say how it ended."""
 
 
 class Timeline:
@@ -46,6 +76,7 @@ class Timeline:
             if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
                 self.progress[line.name, line.who].append(place)
         self.restart = self._restart(lines)
+        self.well = self._well(lines)
         self.texts: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
         for place, line in enumerate(lines):
             if line.text:
@@ -65,7 +96,7 @@ class Timeline:
         It printed progress, or a launcher started it again and it did, or it says that it does without.
         """
         places = self.progress[line.name, line.who]
-        if len(places) - bisect_right(places, place) >= ENOUGH or place <= self.restart:
+        if len(places) - bisect_right(places, place) >= ENOUGH or place <= max(self.restart, self.well):
             return True
         return self._handled(line, place)
 
@@ -85,6 +116,19 @@ class Timeline:
         progress = sorted(place for each in self.progress.values() for place in each)
         went_on = [place for place in places if len(progress) - bisect_right(progress, place) >= ENOUGH]
         return max(went_on, default=-1)
+
+    def _well(self, lines: Sequence[Line]) -> int:
+        """Return the place before which all failures were got over, because the log comes to a good end; -1 if not."""
+        said = [(place, line.text) for place, line in enumerate(lines) if line.text and not line.bar]
+        last = [(place, text) for place, text in said[-2 * END :] if not NOISE.search(text)][-END:]
+        after = 1 + max((at for at, (_, text) in enumerate(last) if BAD.search(text, 0, 400)), default=-1)
+        end = last[after:]
+        results = [place for place, text in end if RESULT.search(text, 0, 400)]
+        finished = [text for _, text in end if FINISHED.search(text, 0, 400)]
+        own = [text for text in finished if not WRAPPER.search(text, 0, 400)]
+        # Right below an error a result may be another rank's, and a bare "done" the job script's; both are enough.
+        enough = bool(own) or (bool(results) and (not after or bool(finished)))
+        return last[-1][0] if enough else -1
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
