@@ -87,6 +87,13 @@ check = Check(
             near=r"WeightsUnpickler error",
         ),
         Symptom(
+            r"Weights only load failed",
+            near=rf"(?P<what>Unsupported operand (?!{TEXT}\b)(?:\d{{1,2}}|1[01]\d|12[0-7]))\b",
+        ),
+        Symptom(
+            r"(?P<what>KeyError: \d{1,3}) *$", near=r"_weights_only_unpickler\.py\"?, line \d+, in load\b"
+        ),
+        Symptom(
             r"UnpicklingError: (?P<what>Memo value not found at index -?\d+|could not find MARK|unpickling stack underflow)",
             unless=SPAWN,
         ),

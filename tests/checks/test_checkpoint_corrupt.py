@@ -30,6 +30,10 @@ EXAMPLES = {
         '  File "/opt/venv/lib/python3.11/site-packages/torch/_weights_only_unpickler.py", line 387, in load\n    raise EOFError\n'
         "EOFError"
     ): MESSAGE,
+    (
+        '  File "/opt/venv/lib/python3.11/site-packages/torch/_weights_only_unpickler.py", line 467, in load\n'
+        "    self.append(self.memo[next(read(1))])\nKeyError: 101"
+    ): MESSAGE + ": KeyError: 101",
     "RuntimeError: storage has wrong byte size: expected 4096 got 512": MESSAGE,
     "RuntimeError: Invalid magic number; corrupt file?": MESSAGE + ": Invalid magic number; corrupt file",
     "RuntimeError: Invalid protocol version: 1002": MESSAGE + ": Invalid protocol version: 1002",
@@ -69,6 +73,7 @@ NOT_THIS = [
     ),
     "EOFError: Ran out of input",
     "EOFError",
+    "KeyError: 101",
     "_pickle.UnpicklingError: invalid load key, '<'.",
     "_pickle.UnpicklingError: invalid load key, '\\x1f'.",
     "_pickle.UnpicklingError: Weights only load failed.\n\tWeightsUnpickler error: \n\nUnsupported operand 118",
