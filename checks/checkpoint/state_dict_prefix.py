@@ -1,4 +1,4 @@
-"""The checkpoint's keys bear a wrapper's prefix, module. or _orig_mod.
+"""The checkpoint's keys have a wrapper's prefix, module. or _orig_mod.
 
 ## What happens
 
@@ -21,7 +21,7 @@ too, the checkpoint belongs to another model.
 
 ## See also
 
-- [consume_prefix_in_state_dict_if_present](https://docs.pytorch.org/docs/stable/generated/torch.nn.modules.utils.html)
+- [consume_prefix_in_state_dict_if_present](https://github.com/pytorch/pytorch/blob/main/torch/nn/modules/utils.py): its source
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): DataParallel
 """
 
@@ -87,7 +87,7 @@ check = Check(
             near=rf"not used by the model:?\s{{1,9}}{FILE}",
         ),
     ],
-    message="the keys of the file or those of the model bear a wrapper's prefix, and the others do not",
+    message="the keys of the file or those of the model have a wrapper's prefix, and the others do not",
     fixes=[
         Fix(
             "Save the model, not its wrapper",
@@ -131,19 +131,19 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     opened = OPENED.search(sighting.around)
     path = opened["path"] if opened else "model.pt"
     if side == "file":
-        said = f"the file's keys bear {prefix} and the model's do not: it was saved from a wrapped model"
+        said = f"the file's keys have {prefix} and the model's do not: it was saved from a wrapped model"
         fixes = [*taking_off(path, prefix), unwrapped(prefix)]
     elif side == "model":
-        said = f"the model's keys bear {prefix} and the file's do not: the model is wrapped now, and was not when it was saved"
+        said = f"the model's keys have {prefix} and the file's do not: the model is wrapped now, and was not when it was saved"
         fixes = putting_on(path, prefix)
     else:
-        said = f"keys bear {prefix} on one side alone: the model was wrapped when it was saved, or is when it is loaded"
+        said = f"keys have {prefix} on one side alone: the model was wrapped when it was saved, or is when it is loaded"
         fixes = [*taking_off(path, prefix), *putting_on(path, prefix)]
     yield check.found(said, fixes=fixes)
 
 
 def taking_off(path: str, prefix: str) -> list[Fix]:
-    """Return what mends a file whose keys bear a prefix, or loads it as it is."""
+    """Return what mends a file whose keys have a prefix, or loads it as it is."""
     stripped = f'state = {{key.removeprefix("{prefix}"): value for key, value in state.items()}}'
     return [
         Fix(
@@ -200,11 +200,11 @@ def known(comparison: Comparison) -> Iterator[Finding]:
 
 
 def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
-    """Report a prefix that all keys bear: a note for what may be the model's own, or an average beside the model."""
+    """Report a prefix that all keys have: a note for what may be the model's own, or an average beside the model."""
     own = prefix.text.endswith(("model.", "net."))
     who = "which may be the model's own, or " if own else "which comes from "
     besides = f" but {AVERAGED}" if prefix.keys < len(state.keys) else ""
-    said = f"all {count(prefix.keys, 'key')}{of(state)}{besides} bear {prefix.text}, {who}{prefix.wrapper}"
+    said = f"all {count(prefix.keys, 'key')}{of(state)}{besides} have {prefix.text}, {who}{prefix.wrapper}"
     said += "" if own else ": a bare model does not load them"
     if whole(state, file):
         fixes = [unpickled(prefix, state, file)]

@@ -63,7 +63,7 @@ check = Check(
             "model.unused_head.requires_grad_(False)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
         ),
-        Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=gpu train.py"),
+        Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=2 train.py"),
         Fix(
             "Let a branch that some batches skip take part with nothing",
             "loss = loss + 0.0 * sum(p.sum() for p in model.module.branch.parameters())",

@@ -51,8 +51,8 @@ check = Check(
         ),
         Fix("To use a trained model on the CPU: leave training mode", "model.eval()", Kind.EDIT),
         Fix(
-            "Start one process for each GPU, also where there is one",
-            "torchrun --nproc-per-node=gpu train.py",
+            "Start one process for each GPU, here 2; SyncBatchNorm works with one process too",
+            "torchrun --nproc-per-node=2 train.py",
         ),
         Fix(
             "In OpenMMLab, without distribution: turn the layers back into BatchNorm",

@@ -43,7 +43,7 @@ EXAMPLES = {
     (
         "RuntimeError: Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. In PyTorch 2.6, we "
         "changed the default value"
-    ): MESSAGE,
+    ): MESSAGE + "; this is a TorchScript archive",
     (
         "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded\n\tWeightsUnpickler error: \n\n"
         "Unsupported operand 149"

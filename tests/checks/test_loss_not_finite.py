@@ -11,6 +11,11 @@ EXAMPLES = {
         "training left the finite numbers"
     ),
     "RuntimeError: Loss is nan": MESSAGE,
+    "AssertionError: the loss of step 12 is not finite": "training left the finite numbers",
+    "[rank1]: ValueError: non-finite loss 1e39": "training left the finite numbers",
+    '  File "train.py", line 20, in step\n    assert torch.isfinite(loss)\nAssertionError': (
+        "training left the finite numbers"
+    ),
     "ValueError: The loss returned in `training_step` is nan or inf.": MESSAGE + " or inf",
     "ValueError: The loss returned in `training_step` is tensor(nan, device='cuda:1', grad_fn=<NllLossBackward0>).": (
         "training left the finite numbers: the loss was tensor(nan, device='cuda:1', "
@@ -90,6 +95,8 @@ NOT_THIS = [
     "{'eval_loss': nan, 'epoch': 1.0}",
     "Minimum loss scale: 0.0001, loss: info, loss: nano, loss: 0.3",
     "ZeroDivisionError: float division by zero",
+    '  File "train.py", line 20, in step\n    assert len(batch) == 4\nAssertionError',
+    "ValueError: the output size is finite",
     (
         "ValueError: Expected parameter scale (Tensor of shape (2,)) of distribution Normal(loc: 1) to satisfy the constraint "
         "GreaterThan(lower_bound=0.0), but found invalid values:\ntensor([-1.0, 2.0])"
