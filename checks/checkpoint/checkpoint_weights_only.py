@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import CheckpointFile, Format
 
-NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
+NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via .add_safe_globals.,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-not-a-checkpoint, or checkpoint-corrupt.
 CORRUPT = r"Unsupported operand (?:\d{1,2}|1[01]\d|12[0-7])\b|pickle data was truncated|[Ii]nvalid load key"
 
@@ -83,6 +83,8 @@ check = Check(
         Symptom(r"Weights only load failed", unless=rf"{NAME}|{CORRUPT}"),
         rf"WeightsUnpickler error:.{{0,40}} {NAME}",
         r"GLOBAL (?P<name>[A-Za-z_][\w.]*\w) was not an allowed global by default",
+        r"types allowlisted via .add_safe_globals., but got <class '(?P<name>[A-Za-z_][\w.]*\w)'>",
+        r"classes allowlisted via .add_safe_globals. but got <class '(?P<name>[A-Za-z_][\w.]*\w)'>",
         r"Trying to (?:load unsupported GLOBAL|instantiate unsupported class|call reduce for unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)",
         Symptom(r"In PyTorch 2\.6, we changed the default value of the .{0,2}weights_only", unless=CORRUPT),
         r"Cannot use ``weights_only=True`` with TorchScript archives",
@@ -118,8 +120,9 @@ def allowing(name: str) -> Fix | None:
     if module.partition(".")[0] in RUNNING:
         return None
     if module.startswith("numpy"):
-        lines = "import numpy\n\nadd = torch.serialization.add_safe_globals\n"
-        lines += "add([numpy._core.multiarray.scalar, numpy.dtype, type(numpy.dtype(float))])  # numpy 1: numpy.core"
+        lines = "import numpy\n\nkinds = [type(numpy.dtype(kind)) for kind in '?bBhHiIlLqQefd']\n"
+        lines += "scalar = numpy._core.multiarray.scalar  # numpy 1: numpy.core\n"
+        lines += "torch.serialization.add_safe_globals([scalar, numpy.dtype, *kinds])"
         return Fix("Allow numpy's numbers, which hold a value alone", lines, Kind.EDIT)
     if module == "__main__":
         lines = f'from train import {own}\n\ntorch.serialization.add_safe_globals([({own}, "{name}")])'

@@ -38,7 +38,7 @@ NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 FILE, MODEL, EITHER = (rf"(?P<{side}>{NAMES})\." for side in ("file", "model", "either"))
 # On both sides, the keys differ by something else: state-dict-architecture.
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
-UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
+UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{NAMES}\."
 BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED}"
 # Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
 WRAPPED = (
@@ -60,7 +60,10 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         Symptom(rf"Missing key\(s\) in state_dict: ['\"]{MODEL}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
-        Symptom(rf"Unexpected key\(s\) in state_dict: ['\"]{FILE}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
+        Symptom(
+            rf"Unexpected key\(s\) in state_dict: ['\"](?:(?P<count>n_averaged)['\"], ['\"])?{FILE}",
+            unless=rf"{BOTH_SIDES}|{WRAPPED}",
+        ),
         # A wrapped model has no key without the wrapper's name.
         Symptom(
             rf"Unexpected key\(s\) in state_dict: \"(?!{NAMES}\.)\w+\.",
@@ -130,7 +133,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     prefix = f"{sighting.groups.get(side, 'module')}."
     opened = OPENED.search(sighting.around)
     path = opened["path"] if opened else "model.pt"
-    if side == "file":
+    if "count" in sighting.groups:
+        said = f"the file holds an average of weights: its keys have {prefix}, and {AVERAGED} counts the averaged models"
+        fixes = averaged_off(path, prefix)
+    elif side == "file":
         said = f"the file's keys have {prefix} and the model's do not: it was saved from a wrapped model"
         fixes = [*taking_off(path, prefix), unwrapped(prefix)]
     elif side == "model":
@@ -152,6 +158,17 @@ def taking_off(path: str, prefix: str) -> list[Fix]:
         ),
         Fix("Or take it off while loading", f"{stripped}\nmodel.load_state_dict(state)", Kind.EDIT),
     ]
+
+
+def averaged_off(path: str, prefix: str) -> list[Fix]:
+    """Return what mends a file that an averaged model wrote, or loads it as it is."""
+    mend = Fix(
+        "Write a copy for a bare model, without the count; the tensors are copied as they are",
+        f"{mending(path)} --drop {AVERAGED} --strip-prefix {prefix}",
+    )
+    _, load = taking_off(path, prefix)
+    lines = f'state.pop("{AVERAGED}")\n{load.command}'
+    return [mend, Fix("Or take both off while loading", lines, Kind.EDIT)]
 
 
 def putting_on(path: str, prefix: str) -> list[Fix]:

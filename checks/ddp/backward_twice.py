@@ -37,6 +37,7 @@ check = Check(
     symptoms=[
         r"Trying to backward through the graph (?:a )?second time",
         r"Saved intermediate values of the graph are freed when you call \.backward\(\)",
+        r"Trying to backward an extra time\. You are only allowed to backward once",  # selective checkpointing
     ],
     message="backward() went through a graph that an earlier backward() had freed: two losses share it, or a value of an "
     "earlier step was used again",

@@ -4,7 +4,8 @@
 
 `backward()` raises `CheckpointError`: "Recomputed values for the following tensors have different metadata than during
 the forward pass", "A different number of tensors was saved during the original forward and recomputation", or "trying
-to save more tensors during recomputation than during the original forward pass".
+to save more tensors during recomputation than during the original forward pass". With selective checkpointing a
+`RuntimeError`: "aten._to_copy.default encountered during backward but not found in storage".
 
 ## Why
 
@@ -16,7 +17,7 @@ of operations. torch restores its random numbers; everything else is the block's
 | recomputed shape `[0]` | ZeRO-3 has the parameter in parts again, and nothing gathers it for the second run |
 | recomputed shape longer in one dimension | a cache (`use_cache`, `past_key_values`) grew in the first run |
 | other lengths from step to step | a router, top-k or sampling that decides anew: mixture of experts |
-| other dtype | `autocast` differs, or its cache of cast weights is used once and not the second time |
+| other dtype, or `aten._to_copy` | `autocast` differs, or its cache had the cast weight in the first run and has not in the second |
 | another number of tensors | a branch on a counter, on `self.training`, on random numbers of Python or numpy, on `is_grad_enabled()` |
 
 ## How to tell
@@ -27,7 +28,8 @@ The first "tensor at position" with its saved and its recomputed metadata tells 
 ## See also
 
 - [torch.utils.checkpoint](https://docs.pytorch.org/docs/stable/checkpoint.html): `determinism_check`, `debug`
-- [torch issue 141896](https://github.com/pytorch/pytorch/issues/141896): with autocast
+- [torch issue 141896](https://github.com/pytorch/pytorch/issues/141896) and
+  [193338](https://github.com/pytorch/pytorch/issues/193338): with autocast, and its cache
 - [torchtitan#1117](https://github.com/pytorch/torchtitan/issues/1117): with a mixture of experts
 - [DeepSpeed#8148](https://github.com/deepspeedai/DeepSpeed/pull/8148): ZeRO-3 and frozen parameters
 """
@@ -70,6 +72,8 @@ check = Check(
         Symptom(HEADLINE, unless=BOTH),
         r"A different number of tensors was saved during the original forward and recomputation",
         r"trying to save more tensors during recomputation than during the original forward pass",
+        # selective checkpointing
+        r"(?P<operation>[\w.]{1,80}) (?:invocation index \d+ )?encountered during backward but not found in storage",
     ],
     fixes=[DEBUG, SAME, CACHE, AUTOCAST],
     no_reproduction="not written yet",
@@ -81,7 +85,11 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     """Compare what was saved with what was computed again."""
     seen = sighting.groups
     said = "a checkpointed block computed something else when it ran again for the backward pass"
-    if "saved" not in seen:
+    if "operation" in seen:
+        cast = seen["operation"].startswith("aten._to_copy")
+        said += f": {seen['operation']}, which the first run did not need"
+        yield check.found(said, fixes=[AUTOCAST, SAME] if cast else [SAME, CACHE])
+    elif "saved" not in seen:
         yield check.found(said)
     elif seen["again"].strip() == "0" != seen["saved"].strip():
         said += f": [{seen['saved']}] the first time, and [0] then, which is a parameter of ZeRO-3 that nobody gathered"

@@ -65,13 +65,13 @@ check = Check(
         ),
         Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=2 train.py"),
         Fix(
-            "Let a branch that some batches skip take part with nothing",
+            "Let a branch that some batches skip take part with 0",
             "loss = loss + 0.0 * sum(p.sum() for p in model.module.branch.parameters())",
             Kind.EDIT,
         ),
         Fix(
-            "Under static_graph=True, where the graph changes: take it away",
-            "DistributedDataParallel(model, device_ids=[local_rank], static_graph=False)",
+            "Where static_graph=True is set and the graph changes: take that away, and let DDP search instead",
+            "DistributedDataParallel(model, device_ids=[local_rank], find_unused_parameters=True)",
             Kind.EDIT,
         ),
         Fix(

@@ -33,8 +33,9 @@ check = Check(
     message="the ranks have different losses to sum up[: rank <rank> has <count>, namely <keys>]",
     fixes=[
         Fix(
-            "Return every loss in every step, 0 where a branch has nothing to do, and part of the graph",
-            'losses["mask"] = mask_loss(masks) if len(masks) else features.sum() * 0',
+            "Return every loss in every step; where a branch has nothing to do, 0 times its parameters, for which DDP waits",
+            "nothing = sum(p.sum() for p in self.mask_head.parameters()) * 0\n"
+            'losses["mask"] = mask_loss(masks) if len(masks) else nothing',
             Kind.EDIT,
         ),
         Fix(

@@ -16,6 +16,10 @@ EXAMPLES = {
     ): MESSAGE,
     "RuntimeError: Trying to backward through the graph second time, but the buffers have already been freed.": MESSAGE,
     "access saved tensors. Saved intermediate values of the graph are freed when you call .backward() or autograd.grad().": MESSAGE,
+    (
+        "RuntimeError: Trying to backward an extra time. You are only allowed to backward once on any region computed under "
+        "selective activation checkpoint."
+    ): MESSAGE,
 }
 NOT_THIS = [
     "RuntimeError: Expected to mark a variable ready only once.",

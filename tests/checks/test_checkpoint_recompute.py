@@ -32,6 +32,13 @@ EXAMPLES = {
         "torch.utils.checkpoint.CheckpointError: torch.utils.checkpoint: trying to save more tensors during recomputation than "
         "during the original forward pass."
     ): MESSAGE,
+    (
+        "RuntimeError: aten._to_copy.default encountered during backward but not found in storage. This can happen if the "
+        "operations in the checkpointed region are nondeterministic"
+    ): MESSAGE + ": aten._to_copy.default, which the first run did not need",
+    "RuntimeError: aten.mm.default invocation index 3 encountered during backward but not found in storage.": (
+        MESSAGE + ": aten.mm.default, which the first run did not need"
+    ),
 }
 NOT_THIS = [
     "UserWarning: torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly.",

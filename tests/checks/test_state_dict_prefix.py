@@ -72,6 +72,10 @@ EXAMPLES = {
         "the file's keys have _orig_mod. and the model's do not: it was saved from a wrapped model"
     ),
     (
+        'RuntimeError: Error(s) in loading state_dict for Linear:\n\tMissing key(s) in state_dict: "weight", "bias". \n\t'
+        'Unexpected key(s) in state_dict: "n_averaged", "module.weight", "module.bias". '
+    ): "the file holds an average of weights: its keys have module., and n_averaged counts the averaged models",
+    (
         "RuntimeError: Error(s) in loading state_dict for DataParallel:\n"
         '\tUnexpected key(s) in state_dict: "encoder.conv_head.weight", "encoder.conv_head.bias". '
     ): (
@@ -112,7 +116,7 @@ def test_the_prefix_is_quoted_with_the_side_that_has_it():
     ]  # fmt: skip
     assert told[9:] == [
         ("file", "net"), ("model", "model"), ("model", "module"), ("file", "module"), ("file", "backbone"),
-        ("file", "_orig_mod"), ("model", "module"), ("model", "module"), ("file", "_orig_mod"),
+        ("file", "_orig_mod"), ("model", "module"), ("model", "module"), ("file", "_orig_mod"), ("file", "module"),
     ]  # fmt: skip
 
 
