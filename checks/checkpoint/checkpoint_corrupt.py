@@ -52,7 +52,7 @@ ONE_WRITER = Fix(
     Kind.EDIT,
 )
 FETCH = Fix(
-    "A download that broke off: see it, remove that file, and it is fetched anew",
+    "A download that broke off: find that file and remove it, and it is fetched again",
     "ls -l ~/.cache/torch/hub/checkpoints ~/.cache/huggingface/hub",
 )
 

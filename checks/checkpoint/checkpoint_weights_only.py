@@ -45,7 +45,7 @@ RUNNING = frozenset(
 )
 """Modules whose functions have no business in a checkpoint."""
 MOST = 8
-"""Entries that are left out at most; a file with more is written anew."""
+"""Entries that are left out at most; a file with more is written again."""
 
 LOOK = Fix(
     "First see every class that the file asks for, without running any",
@@ -58,13 +58,13 @@ OWN = Fix(
     Kind.MITIGATION,
 )
 ANEW = Fix(
-    "Write the file anew with tensors and plain values alone",
+    "Write the file again, with tensors and plain values alone",
     'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
     Kind.EDIT,
 )
 UPGRADE = Fix(
-    "Where Lightning, transformers or ultralytics loads it: a version that knows its own classes",
-    "pip install --upgrade lightning transformers ultralytics",
+    "Where Lightning, transformers or ultralytics loads it: a version of that library that knows its own classes",
+    "python -m pip install --upgrade LIBRARY",
 )
 ANY = Fix(
     "For a program that cannot be changed, and files that are all your own: every file that it loads may run code",

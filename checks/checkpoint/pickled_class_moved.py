@@ -14,8 +14,8 @@ a class of the script that was started. Loading imports it from there again:
 - The script is started in another folder, so `models` is not on the path; or another package of that name comes first.
 - The class was moved or renamed, or the file comes from another repository.
 - It was defined in the training script, and another script loads.
-- The class is the same and was changed since: the object has the attributes of then. So it is with torch's own modules
-  and another version of torch.
+- The class is the same and was changed since: the object has the attributes that the class had then. torch's own modules do the
+  same where the version of torch is another.
 
 ## How to tell
 
@@ -100,7 +100,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(said, fixes=[main, later])
     elif "name" in seen:
         yield check.found(
-            f"the file asks for {seen['name']} of the module {seen['module']}, which has none today",
+            f"the file asks for {seen['name']} of the module {seen['module']}, which has no such class or function now",
             fixes=[path, alias, later],
         )
     else:

@@ -15,7 +15,7 @@ checkpoint that was saved from a wrapped model fits a wrapped one only, and the 
 
 ## How to tell
 
-`gpudoctor checkpoint inspect model.pt` shows the keys and who put the prefix there, and `--against` compares them with
+`gpudoctor checkpoint inspect FILE` shows the keys and who put the prefix there, and `--against` compares them with
 another file or with the model. If they are those of the model but for the prefix, this is it; if they differ otherwise
 too, the checkpoint belongs to another model.
 

@@ -10,13 +10,13 @@ to save more tensors during recomputation than during the original forward pass"
 ## Why
 
 The checkpointed block runs again in the backward pass, and must then compute the same: the same sizes, types and number
-of operations. torch restores its random numbers; everything else is the block's own affair.
+of operations. torch restores its random numbers; the rest is up to the block.
 
 | what the message shows | what differs |
 |---|---|
 | recomputed shape `[0]` | ZeRO-3 has the parameter in parts again, and nothing gathers it for the second run |
 | recomputed shape longer in one dimension | a cache (`use_cache`, `past_key_values`) grew in the first run |
-| other lengths from step to step | a router, top-k or sampling that decides anew: mixture of experts |
+| other lengths from step to step | a router, top-k or sampling that decides again, and otherwise: mixture of experts |
 | other dtype, or `aten._to_copy` | `autocast` differs, or its cache had the cast weight in the first run and has not in the second |
 | another number of tensors | a branch on a counter, on `self.training`, on random numbers of Python or numpy, on `is_grad_enabled()` |
 

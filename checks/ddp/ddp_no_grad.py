@@ -13,7 +13,7 @@ DDP does nothing but share gradients out, and this module has none:
   a perceptual loss.
 - The whole model was frozen before the wrap, and the layers that are to learn were added or unfrozen after it.
 - An adapter was loaded for inference: `PeftModel.from_pretrained` without `is_trainable=True`.
-- The model is quantised, or was made under `torch.inference_mode()`.
+- The model is quantised: integers have no gradients.
 
 ## How to tell
 

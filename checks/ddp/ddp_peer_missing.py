@@ -67,7 +67,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Go round peer-to-peer copies; if that helps they are the fault, and every transfer is slower meanwhile",
+            "Do without peer-to-peer copies; if that helps they are the fault, and every transfer is slower until it is repaired",
             "NCCL_P2P_DISABLE=1 torchrun --nproc-per-node=2 train.py",
             Kind.MITIGATION,
         ),

@@ -75,7 +75,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Let DDP search for unused parameters in each iteration, which costs a walk of the graph and hides a layer "
+            "Let DDP search for unused parameters in each iteration, which costs a walk through the graph and hides a layer "
             'that was forgotten (transformers: --ddp_find_unused_parameters True, Lightning: strategy="ddp_find_unused_parameters_true")',
             "DistributedDataParallel(model, device_ids=[local_rank], find_unused_parameters=True)",
             Kind.MITIGATION,

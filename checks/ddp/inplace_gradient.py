@@ -3,7 +3,7 @@
 ## What happens
 
 "one of the variables needed for gradient computation has been modified by an inplace operation:
-[torch.FloatTensor [3]], which is output 0 of ExpBackward0, is at version 1; expected version 0 instead". Its kin: "a leaf
+[torch.FloatTensor [3]], which is output 0 of ExpBackward0, is at version 1; expected version 0 instead". Related: "a leaf
 Variable that requires grad is being used in an in-place operation", "Output 0 of SplitBackward0 is a view and is being
 modified inplace".
 

@@ -85,7 +85,7 @@ check = Check(
         rf"(?<![\w./-]){NAMED}?{OTHER}[Ll]oss ?[:=]? ?tensor\(-?{VALUE}",
         r"(?<![\w/-])[Ll]oss[_.](?!scale)[A-Za-z]\w{0,20}: (?P<value>nan|NaN)(?![\w.-])",
     ],
-    message="training left the finite numbers[: the loss was <value>][ at iteration <step>][ after <operation>]"
+    message="the loss or a gradient is no longer finite[: the loss was <value>][ at iteration <step>][ after <operation>]"
     "[: the loss scale fell to <scale>][: the loss scale fell below <least>][, in <parameter>]",
     follows=["p2p-corruption", "gpu-ecc-error"],
     fixes=[

@@ -20,7 +20,7 @@ wait for the others for ever, and the traceback never shows.
 
 ## See also
 
-- [torchtitan#1342](https://github.com/pytorch/torchtitan/issues/1342): hangs in `finally`
+- [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): hangs in `finally`
 - [Shutdown](https://docs.pytorch.org/docs/stable/distributed.html#shutdown)
 """
 

@@ -32,6 +32,7 @@ docker it needs `--cap-add SYS_PTRACE`. Where it may not, `faulthandler` is the 
 
 - [py-spy](https://github.com/benfred/py-spy): dump, and the rights that it needs
 - [faulthandler](https://docs.python.org/3/library/faulthandler.html#faulthandler.dump_traceback_later)
+- [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): a rank that stands in `destroy_process_group`
 - [monitored_barrier](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier): names who
   is missing
 """
@@ -53,6 +54,7 @@ WAITING = (
 FRAME = re.compile(
     r"^\s*(?:(?P<name>[\w.<>]+) \((?P<path>[^()]+?):(?P<line>\d+)\)|File \"(?P<file>[^\"]+)\", line (?P<at>\d+) in (?P<of>\S+))$"
 )
+LIBRARY = re.compile(r"^(?:torch|multiprocessing)[/\\]|site-packages|[/\\]lib[/\\]python|^<string>")
 FOLDER = re.compile(r".*[/\\]")
 HEAD = re.compile(
     r"Thread (?P<thread>\w+) \((?:idle|active)(?:\+gil)?\): \"MainThread\"|(?P<last>(?:Current t|T)hread 0x\w+ \(most recent call first\))"
@@ -116,7 +118,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         return
     said = ", ".join(stand.said for stand in [*waiting[:3], *others[:3]])
     if waiting and others:
-        said += ": what keeps the latter from coming is the cause"
+        said += ": find out what keeps that one from coming"
     elif len({stand.call for stand in waiting}) > 1:
         said += ": the ranks take different ways"
     elif len(waiting) > 1:
@@ -135,17 +137,20 @@ def standing(lines: list[str]) -> Iterator[Stand]:
         frames = [
             frame for frame in itertools.takewhile(bool, map(FRAME.match, lines[number + 1 :])) if frame
         ]
-        # The main thread alone has a script's own module at its end; other threads end in the threading module.
-        if frames and named(frames[-1]) == "<module>":
+        # The main thread alone has a module's own code below; other threads begin in the threading module.
+        if any(named(frame) == "<module>" for frame in frames):
             who = f"process {head['thread']}" if head["thread"] else "a process"
             yield Stand(who, calling(frames), re.search(WAITING, frames[0][0]) is not None)
 
 
 def calling(frames: list[re.Match[str]]) -> str:
     """Name the function of the first frame, and the line of the script from which it was reached."""
-    script = path(frames[-1])
-    own = next(frame for frame in frames if path(frame) == script)
-    place = f"{FOLDER.sub('', script)}:{own['line'] or own['at']}"
+    scripts = [path(frame) for frame in frames if named(frame) == "<module>" and path(frame) != "<string>"]
+    if scripts:
+        own = next(frame for frame in frames if path(frame) == scripts[-1])
+    else:  # spawned
+        own = next((frame for frame in frames if not LIBRARY.search(path(frame))), frames[-1])
+    place = f"{FOLDER.sub('', path(own))}:{own['line'] or own['at']}"
     name = named(frames[0]).rpartition(".")[2]
     name = "backward" if "backward" in name else name
     return place if name == "<module>" else f"{name} ({place})"

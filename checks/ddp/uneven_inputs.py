@@ -52,7 +52,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Or let a rank that is done answer for the others' sums (DDP and ZeroRedundancyOptimizer, not FSDP)",
+            "Or let a rank that is done take part in the others' sums (DDP and ZeroRedundancyOptimizer, not FSDP)",
             "with model.join():\n    for batch in loader:\n        step(batch)",
             Kind.EDIT,
         ),

@@ -50,7 +50,7 @@ check = Check(
         ),
         Fix("Start ranks with torchrun: it forks nothing", "torchrun --nproc-per-node=2 train.py"),
         Fix(
-            "Start processes afresh instead of forking, from under the main guard",
+            "Start processes afresh instead of forking, under the main guard",
             'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn")\n    main()',
             Kind.EDIT,
         ),

@@ -24,7 +24,7 @@ Each worker holds a copy of the dataset object, and the copies grow when Python 
 ## How to tell
 
 `num_workers=0` runs the same code in the main process, where an exception shows. `cat /sys/fs/cgroup/memory.events` counts
-what was killed for want of memory in a container (`oom_kill`), `sacct -j JOBID --format=JobID,State,MaxRSS` shows it of a
+the kills when memory ran out in a container (`oom_kill`), `sacct -j JOBID --format=JobID,State,MaxRSS` shows it of a
 Slurm job.
 
 ## See also
@@ -46,7 +46,9 @@ MEMORY = Fix(
     "cat /sys/fs/cgroup/memory.events; sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem",
 )
 KERNEL = Fix(
-    "See what the kernel killed for want of memory", 'sudo dmesg -T | grep -i "killed process"', Kind.ADMIN
+    "See what the kernel killed because memory ran out",
+    'sudo dmesg -T | grep -i "killed process"',
+    Kind.ADMIN,
 )
 FEWER = Fix(
     "Fewer workers, and fewer batches waiting in each",
@@ -64,7 +66,7 @@ NATIVE = Fix(
     Kind.EDIT,
 )
 FRESH = Fix(
-    "Start workers afresh instead of forking them, from under the main guard",
+    "Start workers afresh instead of forking them, under the main guard",
     'DataLoader(dataset, num_workers=4, multiprocessing_context="spawn")',
     Kind.EDIT,
 )

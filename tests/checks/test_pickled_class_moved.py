@@ -19,7 +19,7 @@ EXAMPLES = {
         "ModuleNotFoundError: No module named 'networks.classifiers'"
     ): "the file holds objects of the module networks.classifiers, which cannot be imported here",
     FRAME + "AttributeError: Can't get attribute 'Cfg' on <module 'models' from '/home/me/models.py'>": (
-        "the file asks for Cfg of the module models, which has none today"
+        "the file asks for Cfg of the module models, which has no such class or function now"
     ),
     FRAME + "AttributeError: Can't get attribute 'RecorderMeter' on <module '__main__' from 'test.py'>": (
         "the file asks for RecorderMeter of the script that was started, and this script has none"

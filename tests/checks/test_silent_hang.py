@@ -43,10 +43,29 @@ Thread 0x00007fe4d7dbab80 (most recent call first):
   File "/opt/venv/lib/python3.11/site-packages/torch/distributed/c10d_logger.py", line 83 in wrapper
   File "/home/me/train.py", line 6 in <module>
 """
+MODULE = """Thread 0x7F81445A8440 (active): "MainThread"
+    destroy_process_group (torch/distributed/distributed_c10d.py:2184)
+    <module> (trainer/train.py:554)
+    _run_code (runpy.py:86)
+    _run_module_as_main (runpy.py:196)
+"""
+SPAWNED = """Thread 4712 (idle): "MainThread"
+    barrier (torch/distributed/distributed_c10d.py:6614)
+    wrapper (torch/distributed/c10d_logger.py:83)
+    worker (train.py:20)
+    _wrap (torch/multiprocessing/spawn.py:90)
+    run (multiprocessing/process.py:108)
+    spawn_main (multiprocessing/spawn.py:122)
+    <module> (<string>:1)
+"""
 EXAMPLES = {
+    MODULE + SPAWNED: (
+        "process 0x7F81445A8440 waits in destroy_process_group (train.py:554), process 4712 waits in barrier (train.py:20): "
+        "the ranks take different ways"
+    ),
     LATE + REDUCING: (
         "process 31438 waits in all_reduce (train.py:11), process 31434 stands in load_batch (train.py:5): "
-        "what keeps the latter from coming is the cause"
+        "find out what keeps that one from coming"
     ),
     REDUCING + BACKWARD: (
         "process 31438 waits in all_reduce (train.py:11), process 31437 waits in backward (train.py:11): "
