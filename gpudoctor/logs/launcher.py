@@ -24,10 +24,13 @@ ENDED = re.compile(r"^(?P<script>\S{1,200}\.py) FAILED$")
 LOCAL = re.compile(r"\blocal_rank: (\d{1,3})\b")
 GPUS = re.compile(r"NCCL|nccl|\bcuda\b|CUDA|\bGPU")
 CPU = re.compile(r"\b[Gg]loo\b|GLOO")
+FIRST, LAST = 500, 2000
+"""Lines of a log, at its beginning and its end, in which a launcher speaks."""
 
 
 def launched(lines: Sequence[Line]) -> Launched:
     """Return how the ranks of a log were started; torchrun where nothing says otherwise."""
+    lines = [*lines[:FIRST], *lines[max(FIRST, len(lines) - LAST) :]]
     texts = [line.full for line in lines]
     launcher = next(
         (each for each, words in LAUNCHERS.items() if any(map(words.search, texts))), Launcher.TORCHRUN
