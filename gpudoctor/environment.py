@@ -9,14 +9,12 @@ from gpudoctor.facts import Silence
 from gpudoctor.interpreter import Unusable, choose_patient
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Report, Say
 
 if TYPE_CHECKING:
     from gpudoctor.importers import Imported
     from gpudoctor.model import Check
-    from gpudoctor.report import Report
     from gpudoctor.snapshot import Snapshot
-
-Say = Callable[[str], None]
 
 
 def check(
@@ -30,7 +28,7 @@ def check(
     timeout: float | None = None,
     say: Say = lambda doing: None,
     warn: Say = lambda skipped: None,
-) -> "Report":
+) -> Report:
     """Examine this machine and the Python that trains, or what `source` tells of another; nothing is changed.
 
     `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket or the text
@@ -62,7 +60,7 @@ def check(
     return report
 
 
-def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say) -> "Report":
+def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say) -> Report:
     from gpudoctor.logs.explain import explain
 
     explained = explain(Path(log), checks=registry, say=say, warn=warn)
@@ -76,9 +74,8 @@ def _read(source: str, registry: Registry) -> "Imported":
     return read(source, registry.topics)
 
 
-def _carry(saved: "Report", report: "Report", chosen: Callable[[str], bool]) -> None:
+def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None:
     """Take over, as it was said, what a saved report found in what it does not carry: logs, runs, source code."""
-    from gpudoctor.report import CheckStatus
     from gpudoctor.verdict import conclude
 
     own = (Source.ENVIRONMENT, Source.CHECKPOINT)  # the facts tell those again

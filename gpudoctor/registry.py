@@ -172,14 +172,6 @@ class Registry:
         """The type of every topic that some probe can learn."""
         return {topic: kind for probe in self.probes for topic, kind in probe.topics.items()}
 
-    def introduction(self, family: str) -> str:
-        """Return the words with which a family's page begins: its package's docstring."""
-        packages = {name.rpartition(".")[0] for name, path in self.modules.values() if path is None}
-        docs = [
-            importlib.import_module(p).__doc__ for p in sorted(packages) if p.rpartition(".")[2] == family
-        ]
-        return (docs[0] or "").strip() if docs else ""
-
     def reproduction(self, id: str) -> Path | None:
         """Return the folder with ``broken.py`` and ``fixed.py`` of a check, or ``None`` without one."""
         name, path = self.modules[id]

@@ -1,7 +1,7 @@
 """Look at checkpoints: read them, look at their numbers, compare them, and examine what is known of them."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -14,11 +14,9 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.facts import CheckpointFile, Format
 from gpudoctor.model import Check, Source
 from gpudoctor.registry import Registry
-from gpudoctor.report import Report
+from gpudoctor.report import Report, Say
 from gpudoctor.snapshot import CHECKPOINT, Snapshot
 from gpudoctor.text import percent
-
-Say = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True)
