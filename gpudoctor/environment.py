@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Silence
 from gpudoctor.interpreter import Unusable, choose_patient
 from gpudoctor.model import Source
@@ -39,6 +40,8 @@ def check(
         >>> report = gpudoctor.check(only=["network"])
         >>> report.verdict.sentence
     """
+    if source is not None and python is not None:
+        raise BadInput(f"--python {python}: a saved report is examined without any Python")
     registry = Registry.of(checks)
     only = tuple(only)
     ids = registry.select(only, tuple(skip))

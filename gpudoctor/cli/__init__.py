@@ -13,6 +13,7 @@ import rich_click as click
 
 from gpudoctor import __version__
 from gpudoctor.bad_input import BadInput
+from gpudoctor.cli.streams import silence
 from gpudoctor.text import one_line
 
 COMMANDS = {
@@ -137,13 +138,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _open_closed() -> None:
     """Put nothing in the place of a stream that is closed (``>&-``), for us alone: a command that we run has none."""
-    for name, mode in (("stdout", "w"), ("stderr", "w")):
+    for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, os.O_RDWR)
-            setattr(
-                sys, name, open(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10), mode, encoding="utf-8")
-            )
-            os.close(descriptor)
+            with open(os.devnull, "w") as nothing:
+                descriptor = fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, 10)
+            setattr(sys, name, open(descriptor, "w", encoding="utf-8"))
 
 
 def _close(code: int) -> int:
@@ -151,5 +150,5 @@ def _close(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
     return code

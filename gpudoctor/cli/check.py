@@ -51,7 +51,7 @@ def command(
     begun = time.monotonic()
     registry = Registry(folders)
     if listing:
-        return list_checks(registry, output)
+        return list_checks(registry, output, registry.select(only, skip))
     from gpudoctor.child import adopt_orphans
     from gpudoctor.environment import check
 
@@ -77,10 +77,11 @@ def load_the_rest() -> None:
     import gpudoctor.render.terminal  # noqa: F401
 
 
-def list_checks(registry: Registry, output: Output) -> int:
-    """Print every check with its family, severity and what it goes by."""
+def list_checks(registry: Registry, output: Output, ids: list[str]) -> int:
+    """Print checks with their family, severity and what they go by."""
+    output.refuse_quiet()
     rows = []
-    for check in registry.checks():
+    for check in registry.checks(ids):
         evidence = [source.value for source in check.functions]
         if check.symptoms and "log" not in evidence:
             evidence.append("log")
