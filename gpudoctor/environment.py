@@ -13,7 +13,6 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Report, Say
 
 if TYPE_CHECKING:
-    from gpudoctor.importers import Imported
     from gpudoctor.model import Check
     from gpudoctor.snapshot import Snapshot
 
@@ -46,7 +45,11 @@ def check(
     only = tuple(only)
     ids = registry.select(only, tuple(skip))
     explained = _explained(log, registry, ids, say, warn) if log is not None else None
-    saved = _read(source, registry) if source is not None else None
+    saved = None
+    if source is not None:
+        from gpudoctor.importers import read
+
+        saved = read(source, registry.topics)
     snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say)
     from gpudoctor.diagnose import diagnose
 
@@ -69,12 +72,6 @@ def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say
     explained = explain(Path(log), checks=registry, say=say, warn=warn)
     explained.findings = [finding for finding in explained.findings if finding.id in ids]
     return explained
-
-
-def _read(source: str, registry: Registry) -> "Imported":
-    from gpudoctor.importers import read
-
-    return read(source, registry.topics)
 
 
 def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None:

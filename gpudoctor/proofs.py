@@ -55,23 +55,17 @@ class Bench:
         """Run reproductions one after the other; the facts tell which of them can run here."""
         from gpudoctor.reproduction import DEADLINE, reproduce
 
-        proofs = []
-        for number, id in enumerate(ids, 1):
-
-            def tell(name: str, number: int = number, id: str = id) -> None:
-                self.say(f"{number}/{len(ids)} {id}: {name}")
-
-            proofs.append(
-                reproduce(
-                    self.registry.check(id),
-                    scripts_of(self.registry, id),
-                    self.patient,
-                    self.snapshot,
-                    deadline=self.timeout or DEADLINE,
-                    on_script=tell,
-                )
+        def proof(number: int, id: str) -> Proof:
+            return reproduce(
+                self.registry.check(id),
+                scripts_of(self.registry, id),
+                self.patient,
+                self.snapshot,
+                deadline=self.timeout or DEADLINE,
+                on_script=lambda name: self.say(f"{number}/{len(ids)} {id}: {name}"),
             )
-        return proofs
+
+        return [proof(number, id) for number, id in enumerate(ids, 1)]
 
     def prove(self, what: str) -> list[Proof]:
         """Train in a mode, or run a reproduction, or all of them."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.checkpoint.formats.detection import BEGIN, READERS, format_of
 from gpudoctor.checkpoint.formats.file_set import apart, opened, plain
-from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Suspect, Unreadable
+from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, count, listed, shown
 
@@ -115,18 +116,12 @@ def _shard_trouble(name: str, shard: Checkpoint, missing: list[str]) -> Iterator
 
 def _note(checkpoint: Checkpoint, name: str, shard: Checkpoint, more: set[Any]) -> None:
     """Take over what opening the shard would run, and say which keys a loader finds that the index does not name."""
-    checkpoint.suspects += [
-        Suspect(suspect.name, suspect.opcode, suspect.place, f"{name}/{suspect.entry}")
-        for suspect in shard.suspects
-    ]
-    checkpoint.notes += [
-        f"shard {shown(name)}: {line}" for line in shard.notes if line != "metadata format: pt"
-    ]
+    checkpoint.suspects += [replace(each, entry=f"{name}/{each.entry}") for each in shard.suspects]
+    notes = [line for line in shard.notes if line != "metadata format: pt"]
+    checkpoint.notes += [f"shard {shown(name)}: {line}" for line in notes]
     if more:
-        names = sorted(str(key) for key in more)
-        checkpoint.notes.append(
-            f"shard {shown(name)} has {count(len(names), 'key')} beyond the index: {listed(names)}"
-        )
+        beyond = f"{count(len(more), 'key')} beyond the index: {listed(sorted(map(str, more)))}"
+        checkpoint.notes.append(f"shard {shown(name)} has {beyond}")
 
 
 def _total_trouble(metadata: dict[str, Any] | None, checkpoint: Checkpoint) -> Iterator[str]:
