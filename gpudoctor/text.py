@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 NAME_MOST = 120
@@ -27,13 +28,9 @@ def listed(names: Sequence[str], most: int = 3, show: Callable[[str], str] | Non
 
 def capped(lines: Iterable[str], most: int = 20) -> list[str]:
     """Return the first lines, and a last one that says how many were left out."""
-    kept: list[str] = []
-    more = 0
-    for line in lines:
-        if len(kept) < most:
-            kept.append(line)
-        else:
-            more += 1
+    each = iter(lines)
+    kept = list(islice(each, most))
+    more = sum(1 for _ in each)
     return [*kept, f"{more} more of this kind"] if more else kept
 
 

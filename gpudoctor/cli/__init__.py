@@ -13,8 +13,7 @@ import rich_click as click
 
 from gpudoctor import __version__
 from gpudoctor.bad_input import BadInput
-from gpudoctor.cli.streams import silence
-from gpudoctor.text import one_line
+from gpudoctor.cli.streams import silence, warn
 
 COMMANDS = {
     "check": "Examine this machine and the Python that trains; change nothing.",
@@ -116,22 +115,19 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         code = cli.main(arguments, prog_name="gpudoctor", standalone_mode=False)
     except BadInput as error:
-        print(f"gpudoctor: {one_line(str(error))}", file=sys.stderr)
+        warn(str(error))
         code = error.exit_code
     except click.ClickException as error:
-        print(f"gpudoctor: {one_line(_said(error))}", file=sys.stderr)
+        warn(_said(error))
         code = error.exit_code
     except Interrupted as error:
-        print("gpudoctor: interrupted", file=sys.stderr)
+        warn("interrupted")
         code = 128 + error.number
     except (BrokenPipeError, SystemExit):
         code = 0  # the reader of a pipe has gone; rich and click end the process then, and nothing else here does
     except Exception as error:
         traceback.print_exc()
-        print(
-            f"gpudoctor: a fault of gpudoctor itself, please report it: {one_line(repr(error))}",
-            file=sys.stderr,
-        )
+        warn(f"a fault of gpudoctor itself, please report it: {error!r}")
         code = COULD_NOT
     sys.exit(_close(code if isinstance(code, int) else 0))
 

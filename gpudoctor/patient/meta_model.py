@@ -127,22 +127,18 @@ def build(torch, factory, name, arguments):
             "{} is of type {}, and nothing that builds a model".format(name, type(factory).__name__)
         )
     check_arguments(factory, name, arguments)
-    note = "torch {} has no torch.device('meta') to build under: the weights were allocated".format(
-        torch.__version__
-    )
+    why = "torch {} has no torch.device('meta') to build under".format(torch.__version__)
     if hasattr(torch.device("cpu"), "__enter__"):
         tell({"doing": "building {} on the meta device".format(name)})
         try:
             with torch.device("meta"):
                 return factory(**arguments), ""
         except Exception as error:
-            note = "it cannot be built on the meta device ({}): the weights were allocated".format(
-                one_line(error)
-            )
+            why = "it cannot be built on the meta device ({})".format(one_line(error))
     tell({"doing": "building {} with its weights".format(name)})
     limit_memory()
     try:
-        return factory(**arguments), note
+        return factory(**arguments), why + ": the weights were allocated"
     except BaseException as error:
         raise Refused("building {} failed: {}".format(name, one_line(error)))
 

@@ -55,10 +55,8 @@ def _plain(text: str) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    lines = [
-        f"#### {finding.severity.value}: `{finding.id}`: {_plain(finding.title)}",
-        _plain(finding.message),
-    ]
+    title = f"#### {finding.severity.value}: `{finding.id}`: {_plain(finding.title)}"
+    lines = [title, _plain(finding.message)]
     if finding.evidence:
         quoted = (f"{e.where}: {e.text}" if e.where else e.text for e in finding.evidence)
         lines.append(_fence("\n".join(quoted)))

@@ -1,6 +1,7 @@
 """Compare a checkpoint with another one, or with a model that the patient builds without its weights."""
 
 import json
+import math
 import os
 import tempfile
 from collections import Counter
@@ -230,11 +231,8 @@ def _why(final: _Message | None, child: Child, heard: Sequence[_Message], broken
 def _key(
     name: str, dtype: str, shape: tuple[int, ...] | None, layout: str, number: int, shared: set[int]
 ) -> Key:
-    elements = 1
-    for size in shape or ():
-        elements *= size
     return Key(
         name=name, dtype=dtype if shape is not None else "", shape=shape or (), device="meta",
-        size=elements * WIDTHS.get(dtype, 0), layout=layout if shape is not None else "lazy",
+        size=math.prod(shape or ()) * WIDTHS.get(dtype, 0), layout=layout if shape is not None else "lazy",
         storage=f"{ONE}{number}" if number in shared else None,
     )  # fmt: skip

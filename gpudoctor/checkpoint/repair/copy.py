@@ -135,11 +135,8 @@ def _refuse_nothing(
 ) -> None:
     """Raise `Unreadable` where a copy would be what the original is."""
     if not (renamed or dropped or moved or converted or changes.select is not None):
-        raise Unreadable(
-            f"nothing to change: everything was saved from {changes.device}"
-            if changes.device is not None
-            else "nothing to change: it has that format already"
-        )
+        device = f"everything was saved from {changes.device}" if changes.device is not None else ""
+        raise Unreadable(f"nothing to change: {device or 'it has that format already'}")
 
 
 def _refuse_target(source: str, target: str, force: bool) -> None:
