@@ -100,9 +100,8 @@ def prove(
     patient = choose_patient(python)
     if report is None:
         say("what this machine and this Python have")
-        asked = collect(
-            [p for p in registry.probes if p.name in (GROUND if what in MODES else NEEDS)], patient
-        )
+        names = GROUND if what in MODES else NEEDS
+        asked = collect([p for p in registry.probes if p.name in names], patient)
         report = Report(command="repro", probes=asked.probes, facts=asked.facts)
     snapshot = Snapshot(report.facts, report.probes)
     bench = Bench(registry, patient, snapshot, nproc, data, timeout, say, on_event)

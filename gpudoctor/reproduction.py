@@ -43,11 +43,8 @@ class Ran(NamedTuple):
 
 def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
     """Return what a script needs and this machine or patient does not have; ``None``: nothing is missing."""
-    torch, driver = snapshot.get(Torch), snapshot.get(Driver)
-    for need in needs:
-        if not _met(need, torch, driver, snapshot.get(Torchvision)):
-            return f"needs {need}"
-    return None
+    torch, driver, vision = snapshot.get(Torch), snapshot.get(Driver), snapshot.get(Torchvision)
+    return next((f"needs {need}" for need in needs if not _met(need, torch, driver, vision)), None)
 
 
 def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvision | None) -> bool:

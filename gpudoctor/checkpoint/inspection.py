@@ -73,11 +73,8 @@ def inspect(
             warn(str(reason))
     report = diagnose(Snapshot(facts_of(looked)), knowing(registry), registry.failed)
     report.command = "checkpoint inspect"
-    if (
-        against is not None
-        and not report.findings
-        and not any("comparison" in seen.others for seen in looked)
-    ):
+    compared = against is None or any("comparison" in seen.others for seen in looked)
+    if not compared and not report.findings:
         raise BadInput(f"none of {len(named)} files holds a state dict that could be compared")
     return report
 

@@ -136,9 +136,7 @@ class _Model:
         self.name = f"{place}:{factory}"
         self.heard: list[_Message] = []
         self.broken: list[str] = []
-        self.drafts: list[list[Draft]] = []
-        self.asked: list[list[Asked]] = []
-        """Both for each of the files."""
+        self.files: list[tuple[CheckpointFile, list[Draft], list[Asked]]] = []
         self.trials: list[dict[str, Any]] = []
         self.keys = StateDict(entry="", keys=())
         self.words = ""
@@ -166,8 +164,7 @@ class _Model:
             why = final.untried if final is not None else child.end or "it ended"
             notes.append(f"torch itself could not be asked whether the names load: {why}")
             verdicts = None
-        each = zip(self.owns, self.drafts, self.asked, strict=True)
-        return [self._settled(own, drafts, asked, verdicts, notes) for own, drafts, asked in each]
+        return [self._settled(*each, verdicts, notes) for each in self.files]
 
     def hear(self, line: bytes) -> None:
         """Take what the patient tells; answer the model's keys with what is to be tried."""
@@ -192,8 +189,8 @@ class _Model:
         self.words = f"{self.name}({called}), built by torch {message.torch}"
         for own in self.owns:
             found = [compare_keys(state, self.keys, own, self.words) for state in largest(own.state_dicts)]
-            self.drafts.append(ranked(found, own))
-            self.asked.append(trials(self.drafts[-1], self.trials))
+            drafts = ranked(found, own)
+            self.files.append((own, drafts, trials(drafts, self.trials)))
         with open(self.questions + ".part", "w", encoding="ascii") as file:
             json.dump(self.trials, file)
         os.rename(self.questions + ".part", self.questions)

@@ -131,11 +131,8 @@ def _value(
 
 
 def _notes(path: str, metadata: Metadata) -> Iterator[str]:
-    transformed = [
-        key
-        for (key, _), held in metadata.stored.items()
-        if held.transformed and metadata.keys.get(key) is None
-    ]
+    transformed = [key for (key, _), held in metadata.stored.items() if held.transformed]
+    transformed = [key for key in transformed if metadata.keys.get(key) is None]  # values, and no tensors
     if transformed:
         number = count(len(transformed), "value")
         yield f"{number} compressed or encrypted by an extension, and not looked into: {listed(transformed)}"

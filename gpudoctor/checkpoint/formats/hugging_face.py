@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,7 +57,10 @@ def shards(path: str, index: _Index | None = None) -> Iterator[tuple[str, list[s
 
     Raises `Unreadable` where the index itself is broken.
     """
-    for name, keys in _by_shard((index or _index(path)).weight_map).items():
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for key, name in (index or _index(path)).weight_map.items():
+        by_name[plain(name)].append(key)
+    for name, keys in by_name.items():
         try:
             yield name, keys, _shard(os.path.dirname(path), name)
         except Unreadable as error:
@@ -76,13 +80,6 @@ def _index(path: str) -> _Index:
         raise Unreadable(f"not the index of a sharded checkpoint: {error}") from None
     except RecursionError:
         raise Unreadable("not the index of a sharded checkpoint: nested too deeply") from None
-
-
-def _by_shard(weight_map: dict[str, str]) -> dict[str, list[str]]:
-    shards: dict[str, list[str]] = {}
-    for key, name in weight_map.items():
-        shards.setdefault(plain(name), []).append(key)
-    return shards
 
 
 def _shard(folder: str, name: str) -> Checkpoint:
