@@ -13,6 +13,7 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Report, Say
 
 if TYPE_CHECKING:
+    from gpudoctor.importers import Imported
     from gpudoctor.model import Check
     from gpudoctor.snapshot import Snapshot
 
@@ -39,17 +40,11 @@ def check(
         >>> report = gpudoctor.check(only=["network"])
         >>> report.verdict.sentence
     """
-    if source is not None and python is not None:
-        raise BadInput(f"--python {python}: a saved report is examined without any Python")
     registry = Registry.of(checks)
     only = tuple(only)
     ids = registry.select(only, tuple(skip))
+    saved = _saved(source, python, registry)
     explained = _explained(log, registry, ids, say, warn) if log is not None else None
-    saved = None
-    if source is not None:
-        from gpudoctor.importers import read
-
-        saved = read(source, registry.topics)
     snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say)
     from gpudoctor.diagnose import diagnose
 
@@ -64,6 +59,17 @@ def check(
         report = corroborate(explained, report)
     report.command, report.created = "check", ""
     return report
+
+
+def _saved(source: str | None, python: str | None, registry: Registry) -> "Imported | None":
+    """Read what a saved report tells, where one is to be examined."""
+    if source is None:
+        return None
+    if python is not None:
+        raise BadInput(f"--python {python}: a saved report is examined without any Python")
+    from gpudoctor.importers import read
+
+    return read(source, registry.topics)
 
 
 def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say) -> Report:

@@ -68,9 +68,8 @@ def inspect(
     unread = [(each, seen.lost) for each, seen in zip(named, looked, strict=True) if seen.lost]
     if len(unread) == len(named):
         raise BadInput(str(unread[0][1]))
-    for each, reason in unread:
-        if each.asked:
-            warn(str(reason))
+    for reason in (reason for each, reason in unread if each.asked):
+        warn(str(reason))
     report = diagnose(Snapshot(facts_of(looked)), knowing(registry), registry.failed)
     report.command = "checkpoint inspect"
     compared = against is None or any("comparison" in seen.others for seen in looked)
