@@ -71,7 +71,7 @@ def compare_all(
     *,
     deadline: float = DEADLINE,
 ) -> list[Comparison]:
-    """Return what `compare` does of each of several checkpoints, for which the target is read or built once."""
+    """Return what `compare` does of each of several checkpoints; the target is read or built once, in one deadline."""
     for own in owns:
         if not own.state_dicts:
             raise Unreadable(f"{own.path}: holds no state dict that could be compared")
