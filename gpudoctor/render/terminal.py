@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Python
-from gpudoctor.model import Finding, Kind, Role, Severity
+from gpudoctor.model import Finding, Role, Severity
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
+from gpudoctor.render.page import WORDS
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count
@@ -90,8 +91,7 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
             block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
     shown = finding.fixes if verbose else finding.fixes[:FIXES]
     for fix in shown if whole else []:
-        kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
-        hang(console, Text.assemble(("    fix  ", "green"), fix.summary + kind), INDENT)
+        hang(console, Text.assemble(("    fix  ", "green"), fix.summary + WORDS[fix.kind]), INDENT)
         for row in fix.command.splitlines():
             # No wrapping: this is what gets copied.
             console.print(Text(" " * INDENT + "  " + row, "bold"), soft_wrap=True)
