@@ -11,7 +11,8 @@ print after that (broken pipes, lost connections, leaked semaphores) follows fro
 - The time limit of the job or partition was reached. After a hang, look for what hung.
 - Preemption: a job that goes first took the nodes, or the cloud took back a spot instance.
 - A node failed, or was drained; a user or an administrator cancelled the job.
-- Signal 1 is the terminal that was closed, 2 is Ctrl-C, 10 and 12 are warnings that the job asked for (`--signal`).
+- Signal 1 is the terminal that was closed, 10 and 12 are warnings that the job asked for (`--signal`). Signal 2 is
+  Ctrl-C: see `interrupted`.
 
 ## How to tell
 
@@ -43,8 +44,8 @@ check = Check(
         r"salloc: error: (?P<reason>Node failure) on (?P<host>[\w.-]+)",
         r"^ {0,4}(?P<job>\d+)\S* .{0,200} (?P<reason>TIMEOUT|PREEMPTED|NODE_FAIL|BOOT_FAIL|DEADLINE|CANCELLED by \d+) +(?:\S+ +){0,6}\d+:\d+",
         # torchrun, Lightning, submitit
-        r"SignalException: Process \d+ got (?P<reason>signal: \d+)",
-        r"Received (?P<reason>(?:Signals\.)?\w+ death signal)",
+        r"SignalException: Process \d+ got (?P<reason>signal: (?!2\b)\d+)",
+        r"Received (?P<reason>(?:Signals\.)?(?!2 |SIGINT)\w+ death signal)",
         Symptom(r"\[rank: (?P<rank>\d+)\] Received (?P<reason>SIGTERM)", unless=OTHER),
         Symptom(r"\b(?P<reason>SIGTERMException)\b", unless=OTHER),
         r"Handling auto-requeue (?P<reason>signal: \d+)",

@@ -27,10 +27,13 @@ failed: Requested node configuration is not available", or for ever "step creati
 
 from gpudoctor import Check, Fix, Severity, Symptom
 
+# GPUs that Slurm does not know are slurm-gres.
+REASON = r"(?P<reason>(?!Invalid (?:generic resource|Trackable RES|GRES)|Requested GRES)\S.{0,100}?) *$"
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?:[Uu]nable to (?:create|confirm) step(?: for job (?P<job>[^\s:]+))?|Unable to create job step|Failed creating job step context): (?P<reason>\S.{0,100}?) *$",
+        rf"(?:[Uu]nable to (?:create|confirm) step(?: for job (?P<job>[^\s:]+))?|Unable to create job step|Failed creating job step context): {REASON}",
         Symptom(
             r"Job (?P<job>\d+) step creation (?:temporarily|still) disabled, retrying \((?P<reason>[^)]+)\)",
             unless=r"Step created for|[Ss]tep creation succeeded",
@@ -43,9 +46,9 @@ check = Check(
         r"srun: (?:fatal|error): (?P<reason>SLURM_MEM_PER_\w+.{0,60} are mutually exclusive)",
         r"srun: fatal: (?P<reason>cpus-per-task set by two different environment variables|--gpus-per-task .{0,40}used without)",
         r"(?:srun|sbatch|salloc): (?P<reason>unrecognized option '[^']{1,60}')",
-        r"Batch job submission failed: (?P<reason>\S.{0,100}?) *$",
-        r"srun: error: Unable to allocate resources: (?P<reason>\S.{0,100}?) *$",
-        r"salloc: error: Job submit/allocate failed: (?P<reason>\S.{0,100}?) *$",
+        rf"Batch job submission failed: {REASON}",
+        rf"srun: error: Unable to allocate resources: {REASON}",
+        rf"salloc: error: Job submit/allocate failed: {REASON}",
         r"slurmstepd: error: (?P<reason>pyxis: couldn't start container|spank: required plugin \S{1,60} task_init\(\) failed)",
     ],
     message="Slurm did not start the program[ of job <job>][ on <host>]: <reason>",

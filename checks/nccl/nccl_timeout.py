@@ -59,9 +59,6 @@ check = Check(
             r"failure detected by watchdog at work sequence id: (?P<seq>\d+) PG status: last enqueued work",
             near=r"collective operation timeout|operations have failed or timed out",
         ),
-        # the watchdog itself is stuck
-        r"Heartbeat monitor timed out! Process will be terminated",
-        r"watchdog got stuck for (?P<seconds>\d+) ?seconds without making progress",
         # torch 2.15's new backend, and non-blocking NCCL
         Symptom(r"\bOperation timed out after (?P<ms>\d+) ms\b", near=NCCL),
         r"Aborting process on rank (?P<rank>\d+) due to .{0,80}[Tt]ime",
@@ -72,7 +69,7 @@ check = Check(
             near=r"ProcessGroupNCCL|distributed_c10d|NCCL_BLOCKING_WAIT",
         ),
     ],
-    message="a collective did not finish[: <operation>][, number <seq>][, after <ms> ms][, after <seconds> s]; "
+    message="a collective did not finish[: <operation>][, number <seq>][, after <ms> ms]; "
     "mostly not every rank came to it",
     fixes=[
         Fix(
