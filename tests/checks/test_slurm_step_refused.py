@@ -7,9 +7,6 @@ EXAMPLES = {
     "srun: error: Unable to create step for job 4711: Memory required by task is not available": (
         "Slurm did not start the program of job 4711: Memory required by task is not available"
     ),
-    "srun: error: Unable to create step for job 4711: More processors requested than permitted": (
-        "Slurm did not start the program of job 4711: More processors requested than permitted"
-    ),
     "srun: error: Unable to create job step: Job/step already completing or completed": (
         "Slurm did not start the program: Job/step already completing or completed"
     ),
