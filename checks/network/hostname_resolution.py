@@ -16,7 +16,7 @@ publishes the address of `gethostname()` to its peers.
 | is 127.0.1.1, as Debian and Ubuntu write it into /etc/hosts | fine on one machine; ranks of other machines are sent to themselves |
 | is an address that the machine no longer has | connections to it get no answer: see `rendezvous-unreachable` |
 
-MASTER_ADDR itself may be misspelt, a name that only one node knows, or no name at all: `http://node-1`.
+MASTER_ADDR itself may be misspelt, a name that only one node knows, or no name at all: `http://node-1`, `node-1:29500`.
 
 ## How to tell
 
@@ -29,6 +29,7 @@ the others can reach, and the same for MASTER_ADDR everywhere.
 - [Choosing the interface](https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use)
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
@@ -36,6 +37,10 @@ from gpudoctor.facts import Interfaces, Launch, Names
 
 SEVERAL = (
     r"--nnodes[= ]\"?[2-9]|group_world_size=[2-9]|NNODES=[2-9]|min_nodes\s*: [2-9]|node_rank[= ]\"?[1-9]"
+)
+ENDPOINT = Fix(
+    "Write name and port alone",
+    "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
 )
 # With a name of this machine that nobody knows, --standalone alone waits in vain (tried with torch 2.13 and 2.15).
 ALONE = "torchrun --standalone --local-addr=127.0.0.1 --nproc-per-node=N train.py"
@@ -68,6 +73,7 @@ check = Check(
         ),
         # MASTER_ADDR with a scheme, which is no name
         r"trying to connect to \((?P<host>\w+://[^,() ]+), (?P<port>\d+)\)",
+        r"hostname of the rendezvous endpoint '(?P<endpoint>[^']{1,120})' must be a dot-separated",
     ],
     fixes=[
         Fix("On one machine: keep its name out of it", ALONE),
@@ -94,11 +100,15 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Name the host; what is no name at all has a cure of its own."""
     host, reason = sighting.groups.get("host", ""), sighting.groups.get("reason", "")
-    _, scheme, bare = host.partition("://")
-    if scheme:
-        name = bare.partition("/")[0].partition(":")[0] or "NODE"
-        message = f"MASTER_ADDR is {host}, and must be a name or an address alone, without what stands in front of //"
-        yield check.found(message, fixes=[Fix("Give the name alone", f"export MASTER_ADDR={name}")])
+    if "endpoint" in sighting.groups:
+        message = f"the rendezvous endpoint is {sighting.groups['endpoint']}, and must be a name or an address, a colon and a port"
+        yield check.found(message, fixes=[ENDPOINT])
+        return
+    if "://" in host or re.fullmatch(r"[^:]+:\d+", host):
+        name, _, port = host.partition("://")[2 if "://" in host else 0].partition("/")[0].partition(":")
+        message = f"MASTER_ADDR is {host}, and must be a name or an address alone; the port is MASTER_PORT"
+        command = f"export MASTER_ADDR={name or 'NODE'}" + (f" MASTER_PORT={port}" if port else "")
+        yield check.found(message, fixes=[Fix("Give the name alone", command)])
         return
     message = "a host name does not lead to an address that the other ranks can reach"
     message += f": {host}" if host else ""

@@ -59,11 +59,19 @@ EXAMPLES = {
     (
         "[W socket.cpp:764] [c10d] The IPv6 network addresses of (http://node-1, 29500) cannot be retrieved (gai error: -2 - "
         "Name or service not known)."
-    ): "MASTER_ADDR is http://node-1, and must be a name or an address alone, without what stands in front of //",
+    ): "MASTER_ADDR is http://node-1, and must be a name or an address alone; the port is MASTER_PORT",
     (
         "torch.distributed.DistNetworkError: The client socket has timed out after 10000ms while trying to connect to "
         "(tcp://node-1, 29500)."
-    ): "MASTER_ADDR is tcp://node-1, and must be a name or an address alone, without what stands in front of //",
+    ): "MASTER_ADDR is tcp://node-1, and must be a name or an address alone; the port is MASTER_PORT",
+    (
+        "[W1122 socket.cpp:764] [c10d] The IPv6 network addresses of (node-1:29500, 29500) cannot be retrieved (gai error: -2 - "
+        "Name or service not known)."
+    ): "MASTER_ADDR is node-1:29500, and must be a name or an address alone; the port is MASTER_PORT",
+    (
+        "ValueError: The hostname of the rendezvous endpoint 'http://node-1:29500' must be a dot-separated list of labels, an "
+        "IPv4 address, or an IPv6 address."
+    ): "the rendezvous endpoint is http://node-1:29500, and must be a name or an address, a colon and a port",
     "nslookup: can't resolve 'train-master-0': Name does not resolve": MESSAGE + ": train-master-0",
 }
 NOT_THIS = [
