@@ -19,8 +19,12 @@ NCCL waits for all ranks. One of them did not come to this collective:
 
 Compare SeqNum, OpType and NumelIn over the ranks. The rank that never reports a time-out, or has the lowest "last
 enqueued work", is the one to look at; other operations under one SeqNum are a `collective-mismatch`; all equal is the
-network or hardware. `TORCH_FR_BUFFER_SIZE=2000` (older: `TORCH_NCCL_TRACE_BUFFER_SIZE`) keeps each rank's last
-collectives for `torchfrtrace`, `TORCH_NCCL_DESYNC_DEBUG=1` names the lagging ranks. Live: `py-spy dump --pid PID`.
+network or hardware. `TORCH_NCCL_DESYNC_DEBUG=1` names the lagging ranks. Live: `py-spy dump --pid PID`.
+
+The flight recorder keeps each rank's last collectives, with `TORCH_FR_BUFFER_SIZE=2000` (older torch knows
+`TORCH_NCCL_TRACE_BUFFER_SIZE` alone) and `TORCH_NCCL_DUMP_ON_TIMEOUT=1`. At a time-out each rank writes them to a file of
+its own, named by `TORCH_NCCL_DEBUG_INFO_TEMP_FILE` and its number; in a folder with nothing else, `torchfrtrace FOLDER`
+compares them.
 
 ## See also
 
@@ -74,18 +78,23 @@ check = Check(
     fixes=[
         Fix(
             "Find the rank that did not come: keep every rank's output, and the last collectives of each",
-            "TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 "
-            "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py",
+            "mkdir -p fr; TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 "
+            "TORCH_NCCL_DEBUG_INFO_TEMP_FILE=$PWD/fr/rank_ "
+            "torchrun --log-dir=logs --tee=3 --nproc-per-node=N train.py",
         ),
+        Fix("Then let torch compare what the ranks had called", "torchfrtrace fr"),
         Fix(
-            "Let all ranks wait where one works alone, with a time-out that allows for it (transformers: ddp_timeout)",
-            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
-            Kind.EDIT,
+            "See what each rank is doing while it hangs",
+            "python -m pip install py-spy && py-spy dump --pid PID",
         ),
-        Fix("See what each rank is doing while it hangs", "py-spy dump --pid PID"),
         Fix(
             "Where the first collective hangs on one machine: leave out peer access, which costs speed",
             "export NCCL_P2P_DISABLE=1",
+            Kind.MITIGATION,
+        ),
+        Fix(
+            "Where one rank rightly works alone for long, allow for it (transformers: ddp_timeout); a real hang is then noticed later",
+            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
             Kind.MITIGATION,
         ),
     ],

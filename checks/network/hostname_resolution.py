@@ -44,6 +44,16 @@ ENDPOINT = Fix(
 )
 # With a name of this machine that nobody knows, --standalone alone waits in vain (tried with torch 2.13 and 2.15).
 ALONE = "torchrun --standalone --local-addr=127.0.0.1 --nproc-per-node=N train.py"
+# torchrun's c10d rendezvous asks for the machine's own name even where the endpoint is an address, unless is_host says who
+# hosts it, and gloo publishes what that name leads to unless it is told an interface (both tried with torch 2.15, two hosts).
+SEVERAL_SAYS = (
+    "On several nodes: number them yourself (--node-rank=1 on the second), name the first by its address, and tell gloo each "
+    "node's own interface"
+)
+SEVERAL_NODES = (
+    "GLOO_SOCKET_IFNAME={interface} torchrun --nnodes=2 --node-rank=0 --master-addr=ADDRESS --master-port=29500 "
+    "--nproc-per-node=N train.py"
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -77,10 +87,11 @@ check = Check(
     ],
     fixes=[
         Fix("On one machine: keep its name out of it", ALONE),
+        Fix(SEVERAL_SAYS, SEVERAL_NODES.format(interface="INTERFACE")),
         Fix(
-            "On several: name each node by an address that the others reach; the endpoint is the first node's",
+            "The same with the c10d rendezvous: is_host=false on all nodes but the first, and each node's own --local-addr",
             "torchrun --nnodes=2 --nproc-per-node=N --local-addr=ADDRESS --rdzv-backend=c10d --rdzv-id=JOB "
-            "--rdzv-endpoint=NODE:29500 train.py",
+            "--rdzv-conf=is_host=true --rdzv-endpoint=ADDRESS:29500 train.py",
         ),
         Fix(
             "Where the name resolves to a wrong address, as to 127.0.1.1: let gloo and NCCL take the interface's; `ip -br addr` lists "
@@ -162,15 +173,12 @@ def _fixes(name: str, interfaces: Interfaces | None, spans: bool) -> list[Fix]:
     usable = sorted(interfaces.usable, key=lambda i: i.virtual) if interfaces else []
     found = [(i.name, a) for i in usable for a in i.addresses if ":" not in a]
     interface, address = next(iter(found), ("INTERFACE", "ADDRESS"))
-    command = ALONE
-    if spans:
-        rendezvous = f"--rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 --local-addr={address}"
-        command = f"torchrun --nnodes=2 --nproc-per-node=N {rendezvous} train.py"
+    command = SEVERAL_NODES.format(interface=interface) if spans else ALONE
     line = f'echo "{address} {name}" | sudo tee -a /etc/hosts'
     return [
-        Fix("Or tell torchrun this machine's address", command),
+        Fix(SEVERAL_SAYS if spans else "On one machine: keep its name out of it", command),
         Fix(
-            "Or tell gloo and NCCL the interface",
+            "Where all ranks meet, and gloo alone fails: tell it and NCCL the interface",
             f"export GLOO_SOCKET_IFNAME={interface} NCCL_SOCKET_IFNAME={interface}",
         ),
         Fix("Give the name its address, on every node, before any line with 127", line, Kind.ADMIN),
