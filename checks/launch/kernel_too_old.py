@@ -33,9 +33,9 @@ from gpudoctor.facts import Gpus, Host
 MINIMUM = (5, 5)
 
 LOOK = Fix(
-    "See which kernel this node has, and which the others have", "uname -r; sinfo -o '%n %v' 2>/dev/null"
+    "See which kernel this node has (`scontrol show node NODE | grep OS=` says it of another)", "uname -r"
 )
-OTHER = Fix("Try another node or partition with a newer system", "sbatch --exclude=NODE train.sbatch")
+OTHER = Fix("Try a node or partition with a newer system", "sbatch --exclude=NODE train.sbatch")
 NEWER = Fix(
     "Install a kernel of 5.5 or later (Ubuntu: the HWE kernel), and restart the machine", kind=Kind.ADMIN
 )

@@ -7,15 +7,13 @@ or "Invalid Trackable RESource (TRES) specification". Nothing was started.
 
 ## Why
 
-- The type does not exist here, or is written in another way: `gpu:A100:4` where the cluster says `a100` or
-  `nvidia_a100-sxm4-80gb`.
-- The partition has no GPUs, and the job names none or another one.
+- A slip in the form: `--gres=gpus:4`, `--gres=gpu=4`, a space after a comma.
+- A step asks for more than its job has: `srun --gres=gpu:4` in a job with `--gres=gpu:2`.
+- A type that the site counts by itself (AccountingStorageTRES) and that does not exist here.
 - The site counts GPUs in another way: some allow `--gpus-per-node` alone, some `--gres` alone.
-- A slip in the form: `--gres=gpus:4`, `--gres=gpu=4`, a blank behind a comma.
-- A step asks for what its job did not get: `srun --gres=gpu:4` in a job with `--gres=gpu:2`.
 
-"Requested node configuration is not available" is the next thing that goes wrong: the type exists, and no node has as
-many of it (`slurm-step-refused`).
+A type that no node has (`gpu:A100:4` where the cluster writes `a100` or `nvidia_a100-sxm4-80gb`), or more GPUs than one node
+has, mostly gives "Requested node configuration is not available" instead: `slurm-step-refused`, with the same cure.
 
 ## How to tell
 
@@ -33,6 +31,7 @@ from gpudoctor import Check, Fix, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
+        r"(?P<reason>Step requested gres\S{1,80} is more than the job's gres\S{1,80})",
         r"(?P<reason>Invalid generic resource \(gres\) specification)",
         r"(?P<reason>Invalid Trackable RESource \(TRES\) specification)",
         r"(?P<reason>Requested GRES option unsupported by configured SelectType plugin)",
@@ -50,7 +49,7 @@ check = Check(
             "sbatch --partition=PARTITION --nodes=1 --gpus-per-node=4 train.sbatch",
         ),
         Fix(
-            "In a step: take over what the job has",
+            "In a step: ask for no GPUs, and so take over what the job has",
             "srun --ntasks-per-node=1 torchrun --standalone --nproc-per-node=N train.py",
         ),
     ],

@@ -12,12 +12,13 @@ failed: Requested node configuration is not available", or for ever "step creati
   Since Slurm 20.11 steps do not share CPUs and memory.
 - srun asks for more CPUs, memory or GPUs than sbatch did. Since 22.05 it no longer takes over `--cpus-per-task`.
 - Memory options of both kinds, per node and per CPU, one of them from the environment.
+- "Requested node configuration is not available": no node has that type of GPU, written in that way, or so many of it.
 - Account, partition or limits of the job; a node that is down; a program that is not there.
 
 ## How to tell
 
 `scontrol show job $SLURM_JOB_ID | grep -E 'NumTasks|CPUs/Task|TRES|Gres'` shows what the job has, and
-`squeue -s -j $SLURM_JOB_ID` which steps use it.
+`squeue -s -j $SLURM_JOB_ID` which steps use it. `sinfo -o '%P %G %c %m'` lists what the nodes have, in Slurm's own words.
 
 ## See also
 
@@ -63,7 +64,7 @@ check = Check(
             "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK",
         ),
         Fix(
-            "Name what each of several steps shall have",
+            "Name what each of several steps gets",
             "srun --exact --ntasks=1 --cpus-per-task=8 --gpus=1 --mem=16G python train.py",
         ),
         Fix(

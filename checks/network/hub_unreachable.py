@@ -51,6 +51,7 @@ check = Check(
         r"outgoing traffic has been disabled",
         r"Cannot reach (?:https?://)?(?P<host>[\w.-]+)\S{0,200}: (?P<reason>offline mode is enabled)",
         r"Couldn't reach https?://(?P<host>[\w.-]+)",  # datasets; "Couldn't reach 'NAME' on the Hub" is dataset-missing
+        rf"Local entry not found\. (?:\[Errno -?\d+\] )?{REASON}",  # the hf command
         rf"<urlopen error (?:\[Errno -?\d+\] )?_?(?:ssl\.c:\d+: )?{REASON}",
         rf"host='{HOST}', port=\d+\): (?:Max retries exceeded|Read timed out)(?!.{{0,600}}(?:ProxyError|CERTIFICATE))",
         rf"Failed to resolve '{HOST}'(?!.{{0,400}}ProxyError)",

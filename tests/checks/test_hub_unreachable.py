@@ -28,6 +28,7 @@ EXAMPLES = {
         f"this process could not download from huggingface.co{REST}"
     ),
     "urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>": NAME,
+    "Error: Local entry not found. [Errno -2] Name or service not known": NAME,
     (
         "RuntimeError: Error downloading train-images-idx3-ubyte.gz:\n"
         "Tried https://ossci-datasets.s3.amazonaws.com/mnist/, got:\n"
