@@ -8,7 +8,7 @@ faulthandler "Fatal Python error: Segmentation fault". There is no Python traceb
 ## Why
 
 - -11 (139 from a shell), SIGSEGV: an extension built for another torch or CUDA (flash-attn, apex, a DeepSpeed op), two
-  copies of one library (OpenMP, CUDA, NCCL), an NCCL plug-in, conda and pip mixed, seldom bad memory.
+  copies of one library (OpenMP, CUDA, NCCL), an NCCL plug-in, conda and pip mixed, rarely bad memory.
 - -6 (134), SIGABRT: a library gave up on purpose, mostly after an error that stands just above: NCCL's watchdog, a CUDA
   error, "terminate called". That one is the cause.
 - -7 (135), SIGBUS: /dev/shm is full (`shm-too-small`), or a file that is mapped got shorter.

@@ -115,7 +115,7 @@ def _without_gpus(launch: Launch, value: str | None) -> Iterator[Finding]:
         yield check.found(
             message,
             severity=Severity.NOTE,
-            fixes=[Fix("If it shall have them", "docker run --gpus all IMAGE")],
+            fixes=[Fix("If it should have them", "docker run --gpus all IMAGE")],
         )
     elif value is not None and value not in NOTHING:
         message = f"{NAME}={value}, and this machine has no NVIDIA GPU that a driver shows: it has no effect"

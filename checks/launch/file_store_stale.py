@@ -12,7 +12,7 @@ The ranks write their addresses into the file and read the others' from it. torc
 in order; after a crash, a kill or `os._exit` it stays, and the next run reads the addresses of processes that are gone.
 
 - The file's name is the same in each run, or two jobs use it at once.
-- It lies on a network file system that does not lock (some NFS and Lustre mounts).
+- The file is on a network file system that does not lock (some NFS and Lustre mounts).
 - A count that is too high with `tcp://` or MASTER_PORT: two jobs meet at one port.
 
 ## How to tell

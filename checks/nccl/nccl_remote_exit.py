@@ -13,7 +13,7 @@ This rank is fine: the one at the other end is gone.
 - It raised, was killed, or crashed; that is the failure to repair.
 - The scheduler or torchrun ended it, because a third rank had failed before.
 - It left the training loop earlier and exited, while this one still waited for it.
-- Seldom: the network. A firewall forgets idle connections, or a link went down.
+- Rarely, the network: a firewall forgets idle connections, or a link went down.
 
 ## How to tell
 

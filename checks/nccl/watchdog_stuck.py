@@ -15,7 +15,7 @@ collective that timed out: the watchdog itself hangs.
 - A CUDA or NCCL call does not return: a GPU that fell off the bus, a driver in trouble, an abort of the communicator.
 - Another thread holds Python's lock (the GIL) inside a CUDA call, and the watchdog needs it to go on.
 - The process is leaving, and tears NCCL down while other ranks still compute.
-- Seldom it is only slow: a very large CUDA graph, a module that is compiled or loaded for minutes.
+- Rarely, it is only slow: a very large CUDA graph, a module that is compiled or loaded for minutes.
 
 ## How to tell
 

@@ -12,7 +12,7 @@
 | gated repo, 401 | nobody is logged in where the job runs: HF_TOKEN is not set there, and the home folder is another one |
 | gated repo, 403, "not in the authorized list" | logged in, and the licence was not accepted by this account, or not granted yet |
 | Repository Not Found, 401 or 404 | a name that does not exist; or a private one: the Hub does not tell strangers that it is there |
-| Invalid user token, Invalid credentials | a token that was revoked, is cut off, or has a blank or newline in it |
+| Invalid user token, Invalid credentials | a token that was revoked, is cut off, or has a space or a newline in it |
 | 403 with a fine-grained token | the token was made without the right to read gated repositories |
 
 ## How to tell
