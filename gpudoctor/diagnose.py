@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from gpudoctor.facts import CheckpointFile
+from gpudoctor.facts import CheckpointFile, Gpus, Pci, Torch
 from gpudoctor.guard import examine, parameters
+from gpudoctor.launch_command import Launched, fitted
 from gpudoctor.model import Check, Finding, Source
 from gpudoctor.report import CheckStatus, Report, Result
 from gpudoctor.snapshot import Snapshot
@@ -34,8 +35,17 @@ def diagnose(snapshot: Snapshot, checks: Iterable[Check], failed: Sequence[Resul
             _examine(asked, Source.CHECKPOINT, facts, found, done)
             front = f"{file.name}: " if len(files) > 1 else ""
             report.findings += [replace(f, message=front + f.message) for f in found]
+    started = _launched(snapshot)
+    report.findings = [replace(f, fixes=fitted(f.fixes, started)) for f in report.findings]
     report.checks = [*done.values(), *failed]
     return conclude(report)
+
+
+def _launched(snapshot: Snapshot) -> Launched:
+    """Return how ranks are started here: two, where there is no GPU to count them by."""
+    pci, gpus, torch = snapshot.get(Pci), snapshot.get(Gpus), snapshot.get(Torch)
+    seen = (pci and pci.usable) or (gpus and gpus.devices) or (torch and torch.device_count)
+    return Launched(ranks=2 if snapshot.machine and not seen else None)
 
 
 def _asked(check: Check, facts: Snapshot) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 FAMILIES = (
     "hardware",
@@ -76,6 +77,8 @@ class Fix(Struct, frozen=True):
     summary: str
     command: str = ""
     kind: Kind = Kind.COMMAND
+    filled: tuple[str, ...] | None = None
+    """What was put into it from a log or a machine: that alone may be private. ``None`` where nobody can tell."""
 
 
 class Evidence(Struct, frozen=True):
@@ -248,6 +251,6 @@ class Check:
             message=message,
             evidence=[Evidence(e) if isinstance(e, str) else e for e in evidence],
             location=location,
-            fixes=list(self.fixes if fixes is None else fixes),
+            fixes=[replace(fix, filled=()) for fix in self.fixes] if fixes is None else list(fixes),
             page=f"docs/checks/{self.id}.md",
         )

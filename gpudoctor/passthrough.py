@@ -13,7 +13,7 @@ import termios
 import time
 import tty
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ PASSED_ON = (
     signal.SIGCONT,
     signal.SIGQUIT,
 )
+ASKING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
+"""Signals that ask a command to end."""
 
 
 class Ended(NamedTuple):
@@ -40,6 +42,8 @@ class Ended(NamedTuple):
     output: bytes
     """The last part of its output and errors, together."""
     seconds: float
+    interrupted: bool = False
+    """Whether a signal that asks for its end came to us while it ran, from a terminal or from outside."""
     unread: bool = False
     """Whether a reader of its output or errors went away before it ended."""
     refused: str | None = None
@@ -128,13 +132,14 @@ def run_command(command: list[str]) -> Ended:
         finally:
             for end in set(ends.values()):
                 os.close(end)
-        with _signals(process, channels):
+        with _signals(process, channels) as received:
             _copy(process, channels, tail)
             code = process.wait()
     return Ended(
         128 - code if code < 0 else code,
         tail.bytes(),
         time.monotonic() - begun,
+        not ASKING.isdisjoint(received),
         any(channel.unread for channel in channels),
         next((channel.refused for channel in channels if channel.refused), None),
     )
@@ -231,10 +236,15 @@ def _write(target: int, block: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel]) -> Iterator[None]:
-    """Pass signals on to the command while it runs; a terminal's own Ctrl-C reaches it anyway."""
+def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel]) -> Iterator[set[int]]:
+    """Pass signals on to the command while it runs; a terminal's own Ctrl-C reaches it anyway.
+
+    Yields the numbers of those that came.
+    """
+    received: set[int] = set()
 
     def hand_on(number: int, _: object) -> None:
+        received.add(number)
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(number)
 
@@ -244,14 +254,19 @@ def _signals(process: "subprocess.Popen[bytes]", channels: list[_Channel]) -> It
                 _resize(channel.target, channel.source)
         hand_on(number, None)
 
-    interrupted: Callable[[int, object], None] = (lambda *_: None) if _foreground() else hand_on
+    def interrupted(number: int, _: object) -> None:
+        received.add(number)
+        if not foreground:
+            hand_on(number, None)
+
+    foreground = _foreground()
     handlers = dict.fromkeys(PASSED_ON, hand_on) | {
         signal.SIGINT: interrupted,
         signal.SIGWINCH: resized,
     }
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
-        yield
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

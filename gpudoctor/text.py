@@ -13,9 +13,9 @@ CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, which takes an s unless it is one."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, which takes an s unless it is one, or has a plural of its own."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
 def listed(names: Sequence[str], most: int = 3, show: Callable[[str], str] | None = None) -> str:

@@ -105,10 +105,17 @@ def _unproven(report: Report) -> Verdict | None:
 
 def _unseen(report: Report, snapshot: Snapshot) -> Verdict | None:
     """Say what could not be looked at; ``None`` where enough was seen."""
-    run = snapshot.get(Run)
+    run, log = snapshot.get(Run), snapshot.get(Log)
     if run is not None and run.exit_code:
-        ended = f"{run.name} ended with exit code {run.exit_code}"
-        sentence = f"{ended}, and no failure that gpudoctor knows shows in its output."
+        how = "was interrupted, and ended" if run.interrupted else "ended"
+        ended = f"{run.name} {how} with exit code {run.exit_code} after {run.seconds:,.1f} s"
+        sentence = f"{ended}; no other failure that gpudoctor knows shows in its output."
+        return Verdict(status=Status.UNKNOWN, sentence=sentence)
+    if log is not None and log.middle:
+        seen = (
+            f"No failure shows in {count(log.lines, 'line')}, and the log ends in the middle, at {log.middle}"
+        )
+        sentence = f"{seen}: it still runs, or was ended without a word."
         return Verdict(status=Status.UNKNOWN, sentence=sentence)
     causes = [f"{p.name} ({p.reason or p.status.value})" for p in report.probes if p.blind]
     causes += [f"{r.what} ({r.reason})" for r in report.with_status(CheckStatus.CRASHED)]

@@ -18,7 +18,7 @@ FLOORS = {
     "snapshot": "facts report",
     "guard": "model report text",
     "verdict": "facts model report snapshot text",
-    "diagnose": "facts guard model report snapshot verdict",
+    "diagnose": "facts guard launch_command model report snapshot verdict",
     # the machine
     "patient": "",
     "child": "",
@@ -27,11 +27,13 @@ FLOORS = {
     "patient_process": "interpreter",
     "probes": "facts",
     "literals": "",
+    "launch_command": "model",
     "registry": "bad_input guard literals model report",
     "collect": "child facts interpreter patient_process registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
-    "logs": "bad_input diagnose facts guard importers literals model registry report snapshot text verdict",
+    "logs": "bad_input diagnose facts guard importers launch_command literals model registry report snapshot text "
+    "verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",

@@ -493,3 +493,12 @@ TRACEBACK = (
     'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    f()\n'
     "ValueError: d\x07\u202ee\n"
 )
+
+
+@pytest.mark.parametrize("command", ["run", "repro", "show", "checkpoint inspect", "checkpoint fix"])
+def test_a_command_without_its_argument_shows_an_example_in_one_line(command):
+    done = gpudoctor(*command.split())
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert f"for example: gpudoctor {command} " in line
+    assert line.endswith(f"see gpudoctor {command} --help")

@@ -160,3 +160,16 @@ def test_what_is_private_does_not_leave_in_a_pipe(tmp_path):
     )
     assert "10.20.30.40" not in explain(tmp_path / "a.log").stdout
     assert "10.20.30.40" in explain("--no-redact", tmp_path / "a.log").stdout
+
+
+def test_the_first_fixes_are_shown_and_the_others_are_counted():
+    text = explain("-", input=OOM).stdout
+    assert text.count("    fix  ") == 2
+    assert "more fixes: gpudoctor show cuda-oom" in text
+    assert explain("-v", "-", input=OOM).stdout.count("    fix  ") > 2
+
+
+def test_a_message_that_begins_with_the_title_is_said_once():
+    text = explain("-", input="Segmentation fault (core dumped)\n").stdout
+    assert "child-segfault   A worker crashed in native code: Segmentation fault\n" in text
+    assert text.lower().count("a worker crashed in native code") == 1

@@ -264,7 +264,15 @@ def test_a_log_without_a_failure_is_counted_and_a_run_that_failed_is_not_well() 
     facts["run"] = Run(name="train.sh", exit_code=3, seconds=1.0)
     status, _, sentence = concluded(facts=facts)
     assert status is Status.UNKNOWN
-    assert sentence.startswith("train.sh ended with exit code 3, and no failure that gpudoctor knows")
+    assert sentence == (
+        "train.sh ended with exit code 3 after 1.0 s; no other failure that gpudoctor knows shows in its output."
+    )
+
+
+def test_a_log_that_ends_in_the_middle_is_not_called_well() -> None:
+    status, primary, sentence = concluded(facts={"log": Log(lines=12, middle="epoch 3 of 10")})
+    assert (status, primary) == (Status.UNKNOWN, None)
+    assert "the log ends in the middle, at epoch 3 of 10" in sentence
 
 
 def test_an_unknown_exception_is_quoted() -> None:

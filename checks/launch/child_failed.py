@@ -29,7 +29,7 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 CODE = r"(?P<code>-15|(?!13[24-79]\b)\d{1,3})\b"
 # A few lines below its headline, torchrun's summary names the rank that failed first.
 ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: {CODE}"
-ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}"
+ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 
 # What a launcher starts, and no compiler or other tool that a program calls.
 TRAINING = r"(?=[^\n]{0,300}?(?:\bpython|\btorchrun|\bdeepspeed\b|\baccelerate\b|\bsrun\b|\bmpirun\b|\.py\b))(?!\[?'(?:\S*/)?(?:ninja|which|git|nvcc|gcc|g\+\+|c\+\+|pip)\b)"
@@ -41,8 +41,9 @@ check = Check(
     symptoms=[
         Symptom(r"\bChildFailedError:? *$", near=ROOT),
         Symptom(r"\bChildFailedError:? *$", unless=r"exitcode\s*: -?\d"),
-        Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW),  # the headline is not in this log
-        rf"failed \(exitcode: {CODE}\) local_rank: (?P<rank>\d+) \(pid: \d+\) of (binary|fn)",
+        # The headline is not in this log; where it is, the other ranks' rows are what torchrun itself ended.
+        Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW, unless=r"\bChildFailedError"),
+        rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+) \(pid: \d+\) of (binary|fn)",
         rf"CalledProcessError: Command {TRAINING}.*returned non-zero exit status {CODE}",
         r"CalledProcessError: Command .*died with <Signals\.(?P<signal>SIGTERM)",
         rf"exits with return code = {CODE}",
@@ -60,7 +61,7 @@ check = Check(
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",
         r"ray\.train\.\S{0,40}TrainingFailedError",
     ],
-    message="a worker[ (rank <rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",
+    message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",
     fixes=[
         Fix(
             "Keep every worker's output, in a file for each and on the terminal",

@@ -28,7 +28,7 @@ the library that it happened in, `coredumpctl gdb` shows its stack.
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
-RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}"
+RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
 WORDS = r"(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception)"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
@@ -40,7 +40,7 @@ check = Check(
     symptoms=[
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)(?: +\((?P<signal>SIG\w+)\))?", near=RANK),
         rf"Signal (?:4|6|7|8|11) \({SIGNAL}\) received by PID",
-        rf"failed \(exitcode: {CODE}\) local_rank: (?P<rank>\d+)",
+        rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+)",
         rf"exits with return code = {CODE}",
         rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",
         rf"died with <Signals\.{SIGNAL}",
@@ -67,7 +67,7 @@ check = Check(
         ),
         r"(?P<signal>double free or corruption|(?:free|munmap_chunk)\(\): invalid|malloc\(\): \w+|corrupted size vs\. prev_size|stack smashing detected|pure virtual method called)",
     ],
-    message="a worker[ (rank <rank>)][ on <host>] crashed in native code[: <signal>][, exit code <code>][, in <library>]",
+    message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] crashed in native code[: <signal>][, exit code <code>][, in <library>]",
     fixes=[
         Fix(
             "Have the Python line of each thread printed",

@@ -33,7 +33,7 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)"
 # torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
 AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
-RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137)\b"
+RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
 EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]ode|Code| status)\"?[ :=]{1,12}"
 
@@ -64,7 +64,7 @@ check = Check(
         # SIGKILL, and nobody says why
         Symptom(r"\bexitcode *: (?P<signal>-9|137) \(pid: \d+\)", near=RANK, unless=AGENT),
         Symptom(r"(?P<signal>Signal 9) \(SIGKILL\) received by PID", unless=AGENT),
-        Symptom(r"failed \(exitcode: (?P<signal>-9|137)\) local_rank: (?P<rank>\d+)", unless=SCHEDULER),
+        Symptom(r"failed \(exitcode: (?P<signal>-9|137)\) local_rank: (?P<local_rank>\d+)", unless=SCHEDULER),
         Symptom(r"exits with return code = (?P<signal>-9|137)\b", unless=SCHEDULER),
         Symptom(
             r"[Ff]ailed ?(?:with )?\(?exit ?code:? ?(?P<signal>-9|137)\b(?!\) local_rank)", unless=SCHEDULER
@@ -87,7 +87,7 @@ check = Check(
         r"(?P<refused>OSError: \[Errno 12\] Cannot allocate memory)",
         r"\b(?P<refused>MemoryError|std::bad_alloc)\b'?:? *$",
     ],
-    message="a process[ (<process>)][ of rank <rank>][ on <host>][ was killed for want of the host's memory: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
+    message="a process[ (<process>)][ of rank <rank>][ of local rank <local_rank>][ on <host>][ was killed for want of the host's memory: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
     fixes=[
         Fix(
             "Under Slurm: see how much it used and had, then ask for more (0 is all of the node's)",

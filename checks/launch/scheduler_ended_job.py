@@ -62,6 +62,7 @@ check = Check(
         r"(?P<reason>[Ii]nstance was preempted|Spot Instance interruption|Job (?:was )?preempted|Job was evicted)",
         Symptom(r"(?:^|: line \d+: +\d+) {0,8}(?P<reason>Terminated|Hangup)(?: *$| {2})", unless=OTHER),
         r"timeout: sending (?P<reason>signal TERM) to command",
+        r"^[\w.+-]+ died with <Signals\.(?P<reason>SIGTERM|SIGHUP|SIGXCPU)",
     ],
     message="the job[ <job>] was ended from outside[ on <host>][: <reason>]",
     follows=["nccl-timeout", "rank-desync"],

@@ -94,6 +94,17 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise Interrupted(number)
 
 
+def _said(error: click.ClickException) -> str:
+    """Return what is wrong with a command line; of one that lacks something, an example too."""
+    said = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.MissingParameter) else None
+    if context is None:
+        return said
+    examples = (context.command.help or "").partition("\b\n")[2].splitlines()
+    example = f"; for example: {examples[0].strip().partition('   ')[0]}" if examples else ""
+    return f"{said}{example}; see {context.command_path} --help"
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; errors of use are one line on standard error."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -107,7 +118,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         print(f"gpudoctor: {one_line(str(error))}", file=sys.stderr)
         code = error.exit_code
     except click.ClickException as error:
-        print(f"gpudoctor: {one_line(error.format_message())}", file=sys.stderr)
+        print(f"gpudoctor: {one_line(_said(error))}", file=sys.stderr)
         code = error.exit_code
     except Interrupted as error:
         print("gpudoctor: interrupted", file=sys.stderr)

@@ -142,12 +142,14 @@ class Output:
         """Render a report in one of its forms, without what is private on this machine."""
         if not self.redact:
             return rendered(report, drawing, form)
-        from gpudoctor.redact import private, redacted, sealed
+        from gpudoctor.redact import own_words, private, redacted, sealed
 
         known = private(report)
         files = [fact for fact in report.facts.values() if isinstance(fact, CheckpointFile)]
         keys = (key.name for file in files for state in file.state_dicts for key in state.keys)
-        text, left = sealed(rendered(redacted(report, known), drawing, form), known, keys)
+        text, left = sealed(
+            rendered(redacted(report, known), drawing, form), known, [*keys, *own_words(report)]
+        )
         if left:
             warn(f"{left} private words were left and are now hidden; please report it")
         return text

@@ -68,7 +68,12 @@ def _explain(arguments: tuple[str, ...], ended: "Ended", output: Output, registr
     from gpudoctor.facts import Run
     from gpudoctor.logs.explain import explain_run
 
-    run = Run(name=os.path.basename(arguments[0]), exit_code=ended.code, seconds=round(ended.seconds, 3))
+    run = Run(
+        name=os.path.basename(arguments[0]),
+        exit_code=ended.code,
+        seconds=round(ended.seconds, 3),
+        interrupted=ended.interrupted,
+    )
     report = explain_run(run, ended.output.decode("utf-8", "replace"), registry)
     output.tell(report, ended.seconds)
 

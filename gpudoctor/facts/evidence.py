@@ -8,6 +8,8 @@ class Log(Struct, frozen=True, kw_only=True):
 
     lines: int
     """Of all files together."""
+    middle: str = ""
+    """How far the training had come where the log ends in the middle of it, such as ``epoch 3 of 10``."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -17,6 +19,8 @@ class Run(Struct, frozen=True, kw_only=True):
     exit_code: int
     """As a shell says it: 128 and the signal's number where a signal ended it."""
     seconds: float
+    interrupted: bool = False
+    """By Ctrl-C, or by a signal that was sent to us and passed on."""
 
 
 class Silence(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
-from gpudoctor.logs.tracebacks import CUT_OFF, Raised
+from gpudoctor.logs.tracebacks import CUT_OFF, Frame, Raised
 from gpudoctor.model import Check, Severity
 
 PROGRESS = re.compile(
@@ -77,11 +77,15 @@ class Judgement(Struct):
     """What a log comes to."""
 
     cause: Event | None = None
+    own: Frame | None = None
+    """The innermost line of the user's own code above the cause."""
     raised: Raised | None = None
     """The first exception that no check knows, where that is the cause."""
     consequences: list[Event] = []
     remarks: list[Event] = []
     """Warnings and notes: they stand for themselves."""
+    exceptions: Sequence[Raised] = ()
+    """All that were raised."""
 
 
 def rank_of(seen: Seen) -> int | None:
@@ -107,9 +111,10 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     if unknown is not None and unknown.type == CUT_OFF and faults:
         unknown = None  # what is known says more
     if unknown is not None and first is not None:
-        # What a check knows is the better answer, unless it was only mentioned beside a real traceback.
+        # What a check knows is the better answer, unless it was only mentioned beside a real traceback, or another
+        # rank had died of something else by then.
         mentioned = not first.strong and bool(unknown.frames)
-        first, unknown = (None, unknown) if mentioned else (first, None)
+        first, unknown = (None, unknown) if mentioned or log.died_before(unknown, first) else (first, None)
     if first is None and unknown is None:
         first = min(
             faults,
@@ -122,7 +127,12 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
             default=None,
         )
     return Judgement(
-        first, unknown, [event for event in faults if event is not first], [e for e in events if not e.fault]
+        cause=first,
+        own=log.own(first) if first is not None else None,
+        raised=unknown,
+        consequences=[event for event in faults if event is not first],
+        remarks=[e for e in events if not e.fault],
+        exceptions=raised,
     )
 
 
@@ -189,7 +199,9 @@ class _Log:
     def _restart(self, lines: Sequence[Line]) -> int:
         """Return the place of the last line of a launcher after which training began anew; -1 without any."""
         # Plain words first: most of a million lines hold neither, and a pattern is slower to say so.
-        told = [(p, line.text) for p, line in enumerate(lines) if "orker" in line.text or "local_" in line.text]
+        told = [
+            (p, line.text) for p, line in enumerate(lines) if "orker" in line.text or "local_" in line.text
+        ]
         places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
         progress = sorted(place for each in self.progress.values() for place in each)
         went_on = [place for place in places if len(progress) - bisect_right(progress, place) >= ENOUGH]
@@ -242,6 +254,11 @@ class _Log:
         at = bisect_right(spans, place, key=lambda raised: raised.first) - 1
         return spans[at] if at >= 0 and place <= spans[at].last else None
 
+    def own(self, event: Event) -> Frame | None:
+        """Return the innermost line of the user's own code of the traceback in which an event lies."""
+        spans = (self.around(seen.line, seen.place) for seen in event.seen)
+        return next((raised.own for raised in spans if raised is not None and raised.own is not None), None)
+
     def unknown(self) -> Raised | None:
         """Return the first exception that no check knows; not one that was survived, passed on, or came at the end."""
         for chain in self.chains():
@@ -253,6 +270,12 @@ class _Log:
             ):
                 return own[0]
         return None
+
+    def died_before(self, raised: Raised, event: Event) -> bool:
+        """Return whether an exception ended a rank before, on another one, something showed that is known."""
+        rank = raised.line.rank
+        other = rank is not None and bool(event.ranks) and rank not in event.ranks
+        return other and bool(raised.frames) and self.order(raised.place) < self.when(event)
 
     def recognised(self, raised: Raised) -> bool:
         """Return whether a symptom lies in an exception: in its traceback or its message."""

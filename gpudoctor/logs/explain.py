@@ -9,6 +9,7 @@ from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Log, Run
 from gpudoctor.logs.cause import judge
 from gpudoctor.logs.corroboration import corroborate
+from gpudoctor.logs.ending import ended, ended_by, middle
 from gpudoctor.logs.findings import findings
 from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literal_index import registry_finder
@@ -94,10 +95,13 @@ def explain_lines(
     if not seen and not raised and len(lines) <= RETYPED:
         seen, failed = seen_in(lines, find, registry.get, quoted, any_case=True)
     judgement = judge(lines, seen, raised)
-    facts: dict[str, Struct] = {"log": Log(lines=len(lines) if total is None else total)}
+    none = judgement.cause is None and judgement.raised is None
+    ending = ended(lines, run) if none else None
+    log = Log(lines=len(lines) if total is None else total, middle=middle(lines) if none else "")
+    facts: dict[str, Struct] = {"log": log}
     report = Report(
         command="explain" if run is None else "run",
-        findings=findings(judgement, registry.get, source),
+        findings=findings(judgement, ending, lines, registry.get, source),
         checks=[*failed, *registry.failed],
         facts=facts if run is None else facts | {"run": run},
     )
@@ -106,7 +110,8 @@ def explain_lines(
 
 def explain_run(run: Run, output: str, checks: Registry | Iterable[Path] = ()) -> Report:
     """Explain a command that was run, by the last part of its output; that it failed is known."""
-    return explain_lines(read_text(output, run.name), Registry.of(checks), run=run)
+    lines = read_text(output, f"output of {run.name}")
+    return explain_lines(lines + ended_by(run), Registry.of(checks), total=len(lines), run=run)
 
 
 def _beside(report: Report, source: str, registry: Registry) -> Report:

@@ -1,13 +1,19 @@
 """What a log was judged to show, as findings: the cause with its fixes, then a line for each consequence."""
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from gpudoctor.launch_command import fitted
 from gpudoctor.logs.cause import Event, Judgement, rank_of
+from gpudoctor.logs.ending import Ending
+from gpudoctor.logs.launcher import launched
+from gpudoctor.logs.lines import Line
 from gpudoctor.logs.placeholders import filled_fixes, filled_message
 from gpudoctor.logs.symptoms import Load
-from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.tracebacks import Frame, Raised
+from gpudoctor.logs.waiting import apart, silent, stands
 from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Location, Role, Severity, Source
 from gpudoctor.text import ranks
 
@@ -15,19 +21,28 @@ QUOTED = 3
 """Lines that are quoted as evidence of one failure, each of another rank."""
 
 
-def findings(judgement: Judgement, load: Load, source: Source = Source.LOG) -> list[Finding]:
-    """Make the findings: the cause, the warnings and notes, then in a line each what followed."""
+def findings(
+    judgement: Judgement, ending: Ending | None, lines: Sequence[Line], load: Load, source: Source
+) -> list[Finding]:
+    """Make the findings: the cause, the warnings and notes, then in a line each what followed.
+
+    `ending` is how it ended, where no cause is known; `lines` are those of the log.
+    """
     found = []
     if judgement.cause is not None:
         cause = _finding(judgement.cause, source)
         pointed = judgement.cause.check.elsewhere and not judgement.cause.tells_end
-        found.append(_pointed(cause, judgement) if pointed else cause)
-    unrecognised = load(UNRECOGNISED) if judgement.raised is not None else None
+        found.append(_own_line(_pointed(cause, judgement, lines) if pointed else cause, judgement.own))
+    unrecognised = load(UNRECOGNISED) if judgement.raised is not None or ending is not None else None
     if judgement.raised is not None and unrecognised is not None:
         found.append(_unrecognised(judgement.raised, unrecognised, source))
+    if ending is not None and unrecognised is not None:
+        found.append(_ended(ending, unrecognised, source))
     remarks = [_remark(event, source) for event in judgement.remarks]
     found += sorted(remarks, key=lambda finding: finding.severity.rank)
-    return found + [_consequence(event, source) for event in judgement.consequences]
+    found += [_consequence(event, source) for event in judgement.consequences]
+    started = launched(lines)
+    return [replace(finding, fixes=fitted(finding.fixes, started)) for finding in found]
 
 
 def _finding(event: Event, source: Source) -> Finding:
@@ -39,7 +54,7 @@ def _finding(event: Event, source: Source) -> Finding:
     return replace(
         made,
         source=source,
-        message=made.message + _on(event.ranks),
+        message=_with_ranks(made.message, event.ranks),
         evidence=_evidence(event),
         ranks=event.ranks,
         behind=_behind(event),
@@ -53,19 +68,20 @@ def _behind(event: Event) -> str:
     return "What lies behind it does not show here." if event.check.secondary else ""
 
 
-def _pointed(finding: Finding, judgement: Judgement) -> Finding:
-    """Say, of a failure that only follows from another, whose output to look at and how to keep it."""
-    named = [
-        e.seen[0].sighting.groups
-        for e in [judgement.cause, *judgement.consequences]
-        if e and e.check.secondary
-    ]
-    first = next((groups for groups in named if groups.get("rank", "").isdigit()), {})
-    who = (
-        f"rank {first['rank']}" + (f" on {first['host']}" if "host" in first else "")
-        if first
-        else "another rank"
-    )
+def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> Finding:
+    """Say, of a failure that only follows from another, whose output to look at and how to keep it.
+
+    A rank that reports is not the one to blame; a launcher names the one that ended.
+    """
+    events = [e for e in [judgement.cause, *judgement.consequences] if e is not None]
+    named = [e.seen[0].sighting.groups for e in events if e.check.secondary]
+    ended = [g for g in named if g.keys() & {"code", "signal"}]
+    first = next((g for g in ended if g.get("rank", "").isdigit()), {})
+    missing = silent(lines, {rank for event in events for rank in event.ranks})
+    if first:
+        who = f"rank {first['rank']}" + (f" on {first['host']}" if "host" in first else "")
+    else:
+        who = ranks(missing) or "another rank"
     message = (
         f"{finding.message}; look at the output of {who}, which failed or stalled first and is not shown here"
     )
@@ -73,7 +89,26 @@ def _pointed(finding: Finding, judgement: Judgement) -> Finding:
         "Keep the output of every rank", "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py"
     )
     kept = any("--tee" in fix.command for fix in finding.fixes)
-    return replace(finding, message=message, fixes=finding.fixes if kept else [*finding.fixes, keep])
+    stood = apart(stands(judgement.exceptions))
+    return replace(
+        finding,
+        message=message,
+        fixes=finding.fixes if kept else [*finding.fixes, keep],
+        behind=stood or finding.behind,
+    )
+
+
+def _own_line(finding: Finding, own: Frame | None) -> Finding:
+    """Add the line of the user's own code that the traceback names."""
+    if own is None:
+        return finding
+    evidence = [*finding.evidence, Evidence(_call(own))]
+    return replace(finding, evidence=evidence, location=finding.location or Location(own.path, own.line))
+
+
+def _call(frame: Frame) -> str:
+    place = f'File "{frame.path}", line {frame.line}' + (f", in {frame.function}" if frame.function else "")
+    return f"{place}: {frame.text}" if frame.text else place
 
 
 def _remark(event: Event, source: Source) -> Finding:
@@ -104,8 +139,20 @@ def _evidence(event: Event) -> list[Evidence]:
     return list(quoted.values())[:QUOTED]
 
 
-def _on(numbers: Sequence[int]) -> str:
-    return f" ({ranks(numbers)})" if numbers else ""
+def _with_ranks(message: str, numbers: Sequence[int]) -> str:
+    """Add the ranks that a failure was seen on, unless the message names them already."""
+    named = ranks(numbers)
+    return message if not named or re.search(rf"\b{named}\b", message) else f"{message} ({named})"
+
+
+def _ended(ending: Ending, check: Check, source: Source) -> Finding:
+    """Report what failed without a word that a check knows, with the most telling of the last lines."""
+    found = check.found(
+        ending.said,
+        severity=Severity.ERROR if ending.certain else Severity.WARNING,
+        evidence=[Evidence(line.text[:500], line.where, line.rank) for line in ending.lines],
+    )
+    return replace(found, source=source)
 
 
 def _unrecognised(raised: Raised, check: Check, source: Source) -> Finding:
@@ -120,15 +167,10 @@ def _unrecognised(raised: Raised, check: Check, source: Source) -> Finding:
     rank = raised.line.rank
     evidence = [Evidence(raised.line.text[:500], raised.line.where, rank)]
     if own:
-        evidence.append(
-            Evidence(
-                f'File "{own.path}", line {own.line}' + (f", in {own.function}" if own.function else ""),
-                rank=rank,
-            )
-        )
+        evidence.append(Evidence(_call(own), rank=rank))
     numbers = [rank] if rank is not None else []
     found = check.found(
-        said[:500] + place + _on(numbers),
+        _with_ranks(said[:500] + place, numbers),
         evidence=evidence,
         location=Location(own.path, own.line) if own else None,
     )

@@ -25,7 +25,12 @@ def filled_message(check: Check, groups: Mapping[str, str], line: str) -> str:
 def filled_fixes(check: Check, groups: Mapping[str, str]) -> list[Fix]:
     """Return the fixes whose places are all known, filled."""
     return [
-        replace(fix, summary=_filled(fix.summary, groups), command=_filled(fix.command, groups))
+        replace(
+            fix,
+            summary=_filled(fix.summary, groups),
+            command=_filled(fix.command, groups),
+            filled=tuple(groups[place].strip() for place in sorted(_places(fix.summary + fix.command))),
+        )
         for fix in check.fixes
         if _known(fix.summary, groups) and _known(fix.command, groups)
     ]

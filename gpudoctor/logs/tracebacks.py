@@ -38,6 +38,8 @@ WRAPPERS = re.compile(
     r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|RemoteError|WorkerFailedError)$"
 )
 """Exceptions that only pass on that another process failed."""
+PASSED_ON = re.compile(r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
+"""What torch writes in front of "Original Traceback" (torch/_utils.py, ExceptionWrapper)."""
 NOT_OWN = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$"
 )
@@ -55,6 +57,8 @@ class Frame(Struct, frozen=True):
     path: str
     line: int
     function: str | None
+    text: str = ""
+    """The line of source, where the traceback quotes it."""
 
 
 class Raised(Struct):
@@ -79,8 +83,8 @@ class Raised(Struct):
 
     @property
     def wrapper(self) -> bool:
-        """Whether it only passes on that another process failed."""
-        return WRAPPERS.search(self.type) is not None
+        """Whether it only passes on that another process or thread failed, whose own exception comes below."""
+        return WRAPPERS.search(self.type) is not None or PASSED_ON.match(self.message) is not None
 
     @property
     def own(self) -> Frame | None:
@@ -136,7 +140,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         elif frame := FRAME.search(text) or BOXED.match(text):
             if first is None:
                 first, frames, chained, late = place, [], False, False
-            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"]))
+            quoted = number + 1 < len(lines) and places[number + 1] in source
+            text = lines[number + 1].text if quoted else ""
+            frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
         elif place not in source and (raised := _raised(text, inside=bool(frames))):
             if text.startswith("terminate called") and any(
                 NATIVE.match(x.text) for x in lines[number + 1 : number + 3]

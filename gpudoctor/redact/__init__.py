@@ -8,6 +8,6 @@ and the system's folders stay, for a diagnosis needs them.
 from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
 from gpudoctor.redact.redactor import Redactor
-from gpudoctor.redact.report import private, redacted, redacted_tree, sealed
+from gpudoctor.redact.report import own_words, private, redacted, redacted_tree, sealed
 
-__all__ = ["Private", "Redactor", "leftovers", "private", "redacted", "redacted_tree", "sealed"]
+__all__ = ["Private", "Redactor", "leftovers", "own_words", "private", "redacted", "redacted_tree", "sealed"]

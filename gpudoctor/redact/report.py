@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from gpudoctor.facts import Distributions, Format, Launch, Names, Outcome, Python, Sockets, Torch
-from gpudoctor.model import Kind, Role, Severity, Source
+from gpudoctor.model import Fix, Kind, Role, Severity, Source
 from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
 from gpudoctor.redact.redactor import Redactor
@@ -17,7 +18,7 @@ from gpudoctor.redact.word_lists import HIDDEN, generic
 from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Status
 from gpudoctor.snapshot import Snapshot, rewritten, without_keys
 
-__all__ = ["private", "redacted", "redacted_tree", "sealed"]
+__all__ = ["own_words", "private", "redacted", "redacted_tree", "sealed"]
 
 T = TypeVar("T")
 
@@ -39,8 +40,41 @@ USER_VARIABLES = ("SLURM_JOB_USER", "SLURM_JOB_ACCOUNT", "SLURM_JOB_GROUP")
 
 
 def redacted(report: Report, known: Private) -> Report:
-    """Return a copy of a report in which aliases stand for what is private; the same alias for the same thing."""
-    return rewritten(report, Redactor(known).tree)
+    """Return a copy of a report in which aliases stand for what is private; the same alias for the same thing.
+
+    What the project itself says is not private, and no evidence of what is: the titles, and of fixes all but what was
+    filled in.
+    """
+    findings = [replace(f, title="", page="", fixes=[_bare(fix) for fix in f.fixes]) for f in report.findings]
+    copy = rewritten(replace(report, findings=findings), Redactor(known).tree)
+    copy.findings = [
+        replace(made, title=own.title, page=own.page, fixes=list(map(_refilled, made.fixes, own.fixes)))
+        for made, own in zip(copy.findings, report.findings, strict=True)
+    ]
+    return copy
+
+
+def own_words(report: Report) -> Iterator[str]:
+    """Yield what the project itself says in a report: nothing of that is private."""
+    for finding in report.findings:
+        yield finding.title
+        yield from (text for f in finding.fixes if f.filled is not None for text in (f.summary, f.command))
+
+
+def _bare(fix: Fix) -> Fix:
+    """Return a fix without the words that are the project's own."""
+    return fix if fix.filled is None else replace(fix, summary="", command="")
+
+
+def _refilled(made: Fix, own: Fix) -> Fix:
+    """Put the project's own words back, with what was made of the values in them."""
+    if own.filled is None or made.filled is None:
+        return made
+    aliases = dict(zip(own.filled, made.filled, strict=True))
+    summary, command = own.summary, own.command
+    for value in sorted(filter(None, aliases), key=len, reverse=True):
+        summary, command = (text.replace(value, aliases[value]) for text in (summary, command))
+    return replace(own, summary=summary, command=command, filled=made.filled)
 
 
 def redacted_tree(value: T, known: Private) -> T:

@@ -20,6 +20,9 @@ from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count
 
+FIXES = 2
+"""Fixes of a finding that are shown at once: the first is what to try first."""
+
 
 def render(
     report: Report,
@@ -46,7 +49,7 @@ def render(
         render_checkpoints(report, console, keys=keys, verbose=verbose)
     for finding in report.findings:
         if finding.role is Role.CAUSE:
-            _finding(finding, console, whole=verbose or finding.severity is not Severity.NOTE)
+            _finding(finding, console, verbose=verbose)
     _consequences(report, console)
     if len(report.proofs) > 2 and not verbose:
         _table(report.proofs, console)
@@ -69,24 +72,32 @@ def _head(report: Report, snapshot: Snapshot, console: Console) -> None:
     console.print()
 
 
-def _finding(finding: Finding, console: Console, *, whole: bool) -> None:
-    """Print a finding; of a note that is not asked for in `whole`, what it is and where to read more."""
+def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
+    """Print a finding with its first fixes, all if `verbose`; of a note what it is, and where to read more."""
+    whole = verbose or finding.severity is not Severity.NOTE
     severity = finding.severity.value
-    line = Text.assemble((f"{severity:>7}  ", STYLES[severity]), (finding.id, "bold"), f"   {finding.title}")
+    # A message that begins with the title says it all.
+    repeated = finding.message.lower().startswith(finding.title.lower())
+    title = finding.message[:1].upper() + finding.message[1:] if repeated else finding.title
+    line = Text.assemble((f"{severity:>7}  ", STYLES[severity]), (finding.id, "bold"), f"   {title}")
     hang(console, line, INDENT)
-    block(console, finding.message)
+    if not repeated:
+        block(console, finding.message)
     for evidence in finding.evidence:
         where = f"{evidence.where}: " if evidence.where else ""
         rank = f"[rank {evidence.rank}] " if evidence.rank is not None else ""
         for number, row in enumerate(evidence.text.splitlines() or [""]):
             block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
-    for fix in finding.fixes if whole else []:
+    shown = finding.fixes if verbose else finding.fixes[:FIXES]
+    for fix in shown if whole else []:
         kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
         hang(console, Text.assemble(("    fix  ", "green"), fix.summary + kind), INDENT)
         for row in fix.command.splitlines():
             # No wrapping: this is what gets copied.
             console.print(Text(" " * INDENT + "  " + row, "bold"), soft_wrap=True)
-    console.print(Text(f"   more  gpudoctor show {finding.id}", "dim"), soft_wrap=True)
+    left = len(finding.fixes) - len(shown) if whole else 0
+    more = f"{count(left, 'more fix', 'more fixes')}: " if left else ""
+    console.print(Text(f"   more  {more}gpudoctor show {finding.id}", "dim"), soft_wrap=True)
     console.print()
 
 

@@ -78,6 +78,7 @@ EXAMPLES = {
         "the job was ended from outside: Terminated"
     ),
     "timeout: sending signal TERM to command 'python'": "the job was ended from outside: signal TERM",
+    "python died with <Signals.SIGTERM: 15>.": "the job was ended from outside: SIGTERM",
 }
 NOT_THIS = [
     "slurmstepd: error: *** STEP 4711.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 ***",

@@ -218,3 +218,54 @@ def test_a_sites_own_check_in_another_line_is_no_better_than_a_built_in_one(tmp_
     (tmp_path / "nfs_quota.py").write_text(LOCAL)
     text = OOM + "\nOSError: [Errno 122] Disk quota exceeded: '/nfs/acme/model.pt'\n"
     assert causes(explain(text, checks=[tmp_path])) == ["cuda-oom"]
+
+
+SUMMARY = """E1122 04:00:28.5 23450 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -11) local_rank: 0 (pid: 7) of binary: python
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-22_04:00:28
+  host      : node1
+  rank      : 5 (local_rank: 0)
+  exitcode  : -11 (pid: 7)
+"""
+
+
+def test_a_local_rank_is_not_taken_for_the_rank():
+    (finding,) = explain(SUMMARY).findings
+    assert finding.ranks == [5]
+    assert finding.message == "a worker (local rank 0) crashed in native code, exit code -11 (rank 5)"
+    (finding,) = explain(SUMMARY.splitlines()[0]).findings
+    assert (finding.ranks, "local rank 0" in finding.message) == ([], True)
+
+
+def own(rank, error):
+    frames = f'[rank{rank}]:   File "/home/me/train.py", line 31, in <module>\n[rank{rank}]:     main()\n'
+    return f"[rank{rank}]: Traceback (most recent call last):\n{frames}[rank{rank}]: {error}\n"
+
+
+def test_what_ended_another_rank_before_is_the_cause_whether_it_is_known_or_not():
+    unknown, known = (
+        "OSError: [Errno 5] Input/output error",
+        "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB",
+    )
+    report = explain(own(1, unknown) + own(0, known))
+    assert [f.id for f in report.findings] == ["unrecognised-error", "cuda-oom"]
+    assert report.findings[0].ranks == [1]
+    assert explain(own(0, known) + own(1, unknown)).verdict.primary == "cuda-oom"
+    # One process that went on after the first did not end by it.
+    assert explain(own(1, unknown) + own(1, known)).verdict.primary == "cuda-oom"
+
+
+def test_the_exception_of_a_loader_worker_is_quoted_not_that_it_was_caught():
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/home/me/fit.py", line 33, in main\n    for x, y in loader:\n'
+        '  File "/v/site-packages/torch/_utils.py", line 750, in reraise\n    raise exception\n'
+        "KeyError: Caught KeyError in DataLoader worker process 0.\n"
+        "Original Traceback (most recent call last):\n"
+        '  File "/home/me/data.py", line 17, in __getitem__\n    return self.rows[i]["label"]\n'
+        "KeyError: 'label'\n"
+    )
+    (finding,) = explain(text).findings
+    assert finding.message == "KeyError: 'label', raised below /home/me/data.py line 17 in __getitem__"
+    assert finding.evidence[-1].text.endswith('in __getitem__: return self.rows[i]["label"]')

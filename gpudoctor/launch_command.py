@@ -1,0 +1,89 @@
+"""The command that starts the ranks, as the reader starts them: fixes name torchrun, others use another launcher."""
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpudoctor.model import Fix, Kind
+
+TORCHRUN = re.compile(r"(?<![\w/-])torchrun(?P<options>(?: --?[\w-]+(?:=\S+)?)*) train\.py\b")
+KEEPING = {"--log-dir", "--redirects", "--tee"}
+"""Options that keep each rank's output."""
+
+
+class Launcher(Enum):
+    """What starts a training's ranks."""
+
+    TORCHRUN = "torchrun"
+    SRUN = "srun"
+    ACCELERATE = "accelerate"
+    DEEPSPEED = "deepspeed"
+    PYTHON = "python"
+    """The script itself: torch.multiprocessing.spawn, Lightning's own launcher."""
+
+
+class Launched(Struct, frozen=True):
+    """How the ranks of a training were started, as far as that is known."""
+
+    launcher: Launcher = Launcher.TORCHRUN
+    script: str = "train.py"
+    ranks: int | None = None
+    """On one machine; ``None`` for as many as it has GPUs."""
+
+
+KEPT = {
+    Launcher.SRUN: "srun --output=rank%t.log python",
+    Launcher.ACCELERATE: "accelerate launch --log_dir=logs --tee=3",
+    Launcher.DEEPSPEED: "deepspeed --enable_each_rank_log=logs",
+    Launcher.PYTHON: "python",
+}
+"""How other launchers keep each rank's output: srun(1); ``accelerate launch --help``; deepspeed/launcher/runner.py."""
+ALL = {
+    Launcher.SRUN: "srun python",
+    Launcher.ACCELERATE: "accelerate launch",
+    Launcher.DEEPSPEED: "deepspeed",
+    Launcher.PYTHON: "python",
+}
+ONE = {
+    Launcher.SRUN: "srun --ntasks=1 python",
+    Launcher.ACCELERATE: "accelerate launch --num_processes=1",
+    Launcher.DEEPSPEED: "deepspeed --num_gpus=1",
+    Launcher.PYTHON: "python",
+}
+
+
+def fitted(fixes: Iterable[Fix], launched: Launched) -> list[Fix]:
+    """Return fixes whose commands start the ranks as they were started.
+
+    A command about torchrun itself, such as its rendezvous, stays what it is.
+    """
+    return [_fitted(fix, launched) if fix.kind is Kind.COMMAND else fix for fix in fixes]
+
+
+def _fitted(fix: Fix, launched: Launched) -> Fix:
+    command = TORCHRUN.sub(lambda found: _command(found, launched), fix.command)
+    if command == fix.command:
+        return fix
+    return replace(
+        fix, command=command, filled=None if fix.filled is None else (*fix.filled, launched.script)
+    )
+
+
+def _command(found: re.Match[str], launched: Launched) -> str:
+    given = found["options"].split()
+    options = dict(option.partition("=")[::2] for option in given)
+    ranks = options.pop("--nproc-per-node", None)
+    options.pop("--standalone", None)
+    launcher = launched.launcher
+    if launcher is not Launcher.TORCHRUN and not options:
+        return f"{(ONE if ranks == '1' else ALL)[launcher]} {launched.script}"
+    if launcher in KEPT and options.keys() <= KEEPING:
+        # Ranks that the script starts itself write to where it writes.
+        end = " 2>&1 | tee train.log" if launcher is Launcher.PYTHON else ""
+        return f"{KEPT[launcher]} {launched.script}{end}"
+    if ranks == "gpu" and launched.ranks is not None:
+        given = [o.replace("=gpu", f"={launched.ranks}") if o.startswith("--nproc") else o for o in given]
+    return " ".join(["torchrun", *given, launched.script])

@@ -1,0 +1,112 @@
+"""How a log ends, where no failure in it is known: what a shell or a launcher says last, or in the middle of it all."""
+
+import re
+import signal
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from gpudoctor.facts import Run
+from gpudoctor.logs.cause import ENOUGH, PROGRESS
+from gpudoctor.logs.lines import Line, read_lines
+
+LAST = 12
+"""Lines at the end in which a launcher or a shell says how the command ended."""
+STATUS = re.compile(
+    r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
+    r"\breturned non-zero exit status\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
+    r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
+    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed): |"
+    r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80})$"
+)
+"""What says that a command failed, whatever it was."""
+REPORTED = re.compile(
+    r"^(?:\S+ )?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
+    r"(?!\W{0,4}(?:0\b|None\b|[Ff]alse\b))(?:[: |\]-]|$)|"
+    r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]"
+)
+"""What a program reports as an error, by the level of its logger or in its first word."""
+TELLING = re.compile(
+    r"[Ee]rror|ERROR|[Ff]ail|[Ff]atal|FATAL|[Cc]annot|[Cc]an't|denied|not found|[Ii]nvalid|[Aa]bort|[Kk]ill"
+)
+AT = re.compile(
+    r"(?P<what>\b[Ee]pochs?|\b[Ss]teps?|\b[Ii]ter(?:ation)?s?|\b[Bb]atch(?:es)?)\b\W{0,4}(?P<at>\d{1,9})\s?(?:/|of)\s?(?P<of>\d{1,9})\b|"
+    r"(?P<percent>\b\d{1,2})%\|"
+)
+"""How far a training says that it has come."""
+FINISHED = re.compile(
+    r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
+)
+"""What a program prints behind its last step."""
+NEARLY = 0.85
+"""Part of all steps after which the end is near enough to have been reached."""
+
+
+class Ending(Struct):
+    """How a log, or the command that printed it, ended."""
+
+    said: str
+    """In a sentence's middle, such as ``python ended with exit code 7 after 3 s``."""
+    lines: list[Line]
+    """What is most telling of its last lines."""
+    certain: bool = True
+    """Whether something failed for certain; else it only looks like it."""
+
+
+def ended(lines: Sequence[Line], run: Run | None) -> Ending | None:
+    """Return how it ended where that was no good end; ``None`` where nothing says so."""
+    last = [line for line in lines if line.text][-LAST:]
+    if run is not None and run.exit_code:
+        said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
+        return None if run.interrupted else Ending(said, telling(lines))
+    at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)
+    if at is not None and sum(map(_progress, last[at:])) < ENOUGH:
+        return Ending(last[at].text[:500], telling(lines))
+    if last and _says(REPORTED, last[-1]):
+        return Ending(last[-1].text[:500], last[-1:], certain=False)
+    return None
+
+
+def _says(words: re.Pattern[str], line: Line) -> bool:
+    """Return whether a line says it, with its prefixes or without them."""
+    return any(words.search(text, 0, 400) for text in (line.text, line.full))
+
+
+def _progress(line: Line) -> bool:
+    return PROGRESS.search(line.text, 0, 400) is not None
+
+
+def ended_by(run: Run) -> list[Line]:
+    """Return a line, in the words of a launcher, that says which signal ended a command; none where none did."""
+    number = run.exit_code - 128
+    if run.interrupted or number not in set(signal.Signals):
+        return []
+    return read_lines(
+        [(0, f"{run.name} died with <Signals.{signal.Signals(number).name}: {number}>.")], "exit status"
+    )
+
+
+def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:
+    """Return the lines at the end of a log that say most of a failure; its very last ones where none says anything."""
+    last = [line for line in lines if line.text and not line.bar][-5 * LAST :]
+    return [line for line in last if TELLING.search(line.text, 0, 400)][-most:] or last[-most:]
+
+
+def middle(lines: Sequence[Line]) -> str:
+    """Return how far the training had come where the log ends in the middle of it; nothing where it does not."""
+    for line in reversed([line for line in lines if line.text][-3:]):
+        if FINISHED.search(line.text):
+            return ""
+        found = list(AT.finditer(line.text, 0, 400))
+        if not found:
+            continue
+        for each in found:
+            # Where steps are counted from 0, or only every so many told of, the last one is not the whole.
+            at, of = (int(each["percent"]), 100) if each["percent"] else (int(each["at"]), int(each["of"]))
+            if at >= min(of - 1, NEARLY * of):
+                continue
+            if each["percent"]:
+                return f"{each['percent']} %"
+            return f"{each['what'].lower()} {each['at']} of {each['of']}"
+        return ""
+    return ""

@@ -1,0 +1,51 @@
+"""What started the ranks that a log is of: its launcher, its script, how many there are on a machine."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gpudoctor.launch_command import Launched, Launcher
+from gpudoctor.logs.lines import Line
+from gpudoctor.logs.tracebacks import FRAME, NOT_OWN
+
+LAUNCHERS = {
+    Launcher.ACCELERATE: re.compile(r"\baccelerate[/\\]commands[/\\]|\baccelerate launch\b|bin/accelerate\b"),
+    Launcher.DEEPSPEED: re.compile(r"\bdeepspeed[/.\\]launcher\b|bin/deepspeed\b|\[launch\.py:\d+:\w+\]"),
+    Launcher.TORCHRUN: re.compile(
+        r"\btorch[./\\]distributed[./\\](?:run|launch|launcher|elastic)\b|\btorchrun\b|\belastic_launch\b|^\[default\d+\]:"
+    ),
+    Launcher.SRUN: re.compile(r"\bsrun: |\bslurmstepd: |\bSLURM_PROCID\b"),
+    Launcher.PYTHON: re.compile(
+        r"\btorch[./\\]multiprocessing[./\\]spawn\b|\bProcess(?:Raised|Exited)Exception\b|"
+        r"\blightning(?:_fabric|[./\\](?:pytorch|fabric))?[./\\](?:strategies|launchers|trainer)\b"
+    ),
+}
+"""The words by which each is known, the more particular one first: accelerate and DeepSpeed start torchrun's parts."""
+ENDED = re.compile(r"^(?P<script>\S{1,200}\.py) FAILED$")
+LOCAL = re.compile(r"\blocal_rank: (\d{1,3})\b")
+GPUS = re.compile(r"NCCL|nccl|\bcuda\b|CUDA|\bGPU")
+CPU = re.compile(r"\b[Gg]loo\b|GLOO")
+
+
+def launched(lines: Sequence[Line]) -> Launched:
+    """Return how the ranks of a log were started; torchrun where nothing says otherwise."""
+    texts = [line.full for line in lines]
+    launcher = next(
+        (each for each, words in LAUNCHERS.items() if any(map(words.search, texts))), Launcher.TORCHRUN
+    )
+    local = [int(number) for text in texts for number in LOCAL.findall(text)]
+    ranks = [line.rank for line in lines if line.rank is not None] or local
+    gpus = any(map(GPUS.search, texts)) or not any(map(CPU.search, texts))
+    return Launched(launcher, _script(lines), None if gpus else max(2, 1 + max(local or ranks, default=1)))
+
+
+def _script(lines: Iterable[Line]) -> str:
+    """Return the name of the script, from a launcher's summary or from where a traceback begins."""
+    for line in lines:
+        if ended := ENDED.match(line.text):
+            return ended["script"].rpartition("/")[2]
+        frame = FRAME.search(line.text)
+        if frame and frame["function"] == "<module>" and not NOT_OWN.search(frame["path"]):
+            name = frame["path"].replace("\\", "/").rpartition("/")[2]
+            if re.fullmatch(r"[\w.-]+\.py", name):
+                return name
+    return "train.py"

@@ -1,0 +1,105 @@
+"""How a log ends where no known failure is in it, and how a command ended that was run."""
+
+import pytest
+
+from gpudoctor import explain
+from gpudoctor.facts import Run
+from gpudoctor.logs.explain import explain_run
+from gpudoctor.model import Severity
+from gpudoctor.report import Status
+
+TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "make: *** [Makefile:12: train] Error 2",
+        "##[error]Process completed with exit code 4.",
+        "srun: error: Couldn't open the file of the job",
+        "./train.sh: line 3: module: command not found",
+        "docker: Error response from daemon: pull access denied for team/train.",
+        "train.sh: step 2 exited with status 3",
+    ],
+)
+def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
+    report = explain(f"starting\n{TRAINED}{last}\n")
+    assert report.findings[0].id == "unrecognised-error"
+    assert report.findings[0].severity is Severity.ERROR
+    assert last in [evidence.text for evidence in report.findings[0].evidence]
+    assert report.verdict.status is Status.BROKEN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "job exited with status 0",
+        "Process finished with exit code 0",
+        "0 errors, 3 warnings",
+        "ERROR: 0",
+        "restart: exited with status 3\n" + TRAINED,
+        "error = None",
+    ],
+)
+def test_what_ended_well_has_no_error(text):
+    report = explain(f"starting\n{TRAINED}{text}\n")
+    assert report.worst() in (None, Severity.NOTE), report.findings
+
+
+def test_an_error_that_a_program_reports_last_is_worth_a_look():
+    report = explain(f"{TRAINED}2026-01-02 03:04:05 ERROR export: the table is gone\n")
+    (finding,) = report.findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.WARNING)
+    assert report.verdict.status is Status.SUSPECT
+
+
+@pytest.mark.parametrize(
+    ("last", "at"),
+    [
+        ("Epoch [2/10] loss 0.3", "epoch 2 of 10"),
+        (" 37%|███       | 37/100 [00:10<00:17,  3.7it/s]", "37 %"),
+        ("step 120/5000 lr 0.1", "step 120 of 5000"),
+        ("Epoch 9/10 loss 0.1", ""),  # counted from 0
+        ("Train Epoch: 3 [59520/60000 (99%)] Loss: 0.1", ""),
+        ("Epoch 2/10 done, best checkpoint saved", ""),
+    ],
+)
+def test_a_log_that_ends_in_the_middle_is_not_called_well(last, at):
+    report = explain(f"starting\n{last}\n")
+    assert report.facts["log"].middle == at
+    assert report.verdict.status is (Status.UNKNOWN if at else Status.HEALTHY)
+    assert report.findings == []
+
+
+@pytest.mark.parametrize("output", ["", "loading\n", TRAINED, "\x00\xff\n" * 5])
+@pytest.mark.parametrize("code", [1, 7, 255])
+def test_a_command_that_failed_always_has_a_finding(output, code):
+    report = explain_run(Run(name="train.sh", exit_code=code, seconds=75.25), output)
+    assert report.findings[0].id == "unrecognised-error"
+    assert report.findings[0].message == f"train.sh ended with exit code {code} after 75.2 s"
+    assert report.verdict.status is Status.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("number", "id"),
+    [
+        (11, "child-segfault"),
+        (6, "child-segfault"),
+        (7, "child-segfault"),
+        (9, "host-oom-killed"),
+        (15, "scheduler-ended-job"),
+    ],
+)
+def test_the_signal_that_ended_a_command_is_used(number, id):
+    report = explain_run(Run(name="python", exit_code=128 + number, seconds=1.0), TRAINED)
+    assert report.findings[0].id == id
+    assert report.findings[0].evidence[0].where == "exit status"
+
+
+def test_a_command_that_somebody_interrupted_has_not_failed():
+    report = explain_run(Run(name="python", exit_code=130, seconds=2.0, interrupted=True), TRAINED)
+    assert report.findings == []
+    assert report.verdict.status is Status.UNKNOWN
+    assert report.verdict.sentence.startswith(
+        "python was interrupted, and ended with exit code 130 after 2.0 s"
+    )

@@ -1,0 +1,49 @@
+"""Who reports, who is silent, and who stood in another collective."""
+
+from gpudoctor import explain
+
+WAIT = """[rank{rank}]: Traceback (most recent call last):
+[rank{rank}]:   File "/home/me/train.py", line {line}, in <module>
+[rank{rank}]:     {call}
+[rank{rank}]:   File "/v/site-packages/torch/distributed/c10d_logger.py", line 83, in wrapper
+[rank{rank}]:     return func(*args, **kwargs)
+[rank{rank}]:   File "/v/site-packages/torch/distributed/distributed_c10d.py", line 4811, in {name}
+[rank{rank}]:     work.wait()
+[rank{rank}]: RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.1.2.3]:51842
+"""
+
+
+def wait(rank, line, name):
+    return WAIT.format(rank=rank, line=line, call=f"dist.{name}(t)", name=name)
+
+
+def test_the_rank_that_says_nothing_is_the_one_to_look_at():
+    log = "world_size: 3\n" + wait(0, 20, "all_reduce") + wait(2, 20, "all_reduce")
+    report = explain(log)
+    assert report.verdict.primary == "gloo-peer-closed"
+    assert "look at the output of rank 1, which failed or stalled first" in report.findings[0].message
+
+
+def test_where_nobody_says_how_many_ranks_there_are_none_is_named():
+    report = explain(wait(0, 20, "all_reduce"))
+    assert "look at the output of another rank" in report.findings[0].message
+
+
+def test_ranks_that_stood_in_different_calls_are_told():
+    report = explain(wait(0, 20, "barrier") + wait(1, 31, "all_reduce"))
+    said = "rank 0 in barrier (/home/me/train.py line 20), rank 1 in all_reduce (/home/me/train.py line 31)"
+    assert said in report.verdict.sentence
+
+
+def test_ranks_that_stood_in_the_same_call_are_not():
+    report = explain(wait(0, 20, "barrier") + wait(1, 31, "barrier"))
+    assert "different calls" not in report.verdict.sentence
+
+
+def test_a_known_failure_shows_the_users_own_line():
+    report = explain(wait(0, 20, "all_reduce"))
+    assert (
+        report.findings[0].evidence[-1].text
+        == 'File "/home/me/train.py", line 20, in <module>: dist.all_reduce(t)'
+    )
+    assert report.findings[0].location.line == 20
