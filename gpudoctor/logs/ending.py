@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
-from gpudoctor.logs.cause import ENOUGH, PROGRESS
 from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.timeline import ENOUGH, PROGRESS
 
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""

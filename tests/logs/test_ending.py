@@ -103,3 +103,10 @@ def test_a_command_that_somebody_interrupted_has_not_failed():
     assert report.verdict.sentence.startswith(
         "python was interrupted, and ended with exit code 130 after 2.0 s"
     )
+
+
+def test_what_tells_ranks_apart_is_offered_where_there_are_some():
+    alone = explain_run(Run(name="python", exit_code=1, seconds=2.0), "KeyError: 'lr'\n").findings[0]
+    assert not any("torchrun" in fix.command for fix in alone.fixes)
+    ranks = explain_run(Run(name="python", exit_code=1, seconds=2.0), "[rank1]: KeyError: 'lr'\n").findings[0]
+    assert any("torchrun --log-dir" in fix.command for fix in ranks.fixes)
