@@ -21,7 +21,7 @@ EXAMPLES = {
     (
         "E0202 14:00:27.983 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: 1) local_rank: 0 "
         "(pid: 3957105) of binary: /usr/bin/python3"
-    ): "a worker (rank 0) ended with exit code 1; what it died of is not in the launcher's words",
+    ): "a worker (local rank 0) ended with exit code 1; what it died of is not in the launcher's words",
     "subprocess.CalledProcessError: Command '['python', '-u', 'train.py', '--local_rank=0']' returned non-zero exit status 1.": (
         "a worker ended with exit code 1; what it died of is not in the launcher's words"
     ),
