@@ -73,7 +73,7 @@ check = Check(
         ),
         Fix(
             "Let NCCL find the GID index itself (2.21 or later), and name the adapters that lead to the other nodes",
-            "unset NCCL_IB_GID_INDEX; export NCCL_IB_HCA=mlx5_0:1,mlx5_1:1",
+            "unset NCCL_IB_GID_INDEX; export NCCL_IB_HCA=ADAPTER",
         ),
         Fix(
             "For status 12 on a large or busy network: wait longer for an answer, and try more often",
