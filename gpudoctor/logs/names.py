@@ -1,5 +1,6 @@
 """Names of machines and people in a log: learnt from every line, for a line that is not quoted tells them as well."""
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -9,20 +10,22 @@ from gpudoctor.model import Finding
 from gpudoctor.redact.told import machine_name, names_told
 
 TOPICS = {"host": "hosts", "site": "hosts", "user": "users", "repository": "repositories"}
-LINES = 4000
-"""Lines that are searched at once."""
+NUMBER = re.compile(r"(?<![\w.-])\d[\d.,:]*")
+"""A step, a loss, a time: lines that differ in these alone name the same machines."""
 
 
 def named(lines: Sequence[Line], findings: Sequence[Finding]) -> dict[str, tuple[str, ...]]:
     """Return hosts, users and repositories that a log names, by kind, as far as the findings speak of them."""
+    if not findings:
+        return {}
     quoted = msgspec.json.encode(findings).decode().lower()
     told: dict[tuple[str, str], None] = {}
 
     def tell(kind: str, name: str) -> None:
         told.setdefault((kind, name))
 
-    for start in range(0, len(lines), LINES):
-        names_told("\n".join(line.full for line in lines[start : start + LINES]), tell)
+    kinds = {NUMBER.sub("", line.full): line.full for line in lines if not line.bar}
+    names_told("\n".join(kinds.values()), tell)
     for host in dict.fromkeys(line.host for line in lines if line.host):
         if machine_name(host):
             tell("host", host)

@@ -26,6 +26,8 @@ Tell = Callable[[str, str], None]
 _NAME = r"[A-Za-z0-9][\w.-]{1,252}"
 _LETTER_NAME = r"[A-Za-z][\w.-]{1,252}"
 _NAMES = r"[A-Za-z0-9][\w.,:\[\]-]{1,1024}"
+_VALUE = r"(?![\w.]{1,252}[(\[{]|(?:self|args|cfg|config|opt|os)\.)"
+"""In front of a value, and not of a call or an expression in a line of code."""
 _PERSON = r"[A-Za-z][\w.-]{1,63}"
 
 
@@ -49,9 +51,7 @@ _FORMS = (
     _form("host", "host", rf"(?:^|\]:?)[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$"),
     # c10d and gloo
     _form("host", "]:", rf"(?:\[(?:(?<=to \[)|(?<=on \[)|(?<=at \[)|(?<=from \[)|(?<==\[)|(?<=er \[)))({_NAME})\]:\d"),
-    _form("host", " (", rf"(?:addresse?s? of|connect to) \(({_NAME}), \d{{1,5}}\)"),
-    _form("host", ":", rf"\[({_LETTER_NAME}):\d{{4,5}}\]", sure=False),
-    _form("host", ":", rf"(?:to|at|on|from|peer|[Aa]ddress|[Ee]ndpoint|[Mm]aster|[Ss]erver)[ :=]{{1,3}}[\"'(]?({_LETTER_NAME}):\d{{4,5}}(?!\d)"),
+    _form("host", "of (|connect to (", rf"(?:addresse?s? of|connect to) \(({_NAME}), \d{{1,5}}\)"),
     _form("host", "<", rf"(?:peer|to|from) ({_LETTER_NAME})<\d{{1,5}}>"),
     # Slurm
     _form("host", "srun: error: ", rf"srun: error: ({_NAMES}): task"),
@@ -59,16 +59,16 @@ _FORMS = (
     _form("host", "slurmstepd-", rf"slurmstepd-({_NAME}?): "),
     _form("host", "ode failure on ", rf"ode failure on ({_NAMES})"),
     _form("host", "odes|odeList|ost", rf"\b(?:NodeList|ReqNodeList|BatchHost|AllocNode:Sid|Nodes)=({_NAMES})"),
-    _form("host", "-w |--nodelist|--hosts|--host |-H |--include", rf"(?:-w|--nodelist|--hosts?|-H|--include)[ =]({_NAMES})"),
+    _form("host", "--nodelist|pdsh |srun |sbatch |salloc |mpirun |mpiexec |horovodrun |deepspeed ",
+        rf"(?:--nodelist|\b(?:pdsh|srun|sbatch|salloc|mpirun|mpiexec|horovodrun|deepspeed) .{{0,400}}? (?:-w|--hosts?|-H|--include))[ =]({_NAMES})"),
     # pdsh, DeepSpeed, mpirun
     _form("host", "following workers: ", rf"following workers: ({_NAMES})"),
     _form("host", "': [", rf"'({_NAME})': \[\d", sure=False),
     _form("host", " slots", rf"^({_NAME}) slots ?= ?\d"),
     _form("host", "host '", rf"\bhost '({_NAME})'"),
     _form("host", "pdsh@", rf"pdsh@({_NAME}): ({_NAME}): "),
-    _form("host", ": ", rf"^({_LETTER_NAME}): (?:\[(?:rank|default|\d{{4}}-)|Traceback |ssh: |  File |Warning: )", sure=False),
+    _form("host", ": [rank|: [default|: [20|: Traceback |: ssh: |:   File ", rf"^({_LETTER_NAME}): (?:\[(?:rank|default|20\d\d-)|Traceback |ssh: |  File )", sure=False),
     _form("host", " ***", rf"^\[({_NAME}):\d{{1,8}}\] \*\*\*"),
-    _form("host", ":", rf"^\[({_LETTER_NAME}):\d{{3,8}}\] ", sure=False),
     _form("host", " on node ", rf" on node ({_NAME}) exited"),
     # Ray, Kubernetes
     _form("host", "ip=", rf"\bip=({_NAME})"),
@@ -85,25 +85,29 @@ _FORMS = (
     _form(
         "host",
         "ostname|ost name|odename|ode name|ocal host|emote host|eer host",
-        rf"(?i)\b(?:(?:host|node) ?name|(?:local|remote|peer) host)[\"']?[ \t]{{0,8}}[:=][ \t]{{0,24}}[\"']?({_NAME})",
+        rf"(?i)\b(?:(?:host|node) ?name|(?:local|remote|peer) host)[\"']?[ \t]{{0,8}}[:=][ \t]{{0,24}}[\"']?{_VALUE}({_NAME})",
     ),
     _form(
         "host",
-        "ost|ode|achine|unning on|xecuting on|tarted on",
+        "ost |ost: |ost=|ode |ode: |ode=|achine |achine: |unning on|xecuting on|tarted on|aunched on|ob on ",
         rf"(?i)\b(?:host|node|machine|(?:running|executing|executed|started|launched|job) on(?: host| node)?)"
         rf"[\"']?[ :=]{{1,3}}[\"']?({_LETTER_NAME})",
         sure=False,
     ),
     _form("host", " on ", rf" on ({_LETTER_NAME})[.,;]?(?: \(|$)", sure=False),
-    _form("site", "host=", rf"\bhost=[\"']?({_NAME})"),
+    _form("site", "host=", rf"\bhost=[\"']({_NAME})[\"']"),
     # users
     _form("user", "uid=", r"\buid=\d{1,10}\(([^)\s]{1,64})\)"),
     _form("user", "ogged in as", rf"ogged in as:? ({_PERSON})(?: \(({_PERSON})\))?"),
     _form("user", "Accepted |Failed ", rf"(?:Accepted|Failed) \w{{1,32}} for (?:invalid user )?({_PERSON}) from "),
-    _form("user", "of user |for user |by user |as user ", rf" (?:of|for|by|as) user '?({_PERSON})"),
+    _form("user", "user '|user \"", rf"\b[Uu]ser [\"']({_PERSON})[\"']"),
+    _form("user", "of user ", rf"Session \w{{1,10}} of user ({_PERSON})"),
+    _form("user", "user ", rf"\buser {_VALUE}((?=[\w.-]{{0,63}}\d)[a-z][\w.-]{{2,63}})"),
     _form("user", "ubmitted by|tarted by|wned by|unched by", rf"(?:ubmitted|tarted|wned|unched) by:? ({_PERSON})"),
     _form("user", "UserId=", rf"\bUserId=({_PERSON})\("),
-    _form("user", "ser:|ser=|ser name|sername|Owner:|Author:", rf"(?i)\b(?:user(?: ?name)?|owner|author)[:=][ \t]{{0,24}}({_PERSON})(?![\w@(\[])"),
+    _form("user", "ser: |sername: |ser name: |wner: ", rf"^[ \t]{{0,16}}(?i:user(?: ?name)?|owner): {{1,24}}({_PERSON})[ \t]{{0,16}}$"),
+    _form("user", "ser\"|ser=|ser'|sername", rf"(?i)\buser(?:name)?[\"']?[=:] ?[\"']({_PERSON})[\"']"),
+    _form("user", "ser=", rf"\buser={_VALUE}((?=[\w.-]{{0,63}}\d)[a-z][\w.-]{{2,63}})"),
     # what belongs to somebody
     _form("repository", "wandb.ai/", r"\bwandb\.ai/([\w-]{1,64}/[\w.-]{1,96})"),
     _form("repository", "huggingface.co/|hf.co/", r"\b(?:huggingface|hf)\.co/(?:api/)?(?:(?:models|datasets|spaces)/)?([\w-]{1,64}/[\w.-]{1,96})"),
@@ -122,6 +126,8 @@ _SETTING = re.compile(
     r"|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
     r"""(?:=|: {1,4}|["'][ \t]{0,8}:[ \t]{0,8}|(?:(?<=addr)|(?<=point)|(?<=_ip))[ \t]{1,8})["']?([^\s"';]{1,1024})"""
 )
+_NUMBER = re.compile(r":\d{4,8}(?![\w.:-])")
+_LEAD = re.compile(r"(?:to|at|on|from|peer|[Aa]ddress|[Ee]ndpoint|[Mm]aster|[Ss]erver|[Hh]ost)[ :=]{1,3}[\"'(]?\Z")
 _ZONE = re.compile(
     r"\.(?:internal|cluster\.local|local|lan|corp|intranet|intra|com|org|net|edu|gov|cloud|tech|systems"
     r"|cn|de|uk|fr|jp|kr|ch|nl|se|es|ca|au|br|ru|pl|dk|fi|cz|eu|tw|sg|il|io|ai)(?![\w-]|\.\w|\()"
@@ -133,11 +139,19 @@ _SHORT_ZONES = (".internal", ".cluster.local")
 _COUNTED = re.compile(
     r"(?:cuda|gpu|gpus|rank|ranks|cpu|npu|xpu|mps|tpu|eth|enp?s?|ens|ib|mlx|bond|hsn|lo|fp|bf|int|uint|float|e\dm|sm|cu|py"
     r"|python|torch|nccl|step|epoch|iter|layer|layers|worker|device|port|pid|local_rank|node|host|stage|line|process|thread"
-    r"|group|default|a|h|v|b|l|t|p|k|rtx|gb|mi|pg|tp|pp|dp|ep|sha|utf-?|ipv|ns|x|s|train_|val_|shard|block|batch|chunk|bucket)"
+    r"|group|default|a|h|v|b|l|t|p|k|rtx|gb|mi|pg|tp|pp|dp|ep|dim|rfc|arm|armv|ia|i|sha|utf-?|ipv|ns|x|s|train_|val_|shard|block|batch|chunk|bucket)"
     r"[_:.-]?\d+(?:[._x-]\d+)*[a-z]{0,4}",
     re.IGNORECASE,
 )
 _MACHINE = re.compile(r"(?=[\w.-]*[A-Za-z])(?=[\w.-]*\d)[A-Za-z0-9](?:[\w-]|\.(?=[\w]))*\Z", re.ASCII)
+
+
+_NO_NAMES = frozenset(
+    """
+    a all an and any alias anonymous caller colon object self struct are as at by can for from has hostname if in into is it its none no not null of on or port str that
+    the this to true false unknown was which with socket.gethostname platform.node
+    """.split()
+)
 
 
 def machine_name(name: str) -> bool:
@@ -164,7 +178,9 @@ def names_told(text: str, tell: Tell) -> None:
             tell("host", before(line, match.start()).lstrip(".-"))
     for line in _lines_with(text, _SETTING_WORDS):
         for match in _SETTING.finditer(line):
-            tell("user" if user_key(match[1]) else "host", match[2].rstrip(",)"))
+            if match[2].rstrip(",)").lower() not in _NO_NAMES and not match[2].startswith(("$", "%")):
+                tell("user" if user_key(match[1]) else "host", match[2].rstrip(",)"))
+    _with_number(text, tell)
     _qualified(text, tell)
     for match in urls(text):
         if not public_host(match["host"]):
@@ -184,10 +200,12 @@ def _tell_name(form: _Form, name: str, tell: Tell) -> None:
             tell("repository", name)
         return
     if form.kind in ("host", "site"):
+        if name.lower() in _NO_NAMES or "." in name and "_" in name:
+            return
         name = re.sub(r":\d{1,5}(?=,|\Z)", "", name)  # mpirun -H a:8,b:8
         if public_host(name) or file_name(name) or not (form.sure or machine_name(name)):
             return
-    if form.kind == "user" and (not name or generic(name)):
+    if form.kind == "user" and (not name or generic(name) or name.lower() in _NO_NAMES):
         return
     tell(form.kind, name)
 
@@ -206,16 +224,38 @@ def _lines_with(text: str, signs: tuple[str, ...]) -> Iterator[str]:
             at = text.find(sign, end)
 
 
+def _with_number(text: str, tell: Tell) -> None:
+    """Report hosts in front of a port, ``connect to gpu7:29500``, or of a process's number, ``[gpu7:4242]``."""
+    for match in _NUMBER.finditer(text):
+        name = before(text, match.start())
+        start = match.start() - len(name)
+        name = name.lstrip(".-")
+        bracket = text[start - 1 : start] == "[" and text[match.end() : match.end() + 1] == "]"
+        if (
+            machine_name(name)
+            if bracket
+            else name[:1].isalpha()
+            and len(match[0]) in (5, 6)
+            and not file_name(name)
+            and not public_host(name)
+            and "_" not in name
+            and _LEAD.search(text, max(start - 24, 0), start)
+        ):
+            tell("host", name)
+
+
 def _qualified(text: str, tell: Tell) -> None:
     """Report names that are a host's by their shape, such as ``x.y.acme.com``; no names of Python or of files."""
     for match in _ZONE.finditer(text):
         left = before(text, match.start()).lstrip(".-")
         name = left + match[0]
         labels = name.split(".")
-        if not left or public_host(name) or text[match.end() : match.end() + 1] == "/" and match[0] in (".io",):
+        if not left or public_host(name):
             continue
         if match[0] in _SHORT_ZONES:
-            tell("host", name)
+            # self.locks.internal is code: a host has a figure or a hyphen in its name, or is a service of a cluster
+            if "_" not in name and (match[0] != ".internal" or re.search(r"[\d-]", left)):
+                tell("host", name)
         elif len(labels) > 2 and all(labels) and name == name.lower() and "_" not in name:
             # module.sub.io is Python's, gpu-7.acme.io a host
             if match[0] not in (".io", ".ai", ".local", ".tech", ".cloud") or re.search(r"[\d-]", left):
