@@ -100,7 +100,9 @@ def explain_lines(
     ending = ended(lines, run, well=judgement.well) if none else None
     found = findings(judgement, ending, lines, registry.get, source)
     log = Log(
-        lines=len(lines) if total is None else total, middle=middle(lines) if none else "", **named(lines, found)
+        lines=len(lines) if total is None else total,
+        middle=middle(lines) if none else "",
+        **named(lines, found),
     )
     facts: dict[str, Struct] = {"log": log}
     report = Report(

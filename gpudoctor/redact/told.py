@@ -69,7 +69,7 @@ _FORMS = (
     _form("host", "pdsh@", rf"pdsh@({_NAME}): ({_NAME}): "),
     _form("host", ": [rank|: [default|: [20|: Traceback |: ssh: |:   File ", rf"^({_LETTER_NAME}): (?:\[(?:rank|default|20\d\d-)|Traceback |ssh: |  File )", sure=False),
     _form("host", " ***", rf"^\[({_NAME}):\d{{1,8}}\] \*\*\*"),
-    _form("host", " on node ", rf" on node ({_NAME}) exited"),
+    _form("host", " on node ", rf" on node ({_NAME})(?: exited|\.?[ \t]{{0,8}}$)"),
     # Ray, Kubernetes
     _form("host", "ip=", rf"\bip=({_NAME})"),
     _form("host", "pod/", rf"\bpod/({_NAME})"),
@@ -95,8 +95,11 @@ _FORMS = (
         sure=False,
     ),
     _form("host", " on ", rf" on ({_LETTER_NAME})[.,;]?(?: \(|$)", sure=False),
+    _form("site", "arn:aws", rf"\barn:aws[\w-]{{0,16}}:s3:::({_NAME})"),
     _form("site", "host=", rf"\bhost=[\"']({_NAME})[\"']"),
     # users
+    _form("user", "/home/|sers/|sers\\", rf"(?:/home|/Users|:[\\/]{{1,2}}[Uu]sers)[\\/]{{1,2}}({_PERSON})(?=[\\/])"),
+    _form("user", ":user/", rf"\barn:aws[\w-]{{0,16}}:iam::\d{{0,12}}:user/({_PERSON})"),
     _form("user", "uid=", r"\buid=\d{1,10}\(([^)\s]{1,64})\)"),
     _form("user", "ogged in as", rf"ogged in as:? ({_PERSON})(?: \(({_PERSON})\))?"),
     _form("user", "Accepted |Failed ", rf"(?:Accepted|Failed) \w{{1,32}} for (?:invalid user )?({_PERSON}) from "),
@@ -127,7 +130,9 @@ _SETTING = re.compile(
     r"""(?:=|: {1,4}|["'][ \t]{0,8}:[ \t]{0,8}|(?:(?<=addr)|(?<=point)|(?<=_ip))[ \t]{1,8})["']?([^\s"';]{1,1024})"""
 )
 _NUMBER = re.compile(r":\d{4,8}(?![\w.:-])")
-_LEAD = re.compile(r"(?:to|at|on|from|peer|[Aa]ddress|[Ee]ndpoint|[Mm]aster|[Ss]erver|[Hh]ost)[ :=]{1,3}[\"'(]?\Z")
+_LEAD = re.compile(
+    r"(?:to|at|on|from|peer|[Aa]ddress|[Ee]ndpoint|[Mm]aster|[Ss]erver|[Hh]ost)[ :=]{1,3}[\"'(]?\Z"
+)
 _ZONE = re.compile(
     r"\.(?:internal|cluster\.local|local|lan|corp|intranet|intra|com|org|net|edu|gov|cloud|tech|systems"
     r"|cn|de|uk|fr|jp|kr|ch|nl|se|es|ca|au|br|ru|pl|dk|fi|cz|eu|tw|sg|il|io|ai)(?![\w-]|\.\w|\()"
@@ -138,7 +143,7 @@ _SHORT_ZONES = (".internal", ".cluster.local")
 # Words with figures that are no machines: devices, types, versions, what a log counts.
 _COUNTED = re.compile(
     r"(?:cuda|gpu|gpus|rank|ranks|cpu|npu|xpu|mps|tpu|eth|enp?s?|ens|ib|mlx|bond|hsn|lo|fp|bf|int|uint|float|e\dm|sm|cu|py"
-    r"|python|torch|nccl|step|epoch|iter|layer|layers|worker|device|port|pid|local_rank|node|host|stage|line|process|thread"
+    r"|python|torch|nccl|step|epoch|iter|layer|layers|worker|device|port|pid|local_rank|stage|line|process|thread"
     r"|group|default|a|h|v|b|l|t|p|k|rtx|gb|mi|pg|tp|pp|dp|ep|dim|rfc|arm|armv|ia|i|sha|utf-?|ipv|ns|x|s|train_|val_|shard|block|batch|chunk|bucket)"
     r"[_:.-]?\d+(?:[._x-]\d+)*[a-z]{0,4}",
     re.IGNORECASE,
@@ -200,7 +205,7 @@ def _tell_name(form: _Form, name: str, tell: Tell) -> None:
             tell("repository", name)
         return
     if form.kind in ("host", "site"):
-        if name.lower() in _NO_NAMES or "." in name and "_" in name:
+        if name.lower() in _NO_NAMES or ("." in name and "_" in name):
             return
         name = re.sub(r":\d{1,5}(?=,|\Z)", "", name)  # mpirun -H a:8,b:8
         if public_host(name) or file_name(name) or not (form.sure or machine_name(name)):

@@ -1,0 +1,177 @@
+"""What a log holds is private: nothing of it comes through in what is piped or saved, and one name has one alias."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from redact_logs import Planted, planted
+
+from gpudoctor.cli.output import Drawing, Output
+from gpudoctor.logs.explain import explain
+from gpudoctor.redact.told import machine_name, names_told
+from gpudoctor.registry import Registry
+from gpudoctor.report import Report
+
+SETS = [("first.txt", 0), ("second.txt", 1), ("first.txt", 2), ("second.txt", 3)]
+LOGS = [log for file, seed in SETS for log in planted(file, seed)]
+FORMS = ("terminal", "markdown", "json")
+REGISTRY = Registry.of(())
+ALIAS = re.compile(r"\b(?:host|user|email|path|ip|token)-\d+")
+
+
+def written(report: Report, form: str, *, redact: bool = True) -> str:
+    return Output(redact=redact).text(report, Drawing(), form)
+
+
+def left(text: str, log: Planted) -> list[str]:
+    return [word for word in log.words.values() if word.lower() in text.lower()]
+
+
+def test_hundreds_of_words_are_planted_and_most_are_quoted() -> None:
+    words = {word for log in LOGS for word in log.words.values()}
+    quoted = sum(
+        len(left(written(explain(log.text, checks=REGISTRY), "json", redact=False), log)) for log in LOGS
+    )
+    assert len(words) > 300
+    assert quoted > 200
+    assert {log.launcher for log in LOGS} >= {
+        "torchrun", "slurm", "deepspeed", "accelerate", "mpirun", "ray", "kubernetes", "spawn", "python", "lightning"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(LOGS)))
+def test_no_planted_word_is_in_what_is_piped_or_saved(number: int) -> None:
+    log = LOGS[number]
+    report = explain(log.text, checks=REGISTRY)
+    for form in FORMS:
+        assert left(written(report, form), log) == []
+
+
+def test_a_redacted_report_has_the_same_findings_in_the_same_order() -> None:
+    for log in LOGS:
+        report = explain(log.text, checks=REGISTRY)
+        own, made = (
+            json.loads(written(report, "json", redact=redact))["findings"] for redact in (False, True)
+        )
+        assert [f["id"] for f in own] == [f["id"] for f in made]
+        assert [len(f["evidence"]) for f in own] == [len(f["evidence"]) for f in made]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms while trying to connect to "
+        "(quasar, 29500).",
+        "[c10d] The IPv6 network addresses of (quasar.acme.com, 44685) cannot be retrieved (gai error: -2 - Name or "
+        "service not known).",
+    ],
+)
+def test_a_host_has_one_alias_in_message_evidence_and_fixes(line: str) -> None:
+    (finding,) = json.loads(written(explain(line), "json"))["findings"]
+    assert "host-1" in finding["message"]
+    assert "host-1" in finding["evidence"][0]["text"]
+    assert any("host-1" in fix["command"] for fix in finding["fixes"])
+    assert set(ALIAS.findall(json.dumps(finding))) == {"host-1"}
+
+
+def test_a_name_that_another_line_tells_is_an_alias_where_it_is_quoted() -> None:
+    text = "quasar:4242:4300 [0] NCCL INFO Bootstrap : Using eth0\nRuntimeError: quasar is busy, and quasar only\n"
+    report = json.loads(written(explain(text), "json"))
+    assert "host-1 is busy, and host-1 only" in report["findings"][0]["message"]
+    assert report["facts"]["log"]["hosts"] == ["host-1"]
+
+
+def test_hosts_that_no_finding_speaks_of_are_not_listed() -> None:
+    report = explain(
+        "srun: error: quasar: task 3: Exited with exit code 1\nRuntimeError: boom\n", checks=REGISTRY
+    )
+    said = written(report, "json", redact=False)
+    assert ("quasar" in said.replace('"hosts"', "")) == bool(json.loads(said)["facts"]["log"]["hosts"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    """
+RuntimeError: wait timeout after 1800000ms, keys: /default_pg/0//cpu//0/0
+DistStoreError: key /worker/3 and key default_pg/0//cuda//0 and /0//cuda//ncclUniqueId:0:p2p:0:1
+store->get('/torch.rendezvous.42.0/worker/rank/0') /none/torchelastic/role_info/0 store_based_barrier_key:1
+torch.nn.modules.module.io torch.distributed.rpc.internal self.cfg.model.io np.float128 ProcessGroupNCCL.cpp:1970
+hostname=socket.gethostname() hostname = platform.node() node = self.node host=host, --master_addr to use
+running on cuda:0, on rank 3, on gpu0, on node 3, running on fp16, on device cuda0, trained on imagenet2012 (small)
+User: this is deprecated; for user code, by user specified hooks, of user objects
+[rank0]:[W1120 10:00:00.1 socket.cpp:752] [rank3]: [default1]: [trainer.py:1234] [utils:123] loss at step:12000
+https://huggingface.co/meta-llama/Llama-3-8B https://huggingface.co/docs/transformers s at example.py:2000
+""".strip().splitlines(),
+)
+def test_words_of_torch_and_of_code_are_no_names(line: str) -> None:
+    report = explain(f"RuntimeError: {line}", checks=REGISTRY)
+    own, made = (json.loads(written(report, "json", redact=redact)) for redact in (False, True))
+    assert own["findings"][0]["message"] == made["findings"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "name", ["gpu-node-17", "cn1043", "n12a", "dgx-a100-03", "p4de-003", "node01", "x9.acme.com"]
+)
+def test_names_of_machines(name: str) -> None:
+    assert machine_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cuda0",
+        "rank3",
+        "fp16",
+        "bf16",
+        "eth0",
+        "mlx5_0",
+        "h100",
+        "step120",
+        "train.py",
+        "v1.2.3",
+        "worker",
+        "0x1f",
+    ],
+)
+def test_words_with_figures_that_are_no_machines(name: str) -> None:
+    assert not machine_name(name)
+
+
+@pytest.mark.parametrize(
+    "piece", ["a:1234", " on a1", "host a", "user ", "a.b.com", ": [rank", "srun -w", "[a:1234]"]
+)
+def test_names_are_looked_for_in_linear_time(piece: str) -> None:
+    import time
+
+    start = time.process_time()
+    names_told(piece * (300_000 // len(piece)), lambda kind, name: None)
+    assert time.process_time() - start < 5
+
+
+# --- as a user meets it --------------------------------------------------------------------------------------
+
+
+def gpudoctor(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gpudoctor", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder)
+
+
+@pytest.mark.parametrize("number", [2, 7])
+def test_explain_run_and_report_give_nothing_away(number: int, tmp_path: Path) -> None:
+    log = LOGS[number]
+    (tmp_path / "train.log").write_text(log.text)
+    explained = gpudoctor("explain", "train.log", "-o", "ticket.md", folder=tmp_path)
+    as_json = gpudoctor("explain", "--json", "train.log", folder=tmp_path)
+    ran = gpudoctor("run", "-o", "run.json", "--", "sh", "-c", "cat train.log >&2; exit 3", folder=tmp_path)
+    gpudoctor("report", "--log", "train.log", "-o", "report.md", folder=tmp_path)
+    # what the command itself printed is its own, and comes first
+    told = ran.stderr.removeprefix(log.text)
+    assert told != ran.stderr
+    saved = [(tmp_path / name).read_text() for name in ("ticket.md", "run.json", "report.md")]
+    for text in (explained.stdout, explained.stderr, as_json.stdout, told, *saved):
+        assert left(text, log) == []
+    assert "host-1" in explained.stdout
+    assert "host-1" in told
