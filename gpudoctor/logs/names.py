@@ -37,7 +37,7 @@ def named(lines: Sequence[Line], findings: Sequence[Finding]) -> dict[str, tuple
 
 
 def _parts(name: str) -> list[str]:
-    """Return what of a name may be quoted alone: a host's first label, its domain, what all nodes of a list begin with."""
+    """Return what of a name may be quoted alone: a host's first label, its domain, the beginning of a node list."""
     whole = name.lower()
     first, _, domain = whole.partition(".")
     parts = [part.partition("[")[0] for part in (*whole.split(","), first, *domain.split("/"), domain)]

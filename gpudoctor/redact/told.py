@@ -94,7 +94,7 @@ _FORMS = (
         rf"[\"']?[ :=]{{1,3}}[\"']?({_LETTER_NAME})",
         sure=False,
     ),
-    _form("host", " on ", rf" on ({_LETTER_NAME})[.,;]?(?: \(|$)", sure=False),
+    _form("host", " on ", rf" (?:out|died|killed|lost|mounted|submitted|hung|down|rebooted) on ({_LETTER_NAME})[.,;]?(?: \(|$)", sure=False),
     _form("site", "arn:aws", rf"\barn:aws[\w-]{{0,16}}:s3:::({_NAME})"),
     _form("site", "host=", rf"\bhost=[\"']({_NAME})[\"']"),
     # users
@@ -139,12 +139,15 @@ _ZONE = re.compile(
 )
 _SHORT_ZONES = (".internal", ".cluster.local")
 """A host in one of these has two labels often enough."""
+_CODE_ZONES = (".io", ".ai", ".local", ".tech", ".cloud")
+"""Modules and attributes are called so too: module.sub.io is Python's, gpu-7.acme.io a host."""
 
 # Words with figures that are no machines: devices, types, versions, what a log counts.
 _COUNTED = re.compile(
     r"(?:cuda|gpu|gpus|rank|ranks|cpu|npu|xpu|mps|tpu|eth|enp?s?|ens|ib|mlx|bond|hsn|lo|fp|bf|int|uint|float|e\dm|sm|cu|py"
     r"|python|torch|nccl|step|epoch|iter|layer|layers|worker|device|port|pid|local_rank|stage|line|process|thread"
-    r"|group|default|a|h|v|b|l|t|p|k|rtx|gb|mi|pg|tp|pp|dp|ep|dim|rfc|arm|armv|ia|i|sha|utf-?|ipv|ns|x|s|train_|val_|shard|block|batch|chunk|bucket)"
+    r"|group|default|a|h|v|b|l|t|p|k|rtx|gb|mi|pg|tp|pp|dp|ep|dim|rfc|arm|armv|ia|i|sha|utf-?|ipv|ns|x|s|train_|val_|shard|block|batch|chunk|bucket"
+    r"|coco|cifar|imagenet|wikitext|gsm|gpt|llama|qwen|resnet|vit|bert|wmt|voc|ade)"
     r"[_:.-]?\d+(?:[._x-]\d+)*[a-z]{0,4}",
     re.IGNORECASE,
 )
@@ -164,6 +167,7 @@ def machine_name(name: str) -> bool:
     return (
         len(name) > 3
         and _MACHINE.match(name) is not None
+        and not name.startswith("0x")
         and _COUNTED.fullmatch(name) is None
         and not file_name(name)
         and not public_host(name)
@@ -257,14 +261,15 @@ def _qualified(text: str, tell: Tell) -> None:
         labels = name.split(".")
         if not left or public_host(name):
             continue
+        figures = re.search(r"[\d-]", left) is not None
+        if "_" in name:
+            continue
         if match[0] in _SHORT_ZONES:
-            # self.locks.internal is code: a host has a figure or a hyphen in its name, or is a service of a cluster
-            if "_" not in name and (match[0] != ".internal" or re.search(r"[\d-]", left)):
+            # locks.internal is code: a host there has a figure or a hyphen in its name
+            if figures or match[0] != ".internal":
                 tell("host", name)
-        elif len(labels) > 2 and all(labels) and name == name.lower() and "_" not in name:
-            # module.sub.io is Python's, gpu-7.acme.io a host
-            if match[0] not in (".io", ".ai", ".local", ".tech", ".cloud") or re.search(r"[\d-]", left):
-                tell("site", name)
+        elif len(labels) > 2 and all(labels) and name.islower() and (figures or match[0] not in _CODE_ZONES):
+            tell("site", name)
 
 
 def names_under(key: str, value: str, tell: Tell) -> None:

@@ -71,7 +71,9 @@ _PUBLIC_HOSTS = frozenset(
     conda-forge.org huggingface.co hf.co wandb.ai docker.com docker.io ghcr.io quay.io stackoverflow.com
     stackexchange.com kernel.org ubuntu.com debian.org amd.com intel.com lightning.ai deepspeed.ai arxiv.org
     pypi.org pythonhosted.org wandb.com wandb.me ray.io comet.com mlflow.org google.com numpy.org scipy.org llvm.org
-    tensorflow.org openai.com mozilla.org cloudflare.com archlinux.org oracle.com arm.com scikit-learn.org kubernetes.io apache.org open-mpi.org schedmd.com w3.org json-schema.org microsoft.com googleapis.com gnu.org wikipedia.org
+    tensorflow.org openai.com mozilla.org cloudflare.com archlinux.org oracle.com arm.com scikit-learn.org
+    kubernetes.io apache.org open-mpi.org schedmd.com w3.org json-schema.org microsoft.com googleapis.com
+    gnu.org wikipedia.org
     """.split()
 )
 
