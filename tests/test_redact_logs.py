@@ -107,7 +107,7 @@ def _word(kind: str, number: int, at: int, hosts: tuple[str, ...]) -> str:
     return f"{FOLDERS[number % len(FOLDERS)].replace('_', '-')}-{number}-worker-{at}"
 
 
-SETS = [("first.txt", 0), ("second.txt", 1), ("first.txt", 2), ("second.txt", 3)]
+SETS = [("first.txt", 0), ("second.txt", 1), ("first.txt", 2), ("second.txt", 3), ("third.txt", 5)]
 LOGS = [log for file, seed in SETS for log in planted(file, seed)]
 FORMS = ("terminal", "markdown", "json")
 REGISTRY = Registry.of(())

@@ -61,6 +61,7 @@ _FORMS = (
     _form("host", "odes|odeList|ost", rf"\b(?:NodeList|ReqNodeList|BatchHost|AllocNode:Sid|Nodes)=({_NAMES})"),
     _form("host", "--nodelist|pdsh |srun |sbatch |salloc |mpirun |mpiexec |horovodrun |deepspeed ",
         rf"(?:--nodelist|\b(?:pdsh|srun|sbatch|salloc|mpirun|mpiexec|horovodrun|deepspeed) .{{0,400}}? (?:-w|--hosts?|-H|--include))[ =]({_NAMES})"),
+    _form("host", "are ready for job", rf"Nodes ({_NAMES}) are ready for job"),
     # pdsh, DeepSpeed, mpirun
     _form("host", "following workers: ", rf"following workers: ({_NAMES})"),
     _form("host", "': [", rf"'({_NAME})': \[\d", sure=False),
@@ -71,6 +72,7 @@ _FORMS = (
     _form("host", " ***", rf"^\[({_NAME}):\d{{1,8}}\] \*\*\*"),
     _form("host", " on node ", rf" on node ({_NAME})(?: exited|\.?[ \t]{{0,8}}$)"),
     # Ray, Kubernetes
+    _form("host", "ode ", rf"\b[Nn]ode ({_LETTER_NAME}) (?:left|died|has been|was marked|is down|failed)"),
     _form("host", "ip=", rf"\bip=({_NAME})"),
     _form("host", "pod/", rf"\bpod/({_NAME})"),
     _form("host", "pod |pod: |Pod |Pod: |pod \"|pod '", rf"\b[Pp]od:? [\"']?({_LETTER_NAME})", sure=False),
@@ -112,6 +114,7 @@ _FORMS = (
     _form("user", "ser\"|ser=|ser'|sername", rf"(?i)\buser(?:name)?[\"']?[=:] ?[\"']({_PERSON})[\"']"),
     _form("user", "ser=", rf"\buser={_VALUE}((?=[\w.-]{{0,63}}\d)[a-z][\w.-]{{2,63}})"),
     # what belongs to somebody
+    _form("repository", "git@", r"\bgit@(?!github\.com|gitlab\.com)[\w.-]{1,253}:([\w-]{1,64}/[\w.-]{1,96}?)(?:\.git\b|[\s'\"])"),
     _form("repository", "wandb.ai/", r"\bwandb\.ai/([\w-]{1,64}/[\w.-]{1,96})"),
     _form("repository", "huggingface.co/|hf.co/", r"\b(?:huggingface|hf)\.co/(?:api/)?(?:(?:models|datasets|spaces)/)?([\w-]{1,64}/[\w.-]{1,96})"),
     _form("repository", "is not a local folder|valid model identifier", r"^(?:\w+: )?'?([\w-]{1,64}/[\w.-]{1,96})'? is not a "),
