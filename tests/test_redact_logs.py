@@ -156,7 +156,7 @@ def test_a_redacted_report_has_the_same_findings_in_the_same_order() -> None:
     "line",
     [
         "DistNetworkError: The client socket has timed out after 600000ms while trying to connect to (quasar, 29500).",
-        "DistNetworkError: The client socket has failed to connect to [quasar.acme.com]:29500 (errno: 110 - timed out).",
+        "DistNetworkError: The client socket has failed to connect to [quasar.acme.com]:29500 (errno: 110 - timed out)",
     ],
 )
 def test_a_host_has_one_alias_in_message_evidence_and_fixes(line: str) -> None:
