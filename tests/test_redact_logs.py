@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import pytest
 
-from gpudoctor.cli.output import Drawing, Output
+from gpudoctor.cli.output import Output
 from gpudoctor.logs.explain import explain
 from gpudoctor.redact.told import machine_name, names_told
 from gpudoctor.registry import Registry
+from gpudoctor.render.terminal import render
 from gpudoctor.report import Report
 
 FOLDER = Path(__file__).parent / "private_logs"
@@ -115,7 +116,7 @@ ALIAS = re.compile(r"\b(?:host|user|email|path|ip|token)-\d+")
 
 
 def written(report: Report, form: str, *, redact: bool = True) -> str:
-    return Output(redact=redact).text(report, Drawing(), form)
+    return Output(redact=redact).text(report, render, form)
 
 
 def left(text: str, log: Planted) -> list[str]:
