@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
@@ -112,6 +113,14 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         exceptions=raised,
         well=log.well >= 0,
     )
+
+
+def interrupted(judgement: Judgement) -> Judgement:
+    """Return what a log comes to whose command somebody interrupted: ranks that ended are a consequence of that."""
+    cause = judgement.cause
+    if cause is None or not cause.check.secondary:
+        return judgement
+    return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
 
 
 def _echoes(faults: Sequence[Event]) -> list[Event]:
