@@ -4,14 +4,13 @@
 
 `FileNotFoundError` for an image or a table, out of a DataLoader worker too; torchvision: "Dataset not found or
 corrupted", "Couldn't find any class folder"; "num_samples should be a positive integer value, but got num_samples=0"
-for an empty one; Hugging Face: "DatasetNotFoundError", "Couldn't reach … on the Hub". The first rank that fails ends
-the others.
+for an empty one; Hugging Face: "DatasetNotFoundError". The first rank that fails ends the others.
 
 ## Why
 
 - A relative path, and the scheduler or container starts the job in another directory.
 - The folder is not mounted in the container, or lies on a disk that only one of the nodes has.
-- Compute nodes without internet, while the data is downloaded at the first use.
+- Compute nodes without internet, while the data is downloaded at the first use: mostly `hub-unreachable`.
 - Not unpacked, another layout (`train/CLASS/IMAGE` for ImageFolder), another suffix, a pattern that matches nothing.
 - An image that is cut off or no image at all: a copy or download that broke off.
 
@@ -34,7 +33,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 # What a job writes, and what models are made of, is checkpoint-directory or a failure of its own.
 NOT_DATA = (
     r"(?![^'\"\n]{0,300}(?:checkpoint|ckpt|config|output|result|/logs?/|/runs?/|wandb|pytorch_model|safetensors|optimizer|"
-    r"tokenizer|vocab|requirements|torch_extensions|triton|\.cache/|\.incomplete|\.lock|\.partial|site-packages|/tmp/))"
+    r"tokenizer|vocab|requirements|torch_extensions|triton|\.cache/|\.incomplete|\.lock|\.partial|site-packages|/tmp/|\.ya?ml['\"]))"
 )
 SUFFIX = (
     r"[^'\"\n]{1,300}\.(?:[jJ][pP][eE]?[gG]|JPEG|png|PNG|bmp|tiff?|webp|csv|tsv|jsonl|parquet|arrow|h5|hdf5|lmdb|mdb|tfrecords?|"
@@ -71,9 +70,9 @@ check = Check(
         r"FileNotFoundError: Directory (?P<path>\S+) (?:not found|is neither a)",
         r"Couldn't find any data file at (?P<path>\S+?)\.? ",
         r"Couldn't find any data file at (?P<path>\S+?)\.? *$",
-        r"DatasetNotFoundError: .{0,100}?['\"](?P<path>[^'\"]+)['\"]",
+        # a gated one is there: hub-gated
+        r"DatasetNotFoundError: (?!.{0,200}\bgated\b).{0,100}?['\"](?P<path>[^'\"]+)['\"]",
         r"EmptyDatasetError: The directory at (?P<path>\S+) doesn't contain any data files",
-        r"Couldn't reach (?:the Hugging Face Hub for dataset )?['\"](?P<path>[^'\"]+)['\"]",
         r"Couldn't find a dataset script at (?P<path>\S+)",
         r"cannot identify image file ['\"](?P<path>[^'\"]+)",
         r"OSError: (?P<cut>image file is truncated|broken data stream when reading image file|unrecognized data stream contents)",

@@ -14,7 +14,8 @@ The chain from the parameters to the loss is broken, or was never recorded:
   requires a gradient. torch then also warns "None of the inputs have requires_grad=True".
 - The forward pass ran under `torch.no_grad()` or `inference_mode()`.
 - `.item()`, `.detach()`, `.numpy()`, `argmax` or a comparison stands between the output and the loss.
-- The model returned no loss, because it was given no labels: "'NoneType' object has no attribute 'backward'".
+- A model of transformers returned no loss, because it was given no labels: "'NoneType' object has no attribute
+  'backward'" for `outputs.loss`.
 
 ## How to tell
 
@@ -31,7 +32,7 @@ between the output and the loss.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 NO_INPUT = "None of the inputs have requires_grad=True"
 """What reentrant checkpointing warned of before."""
@@ -71,7 +72,12 @@ check = Check(
     symptoms=[
         r"element \d+ of (?:tensors|variables) does not require grad and does not have a grad_fn",
         r"One of the differentiated Tensors does not require grad",
-        r"'(?P<type>float|int|numpy\.float\d+|NoneType|tuple|list|dict)' object has no attribute 'backward'",
+        r"'(?P<type>float|int|numpy\.float\d+|tuple|list|dict)' object has no attribute 'backward'",
+        # a function of one's own that returns nothing is another fault
+        Symptom(
+            r"'(?P<type>NoneType)' object has no attribute 'backward'",
+            near=r"\.loss\b|\[['\"]loss['\"]\]|transformers[./\\]trainer",
+        ),
     ],
     fixes=[TRAINABLE, REENTRANT, INPUTS, RECORDED, TENSOR],
     no_reproduction="not written yet",

@@ -3,7 +3,8 @@
 ## What happens
 
 `nvidia-smi` has failed "because it couldn't communicate with the NVIDIA driver", torch says "Found no NVIDIA driver on
-your system", and NVML "Driver Not Loaded". `torch.cuda.is_available()` is False.
+your system", and NVML "Driver Not Loaded". `torch.cuda.is_available()` is False, and `torchrun --nproc-per-node=gpu` says
+"Cuda is not available."
 
 ## Why
 
@@ -55,14 +56,37 @@ check = Check(
         r"nvidia-container-cli: initialization error(?!: nvml error: (driver/library version|unknown error))",
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
+        r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
     ],
+    follows=["torch-cpu-build"],
     fixes=[LOAD, INSTALL, CONTAINER],
+)
+
+
+SEE = Fix(
+    "See what is here: None is a torch for the CPU alone; GPUs in nvidia-smi and a count of 0 mean CUDA_VISIBLE_DEVICES",
+    'python -c "import torch; print(torch.version.cuda, torch.cuda.device_count())"; nvidia-smi -L; '
+    'echo "CUDA_VISIBLE_DEVICES=[$CUDA_VISIBLE_DEVICES]"',
+)
+NUMBER = Fix(
+    "Without a GPU, for a test with gloo: say how many processes there shall be",
+    "torchrun --standalone --nproc-per-node=2 train.py",
+)
+SLURM = Fix(
+    "On a cluster: ask for GPUs", "srun --gres=gpu:2 torchrun --standalone --nproc-per-node=2 train.py"
 )
 
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """A program that says that it goes on without a GPU has not failed."""
+    if "count" in sighting.groups:
+        said = (
+            "torchrun was to start one process per GPU, and torch sees none: no driver or no GPU is here, "
+            "CUDA_VISIBLE_DEVICES hides it, or this torch is a CPU build"
+        )
+        yield check.found(said, fixes=[SEE, SLURM, CONTAINER, NUMBER])
+        return
     yield check.found(
         "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs",
         severity=Severity.NOTE if GOES_ON.search(sighting.line) else None,

@@ -3,7 +3,7 @@
 ## What happens
 
 With `init_method="file:///…"` a second start hangs, or gloo fails with "connectFullMesh failed … Connection refused,
-remote=[127.0.0.1]" at an address on which nobody listens. Or the count is too high: "store based barrier … (world_size=2,
+remote=[127.0.0.1]" at an address on which nobody listens, or "… Connect timeout [none]" for one that never comes. Or the count is too high: "store based barrier … (world_size=2,
 worker_count=4".
 
 ## Why
@@ -47,6 +47,12 @@ check = Check(
         ),
         Symptom(rf"connectFullMesh failed with .{{0,200}}Connection refused, {GONE}", unless=PORT),
         Symptom(rf"connectFullMesh failed with .{{0,200}}Connection refused, {GONE}", near=FILE),
+        # it waited for one that is in the store and never came
+        Symptom(
+            r"connectFullMesh failed with .{0,200}Connect timeout \[none\]",
+            unless=rf"{PORT}|[Nn][Cc][Cc][Ll]",
+        ),
+        Symptom(r"connectFullMesh failed with .{0,200}Connect timeout \[none\]", near=FILE),
         Symptom(
             r"store based barrier.{0,160}\(world_size=(?P<expected>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+)",
         ),
@@ -70,9 +76,15 @@ check = Check(
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
-    """Too many came to the store; with as many or fewer it is another failure."""
+    """Someone in the store is gone, or too many came; with as many or fewer than expected it is another failure."""
     groups = sighting.groups
-    if "joined" not in groups:
+    if "joined" not in groups and "address" not in groups:
+        message = (
+            "a process that is in the store never came: mostly it is an earlier run's, as in a file that was left behind; else "
+            "that rank ended meanwhile, or has no way here"
+        )
+        yield check.found(message)
+    elif "joined" not in groups:
         message = (
             f"the store names a process at {groups['address']} that is gone: its entry is mostly an earlier run's, as in a "
             "file that was left behind"

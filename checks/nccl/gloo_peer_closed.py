@@ -3,7 +3,7 @@
 ## What happens
 
 `RuntimeError: [… gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:3121`, "Read error …: Connection
-reset by peer", or "writev …: Broken pipe". All other ranks report it at about the same time.
+reset by peer", or "writev …: Broken pipe"; from the store that rank 0 or torchrun keeps, "Failed to recv, got 0 bytes". All other ranks report it at about the same time.
 
 ## Why
 
@@ -46,6 +46,11 @@ check = Check(
             near=r"[Gg]loo|init_process_group|torch[/\\]distributed",
         ),
         r"an error of type RendezvousConnectionError",
+        # the store of rank 0 or of torchrun, in a run without NCCL
+        Symptom(
+            r"\b(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{0,200}\): |[Ff]ailed to recv, got 0 bytes",
+            near=r"\A(?![\s\S]*[Nn][Cc][Cc][Ll])[\s\S]*\b[Gg]loo",
+        ),
         # tensorpipe, under torch.distributed.rpc
         r"RPCErr:\d+:.{0,120}(?:: eof|pipe closed|connection reset by peer) \(this error originated at tensorpipe",
     ],

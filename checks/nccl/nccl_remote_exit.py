@@ -26,10 +26,12 @@ its rank says where to begin: on that node, `sudo dmesg -T | grep -iE 'out of me
 - [nccl#1612](https://github.com/NVIDIA/nccl/issues/1612): connections closed by a port scanner, mended in 2.27.3
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 PEER = r"(?P<peer>[^\s<>]{1,80})"
 REASON = r"(?P<reason>[A-Z][a-z]+(?: \w+){0,5})"
+
+GLOO = r"\A(?![\s\S]*[Nn][Cc][Cc][Ll])[\s\S]*\b[Gg]loo"
 
 check = Check(
     severity=Severity.ERROR,
@@ -50,8 +52,14 @@ check = Check(
         r"\bremote error detected from rank:? ?(?P<other>\d+)",
         r"\bAsync error on rank \d+",  # torch 2.15
         r"retr(?:ie|ei)ving ncclUniqueIds? from .{0,200}?got error: (?!Socket Timeout|[Ww]ait timeout)(?P<reason>[^.]{1,120})",
-        rf"\b(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{{0,200}}\): {REASON}",
-        r"(?:(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{0,200}\): )?[Ff]ailed to recv, got 0 bytes",
+        # the store; in a run of gloo it is gloo-peer-closed
+        Symptom(
+            rf"\b(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{{0,200}}\): {REASON}", unless=GLOO
+        ),
+        Symptom(
+            r"(?:(?:recv|send|waitForInput)\w* failed on SocketImpl\(.{0,200}\): )?[Ff]ailed to recv, got 0 bytes",
+            unless=GLOO,
+        ),
         r"Failed to check the .should dump. flag on TCPStore",
     ],
     message="the process at the other end[ (<peer>)][ (rank <other>)] is gone[: <reason>]; its own output says why",

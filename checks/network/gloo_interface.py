@@ -24,9 +24,9 @@ nodes can ping. `ip route get ADDRESS` names the interface that leads to another
 - [YOLOX#139](https://github.com/Megvii-BaseDetection/YOLOX/issues/139): Unable to find address
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
-PAIR = r"gloo/transport/\w+/\w+\.cc:\d+\] "
+PAIR = r"gloo/transport/\w+/\w+\.(?:cc|h):\d+\] "
 # Docker's and libvirt's bridges, and link-local addresses: each machine has its own.
 OWN = r"(?P<address>172\.1[78]\.[\d.]+|192\.168\.122\.\d+|169\.254\.[\d.]+)"
 
@@ -42,7 +42,13 @@ check = Check(
             rf"{PAIR}connect \[(?P<address>[\w.:%]+)\]:\d+: (?P<reason>No route to host|Network is "
             rf"unreachable|Connection timed out)"
         ),
-        rf"{PAIR}Connect timeout \[(?P<address>[\w.:%]+)\]",
+        rf"{PAIR}Connect timeout \[(?!none\])(?P<address>[\w.:%]+)\]",
+        # where ranks meet at a port; with a file it is file-store-stale
+        Symptom(
+            r"connectFullMesh failed with .{0,200}Connect timeout \[none\]",
+            near=r"tcp://|TCPStore|MASTER_ADDR|MASTER_PORT|torchrun|torch[./\\]distributed[./\\](?:run|elastic)|\[c10d\]",
+            unless=r"file://|FileStore|_file_rendezvous_handler",
+        ),
         # torch.distributed.rpc
         r"EADDRNOTAVAIL: address not available \(this error originated at tensorpipe",
     ],

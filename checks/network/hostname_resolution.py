@@ -63,7 +63,7 @@ check = Check(
         r"host not found: (?P<reason>Name or service not known|Temporary failure in name resolution)",  # until 1.9
         r"Unable to resolve hostname to a \(local\) address",
         # a loopback address of this machine alone is a peer that is gone; with several nodes it is one that they published
-        r"connectFullMesh failed with(?!.{0,240}Connection refused, remote=\[(?:127\.0\.0\.1|::1)\])",
+        r"connectFullMesh failed with(?!.{0,240}(?:Connect timeout|Connection refused, remote=\[(?:127\.0\.0\.1|::1)\]))",
         r"connect \[127\.0\.1\.1\]:(?P<port>\d+): Connection refused",
         r"(SO_ERROR: Connection refused), remote=\[127\.0\.1\.1\]",
         Symptom(

@@ -36,6 +36,7 @@ check = Check(
         r"Cannot access gated repo for url https?://[^/\s]+/(?:api/(?:models|datasets)/|datasets/)?(?P<repository>[\w.-]+/[\w.-]+)",
         r"[Yy]ou are trying to access a gated repo",
         r"Access to (?:model|dataset) (?P<repository>[\w./-]+?) is restricted",
+        r"(?:[Dd]ataset|[Mm]odel) ['\"](?P<repository>[\w./-]+)['\"] is a gated (?:dataset|model) on the Hub",
         r"(?P<repository>[\w./-]+) is a gated repository\. Make sure to request access",
         r"Repository Not Found for url: https?://[^/\s]+/(?:api/(?:models|datasets)/|datasets/)?(?P<repository>[\w.-]+(?:/(?!resolve)[\w.-]+)?)",
         r"(?<![\w./~-])(?P<repository>\w[\w.-]*(?:/[\w.-]+)?) is not a local folder and is not a valid model identifier listed on",

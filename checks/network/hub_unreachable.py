@@ -13,6 +13,7 @@ weights, a tokenizer, a data set or a package.
 | Name or service not known, Temporary failure in name resolution | no DNS for outside names: a compute node without internet |
 | Network is unreachable, No route to host | no route to the outside |
 | timed out | a firewall drops the packets |
+| Connection refused | a proxy is set and does not answer (see `proxy-in-the-way`), or a firewall turns everything away |
 | outgoing traffic has been disabled, offline mode is enabled | HF_HUB_OFFLINE=1 or `local_files_only=True`, and the file is not in the cache |
 
 On most clusters only the login nodes have internet. The cache that was filled there is not found where HF_HOME,
@@ -31,7 +32,10 @@ the login node, the compute nodes have no internet. `echo $HF_HOME $HF_HUB_OFFLI
 - [torch.hub](https://docs.pytorch.org/docs/stable/hub.html#where-are-my-downloaded-models-saved): where TORCH_HOME is
 """
 
-from gpudoctor import Check, Fix, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Severity, Sighting, Symptom
 
 REASON = (
     r"(?P<reason>Name or service not known|Temporary failure in name resolution|No address associated with hostname|"
@@ -40,6 +44,12 @@ REASON = (
 )
 # A server on this machine, or the rendezvous, is no download.
 HOST = r"(?P<host>(?!localhost|127\.|10\.|192\.168\.)[\w.-]+\.[a-z]\w+)"
+# What refuses may be a server of one's own; of these it is the way to the outside.
+OUTSIDE = r"in https_open|torch[./\\]hub\.py|huggingface_hub|transformers[./\\]utils[./\\]hub"
+GOES_ON = re.compile(
+    r"\b[Uu]s(?:e|ing) (?:the |a )?(?:cached|local|random|default|existing|offline)|[Ff]all(?:s|ing)? back|[Ss]kipping|"
+    r"[Cc]ontinuing (?:with|in)"
+)
 WEB = r"urllib|http[./\\]client|requests[./\\]|httpx|httpcore|huggingface|torch[./\\]hub\.py|botocore|aiohttp|https?://"
 
 check = Check(
@@ -50,9 +60,19 @@ check = Check(
         r"cannot find the requested files in the (?:local cache|disk cache|cached path)",
         r"outgoing traffic has been disabled",
         r"Cannot reach (?:https?://)?(?P<host>[\w.-]+)\S{0,200}: (?P<reason>offline mode is enabled)",
-        r"Couldn't reach https?://(?P<host>[\w.-]+)",  # datasets; "Couldn't reach 'NAME' on the Hub" is dataset-missing
+        # datasets
+        r"Couldn't reach https?://(?P<host>[\w.-]+)",
+        r"Couldn't reach ['\"](?P<repository>[^'\"\n]{1,200})['\"] on the Hub",
+        r"Couldn't reach the Hugging Face Hub for dataset ['\"](?P<repository>[^'\"\n]{1,200})['\"]",
+        # huggingface_hub, at each attempt; a run that goes on after the last one has found it in the cache
+        (rf"(?:{REASON}|Connection reset by peer|Connection refused|\(Request ID: [^()]{{1,80}}\))['\")]{{1,3}} thrown while "
+        rf"requesting (?:HEAD|GET|POST) https?://{HOST}"),
         rf"Local entry not found\. (?:\[Errno -?\d+\] )?{REASON}",  # the hf command
         rf"<urlopen error (?:\[Errno -?\d+\] )?_?(?:ssl\.c:\d+: )?{REASON}",
+        Symptom(
+            r"(?:<urlopen error|(?:httpcore|httpx)\w?\.ConnectError:) \[Errno (?:111|61)\] (?P<reason>Connection refused)",
+            near=OUTSIDE,
+        ),
         rf"host='{HOST}', port=\d+\): (?:Max retries exceeded|Read timed out)(?!.{{0,600}}(?:ProxyError|CERTIFICATE))",
         rf"Failed to resolve '{HOST}'(?!.{{0,400}}ProxyError)",
         rf"(?:httpcore|httpx)\w{{0,2}}\.Connect(?:Error|Timeout): (?:\[Errno -?\d+\] )?{REASON}",
@@ -65,7 +85,6 @@ check = Check(
             unless=r"torch[./\\]distributed|MASTER_ADDR|init_process_group",
         ),
     ],
-    message="this process could not download[ from <host>][: <reason>]; mostly a compute node has no way to the internet",
     fixes=[
         Fix(
             "On a login node: fill a cache that the job sees too (older: huggingface-cli download)",
@@ -84,3 +103,31 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )  # fmt: skip
+UNANSWERED = Fix(
+    "See whether a proxy is set that nothing answers at; without it, see whether one is needed",
+    "env | grep -i proxy; env -u https_proxy -u HTTPS_PROXY -u all_proxy -u ALL_PROXY curl -sSI https://huggingface.co | head -1",
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say from where; a program that says what it takes instead has not failed."""
+    seen, line = sighting.groups, sighting.line
+    said = "this process could not download"
+    if "host" in seen:
+        said += f" from {seen['host']}"
+    if "repository" in seen:
+        said += f" {seen['repository']}"
+    refused = "Connection refused" in line
+    reason = "Connection refused" if refused else seen.get("reason", "")
+    said += f": {reason}" if reason else ""
+    said += (
+        "; mostly a proxy that does not answer, or a firewall"
+        if refused
+        else "; mostly a compute node has no way to the internet"
+    )
+    yield check.found(
+        said,
+        severity=Severity.NOTE if GOES_ON.search(line) else None,
+        fixes=[UNANSWERED, *check.fixes] if refused else None,
+    )

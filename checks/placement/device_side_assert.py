@@ -3,8 +3,7 @@
 ## What happens
 
 "CUDA error: device-side assert triggered" (59 or 710 in old versions), and before it one line per thread of the kernel:
-"Loss.cu:250: nll_loss_forward…: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed." On the CPU
-the same says "Target 10 is out of bounds".
+"Loss.cu:250: nll_loss_forward…: block: [0,0,0], thread: [3,0,0] Assertion `t >= 0 && t < n_classes` failed."
 
 ## Why
 
@@ -19,7 +18,8 @@ The assertion names the value:
 ## How to tell
 
 The GPU works ahead of Python, so the traceback may point at a later, innocent line. `CUDA_LAUNCH_BLOCKING=1` makes it
-point at the right one; the same batch on the CPU gives a plain message. Every CUDA, cuBLAS or NCCL error that follows
+point at the right one. The same batch on the CPU gives a plain message, such as "Target 10 is out of bounds": then no
+device has to do with it. Every CUDA, cuBLAS or NCCL error that follows
 in this process means nothing, and the process must be started again.
 
 ## See also
@@ -56,11 +56,6 @@ check = Check(
         rf"{THREAD}[`'\"]?(?!{ABOUT_INDEX})(?P<assertion>.{{1,200}}?)[`'\"]? failed",
         Symptom(r"device-side assert triggered", unless=OTHER_CAUSE),
         Symptom(r"\bcudaErrorAssert\b|\bCUDA_ERROR_ASSERT\b", unless=OTHER_CAUSE),
-        # the same on the CPU
-        r"\bTarget (?P<target>-?\d+) is out of bounds",
-        r"Assertion [`'](?P<assertion>cur_target >= 0 && cur_target < n_classes)' failed",
-        r"(?P<assertion>all elements of (?:input|target) should be between 0 and 1)",
-        r"(?P<assertion>Class values must be (?:smaller than num_classes|non-negative))",
     ],
     follows=["embedding-index"],
     fixes=[
@@ -93,9 +88,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     """Say what the kernel's assertion means, also where it stands above the error."""
     groups = sighting.groups
     assertion = groups.get("assertion") or _above(sighting)
-    if "target" in groups:
-        message = f"the label {groups['target']} lies outside of the classes that the model has outputs for"
-    elif assertion is None:
+    if assertion is None:
         message = 'a kernel\'s assertion failed; which one stands in lines with "Assertion" above, or only on the CPU'
     else:
         reason = next((why for pattern, why in REASONS if re.search(pattern, assertion)), "")

@@ -91,6 +91,9 @@ EXAMPLES = {
     "AssertionError: Checkpoint out/final not found!": (
         "out/final is not there, or holds no checkpoint, where this process looks"
     ),
+    "OSError: ./out/run1 does not appear to have a file named pytorch_model.bin, model.safetensors, tf_model.h5": (
+        "./out/run1 is not there, or holds no checkpoint, where this process looks"
+    ),
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [

@@ -68,12 +68,6 @@ EXAMPLES = {
     "datasets.data_files.EmptyDatasetError: The directory at /data/wiki doesn't contain any data files": (
         "the data /data/wiki is not there for this process, or holds nothing that it can read"
     ),
-    "ConnectionError: Couldn't reach 'me/wiki' on the Hub (LocalEntryNotFoundError)": (
-        "the data me/wiki is not there for this process, or holds nothing that it can read"
-    ),
-    "ConnectionError: Couldn't reach the Hugging Face Hub for dataset 'me/wiki': timed out": (
-        "the data me/wiki is not there for this process, or holds nothing that it can read"
-    ),
     "FileNotFoundError: Couldn't find a dataset script at /data/wiki/wiki.py": (
         "the data /data/wiki/wiki.py is not there for this process, or holds nothing that it can read"
     ),
@@ -86,6 +80,9 @@ EXAMPLES = {
     'FileNotFoundError: Traceback (most recent call last):\n  File "/venv/torch/utils/data/dataloader.py", line 106, in _worker_loop': MESSAGE,
 }
 NOT_THIS = [
+    "ConnectionError: Couldn't reach 'me/wiki' on the Hub (LocalEntryNotFoundError)",
+    "datasets.exceptions.DatasetNotFoundError: Dataset 'me/wiki' is a gated dataset on the Hub. You must be authenticated to access it.",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'data/coco.yaml'",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/run1/checkpoints/last.ckpt'",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/models/bert/config.json'",
     "FileNotFoundError: [Errno 2] No such file or directory: 'outputs/run1/metrics.csv'",

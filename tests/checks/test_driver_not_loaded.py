@@ -34,8 +34,13 @@ EXAMPLES = {
     ): MESSAGE,
     "Unable to determine the device handle for GPU 0000:3B:00.0: Driver Not Loaded": MESSAGE,
     "NVRM: No NVIDIA GPU found.": MESSAGE,
+    "ValueError: Cuda is not available.": (
+        "torchrun was to start one process per GPU, and torch sees none: no driver or no GPU is here, CUDA_VISIBLE_DEVICES "
+        "hides it, or this torch is a CPU build"
+    ),
 }
 NOT_THIS = [
+    "torch.cuda is not available, training on the CPU",
     "RuntimeError: The NVIDIA driver on your system is too old (found version 11060).",
     "Failed to initialize NVML: Driver/library version mismatch",
     "RuntimeError: No CUDA GPUs are available",

@@ -8,7 +8,14 @@ REFUSED = (
     "[E1122 03:56:09 ProcessGroupGloo.cpp:69] Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed out "
     "connecting: SO_ERROR: Connection refused, remote=[127.0.0.1]:404$1"
 )
+NONE = "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.h:311] Connect timeout [none]"
+NEVER_CAME = (
+    "a process that is in the store never came: mostly it is an earlier run's, as in a file that was left behind; else that "
+    "rank ended meanwhile, or has no way here"
+)
 EXAMPLES = {
+    NONE: NEVER_CAME,
+    f'    dist.init_process_group("gloo", init_method="file:///tmp/store", rank=rank, world_size=2)\n{NONE}': NEVER_CAME,
     (
         "[gloo/transport/tcp/debug_logger.cc:9] ERROR failed to connect, willRetry=0, retry=4, retryLimit=3, rank=1, size=2, "
         "local=[127.0.0.1]:722, remote=[127.0.0.1]:404$1, error=SO_ERROR: Connection refused, remote=[127.0.0.1]:404$1"
@@ -26,6 +33,7 @@ EXAMPLES = {
     ): "4 processes came to a store for 2: an earlier run's entries are still in it, or two jobs share it",
 }
 NOT_THIS = [
+    f"torchrun --nproc-per-node=2 train.py\n{NONE}",
     f"torchrun --nproc-per-node=2 train.py\n{REFUSED}",
     (
         "RuntimeError: Timed out initializing process group in store based barrier on rank: 1, for key: "

@@ -22,6 +22,10 @@ EXAMPLES = {
     "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [10.8.0.2]:33445: No route to host": (
         "gloo has no way to the other ranks: it tried 10.8.0.2, No route to host"
     ),
+    (
+        "torchrun --nproc-per-node=2 train.py\n"
+        "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.h:311] Connect timeout [none]"
+    ): "gloo has no way to the other ranks",
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:144] Connect timeout [10.8.0.1]:33445": (
         "gloo has no way to the other ranks: it tried 10.8.0.1"
     ),
@@ -31,6 +35,7 @@ EXAMPLES = {
     ): "gloo has no way to the other ranks",
 }
 NOT_THIS = [
+    "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.h:311] Connect timeout [none]",
     "node1:4711:4790 [0] bootstrap.cc:37 NCCL WARN Bootstrap : no socket interface found",
     "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:769] connect [127.0.1.1]:60471: Connection refused",
     (

@@ -41,6 +41,11 @@ EXAMPLES = {
     "RuntimeError: RPCErr:1:worker1: eof (this error originated at tensorpipe/transport/shm/connection_impl.cc:259)": MESSAGE,
     '  File "/opt/conda/lib/python3.6/site-packages/torch/distributed/distributed_c10d.py", line 360, in init_process_group\nRuntimeError: Connection reset by peer': MESSAGE,
     "The node 'node1_3140_0' has failed to shutdown the rendezvous '4711' due to an error of type RendezvousConnectionError.": MESSAGE,
+    (
+        '    dist.init_process_group("gloo")\n'
+        "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed. Did the remote server "
+        "shutdown or crash?"
+    ): MESSAGE,
     "RuntimeError: [/work/third_party/gloo/gloo/transport/tcp/pair.cc:799] connect [10.31.71.170]:13195: Connection refused": (
         "the connection to the rank at 10.31.71.170 ended, because that process did: what ended it is in its "
         "own output"

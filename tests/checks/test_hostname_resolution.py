@@ -75,6 +75,7 @@ EXAMPLES = {
     "nslookup: can't resolve 'train-master-0': Name does not resolve": MESSAGE + ": train-master-0",
 }
 NOT_THIS = [
+    "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.h:311] Connect timeout [none]",
     "socket.gaierror: [Errno -3] Temporary failure in name resolution",
     (
         "import torch.distributed as dist\n"

@@ -8,6 +8,9 @@ EXAMPLES = {
         f"the Hub did not hand out the repository black-forest-labs/FLUX.1-dev{REST}"
     ),
     "OSError: You are trying to access a gated repo.": MESSAGE,
+    "datasets.exceptions.DatasetNotFoundError: Dataset 'me/wiki' is a gated dataset on the Hub. You must be authenticated to": (
+        f"the Hub did not hand out the repository me/wiki{REST}"
+    ),
     "Access to model google/gemma-2-2b-it is restricted. You must have access to it and be authenticated to access it.": (
         f"the Hub did not hand out the repository google/gemma-2-2b-it{REST}"
     ),

@@ -1,9 +1,39 @@
 """hub-unreachable: a download without internet, seen in logs."""
 
+from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Severity
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("hub-unreachable")
+
 REST = "; mostly a compute node has no way to the internet"
 MESSAGE = f"this process could not download{REST}"
 NAME = "this process could not download: Name or service not known" + REST
 EXAMPLES = {
+    (
+        "'[Errno -3] Temporary failure in name resolution' thrown while requesting HEAD "
+        "https://huggingface.co/bert-base-uncased/resolve/main/config.json"
+    ): f"this process could not download from huggingface.co: Temporary failure in name resolution{REST}",
+    (
+        "'(ReadTimeoutError(\"HTTPSConnectionPool(host='huggingface.co', port=443): Read timed out. (read timeout=10)\"), "
+        "'(Request ID: 0f3a)')' thrown while requesting HEAD https://huggingface.co/gpt2/resolve/main/config.json"
+    ): f"this process could not download from huggingface.co{REST}",
+    "'[Errno 111] Connection refused' thrown while requesting GET https://huggingface.co/api/models/gpt2": (
+        "this process could not download from huggingface.co: Connection refused; mostly a proxy that does not answer, or a "
+        "firewall"
+    ),
+    "ConnectionError: Couldn't reach 'me/wiki' on the Hub (LocalEntryNotFoundError)": (
+        f"this process could not download me/wiki{REST}"
+    ),
+    "ConnectionError: Couldn't reach the Hugging Face Hub for dataset 'me/wiki': timed out": (
+        f"this process could not download me/wiki{REST}"
+    ),
+    (
+        '  File "/usr/lib/python3.11/urllib/request.py", line 1391, in https_open\n'
+        "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>"
+    ): (
+        "this process could not download: Connection refused; mostly a proxy that does not answer, or a firewall"
+    ),
     (
         "OSError: We couldn't connect to 'https://huggingface.co' to load this file, couldn't find it in the cached files and "
         "it looks like bert-base-uncased is not the path to a directory containing a file named config.json."
@@ -67,6 +97,9 @@ EXAMPLES = {
     ): NAME,
 }
 NOT_THIS = [
+    "HTTP Error 503 thrown while requesting GET https://huggingface.co/gpt2/resolve/main/config.json",
+    "urllib.error.URLError: <urlopen error [Errno 111] Connection refused>",
+    "httpx.ConnectError: [Errno 111] Connection refused",
     "requests.exceptions.HTTPError: 404 Client Error: Not Found for url: https://huggingface.co/x/resolve/main/y",
     "HTTPConnectionPool(host='localhost', port=8000): Max retries exceeded with url: /metrics",
     (
@@ -75,3 +108,8 @@ NOT_THIS = [
     ),
     "[W socket.cpp:601] [c10d] The IPv4 network addresses of (node-1, 29500) cannot be retrieved (gai error: -2 - Name or service not known).",
 ]
+
+
+def test_a_program_that_takes_something_else_has_not_failed():
+    line = "We couldn't connect to 'https://huggingface.co' to load the files, using cached weights."
+    assert matches(line, [CHECK])[0].finding.severity is Severity.NOTE

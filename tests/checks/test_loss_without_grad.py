@@ -16,9 +16,12 @@ EXAMPLES = {
     "AttributeError: 'float' object has no attribute 'backward'": (
         "the loss is a float and not a tensor, so it has no graph"
     ),
-    "AttributeError: 'NoneType' object has no attribute 'backward'": "the loss is None: the model returned none",
+    "    outputs.loss.backward()\nAttributeError: 'NoneType' object has no attribute 'backward'": (
+        "the loss is None: the model returned none"
+    ),
 }
 NOT_THIS = [
+    "    contrastive(x, y).backward()\nAttributeError: 'NoneType' object has no attribute 'backward'",
     "AttributeError: 'Engine' object has no attribute 'backward'",
     "RuntimeError: DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.",
     "RuntimeError: you can only change requires_grad flags of leaf variables.",

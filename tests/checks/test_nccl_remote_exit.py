@@ -57,6 +57,7 @@ EXAMPLES = {
     ): MESSAGE,
 }
 NOT_THIS = [
+    '    dist.init_process_group("gloo")\ntorch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was',
     "node0:4711:4790 [0] NCCL INFO [Service thread] Connection closed by localRank 0",
     "node0:4711:4790 [0] NCCL INFO misc/socket.cc:47 -> 6",
     "RuntimeError: [gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:3121",

@@ -80,6 +80,7 @@ EXAMPLES = {
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [
+    "ValueError: loaded state dict has a different number of parameter groups",
     (
         "The model and loaded state dict do not match exactly\n\nsize mismatch for roi_head.bbox_head.fc_cls.weight: copying a "
         "param with shape torch.Size([81, 1024]) from checkpoint, the shape in current model is torch.Size([4, 1024])."

@@ -149,7 +149,7 @@ def test_an_exit_code_beats_a_good_end():
 @pytest.mark.parametrize(
     "last",
     [
-        "Cannot find primary config 'train'. Check that it's in your config search path.",
+        "Cannot find the experiment 'train'. Check that it's in your list.",
         "[launch] checksum of train.bin differs, refusing to start",
         "error: WANDB_API_KEY is not set",
     ],

@@ -1,0 +1,92 @@
+"""The rank, or the number of ranks, is a text where a number is meant.
+
+## What happens
+
+"`rank` must be an integer. 0" from `init_process_group`; "'>=' not supported between instances of 'str' and 'int'" there or in
+a DistributedSampler; "incompatible function arguments" from a store or a collective, "Invoked with: …, '0'"; "Invalid device
+string: '0'" for a device. The number in the message looks right: it stands in quotation marks, or was printed without them.
+
+## Why
+
+- `parser.add_argument("--rank")` without `type=int` gives the text `"0"`; so does an argument whose default is a text.
+- `os.environ["RANK"]`, `["LOCAL_RANK"]` and `["WORLD_SIZE"]` are texts: the environment holds nothing else.
+- A number in a YAML file stands in quotation marks, or a shell put them there.
+
+## How to tell
+
+`print(repr(rank), repr(world_size))` right before the call: `'0'` is a text, `0` a number.
+
+## See also
+
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
+- [argparse: type](https://docs.python.org/3/library/argparse.html#type)
+- [pytorch#67172](https://github.com/pytorch/pytorch/issues/67172): TCPStore, incompatible constructor arguments
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+
+# torch's own comparison of a rank is the last frame above the error.
+COMPARED = (
+    r"(?:distributed_c10d\.py\"?, line \d+, in (?:init_process_group|_new_process_group_helper|new_group|_new_group_with_tag)|"
+    r"distributed[./\\]rendezvous\.py\"?, line \d+, in \w+|utils[./\\]data[./\\]distributed\.py\"?, line \d+, in __init__)"
+    r"\n(?:(?!\s*File )[^\n]*\n){0,3}(?:\S+ )?TypeError: "
+)
+
+ARGPARSE = Fix(
+    "Have the argument parsed as a number", 'parser.add_argument("--rank", type=int, default=0)', Kind.EDIT
+)
+ENVIRONMENT = Fix(
+    "Make a number of what comes from the environment",
+    'rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])\n'
+    'device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))',
+    Kind.EDIT,
+)
+TORCHRUN = Fix(
+    "Better: pass neither, and let torchrun set them",
+    'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")  # torchrun --nproc-per-node=N train.py',
+    Kind.EDIT,
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"`(?P<name>rank|world_size)` must be an integer\. (?P<value>\S{0,40})",
+        Symptom(
+            r"TypeError: '[<>]=?' not supported between instances of '(?:str' and 'int|int' and 'str)'",
+            near=COMPARED,
+        ),
+        # pybind's list of the types that fit, of a store, a process group or a collective's options
+        Symptom(
+            r"Invoked with: .{0,400}(?<!\w)'(?P<value>\d{1,7})'",
+            near=r"incompatible (?:constructor|function) arguments[\s\S]{0,200}_distributed_c10d\.",
+        ),
+        r"ranks must be a sequence of integers",
+        r"Invalid device string: '(?P<index>\d{1,3})'",
+        # mp.spawn's nprocs
+        Symptom(
+            r"TypeError: (?:can't multiply sequence by non-int of type 'str'|'str' object cannot be interpreted as an integer)",
+            near=r"(?:\* nprocs|range\(nprocs\))\S?\n(?:[ ^~]*\n)?(?:\S+ )?TypeError: ",
+        ),
+    ],
+    fixes=[ARGPARSE, ENVIRONMENT, TORCHRUN],
+    no_reproduction="not written yet",
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say what is a text."""
+    seen = sighting.groups
+    if "index" in seen:
+        said = f"the device was given as the text '{seen['index']}': a number alone must be an int, a text is 'cuda:{seen['index']}'"
+        yield check.found(said, fixes=[ENVIRONMENT, ARGPARSE])
+    elif "name" in seen:
+        yield check.found(f"the {seen['name']} is {seen['value'] or 'empty'} as a text, and must be a number")
+    elif "value" in seen:
+        yield check.found(f"a number was given as a text: '{seen['value']}'")
+    elif "TypeError: can't" in sighting.line or "interpreted" in sighting.line:
+        yield check.found("nprocs of mp.spawn is a text, and must be a number", fixes=[ARGPARSE, ENVIRONMENT])
+    else:
+        yield check.found("the rank, or the number of ranks, is a text, and must be a number")

@@ -1,0 +1,108 @@
+"""The function that mp.spawn starts gets arguments that it does not take.
+
+## What happens
+
+"TypeError: run() takes 1 positional argument but 2 were given", "missing 1 required positional argument" or "argument after *
+must be an iterable, not int", below `fn(i, *args)` in `torch/multiprocessing/spawn.py`. No process comes as far as its first
+line, and mp.spawn ends the others.
+
+## Why
+
+`mp.spawn(run, args=(a, b), nprocs=2)` calls `run(0, a, b)` and `run(1, a, b)`: the number of the process comes first, by
+itself, and the tuple is taken apart behind it.
+
+| in the script | what it leads to |
+|---|---|
+| `def run(world_size)` | one argument too many: there is no place for the rank |
+| `args=(rank, world_size)` | one too many: the rank is there twice |
+| `args=(config)` | no tuple: "argument after * must be an iterable", or, of a text or a list, "takes 2 … but 63 were given" |
+| `mp.spawn(run(config), …)` | the function was called, and its result was handed on: "'NoneType' object is not callable" |
+| `mp.spawn(run, kwargs=…)` | there is no such argument |
+
+`multiprocessing.Process(target=run, args=…)` hands on the tuple alone, without a rank.
+
+## How to tell
+
+Count: the parameters of the function must be one more than the tuple has elements.
+
+## See also
+
+- [torch.multiprocessing.spawn](https://docs.pytorch.org/docs/stable/multiprocessing.html#torch.multiprocessing.spawn.spawn)
+- [pytorch#40258](https://github.com/pytorch/pytorch/issues/40258): one argument more than was passed
+- [PointNeXt#8](https://github.com/guochengqian/PointNeXt/issues/8): 63 arguments, for want of a comma
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+
+# The call itself is the last line above the error: one further down is a fault of the user's own functions.
+CALL = r"(?:fn\((?:i|gindex|process_index), \*args\)|self\._target\(\*self\._args, \*\*self\._kwargs\)|self\.launcher\(\*args\))"
+CALLED = rf"{CALL}\n(?:[ ^~]*\n)?(?:\S+ )?TypeError: "
+MANY = 3
+"""So many arguments more than are wanted come from a text or a list that was taken apart."""
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(
+            r"TypeError: (?P<function>[\w.<>]{1,100})\(\) takes (?:from \d+ to )?(?P<wanted>\d+) positional arguments? but "
+            r"(?P<given>\d+) (?:was|were) given",
+            near=CALLED,
+        ),
+        Symptom(
+            r"TypeError: (?P<function>[\w.<>]{1,100})\(\) missing \d+ required (?:positional|keyword-only) arguments?: "
+            r"(?P<missing>'.{1,200})",
+            near=CALLED,
+        ),
+        Symptom(
+            r"TypeError: .{0,120}(?:Value|argument) after \* must be an iterable, not (?P<type>[\w.]+)",
+            near=CALLED,
+        ),
+        Symptom(r"TypeError: '(?P<result>\w+)' object is not callable", near=CALLED),
+        (
+            r"TypeError: (?:spawn|start_processes)\(\) got (?P<wrong>an unexpected keyword argument|multiple values for argument) "
+            r"'(?P<keyword>\w+)'"
+        ),
+    ],
+    fixes=[
+        Fix(
+            "Let the function take the rank first, and hand the rest on as a tuple, without the rank",
+            "def run(rank, world_size, config): ...\n\n\nmp.spawn(run, args=(world_size, config), nprocs=world_size)",
+            Kind.EDIT,
+        ),
+        Fix("A tuple of one has a comma", "mp.spawn(run, args=(config,), nprocs=2)", Kind.EDIT),
+        Fix(
+            "Keyword arguments",
+            "mp.spawn(functools.partial(run, lr=0.1), args=(world_size,), nprocs=world_size)",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say what came and what was wanted."""
+    yield check.found(_said(sighting.groups))
+
+
+def _said(seen: dict[str, str]) -> str:
+    function = f"{seen.get('function', 'the function')}()"
+    if "given" in seen:
+        wanted, given = int(seen["wanted"]), int(seen["given"])
+        if given - wanted > MANY:
+            return f"{function} takes {wanted} arguments and got {given}: what was given as args is no tuple, and was taken apart"
+        return (
+            f"{function} takes {wanted} of the {given} arguments that it got: the rank, and what args holds"
+        )
+    if "missing" in seen:
+        return f"{function} got no {seen['missing']}: it is called with the rank, and with what args holds"
+    if "type" in seen:
+        return f"what was given as args is of the type {seen['type']}, and must be a tuple: (config,) and not (config)"
+    if "result" in seen:
+        return f"what was given as the function is of the type {seen['result']}: it was called, run(…), instead of named, run"
+    if seen["wrong"].startswith("multiple"):
+        return f"mp.spawn gets {seen['keyword']} twice: its own arguments are the function, args and nprocs, in this order"
+    return f"mp.spawn takes no {seen['keyword']}: only args, a tuple, goes to the function"

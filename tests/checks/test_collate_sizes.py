@@ -1,0 +1,86 @@
+"""collate-sizes: samples of different sizes in one batch, seen in logs."""
+
+import pytest
+
+from gpudoctor.logs.symptoms import matches
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("collate-sizes")
+MESSAGE = "the samples of a batch have different sizes, and cannot be put into one tensor"
+BELOW = (
+    '  File "/venv/torch/utils/data/_utils/fetch.py", line 57, in fetch\n'
+    "    return self.collate_fn(data)\n"
+    '  File "/venv/torch/utils/data/_utils/collate.py", line 275, in collate_tensor_fn\n'
+)
+EXAMPLES = {
+    (
+        "RuntimeError: Caught RuntimeError in DataLoader worker process 0.\n"
+        f"Original Traceback (most recent call last):\n{BELOW}"
+        "RuntimeError: stack expects each tensor to be equal size, but got [5] at entry 0 and [9] at entry 1"
+    ): "the samples of a batch have different sizes: [5] and, as number 1 of it, [9]",
+    "RuntimeError: stack expects each tensor to be equal size, but got [3, 375, 500] at entry 0 and [1, 375, 500] at entry 7": (
+        "the samples of a batch have different sizes: [3, 375, 500] and, as number 7 of it, [1, 375, 500]; only the number of "
+        "channels differs"
+    ),
+    "[rank3]: RuntimeError: stack expects each tensor to be equal size, but got [224, 224] at entry 0 and [3, 224, 224] at entry 29": (
+        "the samples of a batch have different sizes: [224, 224] and, as number 29 of it, [3, 224, 224]; one has more "
+        "dimensions than the other"
+    ),
+    "RuntimeError: each element in list of batch should be of equal size": MESSAGE,
+    (
+        '  File "/venv/torch/utils/data/_utils/collate.py", line 55, in default_collate\n'
+        "RuntimeError: invalid argument 0: Sizes of tensors must match except in dimension 0. Got 375 and 500 in dimension 2 at "
+        "/pytorch/aten/src/TH/generic/THTensor.cpp:689"
+    ): "the samples of a batch have different sizes, 375 and 500",
+    (
+        '  File "/venv/torch/utils/data/dataloader.py", line 91, in default_collate\n'
+        "RuntimeError: inconsistent tensor sizes at /pytorch/torch/lib/TH/generic/THTensorMath.c:2625"
+    ): MESSAGE,
+    f"{BELOW}RuntimeError: Trying to resize storage that is not resizable": MESSAGE,
+    (
+        f"{BELOW}ValueError: setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 "
+        "dimensions. The detected shape was (2,) + inhomogeneous part."
+    ): MESSAGE,
+    (
+        '  File "/project/data.py", line 31, in my_collate\n'
+        "    return torch.from_numpy(np.stack(batch))\n"
+        "ValueError: all input arrays must have the same shape"
+    ): MESSAGE,
+    (
+        '  File "/venv/transformers/data/data_collator.py", line 158, in torch_default_data_collator\n'
+        "ValueError: expected sequence of length 5 at dim 1 (got 9)"
+    ): "the samples of a batch have different sizes, 5 and 9",
+    (
+        "ValueError: Unable to create tensor, you should probably activate truncation and/or padding with 'padding=True' "
+        "'truncation=True' to have batched tensors with the same length."
+    ): MESSAGE,
+}
+NOT_THIS = [
+    (
+        "ValueError: too many dimensions 'str'\n\n"
+        "ValueError: Unable to create tensor, you should probably activate truncation and/or padding with 'padding=True'"
+    ),
+    (
+        "Traceback (most recent call last):\n"
+        '  File "model.py", line 4, in forward\n'
+        "    return torch.stack(outputs)\n"
+        "RuntimeError: stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1"
+    ),
+    "RuntimeError: Sizes of tensors must match except in dimension 1. Expected size 3 but got size 4 for tensor number 1 in the list.",
+    "ValueError: setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions.",
+    "RuntimeError: Trying to resize storage that is not resizable",
+    f"{BELOW}TypeError: expected Tensor as element 1 in argument 0, but got NoneType",
+]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ("5", "9", "pad_sequence"),
+        ("3, 8, 8", "3, 9, 8", "Resize((224, 224))"),
+        ("1, 5", "2, 5", "pad_sequence"),
+    ],
+)
+def test_the_fix_that_fits_comes_first(first, second, words):
+    line = f"RuntimeError: stack expects each tensor to be equal size, but got [{first}] at entry 0 and [{second}] at entry 1"
+    assert words in matches(line, [CHECK])[0].finding.fixes[0].command

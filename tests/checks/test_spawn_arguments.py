@@ -1,0 +1,48 @@
+"""spawn-arguments: mp.spawn with arguments that the function does not take, seen in logs."""
+
+SPAWN = (
+    "Traceback (most recent call last):\n"
+    '  File "/venv/torch/multiprocessing/spawn.py", line 89, in _wrap\n'
+    "    fn(i, *args)\n"
+)
+EXAMPLES = {
+    f"{SPAWN}TypeError: run() takes 1 positional argument but 2 were given": (
+        "run() takes 1 of the 2 arguments that it got: the rank, and what args holds"
+    ),
+    f"{SPAWN}TypeError: main() takes from 1 to 2 positional arguments but 63 were given": (
+        "main() takes 2 arguments and got 63: what was given as args is no tuple, and was taken apart"
+    ),
+    f"{SPAWN}TypeError: run() missing 1 required positional argument: 'config'": (
+        "run() got no 'config': it is called with the rank, and with what args holds"
+    ),
+    (
+        '  File "/usr/lib/python3.11/multiprocessing/process.py", line 108, in run\n'
+        "    self._target(*self._args, **self._kwargs)\n"
+        "TypeError: train() missing 2 required positional arguments: 'rank' and 'world_size'"
+    ): "train() got no 'rank' and 'world_size': it is called with the rank, and with what args holds",
+    f"{SPAWN}TypeError: Value after * must be an iterable, not int": (
+        "what was given as args is of the type int, and must be a tuple: (config,) and not (config)"
+    ),
+    f"{SPAWN}TypeError: __main__.run() argument after * must be an iterable, not Namespace": (
+        "what was given as args is of the type Namespace, and must be a tuple: (config,) and not (config)"
+    ),
+    f"{SPAWN}TypeError: 'NoneType' object is not callable": (
+        "what was given as the function is of the type NoneType: it was called, run(…), instead of named, run"
+    ),
+    "TypeError: spawn() got an unexpected keyword argument 'kwargs'": (
+        "mp.spawn takes no kwargs: only args, a tuple, goes to the function"
+    ),
+    "TypeError: spawn() got multiple values for argument 'args'": (
+        "mp.spawn gets args twice: its own arguments are the function, args and nprocs, in this order"
+    ),
+}
+NOT_THIS = [
+    "TypeError: run() takes 1 positional argument but 2 were given",
+    (
+        f"{SPAWN}"
+        '  File "/project/train.py", line 12, in run\n'
+        "    model(x, y)\n"
+        "TypeError: Net.forward() takes 2 positional arguments but 3 were given"
+    ),
+    f"{SPAWN}  File \"train.py\", line 12, in run\n    loss()\nTypeError: 'NoneType' object is not callable",
+]
