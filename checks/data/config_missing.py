@@ -85,7 +85,10 @@ check = Check(
             near=r"Config search path:|hydra[./\\]_internal",
         ),
         r"(?P<folder>\S{1,300}) does not appear to have a file named (?P<file>[\w./-]{0,100}config\.json)",
-        r"Can't load (?:the configuration of|config for|image processor for|feature extractor for) '(?P<folder>[^'\n]{1,300})'",
+        (
+            r"Can't load (?:the configuration of|config for|image processor for|feature extractor for) "
+            r"'(?P<folder>[^'\n]{1,300})'(?:.{1,600} containing an? (?P<file>[\w.]{1,60}\.json) file)?"
+        ),
         r"Unrecognized model in (?P<folder>\S{1,300}?)\. Should have a `model_type` key in its config\.json",
         r"(?:The passed )?configuration file `(?P<accelerate>[^`\n]{1,300})` does not exist",
         r"existing deepspeed config, or a dictionary.{0,60}Received: (?P<file>[^\s{]{1,300})",
@@ -124,7 +127,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     missing = "is not where this process looks for it"
     if "hydra" in seen or "Primary config" in sighting.line:
         name = f" {seen['hydra']}" if "hydra" in seen else ""
-        yield check.found(f"Hydra's configuration{name} {missing}", severity=severity, fixes=HYDRA)
+        yield check.found(
+            f"the configuration{name} is not in the search path", severity=severity, fixes=HYDRA
+        )
     elif "folder" in seen:
         said = f"{seen['folder']} has no {seen.get('file', 'config.json')} that says which model it holds"
         yield check.found(said, severity=severity, fixes=MODEL)

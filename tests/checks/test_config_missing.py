@@ -7,13 +7,13 @@ from gpudoctor.registry import Registry
 CHECK = Registry().check("config-missing")
 REST = "is not where this process looks for it"
 EXAMPLES = {
-    "Cannot find primary config 'train'. Check that it's in your config search path.": f"Hydra's configuration train {REST}",
-    "hydra.errors.MissingConfigException: Primary config directory not found.": f"Hydra's configuration {REST}",
+    "Cannot find primary config 'train'. Check that it's in your config search path.": "the configuration train is not in the search path",
+    "hydra.errors.MissingConfigException: Primary config directory not found.": "the configuration is not in the search path",
     "hydra.errors.MissingConfigException: Primary config module 'project.conf' not found.": (
-        f"Hydra's configuration project.conf {REST}"
+        "the configuration project.conf is not in the search path"
     ),
     "In 'train': Could not find 'model/big'\n\nAvailable options in 'model':\n\tsmall\nConfig search path:": (
-        f"Hydra's configuration model/big {REST}"
+        "the configuration model/big is not in the search path"
     ),
     "OSError: ./out/run1 does not appear to have a file named config.json. Checkout 'https://huggingface.co/x' for available files.": (
         "./out/run1 has no config.json that says which model it holds"

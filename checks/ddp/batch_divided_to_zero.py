@@ -1,0 +1,64 @@
+"""The batch size, divided over the ranks, is 0 or no whole number.
+
+## What happens
+
+"ValueError: batch_size should be a positive integer value, but got batch_size=0" from the DataLoader, or
+"batch_size=16.0". With one process the same script runs.
+
+## Why
+
+- `batch_size // world_size` is 0 where there are more ranks than samples in the batch: a batch size of 4 on 8 GPUs.
+- `batch_size / world_size` is a number with a point, 16.0, even where nothing is left over; the DataLoader takes whole ones.
+- It was divided twice, by the script and by a library, or by the GPUs of a node and then by all ranks.
+
+## How to tell
+
+`print(batch_size, world_size)` before the DataLoader. With DistributedDataParallel each rank has a DataLoader of its own:
+its `batch_size` is that of one rank, and all ranks together see `batch_size * world_size` samples in a step.
+
+## See also
+
+- [DataLoader](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader)
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): each
+  process with a part of the batch
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"batch_size should be a positive integ\w{2,4} value, but got batch_size ?= ?(?P<size>0|\d{1,9}\.\d{1,20})(?![\w.])",
+    ],
+    fixes=[
+        Fix(
+            "Divide into whole numbers, and never below 1",
+            "loader = DataLoader(dataset, batch_size=max(1, batch_size // dist.get_world_size()), sampler=sampler)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Or let the argument mean the batch of one rank, and do not divide it",
+            'parser.add_argument("--batch-size", type=int, default=32, help="samples per rank")',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Start with a batch size of at least one sample per rank",
+            "torchrun --nproc-per-node=2 train.py --batch-size 64",
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say whether too little is left, or a fraction came out."""
+    size = sighting.groups["size"]
+    if size == "0":
+        yield check.found("the batch size is 0: mostly it was divided by more ranks than it has samples")
+    else:
+        yield check.found(
+            f"the batch size is {size}, and must be a whole number: mostly it was divided with / where // is meant"
+        )

@@ -1,0 +1,15 @@
+"""batch-divided-to-zero: a batch size that does not divide, seen in logs."""
+
+ZERO = "the batch size is 0: mostly it was divided by more ranks than it has samples"
+EXAMPLES = {
+    "[rank1]: ValueError: batch_size should be a positive integer value, but got batch_size=0": ZERO,
+    "ValueError: batch_size should be a positive integeral value, but got batch_size=0": ZERO,
+    "ValueError: batch_size should be a positive integer value, but got batch_size=16.0": (
+        "the batch size is 16.0, and must be a whole number: mostly it was divided with / where // is meant"
+    ),
+}
+NOT_THIS = [
+    "ValueError: num_samples should be a positive integer value, but got num_samples=0",
+    "ValueError: batch_size should be a positive integer value, but got batch_size=None",
+    "ValueError: batch_size should be a positive integer value, but got batch_size=-1",
+]
