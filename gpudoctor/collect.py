@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from gpudoctor.child import Child, run
 from gpudoctor.facts import Silence
@@ -80,7 +81,7 @@ class _Asked:
         else:
             status, reason = ProbeStatus.OK, None
         if end and topic in self.facts and "interrupted" in self.facts[topic].__struct_fields__:
-            self.facts[topic] = msgspec.structs.replace(self.facts[topic], interrupted=end)
+            self.facts[topic] = replace(self.facts[topic], interrupted=end)
         return ProbeResult(name=topic, status=status, reason=reason, seconds=self.child.seconds)
 
 
@@ -111,14 +112,7 @@ def collect(
     silence = next((one.silence for one in asked if one.probe.name == "python"), None)
     if silence is not None:
         snapshot.facts["silence"] = silence
-    _note_patient(snapshot, patient)
+    if "python" in snapshot.facts:  # why this interpreter is the patient, it cannot know
+        told = snapshot.facts["python"]
+        snapshot.facts["python"] = replace(told, chosen=patient.chosen, by_default=patient.by_default)
     return snapshot
-
-
-def _note_patient(snapshot: Snapshot, patient: Patient) -> None:
-    """Write into the facts why this interpreter is the patient."""
-    python = snapshot.facts.get("python")
-    if python is not None:
-        snapshot.facts["python"] = msgspec.structs.replace(
-            python, chosen=patient.chosen, by_default=patient.by_default
-        )

@@ -5,18 +5,17 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Silence
 from gpudoctor.interpreter import Unusable, choose_patient
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Report, Say
 
 if TYPE_CHECKING:
     from gpudoctor.importers import Imported
     from gpudoctor.model import Check
-    from gpudoctor.report import Report
     from gpudoctor.snapshot import Snapshot
-
-Say = Callable[[str], None]
 
 
 def check(
@@ -30,7 +29,7 @@ def check(
     timeout: float | None = None,
     say: Say = lambda doing: None,
     warn: Say = lambda skipped: None,
-) -> "Report":
+) -> Report:
     """Examine this machine and the Python that trains, or what `source` tells of another; nothing is changed.
 
     `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket or the text
@@ -44,8 +43,8 @@ def check(
     registry = Registry.of(checks)
     only = tuple(only)
     ids = registry.select(only, tuple(skip))
+    saved = _saved(source, python, registry)
     explained = _explained(log, registry, ids, say, warn) if log is not None else None
-    saved = _read(source, registry) if source is not None else None
     snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say)
     from gpudoctor.diagnose import diagnose
 
@@ -62,7 +61,18 @@ def check(
     return report
 
 
-def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say) -> "Report":
+def _saved(source: str | None, python: str | None, registry: Registry) -> "Imported | None":
+    """Read what a saved report tells, where one is to be examined."""
+    if source is None:
+        return None
+    if python is not None:
+        raise BadInput(f"--python {python}: a saved report is examined without any Python")
+    from gpudoctor.importers import read
+
+    return read(source, registry.topics)
+
+
+def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say) -> Report:
     from gpudoctor.logs.explain import explain
 
     explained = explain(Path(log), checks=registry, say=say, warn=warn)
@@ -70,15 +80,8 @@ def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say
     return explained
 
 
-def _read(source: str, registry: Registry) -> "Imported":
-    from gpudoctor.importers import read
-
-    return read(source, registry.topics)
-
-
-def _carry(saved: "Report", report: "Report", chosen: Callable[[str], bool]) -> None:
+def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None:
     """Take over, as it was said, what a saved report found in what it does not carry: logs, runs, source code."""
-    from gpudoctor.report import CheckStatus
     from gpudoctor.verdict import conclude
 
     own = (Source.ENVIRONMENT, Source.CHECKPOINT)  # the facts tell those again

@@ -38,15 +38,12 @@ def choose_patient(python: str | None = None) -> Patient:
         return Patient(_named(python), "--python")
     path = os.environ.get("PATH", "").split(os.pathsep)
     active = []
-    for variable, words in (
-        ("VIRTUAL_ENV", "active virtual environment"),
-        ("CONDA_PREFIX", "active conda environment"),
-    ):
+    for variable, kind in (("VIRTUAL_ENV", "virtual"), ("CONDA_PREFIX", "conda")):
         if prefix := os.environ.get(variable):
             place = path.index(f"{prefix}/bin") if f"{prefix}/bin" in path else len(path)
             executable = _in_environment(Path(prefix))
             if executable is not None:
-                active.append((place, executable, words))
+                active.append((place, executable, f"active {kind} environment"))
     if active:
         _, executable, words = min(active, key=lambda entry: entry[0])
         return Patient(executable, words)

@@ -28,7 +28,8 @@ class Launcher(Enum):
 class Launched(Struct, frozen=True):
     """How the ranks of a training were started, as far as that is known."""
 
-    launcher: Launcher = Launcher.TORCHRUN
+    launcher: Launcher | None = None
+    """``None`` where nothing says so; fixes name torchrun then."""
     script: str = "train.py"
     ranks: int | None = None
     """On one machine; ``None`` for as many as it has GPUs."""
@@ -78,7 +79,7 @@ def _command(found: re.Match[str], launched: Launched) -> str:
     ranks = options.pop("--nproc-per-node", None)
     options.pop("--standalone", None)
     launcher = launched.launcher
-    if launcher is not Launcher.TORCHRUN and not options:
+    if launcher in ALL and not options:
         return f"{(ONE if ranks == '1' else ALL)[launcher]} {launched.script}"
     if launcher in KEPT and options.keys() <= KEEPING:
         # Ranks that the script starts itself write to where it writes.

@@ -77,10 +77,8 @@ def _exact(part: tuple[Any, Any]) -> Alternatives | None:
     if kind is sre.SUBPATTERN:
         return _sequence(value[3])
     if kind is sre.BRANCH:
-        sides = [_sequence(side) for side in value[1]]
-        if all(side is not None for side in sides):
-            union = frozenset().union(*(side or () for side in sides))
-            return union if len(union) <= MOST else None
+        union = _union(map(_sequence, value[1]))
+        return union if union is not None and len(union) <= MOST else None
     if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT) and value[0] == 0 and value[1] == 1:
         inside = _sequence(value[2])
         return None if inside is None else inside | {""}
@@ -106,10 +104,15 @@ def _inside(part: tuple[Any, Any]) -> list[Alternatives]:
     if kind in (sre.MAX_REPEAT, sre.MIN_REPEAT) and value[0] >= 1:
         return _required(value[2])
     if kind is sre.BRANCH:
-        sides = [_best(_required(side)) for side in value[1]]
-        if all(side is not None for side in sides):
-            return [frozenset().union(*(side or () for side in sides))]
+        union = _union(_best(_required(side)) for side in value[1])
+        return [] if union is None else [union]
     return []
+
+
+def _union(sides: Iterable[Alternatives | None]) -> Alternatives | None:
+    """Return the texts of all sides of a branch, or ``None`` where those of one cannot be told."""
+    known = list(sides)
+    return None if None in known else frozenset().union(*(side or () for side in known))
 
 
 class Hit(NamedTuple):

@@ -19,8 +19,7 @@ from gpudoctor.interpreter import Patient
 
 T = TypeVar("T")
 
-MARK = b"gpudoctor {"
-EVENT = b'{"event"'
+MARK = re.compile(rb'gpudoctor (?={)|(?={"event")')
 # The working folder comes first on the path of `python -c`. The patient must have it there, since a training script
 # beside a torch.py has it there too; gpudoctor's own probes must not.
 OWN = (
@@ -67,12 +66,11 @@ def surroundings(folder: str, *, launch: bool) -> Mapping[str, str]:
 
 def answer(line: bytes, kind: type[T]) -> T | None:
     """Return what a line tells, or ``None`` for a line that is somebody else's; raises `Garbled`."""
-    if line.startswith(MARK):
-        line = line[len(MARK) - 1 :]
-    elif not line.startswith(EVENT):
+    mark = MARK.match(line)
+    if mark is None:
         return None
     try:
-        return msgspec.json.decode(line, type=kind)
+        return msgspec.json.decode(line[mark.end() :], type=kind)
     # A lone surrogate or a broken byte is a ValueError, nesting without end a RecursionError.
     except (ValueError, RecursionError) as error:
         raise Garbled(str(error)) from None

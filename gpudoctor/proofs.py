@@ -1,6 +1,7 @@
 """Prove: run training modes and reproductions under the patient, and say what that comes to."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from gpudoctor.facts import Gpus, Launch, Names
 from gpudoctor.interpreter import Patient, choose_patient
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry, Unknown
-from gpudoctor.report import Proof, Report
+from gpudoctor.report import Proof, Report, Say
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.training_script import MODES
 from gpudoctor.verdict import conclude
@@ -19,29 +20,21 @@ GROUND = ("python", "gpus", "launch", "host", "names")
 """Probes that tell on what a training mode will run: the quick ones, none that imports torch."""
 NEEDS = ("python", "torch", "driver")
 """Probes that tell what the scripts of reproductions may need."""
-
-Say = Callable[[str], None]
 Event = Callable[[dict[str, Any]], None]
 
 
+@dataclass(frozen=True)
 class Bench:
     """Where proofs are made: the patient, what is known of the machine, and who is told of the progress."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        patient: Patient,
-        snapshot: Snapshot,
-        *,
-        nproc: int | None = None,
-        data: str | None = None,
-        timeout: float | None = None,
-        say: Say = lambda doing: None,
-        on_event: Event = lambda event: None,
-    ) -> None:
-        self.registry, self.patient, self.snapshot = registry, patient, snapshot
-        self.nproc, self.data, self.timeout = nproc, data, timeout
-        self.say, self.on_event = say, on_event
+    registry: Registry
+    patient: Patient
+    snapshot: Snapshot
+    nproc: int | None
+    data: str | None
+    timeout: float | None
+    say: Say
+    on_event: Event
 
     def train(self, mode: str) -> Proof:
         """Train in one mode; raises `BadInput` for data that cannot be used."""
@@ -62,23 +55,17 @@ class Bench:
         """Run reproductions one after the other; the facts tell which of them can run here."""
         from gpudoctor.reproduction import DEADLINE, reproduce
 
-        proofs = []
-        for number, id in enumerate(ids, 1):
-
-            def tell(name: str, number: int = number, id: str = id) -> None:
-                self.say(f"{number}/{len(ids)} {id}: {name}")
-
-            proofs.append(
-                reproduce(
-                    self.registry.check(id),
-                    scripts_of(self.registry, id),
-                    self.patient,
-                    self.snapshot,
-                    deadline=self.timeout or DEADLINE,
-                    on_script=tell,
-                )
+        def proof(number: int, id: str) -> Proof:
+            return reproduce(
+                self.registry.check(id),
+                scripts_of(self.registry, id),
+                self.patient,
+                self.snapshot,
+                deadline=self.timeout or DEADLINE,
+                on_script=lambda name: self.say(f"{number}/{len(ids)} {id}: {name}"),
             )
-        return proofs
+
+        return [proof(number, id) for number, id in enumerate(ids, 1)]
 
     def prove(self, what: str) -> list[Proof]:
         """Train in a mode, or run a reproduction, or all of them."""
@@ -95,32 +82,34 @@ def prove(
     data: str | None = None,
     checks: Registry | Iterable[Path] = (),
     timeout: float | None = None,
+    report: Report | None = None,
     say: Say = lambda doing: None,
     on_event: Event = lambda event: None,
 ) -> Report:
     """Really train in a mode (``single``, ``dp``, ``ddp``), or prove a failure and its fix by its id, or ``all``.
 
     `python` names the patient, `nproc` the ranks of ``ddp`` (one per GPU, without a GPU two), `data` a folder with the
-    real MNIST, `checks` folders of local check files. `timeout`, in seconds, is each script's. `say` is told what is
-    being done, `on_event` what a training tells of itself. Raises `BadInput`.
+    real MNIST, `checks` folders of local check files. `timeout`, in seconds, is each script's. The proofs are added to
+    `report`, such as one of `check`, which knows the machine already. `say` is told what is being done, `on_event` what
+    a training tells of itself. Raises `BadInput`.
 
         >>> gpudoctor.prove("ddp").proofs[0].held
     """
     registry = Registry.of(checks)
     refuse_unknown(registry, what)
     patient = choose_patient(python)
-    say("what this machine and this Python have")
-    probes = [p for p in registry.probes if p.name in (GROUND if what in MODES else NEEDS)]
-    snapshot = collect(probes, patient)
-    bench = Bench(
-        registry, patient, snapshot, nproc=nproc, data=data, timeout=timeout, say=say, on_event=on_event
-    )
-    report = Report(command="repro", probes=snapshot.probes, facts=dict(snapshot.facts))
-    return add(report, bench.prove(what), registry)
+    if report is None:
+        say("what this machine and this Python have")
+        names = GROUND if what in MODES else NEEDS
+        asked = collect([p for p in registry.probes if p.name in names], patient)
+        report = Report(command="repro", probes=asked.probes, facts=asked.facts)
+    snapshot = Snapshot(report.facts, report.probes)
+    bench = Bench(registry, patient, snapshot, nproc, data, timeout, say, on_event)
+    return _with(report, bench.prove(what), registry)
 
 
-def add(report: Report, proofs: Sequence[Proof], registry: Registry) -> Report:
-    """Put proofs into a report, and what is known of what failed trainings printed; return it with its verdict."""
+def _with(report: Report, proofs: Sequence[Proof], registry: Registry) -> Report:
+    """Return a report with proofs, with what is known of what failed trainings printed, and with its verdict."""
     from gpudoctor.logs.corroboration import corroborate
     from gpudoctor.logs.explain import explain_lines
     from gpudoctor.logs.lines import read_text

@@ -126,17 +126,23 @@ class Registry:
         if id not in self._loaded:
             name, path = self.modules[id]
             site = self.is_site(id)
-            try:
-                self._loaded[id] = _guarded(lambda: _check(id, name, path, site=site))
-            except _Failure as failure:
-                self._loaded[id] = self._fail(id, str(failure))
+            self._loaded[id] = self._guarded(id, lambda: _check(id, name, path, site=site))
         return self._loaded[id]
 
     def is_site(self, id: str) -> bool:
         """Return whether a check comes from a local folder or another package."""
         return self.modules[id][0].partition(".")[0] != OWN
 
-    def _fail(self, id: str, reason: str) -> Result:
+    def _guarded(self, id: str, load: Callable[[], T]) -> T | Result:
+        """Run what imports a stranger's module; whatever that raises is a line in `failed`, and returned.
+
+        What it prints goes to standard error: standard output is the report's.
+        """
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                return load()
+        except STRANGERS as error:
+            reason = str(error) if isinstance(error, _Failure) else told(error)
         result = Result(id=id, status=CheckStatus.CRASHED, reason=f"cannot be loaded: {reason}")
         self.failed.append(result)
         return result
@@ -159,26 +165,15 @@ class Registry:
         found = []
         for package in self._packages(PROBES):
             for item in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-                if item.name.rpartition(".")[2].startswith("_"):
-                    continue
-                try:
-                    found.append(_guarded(functools.partial(_probe_of, item.name)))
-                except _Failure as failure:
-                    self._fail(f"probe {item.name}", str(failure))
+                if not item.name.rpartition(".")[2].startswith("_"):
+                    probe = self._guarded(f"probe {item.name}", functools.partial(_probe_of, item.name))
+                    found += [probe] if isinstance(probe, Probe) else []
         return found
 
     @cached_property
     def topics(self) -> dict[str, type[Struct]]:
         """The type of every topic that some probe can learn."""
         return {topic: kind for probe in self.probes for topic, kind in probe.topics.items()}
-
-    def introduction(self, family: str) -> str:
-        """Return the words with which a family's page begins: its package's docstring."""
-        packages = {name.rpartition(".")[0] for name, path in self.modules.values() if path is None}
-        docs = [
-            importlib.import_module(p).__doc__ for p in sorted(packages) if p.rpartition(".")[2] == family
-        ]
-        return (docs[0] or "").strip() if docs else ""
 
     def reproduction(self, id: str) -> Path | None:
         """Return the folder with ``broken.py`` and ``fixed.py`` of a check, or ``None`` without one."""
@@ -192,10 +187,9 @@ class Registry:
     def _packages(self, group: str) -> list[ModuleType]:
         packages = []
         for point in metadata.entry_points(group=group):
-            try:
-                packages.append(_guarded(functools.partial(_package, point)))
-            except _Failure as failure:  # a plug-in's fault must not end the run
-                self._fail(f"plug-in {point.name} ({point.value})", str(failure))
+            name = f"plug-in {point.name} ({point.value})"
+            package = self._guarded(name, functools.partial(_package, point))
+            packages += [package] if isinstance(package, ModuleType) else []
         return packages
 
 
@@ -219,20 +213,6 @@ def _layer(module: str) -> int:
 
 class _Failure(Exception):
     """Why a stranger's module cannot be loaded, with the file and the line."""
-
-
-def _guarded(load: Callable[[], T]) -> T:
-    """Run what imports a stranger's module; raises `_Failure` for whatever that does.
-
-    What it prints goes to standard error: standard output is the report's.
-    """
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            return load()
-    except _Failure:
-        raise
-    except STRANGERS as error:
-        raise _Failure(told(error)) from error
 
 
 def _package(point: metadata.EntryPoint) -> ModuleType:

@@ -1,12 +1,15 @@
 """What an examination comes to: results of checks and probes, proofs, the verdict, the report."""
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
 
 from gpudoctor.model import Finding, Severity
+
+Say = Callable[[str], None]
+"""Who is told, in a line, what is being done while a report is made, or what goes without saying in it."""
 
 
 class CheckStatus(enum.Enum):

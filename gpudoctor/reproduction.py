@@ -7,8 +7,8 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gpudoctor.child import Child, run
 from gpudoctor.facts import Driver, Torch, Torchvision
@@ -33,25 +33,18 @@ EXCEPTION = re.compile(
 GPUS = re.compile(r"(\d+) GPUs?")
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(NamedTuple):
     """What a script did."""
 
+    child: Child
     output: str
     """Standard output and error together, in order; the last lines."""
-    returncode: int | None
-    timed_out: bool
-    end: str | None
-    seconds: float
 
 
 def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
     """Return what a script needs and this machine or patient does not have; ``None``: nothing is missing."""
-    torch, driver = snapshot.get(Torch), snapshot.get(Driver)
-    for need in needs:
-        if not _met(need, torch, driver, snapshot.get(Torchvision)):
-            return f"needs {need}"
-    return None
+    torch, driver, vision = snapshot.get(Torch), snapshot.get(Driver), snapshot.get(Torchvision)
+    return next((f"needs {need}" for need in needs if not _met(need, torch, driver, vision)), None)
 
 
 def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvision | None) -> bool:
@@ -79,8 +72,7 @@ def run_script(script: Script, folder: Path, deadline: float) -> Ran:
         script.path.name, script.command, deadline, lines.append, environment, str(folder), merge_errors=True
     )
     run([child])
-    output = b"\n".join(lines).decode(errors="replace")
-    return Ran(output, child.returncode, child.timed_out, child.end, child.seconds)
+    return Ran(child, b"\n".join(lines).decode(errors="replace"))
 
 
 def reproduce(
@@ -112,18 +104,19 @@ def reproduce(
 
 def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
     symptom: Seen | None = next(iter(matches(broken.output, [check])), None)
-    if broken.timed_out:
+    if broken.child.timed_out:
         first = ProofStatus.TIMEOUT
-    elif broken.returncode == 0:
+    elif broken.child.returncode == 0:
         first = ProofStatus.PASSED
     else:
         first = ProofStatus.FAILED_AS_EXPECTED if symptom else ProofStatus.FAILED_OTHERWISE
-    last = ProofStatus.TIMEOUT if fixed.timed_out else ProofStatus.FAILED if fixed.end else ProofStatus.PASSED
+    failed = ProofStatus.TIMEOUT if fixed.child.timed_out else ProofStatus.FAILED
+    last = failed if fixed.child.end else ProofStatus.PASSED
     return Proof(
         id=check.id,
         broken=first,
         fixed=last,
-        seconds=round(broken.seconds + fixed.seconds, 3),
+        seconds=round(broken.child.seconds + fixed.child.seconds, 3),
         reason=_trouble(first, broken, last, fixed),
         error=_up_to(plain(broken.output), symptom.line.number) if symptom else last_words(broken.output),
         symptom=symptom.line.text if symptom else None,
@@ -134,13 +127,8 @@ def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
 
 def _offers(check: Check, symptom: Seen | None) -> list[str]:
     """Name the commands of gpudoctor's own that mend what the script shows, made for it."""
-    groups = symptom.sighting.groups if symptom else {}
-    own = (
-        [fix for fix in filled_fixes(check, groups) if fix.command.startswith("gpudoctor ")]
-        if symptom
-        else []
-    )
-    return [f"{fix.summary}: {fix.command}" for fix in own]
+    fixes = filled_fixes(check, symptom.sighting.groups) if symptom else []
+    return [f"{fix.summary}: {fix.command}" for fix in fixes if fix.command.startswith("gpudoctor ")]
 
 
 def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> str | None:
@@ -148,9 +136,9 @@ def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> 
     if first is ProofStatus.PASSED:
         return "broken.py passes here: this patient does not have the failure"
     if first is not ProofStatus.FAILED_AS_EXPECTED:
-        return f"broken.py: {broken.end}, without the check's own symptom"
+        return f"broken.py: {broken.child.end}, without the check's own symptom"
     if last is not ProofStatus.PASSED:
-        return f"fixed.py: {fixed.end}; its last words:\n{last_words(fixed.output)}"
+        return f"fixed.py: {fixed.child.end}; its last words:\n{last_words(fixed.output)}"
     return None
 
 

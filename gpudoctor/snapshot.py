@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from gpudoctor.facts import CheckpointFile
 from gpudoctor.facts.topics import TOPICS
@@ -94,14 +95,12 @@ def rewritten(report: Report, rewrite: Callable[[Any], Any]) -> Report:
 def without_keys(report: Report) -> Report:
     """Return a report without the keys of its checkpoints."""
     facts = {topic: _bare(f) if isinstance(f, CheckpointFile) else f for topic, f in report.facts.items()}
-    return msgspec.structs.replace(report, facts=facts)
+    return replace(report, facts=facts)
 
 
 def _bare(file: CheckpointFile) -> CheckpointFile:
-    states = tuple(
-        msgspec.structs.replace(state, keys=(), others=(), versions={}) for state in file.state_dicts
-    )
-    return msgspec.structs.replace(file, state_dicts=states, shared=())
+    states = tuple(replace(state, keys=(), others=(), versions={}) for state in file.state_dicts)
+    return replace(file, state_dicts=states, shared=())
 
 
 def _with_keys(made: Any, own: Any) -> Any:
@@ -109,7 +108,7 @@ def _with_keys(made: Any, own: Any) -> Any:
     if not isinstance(own, CheckpointFile):
         return made
     states = tuple(
-        msgspec.structs.replace(bare, keys=state.keys, others=state.others, versions=state.versions)
+        replace(bare, keys=state.keys, others=state.others, versions=state.versions)
         for bare, state in zip(made.state_dicts, own.state_dicts, strict=True)
     )
-    return msgspec.structs.replace(made, state_dicts=states, shared=own.shared)
+    return replace(made, state_dicts=states, shared=own.shared)

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any
 
 NAME_MOST = 120
 """Characters of a name that are shown."""
@@ -26,13 +28,9 @@ def listed(names: Sequence[str], most: int = 3, show: Callable[[str], str] | Non
 
 def capped(lines: Iterable[str], most: int = 20) -> list[str]:
     """Return the first lines, and a last one that says how many were left out."""
-    kept: list[str] = []
-    more = 0
-    for line in lines:
-        if len(kept) < most:
-            kept.append(line)
-        else:
-            more += 1
+    each = iter(lines)
+    kept = list(islice(each, most))
+    more = sum(1 for _ in each)
     return [*kept, f"{more} more of this kind"] if more else kept
 
 
@@ -109,6 +107,15 @@ def one_line(text: str) -> str:
 def harmless(text: str, *, keep: str = "") -> str:
     """Return a text in which a terminal has nothing to obey: control characters as escapes, all but those of `keep`."""
     return CONTROL.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
+
+
+def with_texts(data: Any, change: Callable[[str], str]) -> Any:
+    """Return plain data with each of its texts changed, the keys of dicts too."""
+    if isinstance(data, str):
+        return change(data)
+    if isinstance(data, dict):
+        return {with_texts(key, change): with_texts(value, change) for key, value in data.items()}
+    return [with_texts(value, change) for value in data] if isinstance(data, (list, tuple)) else data
 
 
 def _escape(character: str) -> str:

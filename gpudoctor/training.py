@@ -52,7 +52,7 @@ class Training:
             event = answer(line, Message)
         except Garbled:
             event = None
-        if event is None:
+        if event is None or "event" not in event:
             self.output.append(line.decode(errors="replace"))
             return
         if event["event"] == "result":
@@ -64,12 +64,6 @@ class Training:
         elif event["event"] == "data" and str(event.get("source", "")).startswith("read directly"):
             self.notes.append(f"the digits were {event['source']}")
         self.on_event(event)
-
-
-def command(mode: str, patient: Patient, script: Path, launch: list[str], options: list[str]) -> list[str]:
-    """Return how a mode is launched: ddp by torchrun, the others by the interpreter."""
-    start = [*patient.torchrun, *launch] if mode == "ddp" else [patient.executable]
-    return [*start, str(script), *options]
 
 
 def train(
@@ -94,11 +88,11 @@ def train(
         script = Path(folder, f"{mode}.py")
         script.write_text(training_script(mode), encoding="utf-8")
         # Underscores: torchrun of torch 1.13 knows no other spelling.
-        launch = [*(NAMELESS if nameless else STANDALONE), f"--nproc_per_node={nproc}"]
-        argv = command(mode, patient, script, launch, options or [])
+        launch = [*patient.torchrun, *(NAMELESS if nameless else STANDALONE), f"--nproc_per_node={nproc}"]
+        command = [*(launch if mode == "ddp" else [patient.executable]), str(script), *(options or [])]
         # torchrun leaves folders of its own behind, and a rank that is killed its digits: they go with this one.
         environment = surroundings(folder, launch=True)
-        child = Child(mode, argv, deadline, training.hear, environment, merge_errors=True)
+        child = Child(mode, command, deadline, training.hear, environment, merge_errors=True)
         run([child])
     if training.refusal is not None:
         raise UnusableData(training.refusal)

@@ -30,13 +30,5 @@ def training_script(mode: str) -> str:
 def _shared_lines() -> list[str]:
     """`digits_training.py` without what may only stand at the top of a file: docstring and `__future__`."""
     text = (PATIENT / f"{SHARED}.py").read_text(encoding="utf-8")
-    module = ast.parse(text)
-    top = [
-        node
-        for node in module.body
-        if (isinstance(node, ast.ImportFrom) and node.module == "__future__")
-        or (node is module.body[0] and ast.get_docstring(module) is not None)
-    ]
-    drop = {line for node in top for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
-    kept = [line for number, line in enumerate(text.splitlines(), 1) if number not in drop]
-    return "\n".join(kept).strip("\n").split("\n")
+    _, _, rest = text.partition("\nfrom __future__ import annotations\n")
+    return rest.strip("\n").split("\n")

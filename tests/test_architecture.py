@@ -35,7 +35,7 @@ FLOORS = {
     "logs": "bad_input diagnose facts guard importers launch_command literals model registry report snapshot text "
     "verdict",
     "checkpoint.tree": "bad_input facts",
-    "checkpoint.pickle": "checkpoint.tree text",
+    "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
     "checkpoint.description": "checkpoint.formats checkpoint.tree facts text",
     "checkpoint.repair": "checkpoint.description checkpoint.formats checkpoint.pickle checkpoint.tree facts text",

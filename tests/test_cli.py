@@ -164,6 +164,29 @@ def test_the_list_names_every_check():
     assert all(entry["id"] in gpudoctor("check", "--list").stdout for entry in listed[:3])
 
 
+def test_the_list_is_of_the_checks_that_are_chosen():
+    listed = json.loads(gpudoctor("check", "--list", "--only", "nccl", "--skip", "nccl-p2p", "--json").stdout)
+    assert {entry["family"] for entry in listed} == {"nccl"}
+    assert "nccl-p2p" not in {entry["id"] for entry in listed}
+    assert "did you mean 'network'" in one_line(gpudoctor("check", "--list", "--only", "netwrk"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "--from", "saved.json", "--python", sys.executable], "--python"),
+        (["check", "--list", "-q"], "-q"),
+        (["show", "port-in-use", "-q"], "-q"),
+        (["repro", "ddp", "--script", "-q"], "-q"),
+        (["repro", "ddp", "--script", "--nproc", "2"], "--nproc"),
+        (["repro", "port-in-use", "--script", "--timeout", "3"], "--timeout"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(arguments, said, tmp_path):
+    (tmp_path / "saved.json").write_text('{"schema": "gpudoctor.report/1"}')
+    assert said in one_line(gpudoctor(*arguments, cwd=tmp_path))
+
+
 def test_show_prints_a_page_with_the_fix():
     page = gpudoctor("show", "state-dict-prefix").stdout
     assert "## Fix" in page

@@ -1,5 +1,6 @@
 """What is generated is current. To write it anew: ``GPUDOCTOR_UPDATE=1 pytest tests/test_docs.py``."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -33,6 +34,11 @@ def test_the_page_of_every_check_is_what_the_check_says(generated):
     assert stale == []
 
 
+def introduction(family):
+    """The words with which a family's page begins: its package's docstring."""
+    return importlib.import_module(f"gpudoctor_checks.{family}").__doc__.strip()
+
+
 def test_the_index_lists_every_check_by_family(generated):
     registry = Registry()
     checks = registry.checks()
@@ -40,7 +46,7 @@ def test_the_index_lists_every_check_by_family(generated):
     for family in FAMILIES:
         rows = [f"- [`{c.id}`]({c.id}.md): {c.title}" for c in checks if c.family == family]
         if rows:
-            parts += [f"## {family}", registry.introduction(family), "\n".join(rows)]
+            parts += [f"## {family}", introduction(family), "\n".join(rows)]
     assert generated("docs/checks/index.md", "\n\n".join(parts) + "\n")
 
 

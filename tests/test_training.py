@@ -12,6 +12,7 @@ import pytest
 from gpudoctor.facts import Gpu, Gpus, Launch
 from gpudoctor.proofs import default_ranks
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.training import Training
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed here"
@@ -24,6 +25,16 @@ def repro(*arguments, env=None, python=sys.executable):
         command, capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=300
     )
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+
+def test_a_marked_line_that_tells_no_event_is_output_like_any_other():
+    heard = []
+    training = Training("dp", heard.append)
+    lines = [b'gpudoctor {"topic": "torch"}', b'{"event": "note", "text": "one GPU"}', b'{"event"', b"[]"]
+    for line in lines:
+        training.hear(line)
+    assert list(training.output) == [line.decode() for line in (lines[0], *lines[2:])]
+    assert (heard, training.notes) == ([{"event": "note", "text": "one GPU"}], ["one GPU"])
 
 
 @needs_torch

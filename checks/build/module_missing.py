@@ -28,7 +28,7 @@ Python. Where only one node's ranks say so, compare the environments of the node
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Severity, Sighting
+from gpudoctor import Check, Finding, Fix, Severity, Sighting, Symptom
 
 # Modules whose package has another name (their pages on PyPI).
 PACKAGES = {
@@ -81,11 +81,19 @@ OWN |= {
 }
 # Other checks' modules: torch itself, NumPy's inside, flash-attn.
 KNOWN = r"(?!torch['\".\s]|torch$|numpy\._core|flash_attn)"
+# Below torch.load it is a class that the file names: pickled-class-moved.
+UNPICKLING = (
+    r"(?:torch[/\\]serialization\.py\"?, line \d+, in (?:find_class|_?load|_legacy_load)\b|unpickler\.load\(\)|find_class\(mod_name)"
+    r"(?:[^\n]*\n){1,6}?[^\n]{0,80}(?:ModuleNotFound|Import)Error: No module named"
+)
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"(?:ModuleNotFoundError|ImportError): No module named (?P<quote>['\"]?){KNOWN}(?P<module>[A-Za-z_][\w.]{{0,80}})(?P=quote)\s*$",
+        Symptom(
+            rf"(?:ModuleNotFoundError|ImportError): No module named (?P<quote>['\"]?){KNOWN}(?P<module>[A-Za-z_][\w.]{{0,80}})(?P=quote)\s*$",
+            unless=UNPICKLING,
+        ),
         r"packages that were not found in your environment: (?P<packages>[\w.,\[\] -]{2,120}?)\. Run",
         r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}[`'\"]pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
         r"requires the (?!PyTorch\b)(?P<library>\w[\w. -]{1,40}) library but it was not found in your environment",

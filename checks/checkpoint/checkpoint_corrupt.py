@@ -1,37 +1,60 @@
-"""The checkpoint file is damaged, cut off, or no checkpoint at all.
+"""The checkpoint file is damaged, cut off, or written by several processes at once.
 
 ## What happens
 
 "PytorchStreamReader failed reading zip archive: failed finding central directory", "unexpected EOF, expected 3302 more
-bytes. The file might be corrupted", "invalid load key, '<'", or of safetensors "Error while deserializing header".
+bytes. The file might be corrupted", "record size (1200000 bytes) does not match expected size", "pickle data was
+truncated", or of safetensors "Error while deserializing header: incomplete metadata, file not fully covered".
 
 ## Why
 
-- The job was killed, or the disk was full, while the file was written.
-- Several ranks wrote the same file, or one reads it while rank 0 still writes.
-- A download broke off, or brought an error page: the file begins with `<`.
-- It is git-lfs's pointer, a text of three lines that begins with `version https://git-lfs`: the key is `v`.
+- The job was killed, or the disk was full, while the file was written. A download broke off.
+- All ranks save under one name: `torch.save` without `if rank == 0:`. One writes over what another has begun, and the
+  file is a mixture. Where two saves differ in size, torch says "record size ... does not match expected size".
+- One rank reads while rank 0 still writes.
+
+A web page or a pointer of Git LFS under the name of a checkpoint is `checkpoint-not-a-checkpoint`.
 
 ## How to tell
 
-`ls -l model.pt` shows a size of nothing or of a few hundred bytes, or one that differs from an earlier checkpoint.
-`head -c 100 model.pt` shows a text where `PK` should stand. `python -m zipfile -l model.pt | tail -1` fails on a file
-that is cut off. If only one rank fails, it read too early.
+`ls -l FILE` shows a size of nothing, or one that differs from an earlier checkpoint. `gpudoctor checkpoint inspect FILE`
+says where it ends or what does not fit, and `python -m zipfile -l FILE | tail -1` fails on a file that is cut off. If it
+fails now and then, or on one rank only, several wrote or one read too early.
 
 ## See also
 
 - [Serialization semantics](https://docs.pytorch.org/docs/stable/notes/serialization.html): the file format
+- [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): save on one
+  rank, load behind a barrier
 - [nerfstudio#2202](https://github.com/nerfstudio-project/nerfstudio/issues/2202): a file that was cut off
 """
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import CheckpointFile
 
 # A spawned worker whose parent died finds no pickle either.
 SPAWN = r"spawn_main|multiprocessing[/\\](?:spawn|popen|forkserver|connection|queues)"
 LOADING = r"torch[/\\](?:_weights_only_unpickler|serialization|hub)\.py|torch\.load\(|torch[/\\]distributed[/\\]checkpoint"
+# Characters with which no pickle begins, by number and by themselves: checkpoint-not-a-checkpoint.
+TEXT = r"(?:3[1-9]|4[2-57]|5[1-9]|6[0-589]|72|79|87|89|9[0-24-6]|1(?:02|07|09|10|1[89]|2[0-4]|26))"
+KEY = r"[!-',+/3-ADEHOWYZ\\\[^_`fkmnv-z{|~*-]'|\\x1f"
+NO_CHECKPOINT = ("it is git-lfs's pointer", "it is a web page")
+BEFORE = Fix("Go back to the checkpoint before: see which there are", "ls -lt FOLDER")
+LOOK = Fix(
+    "See what is wrong with it, and whether it can be read at all", "gpudoctor checkpoint inspect FILE"
+)
+ONE_WRITER = Fix(
+    "Write on rank 0 alone, under another name first; let the others wait before they read",
+    'if dist.get_rank() == 0:\n    torch.save(state, "last.pt.tmp")\n    os.replace("last.pt.tmp", "last.pt")\n'
+    "dist.barrier()",
+    Kind.EDIT,
+)
+FETCH = Fix(
+    "A download that broke off: find that file and remove it, and it is fetched again",
+    "ls -l ~/.cache/torch/hub/checkpoints ~/.cache/huggingface/hub",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -42,7 +65,7 @@ check = Check(
         r"PytorchStreamReader failed(?! [\w ./-]{3,120}: [\w -]{3,60})",
         r"(?P<what>unexpected EOF), expected (?P<missing>\d+) more bytes\. The file might be corrupted",
         Symptom(r"UnpicklingError: (?P<what>pickle data was truncated)", unless=SPAWN),
-        Symptom(r"UnpicklingError: (?P<what>invalid load key, .{1,12}?)\.? *$", unless=SPAWN),
+        Symptom(rf"UnpicklingError: (?P<what>invalid load key, '(?!{KEY}).{{1,12}}?)\.? *$", unless=SPAWN),
         Symptom(r"EOFError: (?P<what>Ran out of input)", near=LOADING, unless=SPAWN),
         Symptom(
             r"EOFError *$", near=r"torch[/\\](?:_weights_only_unpickler|serialization)\.py", unless=SPAWN
@@ -51,42 +74,58 @@ check = Check(
         r"RuntimeError: (?P<what>Invalid magic number; corrupt file)",
         r"RuntimeError: (?P<what>Invalid protocol version: \d+)",
         r"KeyError: .{0,3}filename 'storages' not found",
-        # an opcode below 128 is text: < of a web page, v of git-lfs's pointer, { of JSON
+        # what is below 128 and no text may be an old pickle that is cut off
         Symptom(
-            r"(?P<what>Unsupported operand (?:\d{1,2}|1[01]\d|12[0-7]))\b", near=r"WeightsUnpickler error"
+            rf"(?P<what>Unsupported operand (?!{TEXT}\b)(?:\d{{1,2}}|1[01]\d|12[0-7]))\b",
+            near=r"WeightsUnpickler error",
         ),
-        r"Error while deserializing header: (?P<what>\w[\w ,]{3,80})",  # safetensors
+        Symptom(
+            r"Weights only load failed",
+            near=rf"(?P<what>Unsupported operand (?!{TEXT}\b)(?:\d{{1,2}}|1[01]\d|12[0-7]))\b",
+        ),
+        Symptom(
+            r"(?P<what>KeyError: \d{1,3}) *$", near=r"_weights_only_unpickler\.py\"?, line \d+, in load\b"
+        ),
+        Symptom(
+            r"UnpicklingError: (?P<what>Memo value not found at index -?\d+|could not find MARK|unpickling stack underflow)",
+            unless=SPAWN,
+        ),
+        r"RuntimeError: record size \((?P<record>\d+) bytes\) does not match expected size \((?P<size>\d+) bytes",
+        r"Error while deserializing header: (?P<what>(?![Hh]eader ?[Tt]oo ?[Ll]arge)\w[\w ,]{3,80})",  # safetensors
         # transformers and its hub
         Symptom(
             r"Unable to load weights from pytorch checkpoint file for",
             unless=r"Weights only load failed|out of memory|vulnerability issue",
         ),
-        r"You seem to have cloned a repository without having git-lfs installed",
         r"Consistency check failed: file should be of size (?P<expected>\d+) but has size (?P<actual>\d+)",
     ],
-    message="the file is damaged, incomplete or no checkpoint[: <what>][; <missing> bytes are missing][: <actual> of <expected> bytes]",
-    fixes=[
-        Fix("Go back to the checkpoint before, or fetch this one again", "ls -lt FOLDER"),
-        Fix("Fetch what git-lfs has left out", "git lfs install && git lfs pull"),
-        Fix(
-            "See what broke off while it was downloaded; remove that file, and it is fetched anew",
-            "ls -l ~/.cache/torch/hub/checkpoints ~/.cache/huggingface/hub",
-        ),
-        Fix(
-            "Write on rank 0 alone, under another name first; let the others wait before they read",
-            'if dist.get_rank() == 0:\n    torch.save(state, "last.pt.tmp")\n    os.replace("last.pt.tmp", "last.pt")\n'
-            "dist.barrier()",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[BEFORE, LOOK, ONE_WRITER, FETCH],
     no_reproduction="not written yet",
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say what is wrong with the file."""
+    seen = sighting.groups
+    if "record" in seen:
+        said = (
+            f"the file is a mixture of two saves: a tensor of {seen['size']} bytes has a record of {seen['record']} bytes; "
+            "mostly all ranks save under one name"
+        )
+        yield check.found(said, fixes=[ONE_WRITER, BEFORE, LOOK])
+        return
+    said = "the file is damaged or incomplete"
+    said += f": {seen['what']}" if "what" in seen else ""
+    said += f"; {seen['missing']} bytes are missing" if "missing" in seen else ""
+    said += f": {seen['actual']} of {seen['expected']} bytes" if "actual" in seen else ""
+    yield check.found(said)
 
 
 @check.checkpoint
 def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     """What is wrong with the file as a container: cut off, records missing or of another size, wrong checksums."""
-    if not file.trouble:
+    if not file.trouble or file.trouble[0].startswith(NO_CHECKPOINT):
         return
     more = f" (and {len(file.trouble) - 1} more)" if len(file.trouble) > 1 else ""
     said = f"the file is damaged or incomplete: {file.trouble[0]}{more}"

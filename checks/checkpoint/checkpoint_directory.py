@@ -80,7 +80,7 @@ check = Check(
     fixes=[
         Fix(
             "Make the folder on each node before anyone writes, and wait for it",
-            'if local_rank == 0:\n    os.makedirs("/data/run1", exist_ok=True)\ndist.barrier()',
+            "if local_rank == 0:\n    os.makedirs(folder, exist_ok=True)\ndist.barrier()",
             Kind.EDIT,
         ),
         Fix(
@@ -96,7 +96,7 @@ RACED = ("tmp-checkpoint", "File exists", "not empty", "already exists")
 RACE = [
     Fix(
         "Make it on one rank, let the others wait, and accept a folder that is there",
-        'if dist.get_rank() == 0:\n    os.makedirs("/data/run1", exist_ok=True)\ndist.barrier()',
+        "if dist.get_rank() == 0:\n    os.makedirs(folder, exist_ok=True)\ndist.barrier()",
         Kind.EDIT,
     ),
     Fix(
@@ -109,7 +109,7 @@ ACCESS = [
         "See whose it is, on every node",
         "srun --ntasks-per-node=1 sh -c 'hostname; id; ls -ld FOLDER; df FOLDER'",
     ),
-    Fix("Write where this user may", 'torch.save(state, Path.home() / "run1" / "last.pt")', Kind.EDIT),
+    Fix("Write where this user may", 'torch.save(state, Path.home() / "last.pt")', Kind.EDIT),
     Fix("Give the folder to the user of the job", "sudo chown -R USER FOLDER", Kind.ADMIN),
 ]
 FOLDER = [

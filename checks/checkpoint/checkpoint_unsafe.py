@@ -105,7 +105,7 @@ REFUSE = Fix(
     Kind.EDIT,
 )
 ANEW = Fix(
-    "Your own file: write it anew with tensors and plain values alone",
+    "Your own file: write it again, with tensors and plain values alone",
     'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
     Kind.EDIT,
 )

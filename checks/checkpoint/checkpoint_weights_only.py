@@ -12,12 +12,17 @@ containers unless told otherwise. The file also holds something else: `args`, a 
 state, a scheduler, or the whole model object. Older libraries (Lightning, transformers, ultralytics) load such files
 without saying that they may.
 
+"Unsupported operand" with a number below 128 is another failure: the file is no checkpoint
+(`checkpoint-not-a-checkpoint`), and no option loads it.
+
 ## How to tell
 
-The message names the first class that is refused; there may be more. Since torch 2.6
-`torch.serialization.get_unsafe_globals_in_checkpoint("model.pt")` lists them all without running anything.
-`gpudoctor checkpoint inspect model.pt` names them too, and offers the line that writes a copy without the entries that
-hold them.
+The message names the first class that is refused; there may be more. `gpudoctor checkpoint inspect FILE` lists them all
+without running anything, and offers the line that writes a copy without the entries that hold them. So does
+`torch.serialization.get_unsafe_globals_in_checkpoint("FILE")` since torch 2.6.
+
+Classes that only hold values, such as `argparse.Namespace` or numpy's numbers, do nothing when they are made. A name like
+`os.system`, `builtins.eval`, `subprocess.Popen` or `runpy` has no business in a checkpoint: do not load that file.
 
 ## See also
 
@@ -28,60 +33,106 @@ hold them.
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import CheckpointFile, Format
 
-NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
-# An opcode below 128 is text where a pickle should begin: checkpoint-corrupt.
+NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via .add_safe_globals.,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
+# An opcode below 128 is text where a pickle should begin: checkpoint-not-a-checkpoint, or checkpoint-corrupt.
 CORRUPT = r"Unsupported operand (?:\d{1,2}|1[01]\d|12[0-7])\b|pickle data was truncated|[Ii]nvalid load key"
 
+RUNNING = frozenset(
+    "os posix nt sys subprocess builtins __builtin__ runpy importlib pty socket shutil webbrowser".split()
+)
+"""Modules whose functions have no business in a checkpoint."""
 MOST = 8
-"""Entries that are left out at most; a file with more is written anew."""
+"""Entries that are left out at most; a file with more is written again."""
 
+LOOK = Fix(
+    "First see every class that the file asks for, without running any",
+    "gpudoctor checkpoint inspect FILE",
+)
 OWN = Fix(
-    "Your own file: say that it may run code. Never do it with a file from elsewhere",
-    'state = torch.load("model.pt", map_location="cpu", weights_only=False)',
-    Kind.EDIT,
+    "A file that you wrote yourself, and whose names are all yours or torch's (see `gpudoctor checkpoint inspect FILE`): "
+    "let it run its code. Never do it with a file from elsewhere",
+    'state = torch.load("FILE", map_location="cpu", weights_only=False)',
+    Kind.MITIGATION,
 )
 ANEW = Fix(
-    "Write the file anew with tensors and plain values alone",
+    "Write the file again, with tensors and plain values alone",
     'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
     Kind.EDIT,
+)
+UPGRADE = Fix(
+    "Where Lightning, transformers or ultralytics loads it: a version of that library that knows its own classes",
+    "python -m pip install --upgrade LIBRARY",
+)
+ANY = Fix(
+    "For a program that cannot be changed, and files that are all your own: every file that it loads may run code",
+    "export TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1",
+    Kind.MITIGATION,
+)
+TORCHSCRIPT = Fix(
+    "Load it with what it was made for", 'model = torch.jit.load("FILE", map_location="cpu")', Kind.EDIT
 )
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"learn more about types accepted by default with weights_only",
+        Symptom(r"learn more about types accepted by default with weights_only", unless=CORRUPT),
         Symptom(r"Weights only load failed", near=NAME),
         Symptom(r"Weights only load failed", unless=rf"{NAME}|{CORRUPT}"),
         rf"WeightsUnpickler error:.{{0,40}} {NAME}",
         r"GLOBAL (?P<name>[A-Za-z_][\w.]*\w) was not an allowed global by default",
+        r"types allowlisted via .add_safe_globals., but got <class '(?P<name>[A-Za-z_][\w.]*\w)'>",
+        r"classes allowlisted via .add_safe_globals. but got <class '(?P<name>[A-Za-z_][\w.]*\w)'>",
         r"Trying to (?:load unsupported GLOBAL|instantiate unsupported class|call reduce for unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)",
         Symptom(r"In PyTorch 2\.6, we changed the default value of the .{0,2}weights_only", unless=CORRUPT),
         r"Cannot use ``weights_only=True`` with TorchScript archives",
     ],
-    message="[the file holds <name>, and ]torch.load reads tensors and plain containers alone unless it is told otherwise",
     fixes=[
-        OWN,
-        Fix(
-            "Allow this one class, for the calls that follow",
-            "torch.serialization.add_safe_globals([<name>])",
-            Kind.EDIT,
-        ),
+        LOOK,
         ANEW,
-        Fix(
-            "Take a version of the library that loads its own files",
-            "pip install --upgrade lightning transformers",
-        ),
-        Fix(
-            "For a program that cannot be changed: every file it loads may run code",
-            "export TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1",
-            Kind.MITIGATION,
-        ),
+        UPGRADE,
+        OWN,
+        ANY,
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Name the class, and how just that one is allowed."""
+    name = sighting.groups.get("name")
+    said = "torch.load reads tensors and plain containers alone unless it is told otherwise"
+    if "TorchScript archives" in sighting.line:
+        yield check.found(f"{said}; this is a TorchScript archive", fixes=[TORCHSCRIPT])
+    elif name is None:
+        yield check.found(said)
+    else:
+        fixes = [LOOK, allowing(name), ANEW, UPGRADE, OWN, ANY]
+        yield check.found(f"the file holds {name}, and {said}", fixes=[fix for fix in fixes if fix])
+
+
+def allowing(name: str) -> Fix | None:
+    """Return the lines that allow one class for the calls that follow; ``None`` for what should not be in a file."""
+    module, _, own = name.rpartition(".")
+    if module.partition(".")[0] in RUNNING:
+        return None
+    if module.startswith("numpy"):
+        lines = "import numpy\n\nkinds = [type(numpy.dtype(kind)) for kind in '?bBhHiIlLqQefd']\n"
+        lines += "scalar = numpy._core.multiarray.scalar  # numpy 1: numpy.core\n"
+        lines += "torch.serialization.add_safe_globals([scalar, numpy.dtype, *kinds])"
+        return Fix("Allow numpy's numbers, which hold a value alone", lines, Kind.EDIT)
+    if module == "__main__":
+        lines = f'from train import {own}\n\ntorch.serialization.add_safe_globals([({own}, "{name}")])'
+        return Fix(
+            "Allow this one class, which the script that saved the file defined (here train.py)",
+            lines,
+            Kind.EDIT,
+        )
+    lines = f"from {module} import {own}\n\ntorch.serialization.add_safe_globals([{own}])"
+    return Fix("Allow this one class, if you know it, for the calls that follow", lines, Kind.EDIT)
 
 
 @check.checkpoint
@@ -91,12 +142,7 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
         said = (
             "a TorchScript archive: torch.load refuses it by default since torch 2.6; torch.jit.load reads it"
         )
-        load = Fix(
-            "Load it with what it was made for",
-            'model = torch.jit.load("model.pt", map_location="cpu")',
-            Kind.EDIT,
-        )
-        yield check.found(said, severity=Severity.NOTE, fixes=[load])
+        yield check.found(said, severity=Severity.NOTE, fixes=[TORCHSCRIPT])
     elif file.foreign and file.kind in (Format.TORCH_ZIP, Format.TORCH_LEGACY):
         names = list(dict.fromkeys(foreign.name for foreign in file.foreign))
         listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
@@ -104,7 +150,7 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
             f"the file holds {listed}: torch.load refuses it since torch 2.6 unless weights_only=False",
             # A library's own settings or random state, which that library loads: nobody waits for weights from it.
             severity=Severity.WARNING if file.state_dicts or file.optimizers else Severity.NOTE,
-            fixes=[*leaving_out(file), OWN, ANEW],
+            fixes=[*leaving_out(file), ANEW, OWN],
         )
 
 

@@ -42,7 +42,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Load the model alone and start the optimizer anew",
+            "Load the model alone and start the optimizer from scratch",
             'model.load_state_dict(file["model"])\noptimizer = torch.optim.Adam(model.parameters(), lr=1e-4)',
             Kind.EDIT,
         ),

@@ -33,7 +33,7 @@ from gpudoctor.facts import Comparison, Outcome
 # A wrapper's prefix on one side alone is state-dict-prefix; on both sides the keys differ otherwise.
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
-UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
+UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{NAMES}\."
 # Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
 WRAPPED = (
     r"state_dict for (Distributed)?DataParallel:\s{1,9}Unexpected key\(s\) in state_dict: .module\.|"

@@ -1,4 +1,4 @@
-"""Some keys of the checkpoint bear a wrapper's prefix, and others do not.
+"""Some keys of the checkpoint have a wrapper's prefix, and others do not.
 
 ## What happens
 
@@ -61,8 +61,8 @@ def checkpoint(file: CheckpointFile, comparison: Comparison | None) -> Iterator[
             continue
         twice = doubled(state, tuple(prefix.text for prefix in partial))
         bare = len(state.keys) - sum(prefix.keys for prefix in partial)
-        counts = [f"{prefix.keys} bear {prefix.text}" for prefix in partial]
-        counts += [f"{bare} bear none"] if bare else []
+        counts = [f"{have(prefix.keys)} {prefix.text}" for prefix in partial]
+        counts += [f"{have(bare)} none"] if bare else []
         said = f"of {count(len(state.keys), 'key')}{where(state)}, {', '.join(counts)}"
         if twice:
             said += f"; {twice[0]} is there with and without it"
@@ -74,6 +74,11 @@ def checkpoint(file: CheckpointFile, comparison: Comparison | None) -> Iterator[
             severity=Severity.ERROR if twice else None,
             evidence=example,
         )
+
+
+def have(number: int) -> str:
+    """Count the keys that have something."""
+    return f"{number} {'has' if number == 1 else 'have'}"
 
 
 def doubled(state: StateDict, fronts: tuple[str, ...]) -> list[str]:

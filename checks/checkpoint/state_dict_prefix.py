@@ -1,4 +1,4 @@
-"""The checkpoint's keys bear a wrapper's prefix, module. or _orig_mod.
+"""The checkpoint's keys have a wrapper's prefix, module. or _orig_mod.
 
 ## What happens
 
@@ -15,13 +15,13 @@ checkpoint that was saved from a wrapped model fits a wrapped one only, and the 
 
 ## How to tell
 
-`gpudoctor checkpoint inspect model.pt` shows the keys and who put the prefix there, and `--against` compares them with
+`gpudoctor checkpoint inspect FILE` shows the keys and who put the prefix there, and `--against` compares them with
 another file or with the model. If they are those of the model but for the prefix, this is it; if they differ otherwise
 too, the checkpoint belongs to another model.
 
 ## See also
 
-- [consume_prefix_in_state_dict_if_present](https://docs.pytorch.org/docs/stable/generated/torch.nn.modules.utils.html)
+- [consume_prefix_in_state_dict_if_present](https://github.com/pytorch/pytorch/blob/main/torch/nn/modules/utils.py): its source
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): DataParallel
 """
 
@@ -38,7 +38,7 @@ NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 FILE, MODEL, EITHER = (rf"(?P<{side}>{NAMES})\." for side in ("file", "model", "either"))
 # On both sides, the keys differ by something else: state-dict-architecture.
 MISSING = rf"[Mm]issing[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
-UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ]{NAMES}\."
+UNEXPECTED = rf"[Uu]nexpected[ _]keys?(\(s\))?\W.{{0,22}}?['\" ](?:n_averaged['\"], ['\"])?{NAMES}\."
 BOTH_SIDES = rf"\A(?=[\s\S]*{MISSING})[\s\S]*{UNEXPECTED}"
 # Keys of a wrapped model that it does not have, or those of a file that holds more than the model.
 WRAPPED = (
@@ -60,7 +60,10 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         Symptom(rf"Missing key\(s\) in state_dict: ['\"]{MODEL}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
-        Symptom(rf"Unexpected key\(s\) in state_dict: ['\"]{FILE}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
+        Symptom(
+            rf"Unexpected key\(s\) in state_dict: ['\"](?:(?P<count>n_averaged)['\"], ['\"])?{FILE}",
+            unless=rf"{BOTH_SIDES}|{WRAPPED}",
+        ),
         # A wrapped model has no key without the wrapper's name.
         Symptom(
             rf"Unexpected key\(s\) in state_dict: \"(?!{NAMES}\.)\w+\.",
@@ -87,7 +90,7 @@ check = Check(
             near=rf"not used by the model:?\s{{1,9}}{FILE}",
         ),
     ],
-    message="the keys of the file or those of the model bear a wrapper's prefix, and the others do not",
+    message="the keys of the file or those of the model have a wrapper's prefix, and the others do not",
     fixes=[
         Fix(
             "Save the model, not its wrapper",
@@ -130,20 +133,23 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     prefix = f"{sighting.groups.get(side, 'module')}."
     opened = OPENED.search(sighting.around)
     path = opened["path"] if opened else "model.pt"
-    if side == "file":
-        said = f"the file's keys bear {prefix} and the model's do not: it was saved from a wrapped model"
+    if "count" in sighting.groups:
+        said = f"the file holds an average of weights: its keys have {prefix}, and {AVERAGED} counts the averaged models"
+        fixes = averaged_off(path, prefix)
+    elif side == "file":
+        said = f"the file's keys have {prefix} and the model's do not: it was saved from a wrapped model"
         fixes = [*taking_off(path, prefix), unwrapped(prefix)]
     elif side == "model":
-        said = f"the model's keys bear {prefix} and the file's do not: the model is wrapped now, and was not when it was saved"
+        said = f"the model's keys have {prefix} and the file's do not: the model is wrapped now, and was not when it was saved"
         fixes = putting_on(path, prefix)
     else:
-        said = f"keys bear {prefix} on one side alone: the model was wrapped when it was saved, or is when it is loaded"
+        said = f"keys have {prefix} on one side alone: the model was wrapped when it was saved, or is when it is loaded"
         fixes = [*taking_off(path, prefix), *putting_on(path, prefix)]
     yield check.found(said, fixes=fixes)
 
 
 def taking_off(path: str, prefix: str) -> list[Fix]:
-    """Return what mends a file whose keys bear a prefix, or loads it as it is."""
+    """Return what mends a file whose keys have a prefix, or loads it as it is."""
     stripped = f'state = {{key.removeprefix("{prefix}"): value for key, value in state.items()}}'
     return [
         Fix(
@@ -152,6 +158,17 @@ def taking_off(path: str, prefix: str) -> list[Fix]:
         ),
         Fix("Or take it off while loading", f"{stripped}\nmodel.load_state_dict(state)", Kind.EDIT),
     ]
+
+
+def averaged_off(path: str, prefix: str) -> list[Fix]:
+    """Return what mends a file that an averaged model wrote, or loads it as it is."""
+    mend = Fix(
+        "Write a copy for a bare model, without the count; the tensors are copied as they are",
+        f"{mending(path)} --drop {AVERAGED} --strip-prefix {prefix}",
+    )
+    _, load = taking_off(path, prefix)
+    lines = f'state.pop("{AVERAGED}")\n{load.command}'
+    return [mend, Fix("Or take both off while loading", lines, Kind.EDIT)]
 
 
 def putting_on(path: str, prefix: str) -> list[Fix]:
@@ -200,11 +217,11 @@ def known(comparison: Comparison) -> Iterator[Finding]:
 
 
 def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
-    """Report a prefix that all keys bear: a note for what may be the model's own, or an average beside the model."""
+    """Report a prefix that all keys have: a note for what may be the model's own, or an average beside the model."""
     own = prefix.text.endswith(("model.", "net."))
     who = "which may be the model's own, or " if own else "which comes from "
     besides = f" but {AVERAGED}" if prefix.keys < len(state.keys) else ""
-    said = f"all {count(prefix.keys, 'key')}{of(state)}{besides} bear {prefix.text}, {who}{prefix.wrapper}"
+    said = f"all {count(prefix.keys, 'key')}{of(state)}{besides} have {prefix.text}, {who}{prefix.wrapper}"
     said += "" if own else ": a bare model does not load them"
     if whole(state, file):
         fixes = [unpickled(prefix, state, file)]

@@ -94,7 +94,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "An optimizer that does not fit: load the model alone and start the optimizer anew",
+            "An optimizer that does not fit: load the model alone and start the optimizer from scratch",
             kind=Kind.EDIT,
         ),
     ],
@@ -123,7 +123,7 @@ OPTIMIZER = [
         "Give the optimizer the same parameters, in the same groups and order, as when it was saved",
         kind=Kind.EDIT,
     ),
-    Fix("Load the model alone and start the optimizer anew", kind=Kind.EDIT),
+    Fix("Load the model alone and start the optimizer from scratch", kind=Kind.EDIT),
 ]
 WORLD = [
     Fix(

@@ -1,18 +1,22 @@
 """The checkpoint holds numbers that are NaN or infinite.
 
 ## What happens
+
 The file loads without an error. With NaN in a weight or in a running mean every output is NaN; with infinity some are,
 or the loss becomes NaN a few steps later. `gpudoctor checkpoint inspect FILE --values` names the tensors.
 
 ## Why
+
 - The training had diverged before it was saved: the loss was NaN already, or float16 overflowed.
-- It is meant so: a causal mask, or a "best value so far" of an early stopping, is made of infinity. Then nothing is wrong.
+- It is on purpose: a causal mask, or a "best value so far" of an early stopping, is made of infinity. Then nothing is wrong.
 
 ## How to tell
-A name such as `mask`, `bias` of an attention that is no parameter, or `best` is meant so. A `weight`, a `running_mean`
+
+A name such as `mask`, `bias` of an attention that is no parameter, or `best` is on purpose. A `weight`, a `running_mean`
 or an optimizer's `exp_avg` never is. Look whether an older checkpoint has finite numbers in the same place.
 
 ## See also
+
 - [torch.isfinite](https://docs.pytorch.org/docs/stable/generated/torch.isfinite.html)
 - `gpudoctor show loss-not-finite`
 """
@@ -25,7 +29,7 @@ from gpudoctor.facts import CheckpointValues
 check = Check(
     severity=Severity.NOTE,
     fixes=[
-        Fix("If it is a weight: go on from the last checkpoint before it", "ls -lt CHECKPOINT_FOLDER"),
+        Fix("If it is a weight: go on from the last checkpoint before it", "ls -lt FOLDER"),
         Fix(
             "Do not save what is not finite",
             "if all(torch.isfinite(p).all() for p in model.parameters()):\n"

@@ -8,8 +8,9 @@ before the end-of-stream marker". Other ranks then wait for the one that failed.
 
 ## Why
 
-Every rank runs `MNIST(root, download=True)`, `load_dataset` or `nltk.download`, and all write into one
-folder: one reads what another has half written. A file system without locks ("No locks available") has the same effect.
+Every rank runs `MNIST(root, download=True)`, `load_dataset`, `nltk.download` or `extractall`, and all write into one
+folder: one reads what another has half written. On a shared file system one rank per node is still too many. A file
+system without locks ("No locks available") has the same effect.
 
 ## How to tell
 
@@ -29,7 +30,7 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 # The data is downloaded or unpacked where the line stands.
-DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True"
+DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True|extractall|unpack_archive|zipfile\.ZipFile\("
 # Several processes run; a line with the prefix of a rank shows it as well.
 SEVERAL = re.compile(
     r"Downloading[\s\S]{0,6000}Downloading|torch[/.]distributed|torchrun|init_process_group|multiprocessing[/.]spawn|ChildFailed|"
@@ -69,13 +70,18 @@ check = Check(
     ],
     fixes=[
         Fix(
-            "Let one process per machine download, and the others wait",
+            "On a shared file system: let rank 0 download and unpack, and the others wait",
+            "if dist.get_rank() == 0:\n    MNIST(root, download=True)\ndist.barrier()\ndata = MNIST(root, download=False)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "On disks of the nodes' own: the first rank of each node",
             "if local_rank == 0:\n    MNIST(root, download=True)\ndist.barrier()\ndata = MNIST(root, download=False)",
             Kind.EDIT,
         ),
         Fix(
-            "With accelerate or the Trainer",
-            "with accelerator.local_main_process_first():\n    data = load_dataset(NAME)",
+            "With accelerate (on disks of the nodes' own: local_main_process_first)",
+            "with accelerator.main_process_first():\n    data = load_dataset(NAME)",
             Kind.EDIT,
         ),
         Fix(

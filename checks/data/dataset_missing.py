@@ -13,6 +13,7 @@ the others.
 - The folder is not mounted in the container, or lies on a disk that only one of the nodes has.
 - Compute nodes without internet, while the data is downloaded at the first use.
 - Not unpacked, another layout (`train/CLASS/IMAGE` for ImageFolder), another suffix, a pattern that matches nothing.
+- An image that is cut off or no image at all: a copy or download that broke off.
 
 ## How to tell
 
@@ -25,7 +26,10 @@ one node, the data is not on that node.
 - [Hugging Face datasets: cache](https://huggingface.co/docs/datasets/cache)
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 # What a job writes, and what models are made of, is checkpoint-directory or a failure of its own.
 NOT_DATA = (
@@ -72,24 +76,54 @@ check = Check(
         r"Couldn't reach (?:the Hugging Face Hub for dataset )?['\"](?P<path>[^'\"]+)['\"]",
         r"Couldn't find a dataset script at (?P<path>\S+)",
         r"cannot identify image file ['\"](?P<path>[^'\"]+)",
+        r"OSError: (?P<cut>image file is truncated|broken data stream when reading image file|unrecognized data stream contents)",
     ],
-    message="the data[ <path>] is not there for this process, or holds nothing that it can read",
     fixes=[
-        Fix("Look for it on every node", "srun --ntasks-per-node=1 ls -ld <path>"),
         Fix(
             "Look for it on every node, where and as the job runs",
-            "srun --ntasks-per-node=1 bash -c 'pwd; ls -ld DATA'",
+            "srun --ntasks-per-node=1 bash -c 'hostname; pwd; ls -ld DATA'",
         ),
         Fix(
             "Use a path that does not depend on where the job starts",
             'root = Path(os.environ["DATA"]).resolve(strict=True)',
             Kind.EDIT,
         ),
-        Fix("In docker: mount it", "docker run -v /data:/data:ro IMAGE"),
+        Fix("In docker: mount it", "docker run --volume DATA:DATA:ro IMAGE"),
         Fix(
             "Nodes without internet: download where there is some, onto the shared disk, then forbid the attempt",
-            "export HF_HOME=/SHARED/hf HF_HUB_OFFLINE=1",
+            "export HF_HOME=/DISK/hf HF_HUB_OFFLINE=1",
         ),
     ],
     no_reproduction="not written yet",
 )
+
+ANY = re.compile(r"[\w./~@+-]+\Z")
+CUT_OFF = [
+    Fix(
+        "Find every file that is cut off, before the training",
+        "for path in Path(root).rglob('*.jpg'):\n    try:\n        Image.open(path).load()\n"
+        "    except OSError as error:\n        print(path, error)",
+        Kind.EDIT,
+    ),
+    Fix(
+        "Read what is there of them: the rest of such an image is grey, and nobody says so",
+        "PIL.ImageFile.LOAD_TRUNCATED_IMAGES = True",
+        Kind.MITIGATION,
+    ),
+]
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say what cannot be read."""
+    path = sighting.groups.get("path", "")
+    if "cut" in sighting.groups:
+        said = f"an image cannot be read to its end: {sighting.groups['cut']}"
+        yield check.found(said, fixes=CUT_OFF)
+        return
+    named = f" {path}" if path else ""
+    fixes = list(check.fixes)
+    if ANY.match(path):
+        fixes[0] = Fix("Look for it on every node", f"srun --ntasks-per-node=1 ls -ld {path}")
+    said = f"the data{named} is not there for this process, or holds nothing that it can read"
+    yield check.found(said, fixes=fixes)

@@ -57,7 +57,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Or take a layer that does not look at the batch",
+            "Or take a layer that does not look at the batch (32 groups must divide the channels)",
             "norm = torch.nn.GroupNorm(32, channels)",
             Kind.EDIT,
         ),

@@ -65,7 +65,7 @@ check = Check(
             "model = DistributedDataParallel(model)",
             Kind.EDIT,
         ),
-        Fix("Start one process for each GPU", "torchrun --nproc-per-node=gpu train.py"),
+        Fix("Start one process for each GPU (here 2)", "torchrun --nproc-per-node=2 train.py"),
     ],
     no_reproduction="not written yet",
 )

@@ -15,7 +15,7 @@ thereby changes what the first has saved for its backward pass:
 - The running statistics of BatchNorm, called for real and fake images, for two views, or for student and teacher.
 - Position ids and masks that a text encoder registers as buffers.
 
-Newer torch (2.15) copies in a way that autograd does not count as a change.
+torch 2.15 copies in a way that autograd does not count as a change; the two forward passes then both go backward.
 
 ## How to tell
 
@@ -71,5 +71,5 @@ check = Check(
         ),
         Fix("Use a copy of the buffer in forward", "ids = self.position_ids[:, :length].clone()", Kind.EDIT),
     ],
-    no_reproduction="not written yet",
+    no_reproduction="needs an older torch",
 )

@@ -11,9 +11,9 @@ DDP does nothing but share gradients out, and this module has none:
 
 - A helper network that is only evaluated was handed to DDP or `accelerator.prepare`: a teacher, an EMA copy, a VAE,
   a perceptual loss.
-- The whole model was frozen before the wrap, and the layers that shall learn were to be added or thawed after it.
+- The whole model was frozen before the wrap, and the layers that are to learn were added or unfrozen after it.
 - An adapter was loaded for inference: `PeftModel.from_pretrained` without `is_trainable=True`.
-- The model is quantised, or was made under `torch.inference_mode()`.
+- The model is quantised: integers have no gradients.
 
 ## How to tell
 
@@ -42,7 +42,7 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Thaw what shall learn, or add it, before the wrap",
+            "Unfreeze or add what is to be trained before the wrap",
             "model.head.requires_grad_(True)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
         ),

@@ -55,11 +55,11 @@ check = Check(
     fixes=[
         Fix(
             "Read what rank <other> says: keep each rank's output in a file of its own",
-            "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py",
+            "torchrun --log-dir=logs --tee=3 --nproc-per-node=2 train.py",
         ),
         Fix(
             "See whether NCCL connects the ranks, and how",
-            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,NET torchrun --nproc-per-node=gpu train.py",
+            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,NET torchrun --nproc-per-node=2 train.py",
         ),
         Fix(
             "Where a rank loads for longer than the time-out: allow for it",
@@ -67,8 +67,8 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Go round peer-to-peer copies; if that helps they are the fault, and every transfer is slower meanwhile",
-            "NCCL_P2P_DISABLE=1 torchrun --nproc-per-node=gpu train.py",
+            "Do without peer-to-peer copies; if that helps they are the fault, and every transfer is slower until it is repaired",
+            "NCCL_P2P_DISABLE=1 torchrun --nproc-per-node=2 train.py",
             Kind.MITIGATION,
         ),
     ],

@@ -7,13 +7,14 @@ marked as ready twice".
 
 ## Why
 
-DDP sends a gradient as soon as it is there, so it must be complete by then. It comes a second time when:
+DDP sums a gradient over the ranks as soon as it is there. It comes a second time when:
 
 - Gradient checkpointing with `use_reentrant=True` runs a backward pass inside the backward pass, and
   `find_unused_parameters=True` has marked the parameters before: transformers with LoRA, most of the time.
 - A layer is checkpointed twice, or its weights are shared between two checkpointed blocks.
-- `forward` was called several times before `backward` (two views, chosen and rejected answers).
-- A parameter was used outside `forward`: `model.module.head(x)`, or a loss that reads the weights.
+- With `find_unused_parameters=True` the wrapper was called several times before `backward`, each time for a part of the
+  model, or a parameter was used outside the wrapper's `forward`: `model.module.head(x)`, a loss that reads the weights. DDP
+  took them for unused, and then their gradients came.
 
 ## How to tell
 

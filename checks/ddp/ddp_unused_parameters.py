@@ -63,19 +63,19 @@ check = Check(
             "model.unused_head.requires_grad_(False)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
         ),
-        Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=gpu train.py"),
+        Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=2 train.py"),
         Fix(
-            "Let a branch that some batches skip take part with nothing",
+            "Let a branch that some batches skip take part with 0",
             "loss = loss + 0.0 * sum(p.sum() for p in model.module.branch.parameters())",
             Kind.EDIT,
         ),
         Fix(
-            "Under static_graph=True, where the graph changes: take it away",
-            "DistributedDataParallel(model, device_ids=[local_rank], static_graph=False)",
+            "Where static_graph=True is set and the graph changes: take that away, and let DDP search instead",
+            "DistributedDataParallel(model, device_ids=[local_rank], find_unused_parameters=True)",
             Kind.EDIT,
         ),
         Fix(
-            "Let DDP search for unused parameters in each iteration, which costs a walk of the graph and hides a layer "
+            "Let DDP search for unused parameters in each iteration, which costs a walk through the graph and hides a layer "
             'that was forgotten (transformers: --ddp_find_unused_parameters True, Lightning: strategy="ddp_find_unused_parameters_true")',
             "DistributedDataParallel(model, device_ids=[local_rank], find_unused_parameters=True)",
             Kind.MITIGATION,

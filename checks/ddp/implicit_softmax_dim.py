@@ -14,7 +14,8 @@ batch that each GPU gets. Results with one GPU and with several differ.
 ## How to tell
 
 The warning names the line that calls it. `x.sum(dim=-1)` of the result is 1 everywhere if the last dimension was taken.
-`python -W error::UserWarning train.py` stops at the first such call and shows where it came from.
+With `PYTHONWARNINGS=error::UserWarning` in front of the launch command the run stops at the first such call, and shows where
+it came from.
 
 ## See also
 

@@ -3,7 +3,7 @@
 ## What happens
 
 "one of the variables needed for gradient computation has been modified by an inplace operation:
-[torch.FloatTensor [3]], which is output 0 of ExpBackward0, is at version 1; expected version 0 instead". Its kin: "a leaf
+[torch.FloatTensor [3]], which is output 0 of ExpBackward0, is at version 1; expected version 0 instead". Related: "a leaf
 Variable that requires grad is being used in an in-place operation", "Output 0 of SplitBackward0 is a view and is being
 modified inplace".
 
@@ -64,8 +64,15 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Go backward through every loss before any optimizer takes a step",
-            "loss_g.backward(retain_graph=True)\nloss_d.backward()\noptimizer_g.step()\noptimizer_d.step()",
+            "GAN: compute each loss after the other's step, the discriminator's on samples without their graph",
+            "loss_d = criterion(D(real), ones) + criterion(D(fake.detach()), zeros)\noptimizer_d.zero_grad()\n"
+            "loss_d.backward()\noptimizer_d.step()\nloss_g = criterion(D(fake), ones)\noptimizer_g.zero_grad()\n"
+            "loss_g.backward()\noptimizer_g.step()",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Two losses of one model: go backward through their sum, then take one step",
+            "(loss_a + loss_b).backward()\noptimizer.step()",
             Kind.EDIT,
         ),
         Fix(

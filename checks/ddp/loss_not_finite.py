@@ -9,7 +9,7 @@ on every weight may be NaN, on all ranks, because gradients are summed over them
 ## Why
 
 - float16 overflows, mostly in a model that was trained in bfloat16 (T5, Llama).
-- The learning rate is too high: it was scaled up with the number of GPUs and has no warm-up.
+- The learning rate is too high: it was scaled up with the number of GPUs and does not rise slowly at the start.
 - Gradients are clipped before `scaler.unscale_`, and thus not really.
 - A bad sample: an empty label or mask, `log(0)`, a division by 0, `sqrt` at 0.
 - With several GPUs alone: gradients that are not averaged, or a GPU or link that returns wrong data.
@@ -50,6 +50,13 @@ check = Check(
         r"(?:Error|Exception|WARNING|Warning)\b.{0,60}\b[Ll]oss is (?P<value>-?(?:nan|NaN|NAN|inf))\b(?!, stopping)",
         r"The loss returned in .training_step. is (?P<value>nan or inf|tensor\(.{1,59}[^\s.]|-?(?:nan|inf))",
         r"Detected nan and/or inf values in ",
+        r"(?:Error|Exception): .{0,60}\b(?:[Ll]oss|[Gg]rad\w{0,10}|logits|output)\b.{0,40}\b(?:not finite|not a finite number|non-?finite)\b(?!, so it cannot be clipped)",
+        r"(?:Error|Exception): .{0,60}\b(?:[Nn]on-?finite|NaN|nan|[Ii]nfinite) (?:\w{1,12} )?(?:loss|gradients?)\b",
+        # assert torch.isfinite(loss), without a message of its own
+        Symptom(
+            r"AssertionError(?::? *$|: tensor\()",
+            near=r"assert (?:not )?.{0,60}\bis(?:finite|nan|inf)\(.{0,80}\s{1,9}(?:[\^~]+\s{1,9})?AssertionError",
+        ),
         r"FloatingPointError: gradients are Nan/Inf",
         r"\b(?P<value>NaN|nan) loss (?:was )?(?:encountered|detected)",
         r"Current loss scale already at minimum - cannot decrease scale anymore",
@@ -78,17 +85,22 @@ check = Check(
         rf"(?<![\w./-]){NAMED}?{OTHER}[Ll]oss ?[:=]? ?tensor\(-?{VALUE}",
         r"(?<![\w/-])[Ll]oss[_.](?!scale)[A-Za-z]\w{0,20}: (?P<value>nan|NaN)(?![\w.-])",
     ],
-    message="training left the finite numbers[: the loss was <value>][ at iteration <step>][ after <operation>]"
+    message="the loss or a gradient is no longer finite[: the loss was <value>][ at iteration <step>][ after <operation>]"
     "[: the loss scale fell to <scale>][: the loss scale fell below <least>][, in <parameter>]",
     follows=["p2p-corruption", "gpu-ecc-error"],
     fixes=[
+        Fix(
+            "Lower the learning rate, and let it rise over the first steps",
+            "warmup = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.01, total_iters=1000)",
+            Kind.EDIT,
+        ),
         Fix(
             "Compute in bfloat16 instead of float16 (transformers: --bf16), on GPUs from compute capability 8.0 on",
             'with torch.autocast("cuda", dtype=torch.bfloat16):\n    loss = criterion(model(x), y)',
             Kind.EDIT,
         ),
         Fix(
-            "Clip real gradients: unscale them first",
+            "Clip the gradients; with float16 and a GradScaler unscale them first",
             "scaler.scale(loss).backward()\nscaler.unscale_(optimizer)\n"
             "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\nscaler.step(optimizer)\nscaler.update()",
             Kind.EDIT,
@@ -100,7 +112,7 @@ check = Check(
         ),
         Fix(
             "Run the same script on one GPU: if it stays finite there, suspect the transfers",
-            "CUDA_VISIBLE_DEVICES=0 torchrun --nproc-per-node=1 train.py",
+            "torchrun --nproc-per-node=1 train.py",
         ),
         Fix(
             "Leave out a bad batch on all ranks at once; its samples are lost, and more than a few mean another fault",

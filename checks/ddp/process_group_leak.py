@@ -15,10 +15,12 @@ A run that has otherwise finished is not harmed. In rare cases a rank that leave
 ## How to tell
 
 Look above it: if there is a traceback, that is the failure. If the run printed its last step and saved its model, there
-is nothing to repair but the end of the script.
+is nothing to repair but the end of the script. Do not put the call into `finally`: after an exception on one rank it may
+wait for the others for ever, and the traceback never shows.
 
 ## See also
 
+- [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): hangs in `finally`
 - [Shutdown](https://docs.pytorch.org/docs/stable/distributed.html#shutdown)
 """
 
@@ -35,8 +37,8 @@ check = Check(
     "where it had failed",
     fixes=[
         Fix(
-            "Destroy it at the end, after an exception too",
-            "try:\n    main()\nfinally:\n    dist.destroy_process_group()",
+            "Destroy it at the end of a run that went well",
+            "main()\ndist.destroy_process_group()",
             Kind.EDIT,
         ),
         Fix("Where an exception ended the run, look for that one first: `gpudoctor explain LOG`"),

@@ -40,7 +40,7 @@ check = Check(
         r"use_reentrant=True, torch\.utils\.checkpoint is incompatible with \.grad\(\)",
         r"none of output has requires_grad=True, this checkpoint\(\) is not necessary",
     ],
-    message="activation checkpointing runs in its reentrant form, which DDP and frozen inputs do not go well with",
+    message="activation checkpointing runs in its reentrant form, which works badly with DDP and with frozen inputs",
     fixes=[
         Fix(
             "Take the other form, which torch recommends",
@@ -64,7 +64,7 @@ check = Check(
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
-    """Tell the warnings from what fails."""
+    """Separate the warnings from what fails."""
     if any(words in sighting.line for words in FAILS):
         yield check.found(
             "reentrant activation checkpointing cannot do this call",

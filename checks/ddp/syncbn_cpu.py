@@ -12,7 +12,7 @@ In training, SyncBatchNorm sums the statistics over the ranks, and it does so on
 
 - The model was wrapped before it was moved to the GPU.
 - The script converts its layers always, and this run is on the CPU: a test, or gloo, or a GPU that torch cannot use.
-- A model that was trained with SyncBatchNorm is used on the CPU and is still in training mode.
+- A model that was trained with SyncBatchNorm is used on the CPU, in training mode, in a process that has joined a group.
 - A configuration for several GPUs (`SyncBN`, `norm_cfg`) is run without distribution.
 
 ## How to tell
@@ -49,10 +49,14 @@ check = Check(
             "model = DistributedDataParallel(model.to(device), device_ids=[local_rank])",
             Kind.EDIT,
         ),
-        Fix("To use a trained model on the CPU: leave training mode", "model.eval()", Kind.EDIT),
         Fix(
-            "Start one process for each GPU, also where there is one",
-            "torchrun --nproc-per-node=gpu train.py",
+            "To use a trained model on the CPU: leave DDP out and training mode off",
+            "model.eval()",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Start one process for each GPU, here 2; SyncBatchNorm works with one process too",
+            "torchrun --nproc-per-node=2 train.py",
         ),
         Fix(
             "In OpenMMLab, without distribution: turn the layers back into BatchNorm",

@@ -72,8 +72,9 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Put together what was saved in parts, in the checkpoint's folder",
-            "python zero_to_fp32.py . pytorch_model.bin",
+            "Put together what was saved in parts, in the checkpoint's folder (before DeepSpeed 0.15.3 name a file, "
+            "pytorch_model.bin, instead of a folder)",
+            "python zero_to_fp32.py . FOLDER",
         ),
         Fix(
             "Give every model to an engine, or build the second one without ZeRO-3",

@@ -48,9 +48,9 @@ check = Check(
             "for x, target in loader:  # DataLoader(..., pin_memory=True)\n    x = x.to(device, non_blocking=True)",
             Kind.EDIT,
         ),
-        Fix("Start ranks with torchrun: nothing is forked", "torchrun --nproc-per-node=gpu train.py"),
+        Fix("Start ranks with torchrun: it forks nothing", "torchrun --nproc-per-node=2 train.py"),
         Fix(
-            "Start processes afresh instead of forking, from under the main guard",
+            "Start processes afresh instead of forking, under the main guard",
             'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn")\n    main()',
             Kind.EDIT,
         ),

@@ -3,25 +3,29 @@
 ## What happens
 
 "DataLoader worker (pid 19597) is killed by signal: Killed", or "DataLoader worker (pid(s) 123, 456) exited
-unexpectedly". The traceback shows whatever line the main process was at when it learnt of it, mostly not the culprit;
-"Connection reset by peer", "Broken pipe" and "queue.Empty" around it follow from the death.
+unexpectedly". The traceback shows whatever line the main process was at when it learnt of it, mostly not the culprit.
+Sometimes all that shows is a `ConnectionResetError` below `rebuild_storage_fd`: the training process came for a tensor
+whose worker had gone. "Broken pipe" and "queue.Empty" around it follow from the death.
 
 ## Why
 
 The signal tells:
 
-- Killed: the machine or the container ran out of memory, and the kernel chose the worker (`host-oom-killed`). Each
-  worker holds a copy of the dataset object, and the copies grow when Python touches their reference counts.
-- Bus error: /dev/shm is full (`shm-too-small`).
-- Segmentation fault, Aborted, Floating point exception: native code crashed in the worker, often OpenCV, HDF5 or a
-  library whose threads did not survive `fork`.
-- Terminated: the launcher or the scheduler ended the job; the reason is elsewhere.
-- "exited unexpectedly": the worker ended itself, or was killed before it could say how.
+| signal | what happened |
+|---|---|
+| Killed | memory ran out, of the machine, the container or the job, and the kernel chose the worker (`host-oom-killed`) |
+| Bus error | /dev/shm is full (`shm-too-small`) |
+| Segmentation fault, Aborted, Floating point exception | native code crashed in the worker: often OpenCV, HDF5, or a library whose threads did not survive `fork` |
+| Terminated | the launcher or the scheduler ended the job; the reason is elsewhere |
+| none: "exited unexpectedly" | the worker ended itself, by an exception at its start or `os._exit`, or was killed before it could say how |
+
+Each worker holds a copy of the dataset object, and the copies grow when Python touches their reference counts.
 
 ## How to tell
 
-`num_workers=0` runs the same code in the main process, where an exception shows. `dmesg -T | grep -i "killed process"`
-names what the kernel killed; `cat /sys/fs/cgroup/memory.events` counts it inside a container.
+`num_workers=0` runs the same code in the main process, where an exception shows. `cat /sys/fs/cgroup/memory.events` counts
+the kills when memory ran out in a container (`oom_kill`), `sacct -j JOBID --format=JobID,State,MaxRSS` shows it of a
+Slurm job.
 
 ## See also
 
@@ -29,14 +33,23 @@ names what the kernel killed; `cat /sys/fs/cgroup/memory.events` counts it insid
 - [pytorch#13246](https://github.com/pytorch/pytorch/issues/13246): memory that grows with the workers
 """
 
+import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Role, Severity, Sighting
+from gpudoctor import Check, Finding, Fix, Kind, Role, Severity, Sighting, Symptom
 
 MAIN = Fix(
     "See the exception itself: load in the main process", "DataLoader(dataset, num_workers=0)", Kind.EDIT
 )
-KERNEL = Fix("See what the kernel killed for want of memory", 'sudo dmesg -T | grep -i "killed process"')
+MEMORY = Fix(
+    "See whether memory ran out: in a container, and in a Slurm job",
+    "cat /sys/fs/cgroup/memory.events; sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem",
+)
+KERNEL = Fix(
+    "See what the kernel killed because memory ran out",
+    'sudo dmesg -T | grep -i "killed process"',
+    Kind.ADMIN,
+)
 FEWER = Fix(
     "Fewer workers, and fewer batches waiting in each",
     "DataLoader(dataset, num_workers=2, prefetch_factor=1)",
@@ -53,12 +66,21 @@ NATIVE = Fix(
     Kind.EDIT,
 )
 FRESH = Fix(
-    "Start workers afresh instead of forking them, from under the main guard",
+    "Start workers afresh instead of forking them, under the main guard",
     'DataLoader(dataset, num_workers=4, multiprocessing_context="spawn")',
     Kind.EDIT,
 )
-WHERE = Fix("See which call crashes: Python prints it", "PYTHONFAULTHANDLER=1 python train.py")
+WHERE = Fix(
+    "See which call crashes: with num_workers=0 Python prints it (in a worker, torch's own handler of signals is in the way)",
+    "PYTHONFAULTHANDLER=1 torchrun --nproc-per-node=2 train.py",
+)
 CRASHED = ("Segmentation fault", "Aborted", "Floating point exception", "Illegal instruction")
+OWN_ERROR = re.compile(
+    r"(?:spawn_main|forkserver|^Process \w+-\d+(?::\d+)?:)[\s\S]{0,6000}?"
+    r"^(?P<error>(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception)(?:: .{1,200})?)$",
+    re.MULTILINE,
+)
+"""What a child printed that died of an exception at its start."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -76,8 +98,13 @@ check = Check(
         r"ERROR: Unexpected (?P<crash>segmentation fault|floating-point exception) encountered in worker",
         r"Pin memory thread exited (?P<pin>unexpectedly)",
         r"DataLoader timed out after (?P<seconds>[\d.]+) seconds",
+        Symptom(
+            r"(?P<gone>(?:ConnectionReset|ConnectionRefused|BrokenPipe)Error): \[Errno \d+\]",
+            near=r"in rebuild_storage_fd",
+            unless=r"DataLoader worker \(pid",
+        ),
     ],
-    fixes=[MAIN, KERNEL, FEWER, ARRAY, NATIVE, FRESH],
+    fixes=[MAIN, MEMORY, FEWER, ARRAY, NATIVE, FRESH, KERNEL],
     no_reproduction="not written yet",
 )
 
@@ -94,7 +121,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         role, fixes = Role.CONSEQUENCE, [MAIN]
     elif signal == "Killed":
         message = f"{who} was killed (SIGKILL), mostly by the kernel because memory ran out"
-        fixes = [KERNEL, FEWER, ARRAY]
+        fixes = [FEWER, ARRAY, MEMORY, KERNEL]
     elif "crash" in groups or signal in CRASHED:
         message = f"{who} crashed in native code: {groups.get('crash') or signal.lower()}"
         fixes = [WHERE, MAIN, NATIVE, FRESH]
@@ -103,7 +130,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         fixes = [MAIN, NATIVE, FRESH]
     elif "pin" in groups:
         message = "the thread that copies batches into pinned memory died, and its exception is above"
-        fixes = [MAIN, KERNEL, FEWER]
+        fixes = [MAIN, MEMORY, FEWER]
+    elif "gone" in groups:
+        message = f"a worker process was gone before its tensor could be fetched ({groups['gone']}): it died, or had ended"
+    elif error := OWN_ERROR.search(sighting.around):
+        message = f"{who} died of an exception of its own: {error['error']}"
+        fixes = [MAIN]
     else:
         by = f": {signal}" if signal else ""
         code = f" with exit code {groups['code']}" if "code" in groups else ""

@@ -9,7 +9,7 @@ input: "No such file or directory: '…/<stdin>'".
 
 ## Why
 
-With the start methods `spawn` and `forkserver` a child imports the main file to find the function that it shall run.
+With the start methods `spawn` and `forkserver` a child imports the main file to find the function that it is to run.
 What stands at the top level runs again, and starts processes again. Windows and macOS spawn always, so does
 `torch.multiprocessing.spawn`; on Linux the default is `forkserver` since Python 3.14, before that `fork`.
 
@@ -42,7 +42,10 @@ check = Check(
             'def main(): ...\n\n\nif __name__ == "__main__":\n    main()',
             Kind.EDIT,
         ),
-        Fix("Start the ranks with torchrun, which spawns nothing", "torchrun --nproc-per-node=gpu train.py"),
+        Fix(
+            "Or take mp.spawn out of the script, and let torchrun start the ranks",
+            "torchrun --nproc-per-node=2 train.py",
+        ),
         Fix(
             "In a notebook, put the function into a file and import it",
             "from train import worker\n\ntorch.multiprocessing.spawn(worker, args=(config,), nprocs=2)",

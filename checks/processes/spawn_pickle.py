@@ -21,6 +21,7 @@ The dataset, `collate_fn`, `worker_init_fn` and the arguments of `mp.spawn` are 
 
 The message names the type. `pickle.dumps(dataset)` and `pickle.dumps(collate_fn)` show which object holds it. If the
 traceback goes through `torch.save`, a whole model is being saved, and no process is at fault: save its `state_dict()`.
+Through `_object_to_tensor` it is a collective such as `all_gather_object`: `object-unpicklable`.
 
 ## See also
 
@@ -30,9 +31,9 @@ traceback goes through `torch.save`, a whole model is being saved, and no proces
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
-# The same words come from saving, hashing or copying an object.
+# The same words come from saving, hashing or copying an object, and from sending it to other ranks.
 SAVING = (
-    r"torch[/\\]serialization\.py|torch\.save\(|joblib|cloudpickle|fingerprint|couldn't be hashed|[/\\]dill[/\\]|"
+    r"in _object_to_tensor|_pickler\(f\)\.dump|(?:all_gather|gather|broadcast|scatter|send)_object(?:_list)?\(|torch[/\\]serialization\.py|torch\.save\(|joblib|cloudpickle|fingerprint|couldn't be hashed|[/\\]dill[/\\]|"
     r"(?<!\w)pickle\.dumps?\(|[/\\]copy\.py|deepcopy\("
 )
 STARTING = (
@@ -80,8 +81,8 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            'Start ranks with torchrun instead of mp.spawn, and Lightning with strategy="ddp"',
-            "torchrun --nproc-per-node=gpu train.py",
+            'Take mp.spawn out and let torchrun start the ranks; in Lightning strategy="ddp"',
+            "torchrun --nproc-per-node=2 train.py",
         ),
         Fix(
             "Fork DataLoader workers as before Python 3.14; not where CUDA or threads are used before them",

@@ -34,7 +34,10 @@ check = Check(
     ],
     message="the limit of open files[ of the whole <scope>] is used up: tensors from DataLoader workers, sockets and files all count",
     fixes=[
-        Fix("Raise the limit for this shell and what it starts", "ulimit -n $(ulimit -Hn)"),
+        Fix(
+            "Raise the limit as far as you may, in the shell or the job script that starts the training",
+            "ulimit -n $(ulimit -Hn)",
+        ),
         Fix(
             "Hand tensors over by name instead of by open file",
             'torch.multiprocessing.set_sharing_strategy("file_system")',
@@ -48,7 +51,7 @@ check = Check(
         Fix("In docker: start the container with more", "docker run --ulimit nofile=65536:65536 IMAGE"),
         Fix(
             "Raise the limit for all of a user's jobs",
-            "echo '* - nofile 65536' | sudo tee /etc/security/limits.d/nofile.conf",
+            "echo '* - nofile 65536' | sudo tee /etc/security/limits.d/90-nofile.conf  # after the next login",
             Kind.ADMIN,
         ),
     ],

@@ -28,14 +28,14 @@ from gpudoctor import Check, Fix, Severity
 check = Check(
     severity=Severity.ERROR,
     fixes=[
-        Fix("Read the traceback from the first exception on, and begin at the last line that is your own"),
+        Fix("Read the traceback from the first exception on, beginning at the last line of your own code"),
         Fix(
             "Run it with one process on one GPU: what fails there too is not about several GPUs",
             "CUDA_VISIBLE_DEVICES=0 torchrun --standalone --nproc-per-node=1 train.py",
         ),
         Fix(
             "If only several ranks fail, keep the output of each",
-            "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=gpu train.py",
+            "torchrun --log-dir=logs --tee=3 --nproc-per-node=2 train.py",
         ),
         Fix(
             "When you ask for help, attach what gpudoctor knows of the machine and the log",

@@ -1,7 +1,7 @@
 """Look at checkpoints: read them, look at their numbers, compare them, and examine what is known of them."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,22 +14,9 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.facts import CheckpointFile, Format
 from gpudoctor.model import Check, Source
 from gpudoctor.registry import Registry
-from gpudoctor.report import Report
+from gpudoctor.report import Report, Say
 from gpudoctor.snapshot import CHECKPOINT, Snapshot
 from gpudoctor.text import percent
-
-Say = Callable[[str], None]
-
-
-@dataclasses.dataclass(frozen=True)
-class Asked:
-    """What is asked for beyond a look at the file."""
-
-    values: bool = False
-    verify: bool = False
-    against: str | None = None
-    arguments: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    python: str | None = None
 
 
 @dataclasses.dataclass
@@ -39,6 +26,8 @@ class Looked:
     file: CheckpointFile
     others: dict[str, msgspec.Struct] = dataclasses.field(default_factory=dict)
     """What a look at its numbers and a comparison showed, by topic."""
+    whole: bool = True
+    """Whether it could be read, and so be compared."""
     lost: str | None = None
     """Why it, or a part of it, cannot be read, in one line."""
 
@@ -68,23 +57,23 @@ def inspect(
 
         >>> gpudoctor.inspect("model.pt", against="net.py:Net").verdict.sentence
     """
+    if against is None and (arguments or python is not None):
+        raise BadInput("--arg and --python are for the model of --against, which is not given")
     registry = Registry.of(checks)
-    asked = Asked(values, verify, against, arguments or {}, python)
     with paths_of([str(path) for path in paths]) as named:
-        looked = [look(each, asked, say, alone=len(named) == 1) for each in named]
+        looked = [look(each, say, values=values, verify=verify) for each in named]
+        if against is not None:
+            say(f"comparing with {against}")
+            _compare([seen for seen in looked if seen.whole], len(named), against, arguments, python)
     unread = [(each, seen.lost) for each, seen in zip(named, looked, strict=True) if seen.lost]
     if len(unread) == len(named):
         raise BadInput(str(unread[0][1]))
-    for each, reason in unread:
-        if each.asked:
-            warn(str(reason))
+    for reason in (reason for each, reason in unread if each.asked):
+        warn(str(reason))
     report = diagnose(Snapshot(facts_of(looked)), knowing(registry), registry.failed)
     report.command = "checkpoint inspect"
-    if (
-        against is not None
-        and not report.findings
-        and not any("comparison" in seen.others for seen in looked)
-    ):
+    compared = against is None or any("comparison" in seen.others for seen in looked)
+    if not compared and not report.findings:
         raise BadInput(f"none of {len(named)} files holds a state dict that could be compared")
     return report
 
@@ -105,22 +94,12 @@ def knowing(registry: Registry) -> list[Check]:
     return [check for check in registry.checks(ids) if Source.CHECKPOINT in check.functions]
 
 
-def look(named: Named, asked: Asked, say: Say, *, alone: bool) -> Looked:
-    """Look at a checkpoint; one that cannot be read says so in its notes, and keeps no other from being looked at.
-
-    Raises `BadInput` where the target of a comparison is at fault, or where there is nothing to compare in the one
-    file (`alone`) that was named.
-    """
+def look(named: Named, say: Say, *, values: bool, verify: bool) -> Looked:
+    """Look at a checkpoint; one that cannot be read says so in its notes, and keeps no other from being looked at."""
     say(f"reading {named.shown}")
-    seen, checkpoint = _read(named, asked, _percent(say, f"reading {named.shown}"))
-    if checkpoint is not None and asked.values:
+    seen, checkpoint = _read(named, verify, _percent(say, f"reading {named.shown}"))
+    if checkpoint is not None and values:
         _values(seen, checkpoint, named, _percent(say, f"looking at the numbers of {named.shown}"))
-    if checkpoint is not None and asked.against is not None:
-        if alone or seen.file.state_dicts:
-            say(f"comparing with {asked.against}")
-            _compare(seen, asked)
-        else:
-            seen.note("it holds no state dict, and is not compared")
     return seen
 
 
@@ -129,7 +108,7 @@ def _percent(say: Say, doing: str) -> Heard:
     return lambda done, size: say(f"{doing}: {percent(done, size)}")
 
 
-def _read(named: Named, asked: Asked, heard: Heard) -> tuple[Looked, Checkpoint | None]:
+def _read(named: Named, verify: bool, heard: Heard) -> tuple[Looked, Checkpoint | None]:
     """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
     from gpudoctor.checkpoint.description.survey import describe
     from gpudoctor.checkpoint.formats.damaged import damaged
@@ -137,15 +116,14 @@ def _read(named: Named, asked: Asked, heard: Heard) -> tuple[Looked, Checkpoint 
 
     try:
         checkpoint = read(named.path)
-        file = describe(checkpoint, verify=asked.verify, heard=heard)
+        file = describe(checkpoint, verify=verify, heard=heard)
         return Looked(replace(file, path=named.shown)), checkpoint
     except Unreadable as error:
         broken = damaged(named.path, str(error))
         if broken is not None:
-            return Looked(replace(broken, path=named.shown)), None
-        seen = Looked(
-            CheckpointFile(path=named.shown, kind=Format.UNKNOWN, unread=True), lost=_line(named, error)
-        )
+            return Looked(replace(broken, path=named.shown), whole=False), None
+        nothing = CheckpointFile(path=named.shown, kind=Format.UNKNOWN, unread=True)
+        seen = Looked(nothing, whole=False, lost=_line(named, error))
         seen.note(f"not read: {str(error).removeprefix(named.path + ': ')}")
         return seen, None
 
@@ -165,11 +143,24 @@ def _values(seen: Looked, checkpoint: Checkpoint, named: Named, heard: Heard) ->
         seen.note(f"its numbers were not looked at: {str(error).removeprefix(named.path + ': ')}")
 
 
-def _compare(seen: Looked, asked: Asked) -> None:
-    from gpudoctor.checkpoint.comparison.target import compare
+def _compare(
+    looked: Sequence[Looked],
+    named: int,
+    target: str,
+    arguments: Mapping[str, str] | None,
+    python: str | None,
+) -> None:
+    """Compare what was looked at with one target; of several files those that have a state dict.
 
-    assert asked.against is not None
-    comparison = compare(seen.file, asked.against, asked.arguments, asked.python)
-    if seen.file.path == STANDARD_INPUT:
-        comparison = replace(comparison, fix_line="")  # there is no file that could be named
-    seen.others["comparison"] = comparison
+    Raises `BadInput` where the target is at fault, or where there is nothing to compare in the one file that was named.
+    """
+    from gpudoctor.checkpoint.comparison.target import compare_all
+
+    chosen = [seen for seen in looked if named == 1 or seen.file.state_dicts]
+    comparisons = compare_all([seen.file for seen in chosen], target, arguments, python) if chosen else []
+    for seen, found in zip(chosen, comparisons, strict=True):
+        nameless = seen.file.path == STANDARD_INPUT  # there is no file that could be named
+        seen.others["comparison"] = replace(found, fix_line="") if nameless else found
+    for seen in looked:
+        if "comparison" not in seen.others:
+            seen.note("it holds no state dict, and is not compared")

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.facts.checkpoint_file import Format
+from gpudoctor.facts.checkpoint_file import Foreign, Format
 
 DEEPEST = 200
 """Levels of nesting that are followed; a checkpoint has ten."""
@@ -18,6 +18,9 @@ DIMS_MOST = 64
 """More than any tensor has; torch's own iterators take 64."""
 SIZE_MOST = 1 << 63
 """Elements or bytes: more than torch can count."""
+
+COMPUTED = "something that the pickle computes"
+"""What is called that was not imported by name."""
 
 Heard = Callable[[int, int], None]
 """What is told how many bytes are done, and of how many, while something takes long."""
@@ -77,9 +80,7 @@ class Call(Struct, eq=False):
     @property
     def name(self) -> str:
         """What is called."""
-        return (
-            self.function.full if isinstance(self.function, Global) else "something that the pickle computes"
-        )
+        return self.function.full if isinstance(self.function, Global) else COMPUTED
 
     def __repr__(self) -> str:
         return f"Call({self.name!r})"
@@ -150,19 +151,6 @@ WIDTHS = {
 """Bytes of one element, by the name of the type (torch 2.15)."""
 
 
-class Suspect(Struct, frozen=True):
-    """Something that opening the file would import or call, beyond what ``torch.load(weights_only=True)`` allows."""
-
-    name: str
-    """``module.name``."""
-    opcode: str
-    """GLOBAL, STACK_GLOBAL, INST …; REDUCE, NEWOBJ, OBJ, BUILD where it is also called."""
-    place: int
-    """Byte in the pickle."""
-    entry: str
-    """The part of the file that the pickle is, ``archive/data.pkl``."""
-
-
 class Checkpoint(Struct, kw_only=True):
     """What a file, or a set of files, holds."""
 
@@ -174,7 +162,7 @@ class Checkpoint(Struct, kw_only=True):
     """Bytes of the file, or of all files of a set."""
     root: Any = None
     """The tree: dicts, lists, numbers, strings, `Tensor`, `Call`, `Global`."""
-    suspects: list[Suspect] = []
+    suspects: list[Foreign] = []
     trouble: list[str] = []
     """What is wrong with the file as a container, a line each."""
     notes: list[str] = []

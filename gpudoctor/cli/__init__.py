@@ -13,7 +13,7 @@ import rich_click as click
 
 from gpudoctor import __version__
 from gpudoctor.bad_input import BadInput
-from gpudoctor.text import one_line
+from gpudoctor.cli.streams import silence, warn
 
 COMMANDS = {
     "check": "Examine this machine and the Python that trains; change nothing.",
@@ -115,35 +115,30 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         code = cli.main(arguments, prog_name="gpudoctor", standalone_mode=False)
     except BadInput as error:
-        print(f"gpudoctor: {one_line(str(error))}", file=sys.stderr)
+        warn(str(error))
         code = error.exit_code
     except click.ClickException as error:
-        print(f"gpudoctor: {one_line(_said(error))}", file=sys.stderr)
+        warn(_said(error))
         code = error.exit_code
     except Interrupted as error:
-        print("gpudoctor: interrupted", file=sys.stderr)
+        warn("interrupted")
         code = 128 + error.number
     except (BrokenPipeError, SystemExit):
         code = 0  # the reader of a pipe has gone; rich and click end the process then, and nothing else here does
     except Exception as error:
         traceback.print_exc()
-        print(
-            f"gpudoctor: a fault of gpudoctor itself, please report it: {one_line(repr(error))}",
-            file=sys.stderr,
-        )
+        warn(f"a fault of gpudoctor itself, please report it: {error!r}")
         code = COULD_NOT
     sys.exit(_close(code if isinstance(code, int) else 0))
 
 
 def _open_closed() -> None:
     """Put nothing in the place of a stream that is closed (``>&-``), for us alone: a command that we run has none."""
-    for name, mode in (("stdout", "w"), ("stderr", "w")):
+    for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, os.O_RDWR)
-            setattr(
-                sys, name, open(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10), mode, encoding="utf-8")
-            )
-            os.close(descriptor)
+            with open(os.devnull, "w") as nothing:
+                descriptor = fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, 10)
+            setattr(sys, name, open(descriptor, "w", encoding="utf-8"))
 
 
 def _close(code: int) -> int:
@@ -151,5 +146,5 @@ def _close(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence(sys.stdout)
     return code

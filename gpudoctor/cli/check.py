@@ -51,7 +51,7 @@ def command(
     begun = time.monotonic()
     registry = Registry(folders)
     if listing:
-        return list_checks(registry, output)
+        return list_checks(registry, output, registry.select(only, skip))
     from gpudoctor.child import adopt_orphans
     from gpudoctor.environment import check
 
@@ -77,29 +77,24 @@ def load_the_rest() -> None:
     import gpudoctor.render.terminal  # noqa: F401
 
 
-def list_checks(registry: Registry, output: Output) -> int:
-    """Print every check with its family, severity and what it goes by."""
-    rows = []
-    for check in registry.checks():
+def list_checks(registry: Registry, output: Output, ids: list[str]) -> int:
+    """Print checks with their family, severity and what they go by."""
+    output.refuse_quiet()
+    names = ("id", "family", "severity", "evidence", "title")
+    rows: list[dict[str, str | list[str]]] = []
+    for check in registry.checks(ids):
         evidence = [source.value for source in check.functions]
         if check.symptoms and "log" not in evidence:
             evidence.append("log")
         if registry.reproduction(check.id):
             evidence.append("reproduction")
-        rows.append(
-            {
-                "id": check.id,
-                "family": check.family,
-                "severity": check.severity.value,
-                "evidence": evidence,
-                "title": check.title,
-            }
-        )
+        values = (check.id, check.family, check.severity.value, evidence, check.title)
+        rows.append(dict(zip(names, values, strict=True)))
     code = output.complain(registry)
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("id", "family", "severity", "evidence", "title"):
+    for name in names:
         table.add_column(name, no_wrap=name != "title")
     for row in rows:
         table.add_row(*(", ".join(v) if isinstance(v, list) else v for v in row.values()))

@@ -6,7 +6,7 @@ import datetime
 import functools
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -15,10 +15,10 @@ import rich_click as click
 
 from gpudoctor import __version__
 from gpudoctor.cli import COULD_NOT, FINDINGS
-from gpudoctor.cli.streams import make_console, put, status_line, unwritable, warn, write
+from gpudoctor.cli.streams import make_console, put, unwritable, warn, write
 from gpudoctor.facts import CheckpointFile
 from gpudoctor.model import Severity
-from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Status
+from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Say, Status
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import harmless
 
@@ -32,15 +32,8 @@ T = TypeVar("T")
 FORMATS = {".json": "json", ".md": "markdown"}
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """How a report is drawn for human eyes."""
-
-    verbose: bool = False
-    keys: str | None = None
-    """A glob for the keys of checkpoints."""
-    seconds: float | None = None
-    """How long it all took."""
+Draw = Callable[[Report, "Console"], None]
+"""Draws a report on a console, for human eyes."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +49,30 @@ class Output:
 
     def prepare(self) -> None:
         """Refuse an output file that cannot be written, before the work and not after it."""
-        if self.file is None:
-            return
-        if (reason := unwritable(self.file)) is not None:
+        if self.file is not None and (reason := unwritable(self.file)) is not None:
             raise click.UsageError(f"-o {self.file}: {reason}")
 
-    def status(self) -> "contextlib.AbstractContextManager[Callable[[str], None]]":
+    def refuse_quiet(self) -> None:
+        """Refuse ``-q`` where no report is made."""
+        if self.quiet:
+            raise click.UsageError("-q prints a verdict alone, and here is none")
+
+    @property
+    def live(self) -> bool:
+        """Whether somebody sees what is shown meanwhile: standard error is a terminal."""
+        return sys.stderr.isatty() and not self.quiet
+
+    @contextlib.contextmanager
+    def status(self) -> Iterator[Say]:
         """Show on a terminal what is being done; elsewhere nothing."""
-        return status_line(shown=sys.stderr.isatty() and not self.quiet)
+        if not self.live:
+            yield lambda doing: None
+            return
+        from rich.console import Console
+        from rich.text import Text
+
+        with Console(stderr=True).status("") as status:
+            yield lambda doing: status.update(Text(doing))
 
     def deliver(
         self,
@@ -77,41 +86,49 @@ class Output:
 
         Everything but a terminal's own picture goes through redaction: what is piped or saved gets attached.
         """
-        drawing = Drawing(self.verbose, keys, seconds)
-        self._save(report, drawing, default)
+        draw = self._drawing(seconds, keys)
+        self._save(report, draw, default)
         form = "json" if self.json else "verdict" if self.quiet else default
         if form != "terminal":
             self._crashed(report)
         if form == "terminal" and sys.stdout.isatty():
-            draw(report, drawing, make_console(sys.stdout))
+            draw(report, make_console(sys.stdout))
         elif form == default != "terminal" and self.file is not None:
             pass  # a ticket goes to the file alone
         else:
-            put(self.text(report, drawing, form))
+            put(self.text(report, draw, form))
         return exit_code(report, self.fail_on)
 
     def tell(self, report: Report, seconds: float | None = None) -> None:
         """Write a report beside the output of another command: on standard error, and in the file of ``-o``."""
-        drawing = Drawing(self.verbose, None, seconds)
-        self._save(report, drawing, "terminal")
+        draw = self._drawing(seconds)
+        self._save(report, draw, "terminal")
         if sys.stderr.isatty():
-            draw(report, drawing, make_console(sys.stderr))
+            draw(report, make_console(sys.stderr))
         else:
-            sys.stderr.write(self.text(report, drawing, "terminal"))
+            sys.stderr.write(self.text(report, draw, "terminal"))
+
+    def _drawing(self, seconds: float | None, keys: str | None = None) -> Draw:
+        def draw(report: Report, console: "Console") -> None:
+            from gpudoctor.render.terminal import render
+
+            render(report, console, keys=keys, verbose=self.verbose, seconds=seconds)
+
+        return draw
 
     def _crashed(self, report: Report) -> None:
         """Say which checks crashed, where what is put out does not say it for human eyes."""
         for result in report.with_status(CheckStatus.CRASHED):
             warn(self.safe(f"{result.what}: {result.reason}", sys.stderr))
 
-    def _save(self, report: Report, drawing: Drawing, default: str) -> None:
+    def _save(self, report: Report, draw: Draw, default: str) -> None:
         """Stamp a report, and write it to the file of ``-o`` where there is one."""
         report.version = __version__
         now = datetime.datetime.now(datetime.timezone.utc)
         report.created = report.created or now.strftime("%Y-%m-%dT%H:%M:%SZ")
         if self.file is not None:
             form = FORMATS.get(Path(self.file).suffix, default)
-            write(self.file, self.text(report, drawing, form))
+            write(self.file, self.text(report, draw, form))
             warn(f"wrote {self.file}")
 
     def give(self, text: str, data: Any) -> int:
@@ -138,18 +155,17 @@ class Output:
 
         return redacted_tree(value, private(Report()))
 
-    def text(self, report: Report, drawing: Drawing, form: str) -> str:
+    def text(self, report: Report, draw: Draw, form: str) -> str:
         """Render a report in one of its forms, without what is private on this machine."""
         if not self.redact:
-            return rendered(report, drawing, form)
+            return rendered(report, draw, form)
         from gpudoctor.redact import own_words, private, redacted, sealed
 
         known = private(report)
         files = [fact for fact in report.facts.values() if isinstance(fact, CheckpointFile)]
         keys = (key.name for file in files for state in file.state_dicts for key in state.keys)
-        text, left = sealed(
-            rendered(redacted(report, known), drawing, form), known, [*keys, *own_words(report)]
-        )
+        spared = [*keys, *own_words(report)]
+        text, left = sealed(rendered(redacted(report, known), draw, form), known, spared)
         if left:
             warn(f"{left} private words were left and are now hidden; please report it")
         return text
@@ -161,7 +177,7 @@ class Output:
         return COULD_NOT if registry.failed else 0
 
 
-def rendered(report: Report, drawing: Drawing, form: str) -> str:
+def rendered(report: Report, draw: Draw, form: str) -> str:
     """Render a report as it is: ``json``, ``markdown``, ``verdict`` or ``terminal``."""
     if form == "json":
         from gpudoctor.render.json import encode
@@ -174,15 +190,8 @@ def rendered(report: Report, drawing: Drawing, form: str) -> str:
 
         return ticket(report)
     text = io.StringIO()
-    draw(report, drawing, make_console(text))
+    draw(report, make_console(text))
     return text.getvalue()
-
-
-def draw(report: Report, drawing: Drawing, console: "Console") -> None:
-    """Draw a report on a console."""
-    from gpudoctor.render.terminal import render
-
-    render(report, console, keys=drawing.keys, verbose=drawing.verbose, seconds=drawing.seconds)
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,10 +7,9 @@ import rich_click as click
 
 from gpudoctor.cli.options import checks_option, python_option, timeout_option
 from gpudoctor.cli.output import FORMATS, Output, output_options
-from gpudoctor.cli.repro import training_bar
+from gpudoctor.cli.repro import progress
 from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
-from gpudoctor.training_script import MODES
 
 
 @click.command("report")
@@ -43,9 +42,7 @@ def command(
     """
     from gpudoctor.child import adopt_orphans
     from gpudoctor.environment import check
-    from gpudoctor.interpreter import choose_patient
-    from gpudoctor.proofs import Bench, add, refuse_unknown
-    from gpudoctor.snapshot import Snapshot
+    from gpudoctor.proofs import prove, refuse_unknown
 
     begun = time.monotonic()
     if output.file is not None and Path(output.file).suffix not in FORMATS:
@@ -56,13 +53,8 @@ def command(
     adopt_orphans()
     with output.status() as say:
         report = check(python=python, log=log, checks=registry, timeout=timeout, say=say, warn=warn)
-    bench = Bench(registry, choose_patient(python), Snapshot(report.facts, report.probes))
     for name in names:
-        if name in MODES:
-            with training_bar(output, name) as bench.on_event:
-                report = add(report, bench.prove(name), registry)
-        else:
-            with output.status() as bench.say:
-                report = add(report, bench.prove(name), registry)
+        with progress(output, name) as (say, on_event):
+            report = prove(name, python=python, checks=registry, report=report, say=say, on_event=on_event)
     report.command = "report"
     return output.deliver(report, seconds=time.monotonic() - begun, default="markdown")

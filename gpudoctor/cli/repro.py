@@ -1,7 +1,6 @@
 """``gpudoctor repro``."""
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -57,6 +56,10 @@ def command(
     begun = time.monotonic()
     registry = Registry(folders)
     if script:
+        if any(option is not None for option in (python, nproc, data, timeout)):
+            raise click.UsageError(
+                "--script runs nothing: it takes no --python, --nproc, --data or --timeout"
+            )
         return print_script(registry, what, output)
     from gpudoctor.child import adopt_orphans
     from gpudoctor.proofs import prove
@@ -74,6 +77,7 @@ def print_script(registry: Registry, what: str, output: Output) -> int:
     from gpudoctor.proofs import refuse_unknown, scripts_of
     from gpudoctor.training_script import training_script
 
+    output.refuse_quiet()
     if what == "all":
         raise click.UsageError("--script prints one script; name a mode or a check")
     refuse_unknown(registry, what)
@@ -102,7 +106,7 @@ def progress(output: Output, what: str) -> Iterator[Progress]:
 @contextlib.contextmanager
 def training_bar(output: Output, mode: str) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Show a training run's events as a bar on a terminal, and nothing elsewhere."""
-    if output.quiet or not sys.stderr.isatty():
+    if not output.live:
         yield lambda event: None
         return
     from rich.console import Console

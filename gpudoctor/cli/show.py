@@ -25,6 +25,7 @@ def command(output: Output, id: str, folders: tuple[Path, ...]) -> int:
     from gpudoctor.render.page import page
     from gpudoctor.scripts import difference
 
+    output.refuse_quiet()
     registry = Registry(folders)
     checks = registry.checks() if id == "all" else [registry.check(id)]
     code = output.complain(registry)

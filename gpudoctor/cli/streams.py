@@ -1,13 +1,11 @@
 """Standard output and error, and the files of ``-o``: how text gets there."""
 
-import contextlib
 import errno
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
@@ -39,10 +37,13 @@ def put(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # what is left of it must not fail again
+        silence(sys.stdout)
         raise click.UsageError(f"standard output: {error.strerror or error}") from None
+
+
+def silence(stream: TextIO) -> None:
+    """Let what is written to a stream vanish, and what is left in its buffer: it must not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def unwritable(path: str) -> str | None:
@@ -94,16 +95,3 @@ def _replace(target: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-@contextlib.contextmanager
-def status_line(*, shown: bool) -> Iterator[Callable[[str], None]]:
-    """Show on standard error what is being done, where that is wanted."""
-    if not shown:
-        yield lambda text: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status("") as status:
-        yield lambda text: status.update(Text(text))

@@ -95,15 +95,17 @@ class Optimizer(Struct, frozen=True, kw_only=True):
     """Number of parameters that it keeps a state for."""
 
 
-class Foreign(Struct, frozen=True, kw_only=True):
+class Foreign(Struct, frozen=True):
     """Something that opening the file would import or call, beyond what ``torch.load(weights_only=True)`` allows."""
 
     name: str
+    """``module.name``."""
     opcode: str
+    """GLOBAL, STACK_GLOBAL, INST …; REDUCE, NEWOBJ, OBJ, BUILD where it is also called."""
     place: int
     """Byte in the pickle."""
     entry: str
-    """The record that the pickle is."""
+    """The part of the file that the pickle is, ``archive/data.pkl``."""
     within: tuple[str, ...] = ()
     """The entries at the top of the file that hold it; empty where it cannot be told."""
 

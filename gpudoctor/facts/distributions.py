@@ -27,14 +27,15 @@ class Distributions(Struct, frozen=True, kw_only=True):
     installed: list[Distribution] = []
 
     def named(self, name: str) -> list[Distribution]:
-        """Return every copy of a distribution, the one that is imported first; PEP 503 names."""
-        wanted = _normal(name)
-        return [d for d in self.installed if _normal(d.name) == wanted]
+        """Return every copy of a distribution, the one that is imported first."""
+        wanted = normal_name(name)
+        return [d for d in self.installed if normal_name(d.name) == wanted]
 
     def get(self, name: str) -> Distribution | None:
         """Return the copy of a distribution that is imported, or ``None``."""
         return next(iter(self.named(name)), None)
 
 
-def _normal(name: str) -> str:
+def normal_name(name: str) -> str:
+    """Return a distribution's name as PEP 503 has it."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -5,10 +5,6 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-TORCHRUN_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-"""What ``init_process_group(init_method="env://")`` reads (torch/distributed/rendezvous.py)."""
-
-
 ALLOWED = re.compile(
     r"(CUDA|NCCL|TORCH|PYTORCH|GLOO|MASTER|LOCAL|GROUP|ROLE|SLURM|TORCHELASTIC)_\w+"
     r"|TORCH\w*|NVIDIA_VISIBLE_DEVICES|OMP_NUM_THREADS|RANK|WORLD_SIZE|KUBERNETES_SERVICE_HOST"
@@ -33,11 +29,6 @@ class Launch(Struct, frozen=True, kw_only=True):
         """Return a variable as a whole number; ``None`` when it is unset or not one."""
         text = self.variables.get(name, "").strip()
         return int(text) if text.lstrip("-").isdecimal() and text.isascii() and text.count("-") <= 1 else None
-
-    @property
-    def master_addr(self) -> str | None:
-        """MASTER_ADDR."""
-        return self.variables.get("MASTER_ADDR") or None
 
     @property
     def master_port(self) -> int | None:

@@ -47,7 +47,5 @@ class Names(Struct, frozen=True, kw_only=True):
 def _is_loopback(address: str) -> bool:
     try:
         return ipaddress.ip_address(address.partition("%")[0]).is_loopback
-    except (
-        ValueError
-    ):  # an alias such as ip-1 of a redacted report: loopback addresses keep their numbers there
+    except ValueError:  # an alias of a redacted report, such as ip-1: loopback addresses keep their numbers
         return False

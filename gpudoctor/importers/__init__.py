@@ -28,8 +28,6 @@ class Imported:
     snapshot: Snapshot
     report: Report | None
     """The saved report, where the text is or holds one; its facts are typed."""
-    kind: str
-    """``gpudoctor report``, ``gpudoctor ticket`` or ``collect_env output``."""
 
 
 def read(path: str, topics: dict[str, type[Struct]]) -> Imported:
@@ -48,13 +46,11 @@ def _read(data: bytes, topics: dict[str, type[Struct]]) -> Imported:
     text = decode(data, "replace")
     if not text.strip():
         raise Unreadable("empty")
-    if _OBJECT.match(text):
-        saved = read_report(decode(data, "strict"), topics)
-        return Imported(Snapshot(saved.facts, saved.probes), saved, "gpudoctor report")
-    held = read_ticket(text, topics)
-    if held is not None:
-        return Imported(Snapshot(held.facts, held.probes), held, "gpudoctor ticket")
+    is_json = _OBJECT.match(text) is not None
+    saved = read_report(decode(data, "strict"), topics) if is_json else read_ticket(text, topics)
+    if saved is not None:
+        return Imported(Snapshot(saved.facts, saved.probes), saved)
     snapshot = read_collect_env(text, topics)
     if snapshot is None:
         raise Unreadable("neither a gpudoctor report nor collect_env output")
-    return Imported(snapshot, None, "collect_env output")
+    return Imported(snapshot, None)

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from gpudoctor.facts import Driver, Gpu, Gpus
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.nvidia_smi import Table
@@ -85,9 +87,8 @@ def _listed(block: Block) -> list[Gpu]:
             last = int(match["index"])
             devices.setdefault(last, Gpu(index=last, name=name, uuid=uuid["uuid"] if uuid else ""))
         elif last is not None and _MIG.match(text):
-            uuid, gpu = _UUID.search(text), devices[last]
-            uuids = [*gpu.mig_uuids, uuid["uuid"]] if uuid else gpu.mig_uuids
-            devices[last] = Gpu(index=last, name=gpu.name, uuid=gpu.uuid, mig=True, mig_uuids=uuids[:64])
+            uuids = [*devices[last].mig_uuids, *_UUID.findall(text)[:1]]
+            devices[last] = replace(devices[last], mig=True, mig_uuids=uuids[:64])
     return [devices[index] for index in sorted(devices)]
 
 

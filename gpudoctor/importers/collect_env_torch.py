@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.facts import Distribution, Gpus, Launch, Raised, Torch, TorchDevice
+from gpudoctor.facts import Gpus, Launch, Raised, Torch, TorchDevice
 from gpudoctor.importers import torch_messages
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.collect_env_gpus import LINE, hip_build
@@ -89,11 +89,7 @@ def _build(block: Block, version: str, lists: Lists) -> tuple[str | None, str | 
     if local and local["cuda"]:
         return f"{local['cuda'][:-1]}.{local['cuda'][-1]}", None
     runtime = next((d for d in lists.pip + lists.conda if _RUNTIMES.fullmatch(d.name)), None)
-    return (_two_parts(runtime), None) if runtime else None
-
-
-def _two_parts(runtime: Distribution) -> str:
-    return ".".join(runtime.version.split(".")[:2])
+    return (".".join(runtime.version.split(".")[:2]), None) if runtime else None
 
 
 def _plain(block: Block, key: str) -> str | None:

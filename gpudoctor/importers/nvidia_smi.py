@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from gpudoctor.facts import Gpu
 
 _DRIVER = re.compile(r"Driver Version:\s{0,20}(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)")
@@ -70,11 +72,5 @@ def _row(table: Table, cells: list[str]) -> None:
             address = f"{bus[1][4:]}:{bus[2]}".lower()
             table.devices.append(Gpu(index=index, name=" ".join(words[1:-1]), pci_address=address))
     elif table.devices and table.devices[-1].memory_bytes is None and (memory := _MEMORY.search(cells[2])):
-        last = table.devices[-1]
-        table.devices[-1] = Gpu(
-            index=last.index,
-            name=last.name,
-            pci_address=last.pci_address,
-            memory_bytes=int(memory[2]) << 20,
-            memory_used_bytes=int(memory[1]) << 20,
-        )
+        used, whole = (int(mebibytes) << 20 for mebibytes in memory.groups())
+        table.devices[-1] = replace(table.devices[-1], memory_bytes=whole, memory_used_bytes=used)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from packaging.version import InvalidVersion, Version
 
-from gpudoctor.facts import Distribution, Distributions
+from gpudoctor.facts.distributions import Distribution, Distributions, normal_name
 
 ENTRY = re.compile(r"\[(?P<list>pip\d?|uv|conda)\]\s*(?:\* )?\s*(?P<entry>.*)")
 # "torch==2.5.1"; pip's old list had "torch (0.4.1)"
@@ -23,11 +23,6 @@ class Lists:
     conda: list[Distribution] = field(default_factory=list)
     pip_answered: bool = False
     """pip gave a list, though perhaps without any package that matters."""
-
-    @property
-    def empty(self) -> bool:
-        """Whether no package is listed at all."""
-        return not self.pip and not self.conda
 
 
 def read(lines: list[str]) -> Lists:
@@ -57,11 +52,11 @@ def installed(lists: Lists, torch_version: str | None) -> Distributions:
     first, second, other = lists.pip, lists.conda, "conda list"
     if torch_version and _is(lists.conda, torch_version) and not _is(lists.pip, torch_version):
         first, second, other = lists.conda, lists.pip, "pip list"
-    known = {(_normal(d.name), release(d.version)) for d in first}
+    known = {(normal_name(d.name), release(d.version)) for d in first}
     added = [
         Distribution(name=d.name, version=d.version, location=other if first else "")
         for d in second
-        if (_normal(d.name), release(d.version)) not in known
+        if (normal_name(d.name), release(d.version)) not in known
     ]
     return Distributions(installed=first + added)
 
@@ -75,8 +70,4 @@ def release(version: str) -> str:
 
 
 def _is(listed: list[Distribution], version: str) -> bool:
-    return any(_normal(d.name) == "torch" and release(d.version) == release(version) for d in listed)
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    return any(release(d.version) == release(version) for d in Distributions(installed=listed).named("torch"))

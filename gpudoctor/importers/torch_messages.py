@@ -87,9 +87,7 @@ def import_error(lines: list[str]) -> tuple[Raised, str | None] | None:
             begin = number
         elif begin is not None and (error := _ERROR.match(line.strip())):
             text = "\n".join(lines[begin : number + 1])[-6000:]
-            file = None
-            for match in _TORCH_FILE.finditer(text):
-                file = match["file"]
+            file = next(iter(_TORCH_FILE.findall(text)[-1:]), None)
             if file or (_IMPORT.search(text) and "torch" in error["message"]):
                 return Raised(type=error["type"], message=error["message"][:2000], traceback=text), file
             begin = None

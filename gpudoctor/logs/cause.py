@@ -1,7 +1,7 @@
 """The cause among all that failed: what went wrong first, in which process; the rest followed, or is its echo."""
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -9,35 +9,10 @@ from msgspec import Struct
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
+from gpudoctor.logs.timeline import NATIVE, Timeline
 from gpudoctor.logs.tracebacks import CUT_OFF, Frame, Raised
 from gpudoctor.model import Check, Severity
 
-PROGRESS = re.compile(
-    r"\b(?:[Ee]poch|EPOCH|[Ss]teps?|STEP|[Ii]ter(?:ation)?s?|[Bb]atch)\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|(?<![\d.])\d{1,6}(?:\.\d{1,4})?\s?(?:it/s|s/it|samples/s)"
-)
-"""What a training that goes on prints."""
-ENOUGH = 3
-"""Lines of progress after an error that show that it was survived; one may have been under way."""
-NATIVE = re.compile(
-    r"\bNCCL WARN\b|NVRM: |\bXid\b|terminate called|what\(\): |\[[EF] |\b[EF]\d{4} |[A-Z]\w+(?:Error|Exception)\b|"
-    r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
-)
-"""Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
-RESTARTED = re.compile(
-    r"failed \(exitcode: -?\d+\) local_rank: |will restart worker group|Restarting worker group|Worker group FAILED"
-)
-"""What torchrun says of workers that it may start again; where training goes on after it, it did."""
-HANDLED = re.compile(
-    r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Rr]etry(?:ing)?\b(?! (?:limit|count))|"
-    r"[Ii]gnoring|[Tt]rying (?:the )?(?:previous|next|older|again|another)|"
-    r"[Uu]sing (?:the )?(?:CPU|cpu|previous|default|older)\b|"
-    r"[Cc]ontinuing (?:without|with|anyway)|are off\b|PASSED\b)"
-)
-"""What a program says of a failure that it went on from."""
-THREAD = re.compile(
-    r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
-)
-"""What Python prints over the traceback of a thread: the process goes on."""
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
 """torch's own log of something that it will try again, or do without."""
 
@@ -86,6 +61,8 @@ class Judgement(Struct):
     """Warnings and notes: they stand for themselves."""
     exceptions: Sequence[Raised] = ()
     """All that were raised."""
+    well: bool = False
+    """Whether the log comes to a good end."""
 
 
 def rank_of(seen: Seen) -> int | None:
@@ -133,6 +110,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         consequences=[event for event in faults if event is not first],
         remarks=[e for e in events if not e.fault],
         exceptions=raised,
+        well=log.well >= 0,
     )
 
 
@@ -155,79 +133,19 @@ def _ending(event: Event, faults: Sequence[Event]) -> int:
     return 2 if named is not None and named in said else 0
 
 
-class _Log:
-    """What was read of a log, with what is asked of it again and again at hand."""
+class _Log(Timeline):
+    """A log with what checks and tracebacks show in it."""
 
     def __init__(self, lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> None:
+        super().__init__(lines, raised)
         self.seen, self.raised = seen, raised
-        self.times = _times(lines)
-        self.progress: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for place, line in enumerate(lines):
-            if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
-                self.progress[line.name, line.who].append(place)
-        self.restart = self._restart(lines)
-        self.texts: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
-        for place, line in enumerate(lines):
-            if line.text:
-                self.texts[line.name, line.who].append((place, line.text))
-        self.ordinary: dict[tuple[str, str], int] = {}
-        self.spans: dict[tuple[str, str], list[Raised]] = defaultdict(list)
-        for exception in raised:
-            self.spans[exception.line.name, exception.line.who].append(exception)
         self.known: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         for one in seen:
             self.known[one.line.name, one.line.who].append((one.place, one.check.secondary))
 
-    def order(self, place: int) -> tuple[float, int]:
-        """Return the sort key of a line: its time where lines have one, and its place."""
-        return (self.times[place] if self.times else 0.0, place)
-
     def when(self, event: Event) -> tuple[float, int]:
         """Return the sort key of an event."""
         return self.order(event.seen[0].place)
-
-    def survived(self, line: Line, place: int) -> bool:
-        """Return whether the process went on after a line: what was caught and retried did not end it.
-
-        It printed progress, or a launcher started it again and it did, or it says that it does without.
-        """
-        places = self.progress[line.name, line.who]
-        if len(places) - bisect_right(places, place) >= ENOUGH or place <= self.restart:
-            return True
-        return self._handled(line, place)
-
-    def _restart(self, lines: Sequence[Line]) -> int:
-        """Return the place of the last line of a launcher after which training began anew; -1 without any."""
-        # Plain words first: most of a million lines hold neither, and a pattern is slower to say so.
-        told = [
-            (p, line.text) for p, line in enumerate(lines) if "orker" in line.text or "local_" in line.text
-        ]
-        places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
-        progress = sorted(place for each in self.progress.values() for place in each)
-        went_on = [place for place in places if len(progress) - bisect_right(progress, place) >= ENOUGH]
-        return max(went_on, default=-1)
-
-    def _handled(self, line: Line, place: int) -> bool:
-        """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
-        raised = self.around(line, place)
-        first, last = (raised.first, max(place, raised.place)) if raised is not None else (place, place)
-        texts = self.texts[line.name, line.who]
-        before = bisect_left(texts, first, key=lambda row: row[0])
-        after = bisect_right(texts, last, key=lambda row: row[0])
-        if self._last_ordinary(line) <= after:
-            return False  # nothing comes after it but what failed
-        around = [text for _, text in texts[max(0, before - 2) : before] + texts[after : after + 2]]
-        thread = raised is not None and any(THREAD.match(text) for text in around)
-        return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
-
-    def _last_ordinary(self, line: Line) -> int:
-        """Return the number, among its process's lines, of the last one that reports no failure; -1 without any."""
-        process = (line.name, line.who)
-        if process not in self.ordinary:
-            rows = self.texts[process]
-            told = (at for at in reversed(range(len(rows))) if not NATIVE.search(rows[at][1], 0, 400))
-            self.ordinary[process] = next(told, -1)
-        return self.ordinary[process]
 
     def events(self) -> list[Event]:
         """Put all sightings of one failure together, in the order in which they came."""
@@ -247,12 +165,6 @@ class _Log:
         if WARNED.search(seen.line.full):
             return False
         return NATIVE.search(seen.line.full) is not None or self.around(seen.line, seen.place) is not None
-
-    def around(self, line: Line, place: int) -> Raised | None:
-        """Return the exception in whose traceback or message a line lies; ``None`` where it lies in none."""
-        spans = self.spans[line.name, line.who]
-        at = bisect_right(spans, place, key=lambda raised: raised.first) - 1
-        return spans[at] if at >= 0 and place <= spans[at].last else None
 
     def own(self, event: Event) -> Frame | None:
         """Return the innermost line of the user's own code of the traceback in which an event lies."""
@@ -302,20 +214,3 @@ class _Log:
                 last[key] = [one]
                 chains.append(last[key])
         return chains
-
-
-def _times(lines: Sequence[Line]) -> list[float]:
-    """Return the time of each line, by the last stamp before it; empty where the order of the text says more.
-
-    That is so where one process wrote it all, and where too few lines of some file are stamped.
-    """
-    times: list[float] = []
-    stamped: dict[str, list[bool]] = defaultdict(list)
-    last: dict[str, float] = defaultdict(float)
-    for line in lines:
-        stamped[line.name].append(line.seconds is not None)
-        if line.seconds is not None:
-            last[line.name] = line.seconds
-        times.append(last[line.name])
-    several = len({(line.name, line.who) for line in lines}) > 1
-    return times if several and all(sum(each) > 0.5 * len(each) for each in stamped.values()) else []

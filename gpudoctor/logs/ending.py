@@ -7,19 +7,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
-from gpudoctor.logs.cause import ENOUGH, PROGRESS
 from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.timeline import ENOUGH, PROGRESS, STATUS
 
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
-STATUS = re.compile(
-    r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
-    r"\breturned non-zero exit status\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
-    r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
-    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed): |"
-    r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80})$"
-)
-"""What says that a command failed, whatever it was."""
 REPORTED = re.compile(
     r"^(?:\S+ )?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
     r"(?!\W{0,4}(?:0\b|None\b|[Ff]alse\b))(?:[: |\]-]|$)|"
@@ -53,12 +45,17 @@ class Ending(Struct):
     """Whether something failed for certain; else it only looks like it."""
 
 
-def ended(lines: Sequence[Line], run: Run | None) -> Ending | None:
-    """Return how it ended where that was no good end; ``None`` where nothing says so."""
+def ended(lines: Sequence[Line], run: Run | None, *, well: bool = False) -> Ending | None:
+    """Return how it ended where that was no good end; ``None`` where nothing says so, or the log comes to a good end.
+
+    The exit code of a command that was run has the last word.
+    """
     last = [line for line in lines if line.text][-LAST:]
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         return None if run.interrupted else Ending(said, telling(lines))
+    if well:
+        return None
     at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH:
         return Ending(last[at].text[:500], telling(lines))

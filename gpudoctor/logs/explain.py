@@ -96,7 +96,7 @@ def explain_lines(
         seen, failed = seen_in(lines, find, registry.get, quoted, any_case=True)
     judgement = judge(lines, seen, raised)
     none = judgement.cause is None and judgement.raised is None
-    ending = ended(lines, run) if none else None
+    ending = ended(lines, run, well=judgement.well) if none else None
     log = Log(lines=len(lines) if total is None else total, middle=middle(lines) if none else "")
     facts: dict[str, Struct] = {"log": log}
     report = Report(

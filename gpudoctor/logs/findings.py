@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gpudoctor.launch_command import fitted
+from gpudoctor.launch_command import TORCHRUN, fitted
 from gpudoctor.logs.cause import Event, Judgement, rank_of
 from gpudoctor.logs.ending import Ending
 from gpudoctor.logs.launcher import launched
@@ -42,7 +42,16 @@ def findings(
     found += sorted(remarks, key=lambda finding: finding.severity.rank)
     found += [_consequence(event, source) for event in judgement.consequences]
     started = launched(lines)
+    if started.launcher is None and all(line.rank is None for line in lines):
+        found = [_of_one_process(finding) for finding in found]
     return [replace(finding, fixes=fitted(finding.fixes, started)) for finding in found]
+
+
+def _of_one_process(finding: Finding) -> Finding:
+    """Leave out of an unknown failure what would tell ranks apart, where nothing shows that there were several."""
+    if finding.id != UNRECOGNISED:
+        return finding
+    return replace(finding, fixes=[fix for fix in finding.fixes if not TORCHRUN.search(fix.command)])
 
 
 def _finding(event: Event, source: Source) -> Finding:

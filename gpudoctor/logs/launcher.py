@@ -24,14 +24,15 @@ ENDED = re.compile(r"^(?P<script>\S{1,200}\.py) FAILED$")
 LOCAL = re.compile(r"\blocal_rank: (\d{1,3})\b")
 GPUS = re.compile(r"NCCL|nccl|\bcuda\b|CUDA|\bGPU")
 CPU = re.compile(r"\b[Gg]loo\b|GLOO")
+FIRST, LAST = 500, 2000
+"""Lines of a log, at its beginning and its end, in which a launcher speaks."""
 
 
 def launched(lines: Sequence[Line]) -> Launched:
-    """Return how the ranks of a log were started; torchrun where nothing says otherwise."""
+    """Return how the ranks of a log were started, as far as it says so."""
+    lines = [*lines[:FIRST], *lines[max(FIRST, len(lines) - LAST) :]]
     texts = [line.full for line in lines]
-    launcher = next(
-        (each for each, words in LAUNCHERS.items() if any(map(words.search, texts))), Launcher.TORCHRUN
-    )
+    launcher = next((each for each, words in LAUNCHERS.items() if any(map(words.search, texts))), None)
     local = [int(number) for text in texts for number in LOCAL.findall(text)]
     ranks = [line.rank for line in lines if line.rank is not None] or local
     gpus = any(map(GPUS.search, texts)) or not any(map(CPU.search, texts))

@@ -79,7 +79,8 @@ def parameters_equal(model: nn.Module) -> bool:
     return all_reduced(torch.tensor(int(torch.equal(mine, first))), dist.ReduceOp.MIN).item() == 1
 
 
-def main(options: argparse.Namespace) -> int:
+def join_group() -> str:
+    """Join the other ranks, and return the backend."""
     backend = "nccl" if ON_GPU else "gloo"
     here = range(int(os.environ.get("LOCAL_WORLD_SIZE", WORLD_SIZE)))
     devices = [f"cuda:{i}" if ON_GPU else "cpu" for i in here]
@@ -87,6 +88,11 @@ def main(options: argparse.Namespace) -> int:
     if ON_GPU:
         torch.cuda.set_device(DEVICE)  # or every rank's collectives would use the first GPU
     dist.init_process_group(backend, timeout=timedelta(seconds=60))
+    return backend
+
+
+def main(options: argparse.Namespace) -> int:
+    backend = join_group()
     # Every rank has its own seed: dropout must differ, and DDP itself must make the first parameters equal.
     set_seed(options.seed + RANK)
     train_set, test_set = read_shared_digits(options)

@@ -39,17 +39,15 @@ FILES = {  # by "is it for training": MNIST's own names, images then labels
 
 def emit(event: str, **fields: Any) -> None:
     """One JSON object on one line, in one write, so that the lines of several ranks cannot mix."""
-    for name, value in fields.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            fields[name] = None  # JSON has no nan
-    os.write(1, (json.dumps({"event": event, **fields}) + "\n").encode())
+    nan = [name for name, value in fields.items() if isinstance(value, float) and not math.isfinite(value)]
+    event_with_null = {"event": event, **fields, **dict.fromkeys(nan)}  # JSON has no nan
+    os.write(1, (json.dumps(event_with_null) + "\n").encode())
 
 
 def set_seed(seed: int) -> None:
     torch.manual_seed(seed)  # every GPU too
     # TF32 keeps 10 bits of the mantissa; its rounding would hide small differences between two gradients.
-    torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
 
 
 class DataError(Exception):
@@ -135,10 +133,10 @@ def read_idx(path: str, dimensions: int) -> Tensor:
 
 
 def find_file(folder: str, name: str) -> str:
-    for path in (os.path.join(folder, "MNIST", "raw", name), os.path.join(folder, name)):
-        for candidate in (path, path + ".gz"):
-            if os.path.isfile(candidate):
-                return candidate
+    paths = os.path.join(folder, "MNIST", "raw", name), os.path.join(folder, name)
+    for candidate in (path + end for path in paths for end in ("", ".gz")):
+        if os.path.isfile(candidate):
+            return candidate
     raise DataError(f"{folder}: no {name}, neither there nor in MNIST/raw, nor with .gz")
 
 
@@ -262,10 +260,9 @@ def count_correct(model: nn.Module, images: Tensor, labels: Tensor) -> int:
 def conclude(say: Callable, losses: Tensor, **result: Any) -> int:
     """Say the result, return the exit code. Every condition is written so that nan does not pass."""
     result = {"largest_relative_difference": None, "parameters_equal": None, **result}  # null: not applicable
-    accuracy, difference = result["accuracy"], result["largest_relative_difference"]
+    accuracy, difference, failures = result["accuracy"], result["largest_relative_difference"], []
     window = max(1, min(LOSS_WINDOW, len(losses) // 2))
     first, last = losses[:window].mean().item(), losses[-window:].mean().item()
-    failures = []
     if not last < first / 2:
         failures.append(f"The loss did not fall to half: {first:.3g} at first, {last:.3g} at last.")
     if not accuracy > ACCURACY_NEEDED:

@@ -116,13 +116,9 @@ def check_arguments(factory, name, arguments):
     raise Refused("{} cannot be called with these arguments: {}".format(name, reason))
 
 
-def is_module(torch, thing):
-    return isinstance(thing, torch.nn.Module)
-
-
 def build(torch, factory, name, arguments):
     """Return the model and a note on how it was built."""
-    if is_module(torch, factory):
+    if isinstance(factory, torch.nn.Module):
         return factory, "{} is a model already, and was built with its weights on import".format(name)
     if isinstance(factory, type) and not issubclass(factory, torch.nn.Module):
         raise Refused("{} is a class, and no torch.nn.Module".format(name))
@@ -131,22 +127,18 @@ def build(torch, factory, name, arguments):
             "{} is of type {}, and nothing that builds a model".format(name, type(factory).__name__)
         )
     check_arguments(factory, name, arguments)
-    note = "torch {} has no torch.device('meta') to build under: the weights were allocated".format(
-        torch.__version__
-    )
+    why = "torch {} has no torch.device('meta') to build under".format(torch.__version__)
     if hasattr(torch.device("cpu"), "__enter__"):
         tell({"doing": "building {} on the meta device".format(name)})
         try:
             with torch.device("meta"):
                 return factory(**arguments), ""
         except Exception as error:
-            note = "it cannot be built on the meta device ({}): the weights were allocated".format(
-                one_line(error)
-            )
+            why = "it cannot be built on the meta device ({})".format(one_line(error))
     tell({"doing": "building {} with its weights".format(name)})
     limit_memory()
     try:
-        return factory(**arguments), note
+        return factory(**arguments), why + ": the weights were allocated"
     except BaseException as error:
         raise Refused("building {} failed: {}".format(name, one_line(error)))
 
@@ -165,9 +157,9 @@ def limit_memory():
 
 def module_of(torch, model, name):
     if isinstance(model, (tuple, list)):  # (model, preprocessing)
-        models = [part for part in model if is_module(torch, part)]
+        models = [part for part in model if isinstance(part, torch.nn.Module)]
         model = models[0] if len(models) == 1 else model
-    if not is_module(torch, model):
+    if not isinstance(model, torch.nn.Module):
         raise Refused("{} gives a {}, and no torch.nn.Module".format(name, type(model).__name__))
     return model
 

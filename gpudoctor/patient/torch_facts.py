@@ -88,13 +88,9 @@ def import_torch():
 def describe_build(torch):
     facts["version"] = getattr(torch, "__version__", None) and str(torch.__version__)
     version = getattr(torch, "version", None)
-    for name, attribute in (
-        ("cuda", "cuda"),
-        ("hip", "hip"),
-        ("git_version", "git_version"),
-        ("debug_build", "debug"),
-    ):
-        facts[name] = getattr(version, attribute, None)
+    for name in ("cuda", "hip", "git_version"):
+        facts[name] = getattr(version, name, None)
+    facts["debug_build"] = getattr(version, "debug", None)
     facts["threads"] = ask(lambda: torch.get_num_threads())
     facts["arch_list"] = (ask(lambda: torch._C._cuda_getArchFlags()) or "").split()
     distributed = getattr(torch, "distributed", None)

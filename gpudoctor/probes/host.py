@@ -95,11 +95,7 @@ def _limits() -> dict[str, Limit]:
         return None if value == resource.RLIM_INFINITY else value
 
     limits = {}
-    for name, number in (
-        ("memlock", resource.RLIMIT_MEMLOCK),
-        ("nofile", resource.RLIMIT_NOFILE),
-        ("nproc", resource.RLIMIT_NPROC),
-    ):
-        soft, hard = resource.getrlimit(number)
+    for name in ("memlock", "nofile", "nproc"):
+        soft, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
         limits[name] = Limit(soft=bounded(soft), hard=bounded(hard))
     return limits

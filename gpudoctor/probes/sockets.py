@@ -1,5 +1,6 @@
 """List the listening TCP sockets and their owners."""
 
+import functools
 import os
 
 from gpudoctor.facts import Listener, Sockets
@@ -9,17 +10,12 @@ def probe() -> Sockets:
     """Read the sockets of this network namespace; the owner of another user's socket may stay unknown."""
     import psutil
 
-    commands: dict[int, str | None] = {}
-
+    @functools.cache
     def command(pid: int | None) -> str | None:
-        if pid is None:
+        try:
+            return str(psutil.Process(pid).name()) if pid is not None else None
+        except psutil.Error:
             return None
-        if pid not in commands:
-            try:
-                commands[pid] = psutil.Process(pid).name()
-            except psutil.Error:
-                commands[pid] = None
-        return commands[pid]
 
     ancestors = {process.pid for process in psutil.Process(os.getpid()).parents()}
     listeners = {

@@ -79,9 +79,9 @@ def render_values(values: CheckpointValues, console: Console, *, verbose: bool =
         more = count(len(values.nonfinite) - 3 * SHOWN, "more tensor")
         hang(console, Text(f"    NaN or infinite  {more}", "red"), 6)
     if values.zero:
-        hang(console, Text(f"    all zero  {len(values.zero)}: {_listed(values.zero, most)}"), 6)
+        hang(console, Text(f"    all zero  {len(values.zero)}: {listed(values.zero, most, harmless)}"), 6)
     for group in values.same[: None if verbose else GROUPS]:
-        hang(console, Text(f"    same bytes, stored twice  {_listed(group, max(most, SHOWN))}"), 6)
+        hang(console, Text(f"    same bytes, stored twice  {listed(group, max(most, SHOWN), harmless)}"), 6)
     for reason, number in values.skipped:
         hang(console, Text(f"    not looked at  {count(number, 'tensor')}: {harmless(reason)}", "magenta"), 6)
     if not (values.nonfinite or values.zero or values.same or values.skipped):
@@ -89,19 +89,13 @@ def render_values(values: CheckpointValues, console: Console, *, verbose: bool =
     console.print()
 
 
-def _listed(names: Sequence[str], most: int) -> str:
-    return listed(names, most, harmless)
-
-
 def _entries(file: CheckpointFile, console: Console, verbose: bool) -> None:
     """Print the tree of entries; of the things inside of an entry, the first few."""
     if [entry.path for entry in file.entries] == [""]:
         entry = file.entries[0]
         article = "an" if entry.kind[:1] in "aeiou" else "a"
-        words = f"the file itself is {article} {entry.kind}" + (
-            f": {harmless(entry.text)}" if entry.text else ""
-        )
-        hang(console, Text(f"  {words}"), 4)
+        text = f": {harmless(entry.text)}" if entry.text else ""
+        hang(console, Text(f"  the file itself is {article} {entry.kind}{text}"), 4)
         console.print()
         return
     shown, hidden = _kept(file.entries, verbose)
@@ -146,11 +140,9 @@ def _kept(entries: Sequence[Entry], verbose: bool) -> tuple[list[tuple[Entry, st
     inner: Counter[str] = Counter()
     shown = []
     for entry, above in levels:
-        if above:
-            inner[above] += 1
-            if inner[above] > SHOWN:
-                continue
-        shown.append((entry, above))
+        inner[above] += 1
+        if not above or inner[above] <= SHOWN:
+            shown.append((entry, above))
     return shown[: 2 * ENTRIES], len(entries) - len(shown[: 2 * ENTRIES])
 
 
@@ -173,7 +165,7 @@ def _state_dict(state: StateDict, console: Console, pattern: str | None, verbose
     _keys(chosen, console, every=verbose or pattern is not None)
     if state.others and pattern is None:
         most = len(state.others) if verbose else SHOWN
-        hang(console, Text(f"    no tensors: {_listed(state.others, most)}", "dim"), 6)
+        hang(console, Text(f"    no tensors: {listed(state.others, most, harmless)}", "dim"), 6)
     console.print()
 
 
@@ -195,7 +187,7 @@ def _keys(keys: Sequence[Key], console: Console, *, every: bool) -> None:
     widths = [
         min(max((len(harmless(row.name)) for row in shown), default=0), NAME),
         max((len(row.key.dtype) for row in shown), default=0),
-        min(max((len(_shape(row.key)) for row in shown), default=0), 20),
+        min(max((len(str([*row.key.shape])) for row in shown), default=0), 20),
     ]
     _rows(head, widths, several, console)
     if left_out:
@@ -218,21 +210,18 @@ def _rows(shown: Sequence[Row], widths: Sequence[int], several: bool, console: C
 def _row(row: Row, widths: Sequence[int], several: bool) -> str:
     key = row.key
     name, dtype, shape = widths
-    text = f"    {harmless(row.name):<{name}}  {key.dtype:<{dtype}}  {_shape(key):<{shape}}  {byte_size(key.size):>8}"
+    text = f"    {harmless(row.name):<{name}}  {key.dtype:<{dtype}}  {[*key.shape]!s:<{shape}}"
+    text += f"  {byte_size(key.size):>8}"
     text += f" x {row.count}" if row.count > 1 else ""
     text += f"  {key.layout}" if key.layout != "strided" else ""
     return (text + f"  {key.device}" if several else text).rstrip()
-
-
-def _shape(key: Key) -> str:
-    return "[" + ", ".join(map(str, key.shape)) + "]"
 
 
 def _shared(file: CheckpointFile, console: Console, verbose: bool) -> None:
     """Print which tensors lie in one storage."""
     for group in file.shared if verbose else file.shared[:GROUPS]:
         most = len(group) if verbose else SHOWN
-        hang(console, Text(f"  one storage   {_listed(group, most)}"), 16)
+        hang(console, Text(f"  one storage   {listed(group, most, harmless)}"), 16)
     if len(file.shared) > GROUPS and not verbose:
         more = count(len(file.shared) - GROUPS, "more storage")
         hang(console, Text(f"  ... and {more} with several tensors (-v)", "dim"), 6)

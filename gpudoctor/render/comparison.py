@@ -52,8 +52,8 @@ def _shapes(comparison: Comparison, console: Console, *, verbose: bool) -> None:
         return
     width = min(60, max(len(difference.name) for difference in shown))
     for difference in shown:
-        own, other = _shape(difference.own), _shape(difference.other)
-        _line(console, f"    {difference.name:<{width}}  {own} in the file, {other} in the target")
+        sides = f"{[*difference.own]} in the file, {[*difference.other]} in the target"
+        _line(console, f"    {difference.name:<{width}}  {sides}")
         if difference.reason:
             _line(console, f"    {'':<{width}}  {difference.reason}", "dim")
     _rest(console, len(comparison.shapes) - len(shown), "tensor")
@@ -77,10 +77,6 @@ def _groups(comparison: Comparison, console: Console, *, verbose: bool) -> None:
 def _rest(console: Console, number: int, word: str) -> None:
     if number:
         _line(console, f"    and {count(number, 'more ' + word)} (-v shows all)", "dim")
-
-
-def _shape(shape: tuple[int, ...]) -> str:
-    return "[" + ", ".join(map(str, shape)) + "]"
 
 
 def _line(console: Console, text: str, style: str = "") -> None:

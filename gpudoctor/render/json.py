@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.report import SCHEMA, Report
+from gpudoctor.text import with_texts
 
 
 def encode(report: Report) -> str:
@@ -23,15 +24,10 @@ def packed(data: Any) -> bytes:
     try:
         return msgspec.json.encode(data)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_encodable(msgspec.to_builtins(data)))
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(entry) for key, entry in value.items()}
-    return [_encodable(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+        plain = msgspec.to_builtins(data)
+        return msgspec.json.encode(
+            with_texts(plain, lambda text: text.encode("utf-8", "backslashreplace").decode())
+        )
 
 
 def schema(topics: Mapping[str, type[msgspec.Struct]]) -> str:

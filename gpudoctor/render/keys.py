@@ -30,9 +30,8 @@ def rows(keys: Sequence[Key], *, folded: bool = True) -> list[Row]:
         return [Row(key.name, key, 1, key.size) for key in keys]
     groups: dict[tuple[str, str, tuple[int, ...], str, str], list[Key]] = {}
     for key in keys:
-        groups.setdefault(
-            (NUMBER.sub("*", key.name), key.dtype, key.shape, key.device, key.layout), []
-        ).append(key)
+        kind = NUMBER.sub("*", key.name), key.dtype, key.shape, key.device, key.layout
+        groups.setdefault(kind, []).append(key)
     return [
         Row(_folded([key.name for key in each]), each[0], len(each), sum(key.size for key in each))
         for each in groups.values()

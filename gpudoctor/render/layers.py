@@ -8,6 +8,9 @@ from gpudoctor.model import FAMILIES, Finding, Severity
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count, whole_gib
 
+SHOWN = ("RANK", "WORLD_", "LOCAL_", "MASTER_", "CUDA_VIS", "SLURM_NTASKS")
+"""How the launch variables begin that are shown with their values."""
+
 
 def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, str]]:
     """Return (layer, state, facts) for each layer of which something is known, or in which something was found."""
@@ -19,9 +22,8 @@ def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, 
         warnings = sum(f.severity is Severity.WARNING for f in here)
         if errors or warnings:
             parts = [count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
-            rows.append(
-                (family, "broken" if errors else "suspect", ", ".join([*parts, *([facts] if facts else [])]))
-            )
+            parts += [facts] if facts else []
+            rows.append((family, "broken" if errors else "suspect", ", ".join(parts)))
         elif facts or (family in LAYERS and snapshot.asked(NEEDS[family])):
             rows.append((family, "ok", facts) if facts else (family, "unknown", _missing(family, snapshot)))
         elif here:
@@ -51,16 +53,13 @@ def _hardware(snapshot: Snapshot) -> str | None:
 
 def describe_gpus(gpus: Gpus) -> str:
     """Return what GPUs there are: ``8 x NVIDIA H100 80GB HBM3 80 GiB, PCIe 5.0 x16, NVLink``."""
-    names = Counter(
-        gpu.name + (f" {whole_gib(gpu.memory_bytes)}" if gpu.memory_bytes else "") for gpu in gpus.devices
-    )
+    sizes = [f" {whole_gib(gpu.memory_bytes)}" if gpu.memory_bytes else "" for gpu in gpus.devices]
+    names = Counter(gpu.name + size for gpu, size in zip(gpus.devices, sizes, strict=True))
     parts = [" + ".join(f"{count} x {name or 'GPU'}" for name, count in names.items())]
     links = {(gpu.pcie_generation_max, gpu.pcie_width) for gpu in gpus.devices}
-    parts += [
-        f"PCIe {generation}.0 x{width}"
-        for generation, width in links
-        if generation and width and len(links) == 1
-    ]
+    generation, width = links.pop() if len(links) == 1 else (None, None)
+    if generation and width:
+        parts.append(f"PCIe {generation}.0 x{width}")
     linked = [gpu.nvlinks_active for gpu in gpus.devices if gpu.nvlinks_active]
     if linked and len(linked) == len(gpus.devices):
         parts.append(f"{min(linked)} NVLinks each")
@@ -99,9 +98,8 @@ def _nccl(snapshot: Snapshot) -> str | None:
     if torch is None or torch.nccl_available is None:
         return None
     nccl = f"NCCL {torch.nccl or 'built in'}" if torch.nccl_available else "no NCCL"
-    return (
-        nccl + (", gloo" if torch.gloo_available else ", no gloo") + (", MPI" if torch.mpi_available else "")
-    )
+    gloo = "gloo" if torch.gloo_available else "no gloo"
+    return f"{nccl}, {gloo}" + (", MPI" if torch.mpi_available else "")
 
 
 def _network(snapshot: Snapshot) -> str | None:
@@ -110,16 +108,12 @@ def _network(snapshot: Snapshot) -> str | None:
         return None
     parts = []
     if interfaces is not None:
-        parts += [f"{i.name} {i.addresses[0]}" for i in interfaces.usable if not i.virtual][:3] or [
-            "loopback alone"
-        ]
+        real = [f"{i.name} {i.addresses[0]}" for i in interfaces.usable if not i.virtual]
+        parts += real[:3] or ["loopback alone"]
     if names is not None:
         answer = names.own.error or ", ".join(names.own.addresses[:3])
-        parts.append(
-            f"host name {names.own.name} resolves to {answer}"
-            if names.own.addresses
-            else f"host name: {answer}"
-        )
+        verb = f" {names.own.name} resolves to" if names.own.addresses else ":"
+        parts.append(f"host name{verb} {answer}")
     return ", ".join(parts)
 
 
@@ -127,16 +121,10 @@ def _launch(snapshot: Snapshot) -> str | None:
     launch = snapshot.get(Launch)
     if launch is None:
         return None
-    names = [
-        n
-        for n in launch.variables
-        if n.startswith(("RANK", "WORLD_", "LOCAL_", "MASTER_", "CUDA_VIS", "SLURM_NTASKS"))
-    ]
-    others = len(launch.variables) - len(names)
-    shown = [f"{name}={launch.variables[name]}" for name in names]
-    return (
-        ", ".join(shown + ([count(others, "other variable")] if others else [])) or "no launch variables set"
-    )
+    shown = [f"{name}={value}" for name, value in launch.variables.items() if name.startswith(SHOWN)]
+    if others := len(launch.variables) - len(shown):
+        shown.append(count(others, "other variable"))
+    return ", ".join(shown) or "no launch variables set"
 
 
 LAYERS: dict[str, Callable[[Snapshot], str | None]] = {

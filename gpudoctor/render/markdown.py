@@ -4,6 +4,7 @@ from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
+from gpudoctor.render.page import WORDS
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 
@@ -55,16 +56,13 @@ def _plain(text: str) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    lines = [
-        f"#### {finding.severity.value}: `{finding.id}`: {_plain(finding.title)}",
-        _plain(finding.message),
-    ]
+    title = f"#### {finding.severity.value}: `{finding.id}`: {_plain(finding.title)}"
+    lines = [title, _plain(finding.message)]
     if finding.evidence:
         quoted = (f"{e.where}: {e.text}" if e.where else e.text for e in finding.evidence)
         lines.append(_fence("\n".join(quoted)))
     for fix in finding.fixes:
-        kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
-        lines.append(f"Fix{kind}: {_plain(fix.summary)}")
+        lines.append(f"Fix{WORDS[fix.kind]}: {_plain(fix.summary)}")
         if fix.command:
             lines.append(_fence(fix.command, "python" if fix.kind is Kind.EDIT else "sh"))
     return "\n\n".join(lines)

@@ -8,6 +8,7 @@ WORDS = {
     Kind.ADMIN: " (needs root or the machine's owner)",
     Kind.MITIGATION: " (hides the fault)",
 }
+"""What is said of a fix besides its summary."""
 
 
 def page(check: Check, difference: str | None) -> str:

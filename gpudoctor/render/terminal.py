@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Python
-from gpudoctor.model import Finding, Kind, Role, Severity
+from gpudoctor.model import Finding, Role, Severity
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
+from gpudoctor.render.page import WORDS
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count
@@ -90,8 +91,7 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
             block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
     shown = finding.fixes if verbose else finding.fixes[:FIXES]
     for fix in shown if whole else []:
-        kind = "" if fix.kind is Kind.COMMAND else f" ({fix.kind.value})"
-        hang(console, Text.assemble(("    fix  ", "green"), fix.summary + kind), INDENT)
+        hang(console, Text.assemble(("    fix  ", "green"), fix.summary + WORDS[fix.kind]), INDENT)
         for row in fix.command.splitlines():
             # No wrapping: this is what gets copied.
             console.print(Text(" " * INDENT + "  " + row, "bold"), soft_wrap=True)
@@ -118,21 +118,20 @@ def _table(proofs: list[Proof], console: Console) -> None:
     for name in ("proof", "broken.py", "fixed.py", "seconds", ""):
         table.add_column(name, no_wrap=bool(name), justify="right" if name == "seconds" else "left")
     for proof in proofs:
-        row = [
-            proof.id,
-            proof.broken.value if proof.broken else "",
-            proof.fixed.value,
-            f"{proof.seconds:.1f}",
-        ]
-        style = STYLES["ok" if proof.held else "unknown" if proof.fixed is ProofStatus.NOT_RUN else "broken"]
-        table.add_row(*row, proof.reason or "", style=style)
+        broken, seconds = proof.broken.value if proof.broken else "", f"{proof.seconds:.1f}"
+        row = (proof.id, broken, proof.fixed.value, seconds, proof.reason or "")
+        table.add_row(*row, style=STYLES[_state(proof)])
     console.print(table)
     console.print()
 
 
+def _state(proof: Proof) -> str:
+    return "ok" if proof.held else "unknown" if proof.fixed is ProofStatus.NOT_RUN else "broken"
+
+
 def _proof(proof: Proof, console: Console) -> None:
     """Print what a reproduction or a training mode showed."""
-    state = "ok" if proof.held else "unknown" if proof.fixed is ProofStatus.NOT_RUN else "broken"
+    state = _state(proof)
     word = {"ok": "proven", "unknown": "not run", "broken": "failed"}[state]
     if proof.broken is None and proof.fixed is ProofStatus.PASSED:
         word = "passed"
@@ -173,11 +172,8 @@ def _unseen(report: Report, console: Console) -> None:
             crashed = "crashed: " if result.status is CheckStatus.CRASHED else ""
             reasons[crashed + (result.reason or "")].append(result.id)
     for reason, ids in reasons.items():
-        hang(
-            console,
-            Text.assemble(("  not checked  ", STYLES["unknown"]), f"{', '.join(ids)} ({reason})"),
-            15,
-        )
+        text = f"{', '.join(ids)} ({reason})"
+        hang(console, Text.assemble(("  not checked  ", STYLES["unknown"]), text), 15)
     seen = " ".join(reasons)
     for probe in report.probes:
         if probe.blind and (probe.reason or "") not in seen:
@@ -200,9 +196,8 @@ def _everything(report: Report, console: Console) -> None:
         console.print(Text(f"  {probe.seconds:7.3f} s  {probe.status.value:<8} {probe.name}"), soft_wrap=True)
     console.print(Text("\nchecks", "bold"))
     for result in report.checks:
-        console.print(
-            Text(f"  {result.seconds:7.3f} s  {result.status.value:<8} {result.id}"), soft_wrap=True
-        )
+        text = f"  {result.seconds:7.3f} s  {result.status.value:<8} {result.id}"
+        console.print(Text(text), soft_wrap=True)
     console.print()
 
 

@@ -23,11 +23,11 @@ from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.formats.checksums import wrong_records
 from gpudoctor.checkpoint.formats.values import look
 from gpudoctor.checkpoint.formats.zip_reader import Entry, records
-from gpudoctor.checkpoint.formats.zip_writer import Archive
 from gpudoctor.checkpoint.repair import whole_file as blocks
 from gpudoctor.checkpoint.repair.copy import fix
 from gpudoctor.checkpoint.repair.edit import Changes
 from gpudoctor.checkpoint.repair.whole_file import Target, whole
+from gpudoctor.checkpoint.repair.zip_writer import Archive
 
 STRIP = Changes(strip=("module.",))
 DTYPES = [

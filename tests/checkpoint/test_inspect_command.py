@@ -269,6 +269,8 @@ def test_what_is_no_checkpoint_is_one_line_and_exit_code_2(tmp_path, name, conte
     [
         ([], "Missing argument"),
         (["--arg", "classes", "whole.pt"], "KEY=VALUE"),
+        (["--arg", "classes=3", "whole.pt"], "--against, which is not given"),
+        (["--python", sys.executable, "whole.pt"], "--against, which is not given"),
         (["--against", "nothing.pt", "whole.pt"], "nothing.pt"),
         (["--against", "net.py:Nothing", "--python", sys.executable, "whole.pt"], "Nothing"),
     ],

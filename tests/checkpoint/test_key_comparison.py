@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gpudoctor.checkpoint.comparison.key_comparison import compare_keys
+from gpudoctor.checkpoint.comparison.key_comparison import NAMELESS, compare_keys
 from gpudoctor.checkpoint.comparison.key_groups import globs
 from gpudoctor.checkpoint.comparison.renames import Step, add, drop_component, folded, strip
 from gpudoctor.checkpoint.comparison.snippets import entry_keys, loosened
@@ -35,11 +35,11 @@ def state(names, entry=""):
     return StateDict(entry=entry, keys=tuple(keys))
 
 
-def compare(own, keys, file=None):
+def compare(own, keys, file=NAMELESS):
     return compare_keys(own, StateDict(entry="", keys=tuple(keys)), file).comparison
 
 
-def against(own, other, entry="", file=None):
+def against(own, other, entry="", file=NAMELESS):
     return compare(state(own, entry), state(other).keys, file)
 
 

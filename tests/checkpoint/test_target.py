@@ -13,7 +13,7 @@ from rich.console import Console
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.checkpoint import Unreadable, read
-from gpudoctor.checkpoint.comparison.target import compare
+from gpudoctor.checkpoint.comparison.target import compare, compare_all
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.render.comparison import render
@@ -183,6 +183,18 @@ def test_a_whole_checkpoint_of_several_state_dicts(folder):
     assert any("of 2 state dicts in the file, model matches best" in note for note in found.notes)
     assert "All keys matched" in load(folder, "models.Net()", found.load_line)
     assert "--select model" in found.fix_line
+
+
+def test_several_checkpoints_are_compared_with_a_model_that_is_built_once(folder):
+    (folder / "counted.py").write_text(
+        "import models\n\ndef build():\n    open('built', 'a').write('once ')\n    return models.Net()\n"
+    )
+    names = ["bare.pt", "whole.pt", "linear.pt"]
+    found = compare_all([describe(read(name)) for name in names], "counted.py:build", None, sys.executable)
+    assert (folder / "built").read_text() == "once "
+    assert [comparison.path for comparison in found] == names
+    assert [comparison.settled for comparison in found] == [True] * 3
+    assert found == [ask(name, "counted.py:build") for name in names]
 
 
 def test_another_checkpoint_as_the_target(folder):

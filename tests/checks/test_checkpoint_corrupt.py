@@ -5,7 +5,7 @@ from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 
 FRAME = '  File "/opt/venv/lib/python3.10/site-packages/torch/serialization.py", line 1040, in _legacy_load\n'
-MESSAGE = "the file is damaged, incomplete or no checkpoint"
+MESSAGE = "the file is damaged or incomplete"
 EXAMPLES = {
     (
         "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory. This is an internal "
@@ -23,23 +23,32 @@ EXAMPLES = {
         MESSAGE + ": unexpected EOF; 3302 bytes are missing"
     ),
     "_pickle.UnpicklingError: pickle data was truncated": MESSAGE + ": pickle data was truncated",
-    "_pickle.UnpicklingError: invalid load key, '<'.": MESSAGE + ": invalid load key, '<'",
     "_pickle.UnpicklingError: invalid load key, '\\x00'.": MESSAGE + ": invalid load key, '\\x00'",
     FRAME + "EOFError: Ran out of input": MESSAGE + ": Ran out of input",
     (
         '  File "/opt/venv/lib/python3.11/site-packages/torch/_weights_only_unpickler.py", line 387, in load\n    raise EOFError\n'
         "EOFError"
     ): MESSAGE,
+    (
+        '  File "/opt/venv/lib/python3.11/site-packages/torch/_weights_only_unpickler.py", line 467, in load\n'
+        "    self.append(self.memo[next(read(1))])\nKeyError: 101"
+    ): MESSAGE + ": KeyError: 101",
     "RuntimeError: storage has wrong byte size: expected 4096 got 512": MESSAGE,
     "RuntimeError: Invalid magic number; corrupt file?": MESSAGE + ": Invalid magic number; corrupt file",
     "RuntimeError: Invalid protocol version: 1002": MESSAGE + ": Invalid protocol version: 1002",
     "KeyError: \"filename 'storages' not found\"": MESSAGE,
     (
         "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded\n\tWeightsUnpickler error: \n\n"
-        "Unsupported operand 118"
-    ): MESSAGE + ": Unsupported operand 118",
-    "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge": (
-        MESSAGE + ": HeaderTooLarge"
+        "Unsupported operand 111"
+    ): MESSAGE + ": Unsupported operand 111",
+    "safetensors_rust.SafetensorError: Error while deserializing header: InvalidHeaderDeserialization": (
+        MESSAGE + ": InvalidHeaderDeserialization"
+    ),
+    "_pickle.UnpicklingError: Memo value not found at index 101": MESSAGE
+    + ": Memo value not found at index 101",
+    "[rank0]: RuntimeError: record size (1200000 bytes) does not match expected size (800000 bytes = 800000 elements * 1 bytes/element) for dtype Byte": (
+        "the file is a mixture of two saves: a tensor of 800000 bytes has a record of 1200000 bytes; mostly all ranks save "
+        "under one name"
     ),
     "safetensors._safetensors_rust.SafetensorError: Error while deserializing header: incomplete metadata, file not fully covered": (
         MESSAGE + ": incomplete metadata, file not fully covered"
@@ -47,10 +56,6 @@ EXAMPLES = {
     (
         "OSError: Unable to load weights from pytorch checkpoint file for '/data/m/pytorch_model.bin' at "
         "'/data/m/pytorch_model.bin'. If you tried to load a PyTorch model from a TF 2.0 checkpoint, please set from_tf=True."
-    ): MESSAGE,
-    (
-        "OSError: You seem to have cloned a repository without having git-lfs installed. Please install git-lfs and run `git lfs "
-        "install` followed by `git lfs pull` in the folder you cloned."
     ): MESSAGE,
     "OSError: Consistency check failed: file should be of size 4943162336 but has size 1048576 (model-00001-of-00002.safetensors).": (
         MESSAGE + ": 1048576 of 4943162336 bytes"
@@ -67,6 +72,11 @@ NOT_THIS = [
     ),
     "EOFError: Ran out of input",
     "EOFError",
+    "KeyError: 101",
+    "_pickle.UnpicklingError: invalid load key, '<'.",
+    "_pickle.UnpicklingError: invalid load key, '\\x1f'.",
+    "_pickle.UnpicklingError: Weights only load failed.\n\tWeightsUnpickler error: \n\nUnsupported operand 118",
+    "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge",
     "RuntimeError: PytorchStreamReader failed locating file constants.pkl: file not found",
     "_pickle.UnpicklingError: Weights only load failed.\n\tWeightsUnpickler error: \n\nUnsupported operand 149",
     "FileNotFoundError: [Errno 2] No such file or directory: 'last.pt'",
@@ -80,3 +90,9 @@ def test_what_is_wrong_with_a_file_is_quoted():
     assert finding.message == "the file is damaged or incomplete: storage 3 is missing (and 1 more)"
     assert [evidence.text for evidence in finding.evidence] == ["more"]
     assert list(look(CheckpointFile(path="m.pt", kind="torch zip"))) == []
+
+
+def test_what_is_no_checkpoint_at_all_is_another_check():
+    look = Registry().check("checkpoint-corrupt").functions[Source.CHECKPOINT]
+    page = "it is a web page, as a download that failed leaves it"
+    assert list(look(CheckpointFile(path="m.pt", kind="unknown", trouble=(page,)))) == []

@@ -35,6 +35,13 @@ EXAMPLES = {
         "the file holds collections.deque, and torch.load reads tensors and plain containers alone unless it "
         "is told otherwise"
     ),
+    "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got <class 'numpy.dtypes.Int64DType'>": (
+        "the file holds numpy.dtypes.Int64DType, and torch.load reads tensors and plain containers alone unless it is "
+        "told otherwise"
+    ),
+    "Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got <class 'train.Config'>": (
+        "the file holds train.Config, and torch.load reads tensors and plain containers alone unless it is told otherwise"
+    ),
     "Unsupported global: GLOBAL omegaconf.listconfig.ListConfig was not an allowed global by default.": (
         "the file holds omegaconf.listconfig.ListConfig, and torch.load reads tensors and plain containers "
         "alone unless it is told otherwise"
@@ -43,7 +50,7 @@ EXAMPLES = {
     (
         "RuntimeError: Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. In PyTorch 2.6, we "
         "changed the default value"
-    ): MESSAGE,
+    ): MESSAGE + "; this is a TorchScript archive",
     (
         "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded\n\tWeightsUnpickler error: \n\n"
         "Unsupported operand 149"

@@ -21,7 +21,7 @@ EXAMPLES = {
     (
         "E0202 14:00:27.983 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: 1) local_rank: 0 "
         "(pid: 3957105) of binary: /usr/bin/python3"
-    ): "a worker (rank 0) ended with exit code 1; what it died of is not in the launcher's words",
+    ): "a worker (local rank 0) ended with exit code 1; what it died of is not in the launcher's words",
     "subprocess.CalledProcessError: Command '['python', '-u', 'train.py', '--local_rank=0']' returned non-zero exit status 1.": (
         "a worker ended with exit code 1; what it died of is not in the launcher's words"
     ),
@@ -43,12 +43,12 @@ EXAMPLES = {
         "a worker (rank 1) ended with exit code 1; what it died of is not in the launcher's words"
     ),
     "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -15) local_rank: 3 (pid: 19414) of binary: python": (
-        "a worker (rank 3) ended with exit code -15; what it died of is not in the launcher's words"
+        "a worker (local rank 3) ended with exit code -15; what it died of is not in the launcher's words"
     ),
     (
         "[default0]:E1120 12:05:04.378 20812 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) "
         "local_rank: 0 (pid: 7) of fn: main (start_method: spawn)"
-    ): "a worker (rank 0) ended with exit code 1; what it died of is not in the launcher's words",
+    ): "a worker (local rank 0) ended with exit code 1; what it died of is not in the launcher's words",
     "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGTERM: 15>.": (
         "a worker ended by SIGTERM; what it died of is not in the launcher's words"
     ),

@@ -14,7 +14,7 @@ EXAMPLES = {
     "  exitcode  : -6 (pid: 149)": "a worker crashed in native code, exit code -6",
     "  traceback : Signal 7 (SIGBUS) received by PID 20653": "a worker crashed in native code: SIGBUS",
     "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -11) local_rank: 0 (pid: 28773) of binary: python": (
-        "a worker (rank 0) crashed in native code, exit code -11"
+        "a worker (local rank 0) crashed in native code, exit code -11"
     ),
     "[launch.py:434:sigkill_handler] ['python', '-u', 'main.py', '--local_rank=3'] exits with return code = -11": (
         "a worker crashed in native code, exit code -11"

@@ -36,12 +36,20 @@ EXAMPLES = {
     "RuntimeError: DataLoader timed out after 120 seconds": (
         "no worker gave a batch within 120 seconds: they hang, or the storage is too slow"
     ),
+    (
+        '  File "/opt/venv/lib/python3.11/site-packages/torch/multiprocessing/reductions.py", line 543, in rebuild_storage_fd\n'
+        "    fd = df.detach()\n"
+        "ConnectionResetError: [Errno 104] Connection reset by peer"
+    ): (
+        "a worker process was gone before its tensor could be fetched (ConnectionResetError): it died, or had ended"
+    ),
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "RuntimeError: DataLoader worker (pid 19597) is killed by signal: Bus error. It is possible that dataloader's",
     "FileNotFoundError: Caught FileNotFoundError in DataLoader worker process 1.",
     "RuntimeError: received 0 items of ancdata",
+    "ConnectionResetError: [Errno 104] Connection reset by peer",
     "UserWarning: This DataLoader will create 16 worker processes in total.",
 ]
 
@@ -49,3 +57,19 @@ NOT_THIS = [
 def test_a_worker_that_was_told_to_end_is_no_cause():
     assert matches(TEXTS[7], [CHECK])[0].finding.role is Role.CONSEQUENCE
     assert matches(TEXTS[8], [CHECK])[0].finding.role is Role.CAUSE
+
+
+def test_a_worker_that_died_of_its_own_exception_has_it_quoted():
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "<string>", line 1, in <module>\n'
+        '  File "/usr/lib/python3.11/multiprocessing/spawn.py", line 122, in spawn_main\n'
+        "    exitcode = _main(fd, parent_sentinel)\n"
+        "ImportError: cannot import name 'randbits' from 'secrets' (/home/me/secrets.py)\n"
+        "RuntimeError: DataLoader worker (pid(s) 123) exited unexpectedly"
+    )
+    (seen,) = matches(text, [CHECK])
+    assert seen.finding.message == (
+        "worker process 123 died of an exception of its own: ImportError: cannot import name 'randbits' from 'secrets' "
+        "(/home/me/secrets.py)"
+    )

@@ -1,5 +1,9 @@
 """dataset-missing: seen in logs."""
 
+from gpudoctor.logs.symptoms import matches
+from gpudoctor.registry import Registry
+
+CHECK = Registry().check("dataset-missing")
 MESSAGE = "the data is not there for this process, or holds nothing that it can read"
 EXAMPLES = {
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/imagenet/train/n01440764/n01440764_18.JPEG'": (
@@ -76,6 +80,9 @@ EXAMPLES = {
     "PIL.UnidentifiedImageError: cannot identify image file '/data/train/0001.jpg'": (
         "the data /data/train/0001.jpg is not there for this process, or holds nothing that it can read"
     ),
+    "OSError: image file is truncated (44 bytes not processed)": (
+        "an image cannot be read to its end: image file is truncated"
+    ),
     'FileNotFoundError: Traceback (most recent call last):\n  File "/venv/torch/utils/data/dataloader.py", line 106, in _worker_loop': MESSAGE,
 }
 NOT_THIS = [
@@ -87,3 +94,10 @@ NOT_THIS = [
     "Downloading https://data.example.org/train.tar.gz\nRuntimeError: Dataset not found or corrupted. You can use download=True to download it",
     "FileNotFoundError: [Errno 2] No such file or directory: 'scontrol'",
 ]
+
+
+def test_the_command_names_the_path_that_the_log_names():
+    line = "FileNotFoundError: [Errno 2] No such file or directory: './data/train'"
+    assert (
+        matches(line, [CHECK])[0].finding.fixes[0].command == "srun --ntasks-per-node=1 ls -ld ./data/train"
+    )

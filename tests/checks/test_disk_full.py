@@ -25,6 +25,7 @@ EXAMPLES = {
         "UserWarning: Not enough free disk space to download the file. The expected file size is: 4943.16 MB. The target "
         "location /root/.cache only has 102.00 MB free disk space."
     ): MESSAGE + ": 4943.16 MB are needed",
+    "OSError: 100000 requested and 83936 written": MESSAGE + ": 83936 of 100000 items could be written",
     "sqlite3.OperationalError: database or disk is full": MESSAGE,
     "FileNotFoundError: [Errno 2] No usable temporary directory found in ['/tmp', '/var/tmp', '/usr/tmp', '/out']": MESSAGE,
     "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 2Gi.": MESSAGE,

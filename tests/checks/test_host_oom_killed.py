@@ -82,7 +82,7 @@ EXAMPLES = {
         "confirm it"
     ),
     "E0202 14:00:27 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: -9) local_rank: 4 (pid: 7) of binary: python": (
-        "a process of rank 4 was killed (-9) without a reason, which mostly means that the host's memory ran "
+        "a process of local rank 4 was killed (-9) without a reason, which mostly means that the host's memory ran "
         "out: confirm it"
     ),
     "[launch.py:434:sigkill_handler] ['python', '-u', 'main.py', '--local_rank=3'] exits with return code = -9": MESSAGE,

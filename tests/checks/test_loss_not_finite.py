@@ -1,44 +1,49 @@
 """loss-not-finite: seen in logs."""
 
-MESSAGE = "training left the finite numbers: the loss was nan"
+MESSAGE = "the loss or a gradient is no longer finite: the loss was nan"
 EXAMPLES = {
     "Loss is nan, stopping training": MESSAGE,
     "FloatingPointError: Loss became infinite or NaN at iteration=12!": (
-        "training left the finite numbers at iteration 12"
+        "the loss or a gradient is no longer finite at iteration 12"
     ),
-    "AssertionError: loss become infinite or NaN!": "training left the finite numbers",
+    "AssertionError: loss become infinite or NaN!": "the loss or a gradient is no longer finite",
     "WARNING: non-finite loss, ending training  tensor([nan, nan, nan, nan], device='cuda:0')": (
-        "training left the finite numbers"
+        "the loss or a gradient is no longer finite"
     ),
     "RuntimeError: Loss is nan": MESSAGE,
+    "AssertionError: the loss of step 12 is not finite": "the loss or a gradient is no longer finite",
+    "[rank1]: ValueError: non-finite loss 1e39": "the loss or a gradient is no longer finite",
+    '  File "train.py", line 20, in step\n    assert torch.isfinite(loss)\nAssertionError': (
+        "the loss or a gradient is no longer finite"
+    ),
     "ValueError: The loss returned in `training_step` is nan or inf.": MESSAGE + " or inf",
     "ValueError: The loss returned in `training_step` is tensor(nan, device='cuda:1', grad_fn=<NllLossBackward0>).": (
-        "training left the finite numbers: the loss was tensor(nan, device='cuda:1', "
+        "the loss or a gradient is no longer finite: the loss was tensor(nan, device='cuda:1', "
         "grad_fn=<NllLossBackward0>)"
     ),
     "ValueError: Detected nan and/or inf values in `fc.weight`. Check your forward pass for numerically unstable operations.": (
-        "training left the finite numbers"
+        "the loss or a gradient is no longer finite"
     ),
     "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.": (
-        "training left the finite numbers"
+        "the loss or a gradient is no longer finite"
     ),
     "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.": (
-        "training left the finite numbers: the loss scale fell below 0.0001"
+        "the loss or a gradient is no longer finite: the loss scale fell below 0.0001"
     ),
     "AssertionError: Rank 3: found NaN in local grad norm in backward pass before data-parallel communication collective. ": (
-        "training left the finite numbers: the loss was NaN"
+        "the loss or a gradient is no longer finite: the loss was NaN"
     ),
     "ValueError: Rank 3: found NaN in local forward loss calculation. Device: 3, node: node0": (
-        "training left the finite numbers: the loss was NaN"
+        "the loss or a gradient is no longer finite: the loss was NaN"
     ),
     "RuntimeError: The total norm of order 2.0 for gradients from `parameters` is non-finite, so it cannot be clipped.": (
-        "training left the finite numbers"
+        "the loss or a gradient is no longer finite"
     ),
     "[rank0]: RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.": (
-        "training left the finite numbers after SqrtBackward0"
+        "the loss or a gradient is no longer finite after SqrtBackward0"
     ),
     "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0": (
-        "training left the finite numbers"
+        "the loss or a gradient is no longer finite"
     ),
     (
         "ValueError: Expected parameter logits (Tensor of shape (2,)) of distribution Categorical(logits: torch.Size([2])) to "
@@ -47,35 +52,35 @@ EXAMPLES = {
     (
         '  File "/venv/lib/python3.10/site-packages/apex/amp/scaler.py", line 176, in unscale_with_stashed\n'
         "ZeroDivisionError: float division by zero"
-    ): "training left the finite numbers",
+    ): "the loss or a gradient is no longer finite",
     (
         "[2024-05-01 10:00:00,000] [INFO] [loss_scaler.py:183:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step. "
         "Attempted loss scale: 2, reducing to 1"
-    ): "training left the finite numbers: the loss scale fell to 1",
+    ): "the loss or a gradient is no longer finite: the loss scale fell to 1",
     "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 5.960464477539063e-08": (
-        "training left the finite numbers: the loss scale fell to 5.960464477539063e-08"
+        "the loss or a gradient is no longer finite: the loss scale fell to 5.960464477539063e-08"
     ),
     "[deepspeed] fp16 dynamic loss scale overflow! Rank 0 Skipping step. Attempted loss scale: 1.0, reducing to 0.5": (
-        "training left the finite numbers: the loss scale fell to 0.5"
+        "the loss or a gradient is no longer finite: the loss scale fell to 0.5"
     ),
     "2020-01-10 10:00:00 | INFO | fairseq.trainer | NOTE: overflow detected, setting loss scale to: 0.125": (
-        "training left the finite numbers: the loss scale fell to 0.125"
+        "the loss or a gradient is no longer finite: the loss scale fell to 0.125"
     ),
     "{'loss': nan, 'grad_norm': nan, 'learning_rate': 1e-05, 'epoch': 0.1}": MESSAGE,
-    '{"train_loss": NaN, "epoch": 3}': "training left the finite numbers: the loss was NaN",
+    '{"train_loss": NaN, "epoch": 3}': "the loss or a gradient is no longer finite: the loss was NaN",
     "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1.9e-05, 'epoch': 0.02}": MESSAGE,
     "Epoch: [1] [  20/1251] eta: 0:12:00  lr: 0.0001  loss: nan (nan)  time: 0.5": MESSAGE,
     "Epoch 0:  12%|#2        | 12/100 [00:10<01:14,  1.18it/s, v_num=0, train_loss=nan]": MESSAGE,
     "Epoch: [0][10/5005]\tTime 0.3 (0.5)\tLoss nan (nan)\tAcc@1 0.00": MESSAGE,
     " iteration 10/ 500 | lm loss: nan | loss scale: 4096.0 | number of nan iterations: 1 |": MESSAGE,
     "2022-01-01 10:00:00,000 - mmdet - INFO - Epoch [1][50/7330] lr: 1.978e-03, loss_rpn_cls: nan, acc: 0.0": MESSAGE,
-    "epoch 3 total_loss = inf": "training left the finite numbers: the loss was inf",
+    "epoch 3 total_loss = inf": "the loss or a gradient is no longer finite: the loss was inf",
     "step 10 loss: tensor(nan, device='cuda:0')": MESSAGE,
-    "FloatingPointError: gradients are Nan/Inf": "training left the finite numbers",
-    "NaN loss encountered at step 12, skipping": "training left the finite numbers: the loss was NaN",
+    "FloatingPointError: gradients are Nan/Inf": "the loss or a gradient is no longer finite",
+    "NaN loss encountered at step 12, skipping": "the loss or a gradient is no longer finite: the loss was NaN",
     "[Epoch 1/200] [Batch 3/938] D_loss: nan, G_loss: nan": MESSAGE,
     "loss_G: nan loss_D: 0.69": MESSAGE,
-    "Training loss : NaN": "training left the finite numbers: the loss was NaN",
+    "Training loss : NaN": "the loss or a gradient is no longer finite: the loss was NaN",
 }
 NOT_THIS = [
     "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0",
@@ -90,6 +95,8 @@ NOT_THIS = [
     "{'eval_loss': nan, 'epoch': 1.0}",
     "Minimum loss scale: 0.0001, loss: info, loss: nano, loss: 0.3",
     "ZeroDivisionError: float division by zero",
+    '  File "train.py", line 20, in step\n    assert len(batch) == 4\nAssertionError',
+    "ValueError: the output size is finite",
     (
         "ValueError: Expected parameter scale (Tensor of shape (2,)) of distribution Normal(loc: 1) to satisfy the constraint "
         "GreaterThan(lower_bound=0.0), but found invalid values:\ntensor([-1.0, 2.0])"

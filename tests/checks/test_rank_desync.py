@@ -9,7 +9,6 @@ EXAMPLES = {
         MESSAGE + ": rank 0 waited for 2000 ms; missing: rank 1"
     ),
     "RuntimeError: Rank 0 timed out waiting for 1 rank(s): 3": MESSAGE + ": rank 0 waited; missing: rank 3",
-    "RuntimeError: Detected at least one rank that exhausted inputs. Throwing across all ranks.": MESSAGE,
     "RuntimeError: Rank 1 successfully reached monitoredBarrier, but received errors while waiting to hear from rank 0.": (
         MESSAGE + ": rank 1 waited"
     ),

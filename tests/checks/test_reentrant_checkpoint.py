@@ -11,14 +11,14 @@ EXAMPLES = {
         "UserWarning: torch.utils.checkpoint: please pass in use_reentrant=True or use_reentrant=False explicitly. The default "
         "value of use_reentrant will be updated to be False in the future."
     ): (
-        "activation checkpointing runs in its reentrant form, which DDP and frozen inputs do not go well with"
+        "activation checkpointing runs in its reentrant form, which works badly with DDP and with frozen inputs"
     ),
     (
         "[rank0]: /opt/venv/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py:632: UserWarning: "
         "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. In a future "
         "release, calling checkpoint without use_reentrant will raise an exception."
     ): (
-        "activation checkpointing runs in its reentrant form, which DDP and frozen inputs do not go well with"
+        "activation checkpointing runs in its reentrant form, which works badly with DDP and with frozen inputs"
     ),
     "UserWarning: None of the inputs have requires_grad=True. Gradients will be None": (
         "no input of a checkpointed block requires a gradient: in training its parameters get none"

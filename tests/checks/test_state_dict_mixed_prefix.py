@@ -18,7 +18,7 @@ def found(*names):
 def test_some_with_and_some_without_is_a_warning():
     (finding,) = found("module.a.weight", "module.a.bias", "b.weight")
     assert finding.severity is Severity.WARNING
-    assert finding.message == "of 3 keys of 'model', 2 bear module., 1 bear none"
+    assert finding.message == "of 3 keys of 'model', 2 have module., 1 has none"
     assert [evidence.text for evidence in finding.evidence] == ["module.a.weight", "b.weight"]
 
 
@@ -30,7 +30,7 @@ def test_a_key_that_is_there_twice_is_an_error():
 
 def test_once_and_twice_wrapped_is_mixed():
     (finding,) = found("module.a.weight", "module.module.b.weight")
-    assert "1 bear module.module., 1 bear module." in finding.message
+    assert "1 has module.module., 1 has module." in finding.message
 
 
 def test_all_or_none_or_a_part_of_the_model_is_fine():

@@ -9,24 +9,24 @@ from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("state-dict-prefix")
-MESSAGE = "the file's keys bear module. and the model's do not: it was saved from a wrapped model"
+MESSAGE = "the file's keys have module. and the model's do not: it was saved from a wrapped model"
 EXAMPLES = {
     '\tUnexpected key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ': MESSAGE,
     '\tMissing key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ': (
-        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "
         "was saved"
     ),
     '        Unexpected key(s) in state_dict: "_orig_mod.conv1.weight", "_orig_mod.bn1.weight". ': (
-        "the file's keys bear _orig_mod. and the model's do not: it was saved from a wrapped model"
+        "the file's keys have _orig_mod. and the model's do not: it was saved from a wrapped model"
     ),
     "_IncompatibleKeys(missing_keys=['conv1.weight'], unexpected_keys=['module.conv1.weight'])": MESSAGE,
     "KeyError: 'unexpected key \"module.base_model.conv1.weight\" in state_dict'": MESSAGE,
     "KeyError: 'missing keys in state_dict: \"{'module.conv1.weight', 'module.fc.bias'}\"'": (
-        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "
         "was saved"
     ),
     "KeyError: 'module.conv1.weight'": (
-        "keys bear module. on one side alone: the model was wrapped when it was saved, or is when it is loaded"
+        "keys have module. on one side alone: the model was wrapped when it was saved, or is when it is loaded"
     ),
     (
         "Some weights of the model checkpoint at ./out were not used when initializing "
@@ -36,46 +36,50 @@ EXAMPLES = {
     (
         'RuntimeError: Error(s) in loading state_dict for ResNet:\n\tMissing key(s) in state_dict: "conv1.weight", '
         '"bn1.weight". \n\tUnexpected key(s) in state_dict: "net.conv1.weight", "net.bn1.weight". '
-    ): "the file's keys bear net. and the model's do not: it was saved from a wrapped model",
+    ): "the file's keys have net. and the model's do not: it was saved from a wrapped model",
     (
         '[rank2]: \tMissing key(s) in state_dict: "model.encoder.norm.weight". \n'
         '[rank2]: \tUnexpected key(s) in state_dict: "encoder.norm.weight", "head.bias". '
     ): (
-        "the model's keys bear model. and the file's do not: the model is wrapped now, and was not when it was "
+        "the model's keys have model. and the file's do not: the model is wrapped now, and was not when it was "
         "saved"
     ),
     (
         "Some weights of BertModel were not initialized from the model checkpoint at ./out and are newly initialized: "
         "['module.embeddings.weight']"
     ): (
-        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "
         "was saved"
     ),
     "Weights from pretrained model not used in BertForMaskedLM: ['module.bert.embeddings.word_embeddings.weight']": MESSAGE,
     (
         "The model and loaded state dict do not match exactly\n\nunexpected key in source state_dict: "
         "backbone.conv1.weight, backbone.bn1.weight\n\nmissing keys in source state_dict: conv1.weight, bn1.weight"
-    ): "the file's keys bear backbone. and the model's do not: it was saved from a wrapped model",
+    ): "the file's keys have backbone. and the model's do not: it was saved from a wrapped model",
     (
         "WARNING [10/02 13:10:01 fvcore.common.checkpoint]: The checkpoint state_dict contains keys that are not used by "
         "the model:\n  _orig_mod.backbone.stem.conv1.weight"
-    ): "the file's keys bear _orig_mod. and the model's do not: it was saved from a wrapped model",
+    ): "the file's keys have _orig_mod. and the model's do not: it was saved from a wrapped model",
     "_IncompatibleKeys(missing_keys=['module.conv1.weight', 'module.fc.bias'], unexpected_keys=['conv1.weight'])": (
-        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "
         "was saved"
     ),
     "missing keys in source state_dict: module.backbone.conv1.weight, module.backbone.bn1.weight": (
-        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "
         "was saved"
     ),
     'Exception: Error converting the state dict. Found unexpected key: "_orig_mod.tok_embeddings.weight". Please': (
-        "the file's keys bear _orig_mod. and the model's do not: it was saved from a wrapped model"
+        "the file's keys have _orig_mod. and the model's do not: it was saved from a wrapped model"
     ),
+    (
+        'RuntimeError: Error(s) in loading state_dict for Linear:\n\tMissing key(s) in state_dict: "weight", "bias". \n\t'
+        'Unexpected key(s) in state_dict: "n_averaged", "module.weight", "module.bias". '
+    ): "the file holds an average of weights: its keys have module., and n_averaged counts the averaged models",
     (
         "RuntimeError: Error(s) in loading state_dict for DataParallel:\n"
         '\tUnexpected key(s) in state_dict: "encoder.conv_head.weight", "encoder.conv_head.bias". '
     ): (
-        "the model's keys bear module. and the file's do not: the model is wrapped now, and was not when it "
+        "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "
         "was saved"
     ),
 }
@@ -112,7 +116,7 @@ def test_the_prefix_is_quoted_with_the_side_that_has_it():
     ]  # fmt: skip
     assert told[9:] == [
         ("file", "net"), ("model", "model"), ("model", "module"), ("file", "module"), ("file", "backbone"),
-        ("file", "_orig_mod"), ("model", "module"), ("model", "module"), ("file", "_orig_mod"),
+        ("file", "_orig_mod"), ("model", "module"), ("model", "module"), ("file", "_orig_mod"), ("file", "module"),
     ]  # fmt: skip
 
 
@@ -158,7 +162,7 @@ def found(names, path="my model.ckpt", lightning=False):
 def test_a_file_with_a_prefix_names_who_put_it_there_and_the_line_that_mends_it():
     (finding,) = found(["module._orig_mod.a.weight", "module._orig_mod.a.bias"])
     assert finding.severity is Severity.WARNING
-    assert "all 2 keys bear module._orig_mod., which comes from DataParallel or Distr" in finding.message
+    assert "all 2 keys have module._orig_mod., which comes from DataParallel or Distr" in finding.message
     assert "around torch.compile" in finding.message
     command = "gpudoctor checkpoint fix 'my model.ckpt' -o mended.ckpt --strip-prefix module._orig_mod."
     assert finding.fixes[0].command == command
@@ -181,7 +185,7 @@ def test_a_wrapper_inside_of_names_is_noted_with_a_line_that_renames():
 def test_an_average_of_weights_is_named_and_its_count_left_out():
     (finding,) = found(["n_averaged", "module.a.weight", "module.a.bias"])
     assert finding.severity is Severity.WARNING
-    assert "all 2 keys but n_averaged bear module., which comes from AveragedModel" in finding.message
+    assert "all 2 keys but n_averaged have module., which comes from AveragedModel" in finding.message
     assert finding.fixes[0].command.endswith("-o mended.ckpt --drop n_averaged --strip-prefix module.")
     assert "swa.module.load_state_dict(state)" in finding.fixes[1].command
     (finding,) = found(["n_averaged", "module.module.a.weight", "module.module.a.bias"])
@@ -203,7 +207,7 @@ def test_an_average_beside_the_model_is_only_noted():
 
 def test_of_one_key_the_number_is_right():
     (finding,) = found(["module.weight"])
-    assert finding.message.startswith("all 1 key bear")
+    assert finding.message.startswith("all 1 key have")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from gpudoctor.importers import Unreadable, read
 from gpudoctor.importers.source import LIMIT
+from gpudoctor.report import Report
 
 
 def refusal(path, topics):
@@ -101,7 +102,9 @@ def test_standard_input_is_read_up_to_the_limit(monkeypatch, topics):
 def test_standard_input_gives_a_report(monkeypatch, topics, load):
     buffer = io.BytesIO(load("torch_2019").encode())
     monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": buffer}))
-    assert read("-", topics).kind == "collect_env output"
+    imported = read("-", topics)
+    assert imported.report is None
+    assert "torch" in imported.snapshot.facts
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
@@ -112,4 +115,4 @@ def test_powershell_s_encodings_are_read(encoding, load, read_text):
 
 
 def test_a_report_that_powershell_saved_is_read(read_text):
-    assert read_text('{"schema": "gpudoctor.report/1"}'.encode("utf-16")).kind == "gpudoctor report"
+    assert read_text('{"schema": "gpudoctor.report/1"}'.encode("utf-16")).report == Report()

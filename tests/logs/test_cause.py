@@ -269,3 +269,14 @@ def test_the_exception_of_a_loader_worker_is_quoted_not_that_it_was_caught():
     (finding,) = explain(text).findings
     assert finding.message == "KeyError: 'label', raised below /home/me/data.py line 17 in __getitem__"
     assert finding.evidence[-1].text.endswith('in __getitem__: return self.rows[i]["label"]')
+
+
+def test_the_clock_beats_the_order_of_the_files(tmp_path):
+    """A node that was told to stop is no cause where another one had failed before."""
+    ended = "W1122 04:01:08.5 23450 torch/distributed/elastic/agent/server/api.py:739] Received Signals.SIGTERM death signal"
+    failed = "E1122 04:00:28.5 99 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 0"
+    (tmp_path / "a-node0.log").write_text(f"epoch 1 loss 3\n{ended}\n")
+    (tmp_path / "b-node1.log").write_text(own(1, OOM) + failed + "\n")
+    report = explain(tmp_path)
+    assert report.verdict.primary == "cuda-oom"
+    assert report.findings[0].ranks == [1]

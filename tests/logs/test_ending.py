@@ -103,3 +103,44 @@ def test_a_command_that_somebody_interrupted_has_not_failed():
     assert report.verdict.sentence.startswith(
         "python was interrupted, and ended with exit code 130 after 2.0 s"
     )
+
+
+def test_what_tells_ranks_apart_is_offered_where_there_are_some():
+    alone = explain_run(Run(name="python", exit_code=1, seconds=2.0), "KeyError: 'lr'\n").findings[0]
+    assert not any("torchrun" in fix.command for fix in alone.fixes)
+    ranks = explain_run(Run(name="python", exit_code=1, seconds=2.0), "[rank1]: KeyError: 'lr'\n").findings[0]
+    assert any("torchrun --log-dir" in fix.command for fix in ranks.fixes)
+
+
+ERROR = 'Traceback (most recent call last):\n  File "/home/me/train.py", line 9, in load\n    f()\nKeyError: "lr"\n'
+
+
+@pytest.mark.parametrize(
+    ("rest", "well"),
+    [
+        ("trained on 6/8 batches\nFinished Training\n", True),
+        ("INFO finished 12 iterations, 2 skipped\n", True),
+        ("===== 3 passed in 2.10s =====\n", True),
+        ("loss 0.1\ncompleted\n", True),
+        (
+            "final 0.93\natexit: Exception ignored while closing the event writer: ValueError('closed')\n",
+            True,
+        ),
+        ("", False),
+        ("loss 0.1\n", False),  # another rank's
+        ("Job finished at Sat Nov 29 22:08:07 UTC 2025\n", False),  # the job script's
+        ("Done.\n", False),
+        ("===== 1 failed, 3 passed in 2.10s =====\n", False),
+        ("model saved\nsrun: error: n1: task 1: Exited with exit code 1\n", False),
+    ],
+)
+def test_an_error_before_a_good_end_is_a_note(rest, well):
+    report = explain(f"start\n{ERROR}{rest}")
+    assert (report.worst() in (None, Severity.NOTE)) == well
+    assert (report.verdict.status is Status.HEALTHY) == well
+
+
+def test_an_exit_code_beats_a_good_end():
+    report = explain_run(Run(name="python", exit_code=3, seconds=2.0), f"{ERROR}trained\nFinished Training\n")
+    assert report.findings[0].id == "unrecognised-error"
+    assert report.findings[0].severity is Severity.ERROR

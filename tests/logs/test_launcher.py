@@ -21,7 +21,7 @@ MAIN = '  File "/home/me/nets/train_vit.py", line 88, in <module>\n    main()\n'
         (TORCHRUN + "\ngloo: connection closed", Launched(Launcher.TORCHRUN, ranks=2)),
         ("=====\nnets/fit.py FAILED\n-----", Launched(script="fit.py")),
         (MAIN, Launched(script="train_vit.py")),
-        ('  File "/venv/bin/torchrun", line 8, in <module>\n', Launched()),
+        ('  File "/venv/bin/torchrun", line 8, in <module>\n', Launched(Launcher.TORCHRUN)),
         ("srun: error: n1: task 1: Exited with exit code 1", Launched(Launcher.SRUN)),
         ("srun: error: n1: task 1: Exited\n" + TORCHRUN, Launched(Launcher.TORCHRUN)),
         (

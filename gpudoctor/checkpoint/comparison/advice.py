@@ -29,9 +29,7 @@ class Advice(Struct, frozen=True):
     """Notes that come after those on the file."""
 
 
-def advise(
-    alignment: Alignment, differences: Differences, own: StateDict, file: CheckpointFile | None
-) -> Advice:
+def advise(alignment: Alignment, differences: Differences, own: StateDict, file: CheckpointFile) -> Advice:
     """Return the lines for what differs; none of a part of something, or where nothing fits."""
     out = [*alignment.left, *alignment.originals(differences.unplaced)]
     fits = fitting(alignment)
@@ -63,7 +61,7 @@ def _fix(
     alignment: Alignment,
     differences: Differences,
     own: StateDict,
-    file: CheckpointFile | None,
+    file: CheckpointFile,
     out: list[str],
 ) -> str:
     """Return the line that mends the file; of one that has tensors of another shape, for its names alone."""
@@ -87,17 +85,17 @@ def _loose_copy(differences: Differences, own: StateDict) -> str:
     return f"the copy too is loaded with strict=False, for it lacks {', '.join(lacking[:3])}"
 
 
-def _copy_note(file: CheckpointFile | None, *, strict: bool) -> str:
+def _copy_note(file: CheckpointFile, *, strict: bool) -> str:
     """Say how the mended copy is loaded of a file that torch refuses for what else it asks for."""
     tail = "" if strict else ", strict=False"
     load = f"torch.load({copy_path(file)!r}, map_location='cpu', weights_only=True)"
     return f"the copy leaves that out; to load it: model.load_state_dict({load}{tail})"
 
 
-def _leaves_out(file: CheckpointFile | None, own: StateDict) -> bool:
+def _leaves_out(file: CheckpointFile, own: StateDict) -> bool:
     """Return whether an entry is free of what the file asks for beyond tensors."""
     top = own.entry.partition(".")[0]
-    held = [foreign.within for foreign in file.foreign] if file is not None else []
+    held = [foreign.within for foreign in file.foreign]
     if all(held):
         return all(top not in within and own.entry not in within for within in held)
     return bool(own.entry) and not own.others

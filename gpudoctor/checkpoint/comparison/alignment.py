@@ -122,9 +122,8 @@ def _unwrapped(ours: dict[str, Key], theirs: dict[str, Key]) -> Alignment | None
     names = apply_all([drop_component(component) for component in components], list(theirs))
     if not (mine or components) or len({*bare}) < len(ours) or len({*names}) < len(theirs):
         return None
-    found = _prefixed(
-        dict(zip(bare, ours.values(), strict=True)), dict(zip(names, theirs.values(), strict=True))
-    )
+    own, other = dict(zip(bare, ours.values(), strict=True)), dict(zip(names, theirs.values(), strict=True))
+    found = _prefixed(own, other)
     original, wrapped = dict(zip(bare, ours, strict=True)), dict(zip(names, theirs, strict=True))
     return replace(
         found, own={wrapped.get(name, name): key for name, key in found.own.items()}, other=theirs,

@@ -123,11 +123,8 @@ def _maybe_tied(missing: list[str], alignment: Alignment) -> str:
             continue
         shape = alignment.other[name].shape
         for twin, key in alignment.own.items():
-            if (
-                ("emb" in twin or twin.endswith("wte.weight"))
-                and twin in alignment.other
-                and key.shape == shape
-            ):
+            embedding = "emb" in twin or twin.endswith("wte.weight")
+            if embedding and twin in alignment.other and key.shape == shape:
                 return (
                     f"if the model ties {name} to {twin}, it was saved once, and strict=False (with "
                     "model.tie_weights()) is enough; if it does not, that layer keeps the numbers that it was built "

@@ -16,14 +16,14 @@ DROPS = 12
 GLOB = frozenset("*?[]")
 
 
-def copy_path(file: CheckpointFile | None) -> str:
+def copy_path(file: CheckpointFile) -> str:
     """Return the path of the copy that is offered."""
-    stem, extension = os.path.splitext(file.path if file is not None else "checkpoint.pt")
+    stem, extension = os.path.splitext(file.path)
     return f"{stem}-fixed{extension}"
 
 
 def fix_line(
-    file: CheckpointFile | None,
+    file: CheckpointFile,
     entry: str,
     steps: Sequence[Step],
     without: Sequence[str],
@@ -38,13 +38,12 @@ def fix_line(
         return ""
     if any("=" in step.pattern for step in steps):  # --rename could not tell which of them parts old from new
         return ""
-    if file is not None and file.kind not in MENDED:
+    if file.kind not in MENDED:
         return ""
     dropped = globs(without, kept)
     if len(dropped) > DROPS or any(GLOB & set(name) for name in without):
         return ""
-    path = file.path if file is not None else "checkpoint.pt"
-    words = ["gpudoctor", "checkpoint", "fix", path, "-o", copy_path(file)]
+    words = ["gpudoctor", "checkpoint", "fix", file.path, "-o", copy_path(file)]
     before = f"{entry}." if entry else ""
     words += [word for name in dropped for word in ("--drop", before + name)]
     if entry:
@@ -56,18 +55,18 @@ def _rename_options(steps: Sequence[Step]) -> list[str]:
     """Return the options of ``gpudoctor checkpoint fix`` that do the steps, in order."""
     if all(step.strip or step.add for step in steps):
         pairs = [
-            ("--strip-prefix", step.strip) if step.strip else ("--add-prefix", step.add) for step in steps
+            ("--strip-prefix" if step.strip else "--add-prefix", step.strip or step.add) for step in steps
         ]
         return [word for pair in pairs for word in pair]
     return [word for step in steps for word in ("--rename", f"{step.pattern}={step.new}")]
 
 
-def _in_list(file: CheckpointFile | None, entry: str) -> bool:
+def _in_list(file: CheckpointFile, entry: str) -> bool:
     """Return whether an entry lies in a list, where ``--select`` does not reach.
 
     A number is taken for a place in one.
     """
-    lists = {known.path for known in file.entries if known.kind == "list"} if file is not None else set()
+    lists = {known.path for known in file.entries if known.kind == "list"}
     parts = entry.split(".")
     return any(
         part.isdecimal() and (number == 0 or ".".join(parts[:number]) in lists)

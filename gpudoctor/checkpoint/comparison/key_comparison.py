@@ -12,8 +12,11 @@ from gpudoctor.checkpoint.comparison.library_changes import BASE_LAYER, follow
 from gpudoctor.checkpoint.comparison.part_names import rename_parts
 from gpudoctor.checkpoint.comparison.report import notes_on, part_of_set, sentence
 from gpudoctor.checkpoint.comparison.shapes import OBJECT
-from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
+from gpudoctor.facts.checkpoint_file import CheckpointFile, Format, StateDict
 from gpudoctor.facts.comparison import Comparison, Outcome
+
+NAMELESS = CheckpointFile(path="checkpoint.pt", kind=Format.TORCH_ZIP)
+"""What the lines name where keys alone are compared."""
 
 
 class Draft(Struct, frozen=True):
@@ -30,7 +33,7 @@ class Draft(Struct, frozen=True):
 
 
 def compare_keys(
-    own: StateDict, other: StateDict, file: CheckpointFile | None = None, target: str = "the model"
+    own: StateDict, other: StateDict, file: CheckpointFile = NAMELESS, target: str = "the model"
 ) -> Draft:
     """Compare the keys of the state dict `own` with those of `other`; nothing is opened or run.
 
@@ -46,7 +49,7 @@ def compare_keys(
     alone = any(alignment.alone()) and not (differences.missing and part_of_set(file))
     comparison = Comparison(
         outcome=outcome, sentence=sentence(outcome, alignment, differences, own, file), entry=own.entry,
-        path=file.path if file is not None else "", keys=len(own.keys), target=target,
+        path=file.path, keys=len(own.keys), target=target,
         target_keys=sum(key.layout != OBJECT for key in alignment.other.values()), matched=alignment.matched(),
         strip=next((step.strip for step in steps if step.strip), ""),
         add=next((step.add for step in steps if step.add), ""),
@@ -66,7 +69,7 @@ def align(own: StateDict, other: StateDict) -> Alignment:
     return rename_parts(follow(align_prefix(entries(own), entries(other))))
 
 
-def _drift(alignment: Alignment, differences: Differences, file: CheckpointFile | None) -> tuple[str, ...]:
+def _drift(alignment: Alignment, differences: Differences, file: CheckpointFile) -> tuple[str, ...]:
     """Say which changes of libraries explain what differs; nothing of a file that is but a part of a set."""
     if differences.missing and part_of_set(file):
         return ()

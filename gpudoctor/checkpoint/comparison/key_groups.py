@@ -34,8 +34,7 @@ def group_keys(alignment: Alignment) -> tuple[KeyGroup, ...]:
     for names, groups in ((own_only, ours), (other_only, theirs)):
         for name in names:
             groups[stems[name]].append(name)
-    sizes = Counter({stem: len(names) for stem, names in ours.items()})
-    sizes.update({stem: len(names) for stem, names in theirs.items()})
+    sizes = Counter(stems[name] for name in (*own_only, *other_only))
     shelf, other_shelf = _shelf(own_only), _shelf(other_only)
     result = []
     for stem, _ in sizes.most_common(MOST_GROUPS):

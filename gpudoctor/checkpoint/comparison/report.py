@@ -17,12 +17,10 @@ PART = re.compile(r"^(.*)-(\d{4,6})-of-(\d{4,6})(\.\w+)$")
 """What Hugging Face's libraries call the files of a set."""
 
 
-def part_of_set(file: CheckpointFile | None) -> str:
+def part_of_set(file: CheckpointFile) -> str:
     """Say that a file is one of a set, and what to give instead; empty where its name does not say so."""
-    match = (
-        PART.match(os.path.basename(file.path)) if file is not None and file.kind != Format.SHARDED else None
-    )
-    if match is None or match[3].strip("0") in ("", "1"):
+    match = PART.match(os.path.basename(file.path))
+    if match is None or file.kind == Format.SHARDED or match[3].strip("0") in ("", "1"):
         return ""
     return (
         f"This file is part {int(match[2])} of {int(match[3])} of a set: give the folder or its index, "
@@ -30,14 +28,9 @@ def part_of_set(file: CheckpointFile | None) -> str:
     )
 
 
-def refused(file: CheckpointFile | None, entry: str) -> bool:
+def refused(file: CheckpointFile, entry: str) -> bool:
     """Return whether ``torch.load(weights_only=True)`` refuses a file for what else is in it."""
-    return (
-        file is not None
-        and file.kind in OPENED_BY_TORCH
-        and bool(file.foreign)
-        and not is_module(file, entry)
-    )
+    return file.kind in OPENED_BY_TORCH and bool(file.foreign) and not is_module(file, entry)
 
 
 def sentence(
@@ -45,7 +38,7 @@ def sentence(
     alignment: Alignment,
     differences: Differences,
     own: StateDict,
-    file: CheckpointFile | None,
+    file: CheckpointFile,
 ) -> str:
     """Return the outcome in one sentence."""
     if own.sharded:
@@ -63,9 +56,8 @@ def sentence(
     elif left and strict:
         return f"Has all {count(len(alignment.other), 'key')} of the target: loads once {left}."
     else:
-        start = ("Loads with strict=False" if loose else "Loads as it is") + (
-            " once that entry is taken out of the file" if own.entry else ""
-        )
+        out = " once that entry is taken out of the file" if own.entry else ""
+        start = f"Loads{loose or ' as it is'}{out}"
     number = count(len(differences.counters), "counter")
     filled = f"torch fills in {number} of BatchNorm that it lacks" if differences.counters and strict else ""
     return _ended(start, left, filled, "" if strict else _absent(differences))
@@ -130,7 +122,7 @@ def _absent(differences: Differences) -> str:
     return f"the file does not have {listed(names)}{same}"
 
 
-def _lacking(alignment: Alignment, differences: Differences, file: CheckpointFile | None) -> str:
+def _lacking(alignment: Alignment, differences: Differences, file: CheckpointFile) -> str:
     """Return the sentence for a target that needs what the file does not have."""
     total = count(len(alignment.other), "key")
     missing = differences.missing
@@ -149,7 +141,7 @@ def _lacking(alignment: Alignment, differences: Differences, file: CheckpointFil
     return f"{even} file lacks {len(missing)} of the target's {total} ({kinds}){also}."
 
 
-def notes_on(alignment: Alignment, own: StateDict, file: CheckpointFile | None, load_line: str) -> list[str]:
+def notes_on(alignment: Alignment, own: StateDict, file: CheckpointFile, load_line: str) -> list[str]:
     """Return the notes: which of several prefixes, other element types, what else is in the file, trust."""
     notes = [*_which(alignment), *_types(alignment)]
     if own.entry and not is_module(file, own.entry):
@@ -157,7 +149,7 @@ def notes_on(alignment: Alignment, own: StateDict, file: CheckpointFile | None, 
             f"the file is a whole checkpoint: its state dict is the entry {own.entry}; "
             "load_state_dict must be given that, not the whole"
         )
-    if file is not None and file.kind == Format.DISTRIBUTED:
+    if file.kind == Format.DISTRIBUTED:
         notes.append(
             "a distributed checkpoint is read into the model where it is; python -m "
             "torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE makes one file of it, which "
@@ -168,7 +160,7 @@ def notes_on(alignment: Alignment, own: StateDict, file: CheckpointFile | None, 
             "the file holds a whole pickled module: the lines need its classes, and run what is in the file; "
             "only for a file whose origin you trust"
         )
-    elif file is not None and refused(file, own.entry):
+    elif refused(file, own.entry):
         notes.append(
             f"torch.load(weights_only=True) refuses this file, for it asks for {file.foreign[0].name}"
         )

@@ -32,11 +32,8 @@ def loads(own: Key, other: Key) -> bool:
 
 def shape_differences(own: Mapping[str, Key], other: Mapping[str, Key]) -> tuple[ShapeDifference, ...]:
     """Return the tensors that both have with shapes that do not load, in the target's order, each with its reason."""
-    differing = {
-        name: (own[name].shape, key.shape)
-        for name, key in other.items()
-        if name in own and not loads(own[name], key)
-    }
+    pairs = [(name, own[name], key) for name, key in other.items() if name in own]
+    differing = {name: (a.shape, b.shape) for name, a, b in pairs if not loads(a, b)}
     if not differing:
         return ()
     weights = [name for name, key in other.items() if len(key.shape) >= 2]

@@ -15,11 +15,9 @@ OPENED_BY_TORCH = (Format.TORCH_ZIP, Format.TORCH_LEGACY)
 SAFETENSORS = "from safetensors.torch import load_file"
 
 
-def load_lines(
-    file: CheckpointFile | None, entry: str, alignment: Alignment, taken: Taken, *, strict: bool
-) -> str:
+def load_lines(file: CheckpointFile, entry: str, alignment: Alignment, taken: Taken, *, strict: bool) -> str:
     """Return the lines that load a state dict, as a user would write them; empty where no library reads it."""
-    if file is not None and file.kind == Format.DISTRIBUTED:
+    if file.kind == Format.DISTRIBUTED:
         return _distributed(file.path, entry, alignment) if strict else ""
     lines = state_lines(file, entry)
     if not lines:
@@ -43,21 +41,16 @@ def load_lines(
 def loosened(lines: str) -> str:
     """Return lines that load strictly with strict=False; empty for those that do not call ``load_state_dict``."""
     call = "model.load_state_dict(state)"
-    return (
-        lines.removesuffix(call) + "model.load_state_dict(state, strict=False)"
-        if lines.endswith(call)
-        else ""
-    )
+    return f"{lines.removesuffix(')')}, strict=False)" if lines.endswith(call) else ""
 
 
-def state_lines(file: CheckpointFile | None, entry: str) -> list[str]:
+def state_lines(file: CheckpointFile, entry: str) -> list[str]:
     """Return the lines that make a file's state dict ``state``, with its own library.
 
     `entry` is the path of the state dict in the file. A file that ``torch.load(weights_only=True)`` refuses is opened
     without that.
     """
-    path = file.path if file is not None else "checkpoint.pt"
-    kind = file.kind if file is not None else Format.TORCH_ZIP
+    path, kind = file.path, file.kind
     if kind == Format.SAFETENSORS:
         return [SAFETENSORS, f"state = load_file({path!r})"]
     if kind == Format.TORCHSCRIPT:
@@ -68,19 +61,19 @@ def state_lines(file: CheckpointFile | None, entry: str) -> list[str]:
         return []
     keys = "".join(f"[{key!r}]" for key in entry_keys(entry, file))
     module = is_module(file, entry)
-    safe = not module and not (file is not None and file.foreign)
+    safe = not module and not file.foreign
     inner = ".state_dict()" if module else ""
     return [f"state = torch.load({path!r}, map_location='cpu', weights_only={safe}){keys}{inner}"]
 
 
-def is_module(file: CheckpointFile | None, entry: str) -> bool:
+def is_module(file: CheckpointFile, entry: str) -> bool:
     """Return whether an entry of a file is a whole pickled module, and no state dict."""
-    return file is not None and any(known.path == entry and known.kind == "module" for known in file.entries)
+    return any(known.path == entry and known.kind == "module" for known in file.entries)
 
 
-def entry_keys(entry: str, file: CheckpointFile | None) -> list[str | int]:
+def entry_keys(entry: str, file: CheckpointFile) -> list[str | int]:
     """Return the keys that lead to an entry; one may hold a dot, and in a list it is a number."""
-    known = {known.path for known in file.entries} if file is not None else set()
+    known = {known.path for known in file.entries}
     parts = entry.split(".") if entry else []
     keys: list[str | int] = []
     path, held = "", ""
@@ -121,9 +114,9 @@ def _sharded(path: str) -> list[str]:
     folder = os.path.dirname(path)
     place = f"{folder + os.sep!r} + file" if folder else "file"
     torch_made = path.endswith((".bin.index.json", ".pt.index.json", ".pth.index.json"))
-    load = (
-        f"torch.load({place}, map_location='cpu', weights_only=True)" if torch_made else f"load_file({place})"
-    )
+    load = f"load_file({place})"
+    if torch_made:
+        load = f"torch.load({place}, map_location='cpu', weights_only=True)"
     return [
         "import json",
         *([] if torch_made else [SAFETENSORS]),

@@ -1,12 +1,14 @@
 """Compare a checkpoint with another one, or with a model that the patient builds without its weights."""
 
 import json
+import math
 import os
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -58,10 +60,23 @@ def compare(
     runs there, on purpose, for at most `deadline` seconds; nothing of the checkpoint does. Of several state dicts those
     that match best are compared. Raises `BadInput`.
     """
-    if not own.state_dicts:
-        raise Unreadable(f"{own.path}: holds no state dict that could be compared")
+    return compare_all([own], target, arguments, python, deadline=deadline)[0]
+
+
+def compare_all(
+    owns: Sequence[CheckpointFile],
+    target: str,
+    arguments: Mapping[str, str] | None = None,
+    python: str | None = None,
+    *,
+    deadline: float = DEADLINE,
+) -> list[Comparison]:
+    """Return what `compare` does of each of several checkpoints; the target is read or built once, in one deadline."""
+    for own in owns:
+        if not own.state_dicts:
+            raise Unreadable(f"{own.path}: holds no state dict that could be compared")
     if os.path.exists(target):
-        return _against_file(own, target, arguments)
+        return _against_file(owns, target, arguments)
     place, colon, factory = target.rpartition(":")
     if not colon:
         raise Unreadable(_no_target(target))
@@ -71,7 +86,7 @@ def compare(
         raise Unreadable(f"{target}: there is no file {place}")
     if not place.endswith(".py") and not all(part.isidentifier() for part in place.split(".")):
         raise Unreadable(f"{target}: {place} is neither a module's name nor a file that ends in .py")
-    model = _Model(place, factory, dict(arguments or {}), own)
+    model = _Model(place, factory, dict(arguments or {}), owns)
     return model.compared(choose_patient(python), deadline)
 
 
@@ -81,7 +96,9 @@ def _no_target(target: str) -> str:
     return f"{target}: no such file; a model is named as package.module:factory or as file.py:ClassName"
 
 
-def _against_file(own: CheckpointFile, target: str, arguments: Mapping[str, str] | None) -> Comparison:
+def _against_file(
+    owns: Sequence[CheckpointFile], target: str, arguments: Mapping[str, str] | None
+) -> list[Comparison]:
     if target.endswith(".py"):
         raise Unreadable(f"{target}: name the class or function in it too, as in {target}:Net")
     if arguments:
@@ -89,6 +106,11 @@ def _against_file(own: CheckpointFile, target: str, arguments: Mapping[str, str]
     other = describe(read(target))
     if not other.state_dicts:
         raise Unreadable(f"{target}: holds no state dict that could be compared")
+    return [_beside(own, other, target) for own in owns]
+
+
+def _beside(own: CheckpointFile, other: CheckpointFile, target: str) -> Comparison:
+    """Return the comparison of those state dicts of two checkpoints that match best."""
     pairs = [
         (compare_keys(a, b, own, target), b)
         for a, b in product(largest(own.state_dicts), largest(other.state_dicts))
@@ -107,22 +129,24 @@ def _against_file(own: CheckpointFile, target: str, arguments: Mapping[str, str]
 class _Model:
     """A model that the patient builds, and the conversation with the patient about it."""
 
-    def __init__(self, place: str, factory: str, arguments: Mapping[str, str], own: CheckpointFile) -> None:
-        self.place, self.factory, self.arguments, self.own = place, factory, arguments, own
+    def __init__(
+        self, place: str, factory: str, arguments: dict[str, str], owns: Sequence[CheckpointFile]
+    ) -> None:
+        self.place, self.factory, self.arguments, self.owns = place, factory, arguments, owns
         self.name = f"{place}:{factory}"
         self.heard: list[_Message] = []
         self.broken: list[str] = []
-        self.drafts: list[Draft] = []
-        self.asked: list[Asked] = []
+        self.files: list[tuple[CheckpointFile, list[Draft], list[Asked]]] = []
+        self.trials: list[dict[str, Any]] = []
         self.keys = StateDict(entry="", keys=())
         self.words = ""
 
-    def compared(self, patient: Patient, deadline: float) -> Comparison:
-        """Have the model built and the names loaded, for at most `deadline` seconds; raises `Unreadable`."""
+    def compared(self, patient: Patient, deadline: float) -> list[Comparison]:
+        """Have the model built and all names loaded, for at most `deadline` seconds; raises `Unreadable`."""
         with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
             self.questions = os.path.join(folder, "questions.json")
             request = {
-                "place": self.place, "factory": self.factory, "arguments": dict(self.arguments),
+                "place": self.place, "factory": self.factory, "arguments": self.arguments,
                 "questions": self.questions,
             }  # fmt: skip
             command = asking(patient, SCRIPT, msgspec.json.encode(request).decode())
@@ -133,7 +157,14 @@ class _Model:
             raise Unreadable(f"{self.name}: {_why(built, child, self.heard, self.broken)}")
         if not built.keys and not built.others:
             raise Unreadable(f"{self.name}: this model has no parameters and no buffers")
-        return self._settled(built.note, child)
+        final = next((m for m in self.heard if m.verdicts is not None or m.untried), None)
+        verdicts = final.verdicts if final is not None else None
+        notes = [built.note] if built.note else []
+        if verdicts is None or len(verdicts) < len(self.trials):
+            why = final.untried if final is not None else child.end or "it ended"
+            notes.append(f"torch itself could not be asked whether the names load: {why}")
+            verdicts = None
+        return [self._settled(*each, verdicts, notes) for each in self.files]
 
     def hear(self, line: bytes) -> None:
         """Take what the patient tells; answer the model's keys with what is to be tried."""
@@ -156,26 +187,29 @@ class _Model:
         )
         called = ", ".join(f"{key}={value}" for key, value in self.arguments.items())
         self.words = f"{self.name}({called}), built by torch {message.torch}"
-        states = largest(self.own.state_dicts)
-        found = [compare_keys(state, self.keys, self.own, self.words) for state in states]
-        self.drafts = ranked(found, self.own)
-        questions, self.asked = trials(self.drafts)
+        for own in self.owns:
+            found = [compare_keys(state, self.keys, own, self.words) for state in largest(own.state_dicts)]
+            drafts = ranked(found, own)
+            self.files.append((own, drafts, trials(drafts, self.trials)))
         with open(self.questions + ".part", "w", encoding="ascii") as file:
-            json.dump(questions, file)
+            json.dump(self.trials, file)
         os.rename(self.questions + ".part", self.questions)
 
-    def _settled(self, note: str, child: Child) -> Comparison:
-        """Return the comparison that torch's answers leave, the best of the file's state dicts."""
-        final = next((m for m in self.heard if m.verdicts is not None or m.untried), None)
-        drafts, notes = self.drafts, [note] if note else []
-        if final is not None and final.verdicts is not None and len(final.verdicts) >= len(self.asked):
-            settled = [settle(a, final.verdicts, self.keys, self.own, self.words) for a in self.asked]
-            done = [replace(a.draft, comparison=c) for a, c in zip(self.asked, settled, strict=True)]
-            drafts = ranked([*done, *self.drafts[len(done) :]], self.own)
-        else:
-            why = final.untried if final is not None else child.end or "it ended"
-            notes.append(f"torch itself could not be asked whether the names load: {why}")
-        found = with_others(drafts[0], drafts, self.own)
+    def _settled(
+        self,
+        own: CheckpointFile,
+        drafts: list[Draft],
+        asked: Sequence[Asked],
+        verdicts: Sequence[Verdict] | None,
+        notes: Sequence[str],
+    ) -> Comparison:
+        """Return the comparison that torch's answers leave, the best of a file's state dicts."""
+        if verdicts is not None:
+            done = [
+                replace(a.draft, comparison=settle(a, verdicts, self.keys, own, self.words)) for a in asked
+            ]
+            drafts = ranked([*done, *drafts[len(done) :]], own)
+        found = with_others(drafts[0], drafts, own)
         return replace(found, notes=(*found.notes, *notes))
 
 
@@ -194,11 +228,8 @@ def _why(final: _Message | None, child: Child, heard: Sequence[_Message], broken
 def _key(
     name: str, dtype: str, shape: tuple[int, ...] | None, layout: str, number: int, shared: set[int]
 ) -> Key:
-    elements = 1
-    for size in shape or ():
-        elements *= size
     return Key(
         name=name, dtype=dtype if shape is not None else "", shape=shape or (), device="meta",
-        size=elements * WIDTHS.get(dtype, 0), layout=layout if shape is not None else "lazy",
+        size=math.prod(shape or ()) * WIDTHS.get(dtype, 0), layout=layout if shape is not None else "lazy",
         storage=f"{ONE}{number}" if number in shared else None,
     )  # fmt: skip

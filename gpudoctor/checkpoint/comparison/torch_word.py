@@ -39,10 +39,9 @@ class Asked(Struct, frozen=True):
     """Prefixes of wrappers, and the trials without them."""
 
 
-def trials(drafts: Sequence[Draft]) -> tuple[list[dict[str, Any]], list[Asked]]:
-    """Return what torch is to be asked, as the patient's script takes it, the best draft first, and what is what."""
+def trials(drafts: Sequence[Draft], questions: list[dict[str, Any]]) -> list[Asked]:
+    """Add what torch is to be asked, as the patient's script takes it, the best draft first; return what is what."""
     asked: list[Asked] = []
-    questions: list[dict[str, Any]] = []
 
     def ask(state: StateDict, pairs: Sequence[tuple[str, str]], versions: dict[str, int]) -> int:
         keys = entries(state)
@@ -65,7 +64,7 @@ def trials(drafts: Sequence[Draft]) -> tuple[list[dict[str, Any]], list[Asked]]:
             if prefix.keys == prefix.total and not prefix.text.startswith("*")
         ]
         asked.append(Asked(draft, plain, lines, unwrapped))
-    return questions, asked
+    return asked
 
 
 def settle(

@@ -33,15 +33,12 @@ def _entry(path: str, node: Any, found: Found) -> Entry:
     kind, text = _kind(node, found)
     state = found.state_dicts.get(id(node))
     if state is None:
-        counted = [tensor for _, tensor in tensors_in(node)]
-        size = sum(key_of("", tensor).size for tensor in counted)
-        return Entry(path=path[:PATH_MOST], kind=kind, tensors=len(counted), size=size, text=text)
-    held = mapping(node) if state.others else None
-    packed = list(_once(tensor for name in state.others for tensor in inside((held or {}).get(name))))
-    size = sum(key.size for key in state.keys) + sum(tensor.size for tensor in packed)
-    return Entry(
-        path=path[:PATH_MOST], kind=kind, tensors=len(state.keys) + len(packed), size=size, text=text
-    )
+        sizes = [key_of("", tensor).size for _, tensor in tensors_in(node)]
+    else:
+        held = (mapping(node) if state.others else None) or {}
+        packed = _once(tensor for name in state.others for tensor in inside(held.get(name)))
+        sizes = [*(key.size for key in state.keys), *(tensor.size for tensor in packed)]
+    return Entry(path=path[:PATH_MOST], kind=kind, tensors=len(sizes), size=sum(sizes), text=text)
 
 
 def _kind(node: Any, found: Found) -> tuple[str, str]:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from gpudoctor.checkpoint.description.state_dicts import mapping
 from gpudoctor.checkpoint.tree import CONTAINERS, Call, Checkpoint, Global, Tensor
 from gpudoctor.facts.checkpoint_file import Foreign
@@ -14,10 +16,7 @@ MOST = 500_000
 def foreign(checkpoint: Checkpoint) -> tuple[Foreign, ...]:
     """Return what opening the file would import or call, with the opcode that does it."""
     within = holders(checkpoint.root, {s.name for s in checkpoint.suspects}) if checkpoint.suspects else {}
-    return tuple(
-        Foreign(name=s.name, opcode=s.opcode, place=s.place, entry=s.entry, within=within.get(s.name, ()))
-        for s in checkpoint.suspects
-    )
+    return tuple(replace(each, within=within.get(each.name, ())) for each in checkpoint.suspects)
 
 
 def holders(root: Any, names: set[str]) -> dict[str, tuple[str, ...]]:

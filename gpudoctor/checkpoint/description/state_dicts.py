@@ -63,11 +63,8 @@ def is_optimizer(items: dict[Any, Any]) -> bool:
 
 def others(items: dict[Any, Any]) -> tuple[str, ...]:
     """Return the names of a state dict's entries that are no tensors."""
-    return tuple(
-        name
-        for name, value in items.items()
-        if not isinstance(value, Tensor) and name.rpartition(".")[2] != METADATA
-    )
+    names = (name for name, value in items.items() if not isinstance(value, Tensor))
+    return tuple(name for name in names if name.rpartition(".")[2] != METADATA)
 
 
 def inside(value: Any, depth: int = 0) -> Iterator[Tensor]:

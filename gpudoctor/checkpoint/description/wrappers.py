@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from gpudoctor.facts import Prefix
 
@@ -66,12 +67,9 @@ def _around_average(text: str) -> str:
 
 def wrapper(text: str) -> str:
     """Say who puts a prefix there, the outermost first: ``module._orig_mod.``."""
-    names = text.strip(".").split(".")
     said = []
-    for at, name in enumerate(names):
-        if at and names[at - 1] == name:
-            continue
-        times = next((n for n, other in enumerate(names[at:]) if other != name), len(names) - at)
+    for name, same in groupby(text.strip(".").split(".")):
+        times = len(list(same))
         said.append(WRAPPERS.get(name, name) + (f", {times} times" if times > 1 else ""))
     return " around ".join(said)
 

@@ -29,14 +29,11 @@ def damaged(path: str, reason: str) -> CheckpointFile | None:
     except OSError:
         return None
     reason = reason.removeprefix(f"{path}: ")
+    page = begin.lstrip()[:9].lower().startswith((b"<!doctype", b"<html"))
     kind = _format(begin, size)
     if kind is None and begin.startswith(POINTER):
         kind, reason = Format.UNKNOWN, "it is git-lfs's pointer to the file, and not the file"
-    elif (
-        kind is None
-        and path.endswith(SUFFIXES)
-        and begin.lstrip()[:9].lower().startswith((b"<!doctype", b"<html"))
-    ):
+    elif kind is None and page and path.endswith(SUFFIXES):
         kind, reason = Format.UNKNOWN, "it is a web page, as a download that failed leaves it"
     if kind is None:
         return None
@@ -46,9 +43,8 @@ def damaged(path: str, reason: str) -> CheckpointFile | None:
 def _format(begin: bytes, size: int) -> Format | None:
     """Return the format of a file that surely begins as one: any zip file or binary may look like a checkpoint."""
     form = format_of(begin, size)
-    if form == Format.TORCH_ZIP and not RECORD.fullmatch(
-        begin[30 : 30 + int.from_bytes(begin[26:28], "little")]
-    ):
+    first = begin[30 : 30 + int.from_bytes(begin[26:28], "little")]
+    if form == Format.TORCH_ZIP and not RECORD.fullmatch(first):
         return None
     if form == Format.SAFETENSORS and begin[8:10] != b'{"':
         return None

@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
+from msgspec.structs import replace
+
 from gpudoctor.checkpoint.formats.contiguous import contiguous_tensor
 from gpudoctor.checkpoint.formats.distributed_metadata import Metadata, StorageInfo, parse
 from gpudoctor.checkpoint.formats.file_set import apart, opened, plain
 from gpudoctor.checkpoint.formats.torch_zip import read_zip
-from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Suspect, Unreadable
+from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, count, listed, shown
 
@@ -122,18 +124,15 @@ def _value(
         yield f"the value of {shown(key)} in {shown(held.file)} is too large or too deeply nested"
         return
     root[key] = apart(value.root, key)
-    entry = f"{held.file}/{key}"
-    checkpoint.suspects += [Suspect(s.name, s.opcode, s.place, f"{entry}/{s.entry}") for s in value.suspects]
+    record = f"{held.file}/{key}"
+    checkpoint.suspects += [replace(each, entry=f"{record}/{each.entry}") for each in value.suspects]
     for line in value.trouble:
         yield f"the value of {shown(key)} in {shown(held.file)}: {line}"
 
 
 def _notes(path: str, metadata: Metadata) -> Iterator[str]:
-    transformed = [
-        key
-        for (key, _), held in metadata.stored.items()
-        if held.transformed and metadata.keys.get(key) is None
-    ]
+    transformed = [key for (key, _), held in metadata.stored.items() if held.transformed]
+    transformed = [key for key in transformed if metadata.keys.get(key) is None]  # values, and no tensors
     if transformed:
         number = count(len(transformed), "value")
         yield f"{number} compressed or encrypted by an extension, and not looked into: {listed(transformed)}"

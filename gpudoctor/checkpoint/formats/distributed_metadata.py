@@ -3,7 +3,7 @@
 Their fields are those of torch/distributed/checkpoint/metadata.py and filesystem.py, 2.0 to 2.15.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -11,7 +11,8 @@ from gpudoctor.checkpoint.formats.contiguous import contiguous_strides
 from gpudoctor.checkpoint.pickle.load import load
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.pickle.weights_only import allowed
-from gpudoctor.checkpoint.tree import Call, Global, Suspect, Unreadable
+from gpudoctor.checkpoint.tree import Call, Global, Unreadable
+from gpudoctor.facts.checkpoint_file import Foreign
 from gpudoctor.text import shown
 
 METADATA = "torch.distributed.checkpoint.metadata"
@@ -28,6 +29,7 @@ OWN = {
     *ENUMS,
 }  # fmt: skip
 """What the checkpoint of an honest program imports. Each by its name: the modules hold functions that write files."""
+T = TypeVar("T")
 GETATTR = "builtins.getattr"
 Place = tuple[int, ...]
 
@@ -66,7 +68,7 @@ class Metadata(Struct, frozen=True):
     stored: dict[tuple[str, Place | None], StorageInfo]
     """By key and offsets of the chunk; without offsets for a value that is no tensor."""
     version: str | None
-    suspects: list[Suspect]
+    suspects: list[Foreign]
 
 
 class _Enums(Rebuilder):
@@ -92,11 +94,12 @@ def parse(data: bytes) -> Metadata:
     suspects = found.suspects
     if not enums.strange:  # enum members, as Python 3.11.0 to 3.11.3 pickles them
         suspects = [suspect for suspect in suspects if suspect.name != GETATTR]
-    keys = _dict(state.get("state_dict_metadata"), "state_dict_metadata")
+    keys = _of(dict, state.get("state_dict_metadata"), "state_dict_metadata")
+    places = _of(dict, state.get("storage_data") or {}, "storage_data")
     version = state.get("version")
     return Metadata(
         {_text(key): _described(key, entry) for key, entry in keys.items()},
-        dict(_stored(*pair) for pair in _dict(state.get("storage_data") or {}, "storage_data").items()),
+        dict(_stored(*pair) for pair in places.items()),
         version if isinstance(version, str) else None,
         suspects,
     )
@@ -113,7 +116,7 @@ def _is_enum_member(call: Call) -> bool:
 def _state(node: Any, cls: str) -> dict[Any, Any]:
     if not (isinstance(node, Call) and node.name.endswith(f".{cls}")):
         raise _damaged(node, f"a {cls}")
-    return _dict(node.state, f"the fields of a {cls}")
+    return _of(dict, node.state, f"the fields of a {cls}")
 
 
 def _damaged(node: Any, meant: str) -> Unreadable:
@@ -121,16 +124,14 @@ def _damaged(node: Any, meant: str) -> Unreadable:
     return Unreadable(f"a damaged .metadata: {what} where {meant} should be")
 
 
-def _dict(node: Any, meant: str) -> dict[Any, Any]:
-    if not isinstance(node, dict):
+def _of(kind: type[T], node: Any, meant: str) -> T:
+    if not isinstance(node, kind):
         raise _damaged(node, meant)
     return node
 
 
 def _text(node: Any) -> str:
-    if not isinstance(node, str):
-        raise _damaged(node, "a name")
-    return node
+    return _of(str, node, "a name")
 
 
 def _whole(node: Any) -> int:

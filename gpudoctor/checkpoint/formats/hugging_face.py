@@ -2,15 +2,17 @@
 
 import os
 import stat
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.checkpoint.formats.detection import BEGIN, READERS, format_of
 from gpudoctor.checkpoint.formats.file_set import apart, opened, plain
-from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Suspect, Unreadable
+from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, count, listed, shown
 
@@ -55,7 +57,10 @@ def shards(path: str, index: _Index | None = None) -> Iterator[tuple[str, list[s
 
     Raises `Unreadable` where the index itself is broken.
     """
-    for name, keys in _by_shard((index or _index(path)).weight_map).items():
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for key, name in (index or _index(path)).weight_map.items():
+        by_name[plain(name)].append(key)
+    for name, keys in by_name.items():
         try:
             yield name, keys, _shard(os.path.dirname(path), name)
         except Unreadable as error:
@@ -75,13 +80,6 @@ def _index(path: str) -> _Index:
         raise Unreadable(f"not the index of a sharded checkpoint: {error}") from None
     except RecursionError:
         raise Unreadable("not the index of a sharded checkpoint: nested too deeply") from None
-
-
-def _by_shard(weight_map: dict[str, str]) -> dict[str, list[str]]:
-    shards: dict[str, list[str]] = {}
-    for key, name in weight_map.items():
-        shards.setdefault(plain(name), []).append(key)
-    return shards
 
 
 def _shard(folder: str, name: str) -> Checkpoint:
@@ -115,18 +113,12 @@ def _shard_trouble(name: str, shard: Checkpoint, missing: list[str]) -> Iterator
 
 def _note(checkpoint: Checkpoint, name: str, shard: Checkpoint, more: set[Any]) -> None:
     """Take over what opening the shard would run, and say which keys a loader finds that the index does not name."""
-    checkpoint.suspects += [
-        Suspect(suspect.name, suspect.opcode, suspect.place, f"{name}/{suspect.entry}")
-        for suspect in shard.suspects
-    ]
-    checkpoint.notes += [
-        f"shard {shown(name)}: {line}" for line in shard.notes if line != "metadata format: pt"
-    ]
+    checkpoint.suspects += [replace(each, entry=f"{name}/{each.entry}") for each in shard.suspects]
+    notes = [line for line in shard.notes if line != "metadata format: pt"]
+    checkpoint.notes += [f"shard {shown(name)}: {line}" for line in notes]
     if more:
-        names = sorted(str(key) for key in more)
-        checkpoint.notes.append(
-            f"shard {shown(name)} has {count(len(names), 'key')} beyond the index: {listed(names)}"
-        )
+        beyond = f"{count(len(more), 'key')} beyond the index: {listed(sorted(map(str, more)))}"
+        checkpoint.notes.append(f"shard {shown(name)} has {beyond}")
 
 
 def _total_trouble(metadata: dict[str, Any] | None, checkpoint: Checkpoint) -> Iterator[str]:

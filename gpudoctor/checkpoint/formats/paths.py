@@ -88,11 +88,8 @@ def _latest(name: str) -> str | None:
         with open(path, encoding="utf-8") as file:
             step = file.read(LATEST_MOST).strip()
         folder = os.path.join(name, step)
-        return (
-            folder
-            if step == os.path.basename(step) not in ("", ".", "..") and os.path.isdir(folder)
-            else None
-        )
+        inside = step == os.path.basename(step) not in ("", ".", "..") and os.path.isdir(folder)
+        return folder if inside else None
     except (OSError, ValueError):
         return None
 

@@ -5,6 +5,7 @@ behind it the tensors' bytes without a gap. What that reader would refuse althou
 trouble.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, BinaryIO
 
@@ -157,9 +158,7 @@ def _size_trouble(name: str, entry: Entry) -> Iterator[str]:
     if entry.dtype not in DTYPES:
         yield f"tensor {shown(name)} has an unknown type {shown(entry.dtype)}"
         return
-    bits = DTYPES[entry.dtype][1]
-    for dimension in entry.shape:
-        bits *= dimension
+    bits = DTYPES[entry.dtype][1] * math.prod(entry.shape)
     if stop < begin:
         yield f"tensor {shown(name)} ends before it begins"
     elif bits != 8 * (stop - begin):

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, Loaded, load
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
-from gpudoctor.checkpoint.tree import Checkpoint, Ended, Suspect, Unreadable
-from gpudoctor.facts.checkpoint_file import Format
+from gpudoctor.checkpoint.tree import Checkpoint, Ended, Unreadable
+from gpudoctor.facts.checkpoint_file import Foreign, Format
 from gpudoctor.text import capped, shown
 
 MAGIC = 0x1950A86A20F9469CFC6C
@@ -32,7 +32,7 @@ class Front(Struct, frozen=True):
     """Made the tensors, and knows their storages."""
 
     @property
-    def suspects(self) -> list[Suspect]:
+    def suspects(self) -> list[Foreign]:
         """What loading the pickles would import or call."""
         return [suspect for pickle in self.pickles for suspect in pickle.suspects]
 

@@ -115,10 +115,6 @@ def _next_buffer(m: Machine, at: int) -> int:
     raise Broken("a buffer outside of the pickle")
 
 
-def _readonly_buffer(m: Machine, at: int) -> int:
-    return at
-
-
 def unknown(m: Machine, at: int) -> int:
     """Refuse a byte that is no opcode; raises `Broken`."""
     raise Broken(f"unknown opcode 0x{m.data[at - 1]:02x}")
@@ -128,6 +124,6 @@ CALLS: dict[bytes, Opcode] = {
     b".": _stop, b"c": _global, b"\x93": _stack_global, b"R": _call("REDUCE"), b"\x81": _call("NEWOBJ"),
     b"\x92": _newobj_ex, b"i": _inst, b"o": _obj, b"b": _build, b"P": _persid, b"Q": _binpersid, b"\x82": _extension(1),
     b"\x83": _extension(2), b"\x84": _extension(4), b"\x80": _proto, b"\x95": _frame,
-    b"\x97": _next_buffer, b"\x98": _readonly_buffer,
+    b"\x97": _next_buffer, b"\x98": lambda m, at: at,
 }  # fmt: skip
 """What each opcode does."""

@@ -53,18 +53,9 @@ def _made(m: Machine, at: int, made: Any) -> int:
 
 
 def _tuple(m: Machine, at: int) -> int:
-    stack = m.stack
-    start = m.marks.pop()
-    if start > len(stack):
-        raise Broken("a mark above the stack")
-    made = tuple(stack[start:])
-    del stack[start:]
-    stack.append(made)
-    m.made += 1
-    if m.data[at] == LONG_BINPUT:
-        m.memo[uint32(m.data, at + 1)[0]] = made
-        return at + 5
-    return at
+    made = tuple(m.above_mark())
+    m.stack.append(made)
+    return _made(m, at, made)
 
 
 def _tuple1(m: Machine, at: int) -> int:
@@ -73,14 +64,9 @@ def _tuple1(m: Machine, at: int) -> int:
 
 
 def _tuple2(m: Machine, at: int) -> int:
-    stack = m.stack
-    last = stack.pop()
-    stack[-1] = made = (stack[-1], last)
-    m.made += 1
-    if m.data[at] == LONG_BINPUT:
-        m.memo[uint32(m.data, at + 1)[0]] = made
-        return at + 5
-    return at
+    last = m.stack.pop()
+    m.stack[-1] = made = (m.stack[-1], last)
+    return _made(m, at, made)
 
 
 def _tuple3(m: Machine, at: int) -> int:
@@ -136,9 +122,8 @@ def _check_keys(tuples: dict[int, list[Any]], keys: list[Any]) -> None:
             elif type(part) is int and -(1 << 63) <= part < 1 << 64:
                 continue
             elif type(part) not in PLAIN:
-                raise Broken(
-                    "a key that no checkpoint has" if type(part) in (int, tuple) else "a key that is none"
-                )
+                odd = type(part) in (int, tuple)
+                raise Broken("a key that no checkpoint has" if odd else "a key that is none")
         if type(key) is tuple:
             alike = tuples.setdefault(hash(key), [])
             if key not in alike:

@@ -12,7 +12,8 @@ from gpudoctor.checkpoint.pickle.machine import Machine, Opcode
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.pickle.value_opcodes import VALUES
 from gpudoctor.checkpoint.pickle.weights_only import allowed as allowed_by_torch
-from gpudoctor.checkpoint.tree import Broken, Ended, Global, Suspect
+from gpudoctor.checkpoint.tree import Broken, Ended, Global
+from gpudoctor.facts.checkpoint_file import Foreign
 from gpudoctor.text import shown
 
 PICKLE_MOST = 1 << 29
@@ -31,7 +32,7 @@ class Loaded(msgspec.Struct, frozen=True):
     """What a pickle holds."""
 
     root: Any
-    suspects: list[Suspect]
+    suspects: list[Foreign]
     trouble: list[str]
     end: int
     """Byte behind it."""
@@ -107,7 +108,7 @@ def _reason(error: Exception) -> str:
     return shown(str(error))
 
 
-def _suspects(machine: Machine, entry: str, allowed: Callable[[Global], bool]) -> list[Suspect]:
+def _suspects(machine: Machine, entry: str, allowed: Callable[[Global], bool]) -> list[Foreign]:
     """Return what a pickle would import or call that is not allowed, in the order of the file.
 
     Each name stands once: with the opcode and the place of its first call, or of its import where it is not called.
@@ -116,7 +117,7 @@ def _suspects(machine: Machine, entry: str, allowed: Callable[[Global], bool]) -
     for name in machine.globals.values():
         if not allowed(name):
             opcode, place = name.called or (name.opcode, name.place)
-            found[name.full] = Suspect(name.full, opcode, place, entry)
+            found[name.full] = Foreign(name.full, opcode, place, entry)
     for text, opcode, place in machine.computed:
-        found.setdefault(f"{text} {opcode}", Suspect(text, opcode, place, entry))
+        found.setdefault(f"{text} {opcode}", Foreign(text, opcode, place, entry))
     return sorted(found.values(), key=lambda suspect: suspect.place)

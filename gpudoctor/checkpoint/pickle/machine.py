@@ -9,7 +9,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, TypeAlias
 
-from gpudoctor.checkpoint.tree import Broken, Call, Ended, Global, Persistent
+from gpudoctor.checkpoint.tree import COMPUTED, Broken, Call, Ended, Global, Persistent
 
 Opcode: TypeAlias = "Callable[[Machine, int], int]"
 """Given the machine and the place of the byte behind the opcode, does what it says; returns the next opcode's place."""
@@ -27,9 +27,7 @@ uint32 = Struct("<I").unpack_from
 class Machine:
     """One pickle's stack and memo. `make` may turn a finished `Call` into something better: a tensor."""
 
-    __slots__ = tuple(
-        "at computed data globals made make marks memo persistent protocol stack tuples".split()
-    )
+    __slots__ = "at computed data globals made make marks memo persistent protocol stack tuples".split()
 
     def __init__(
         self,
@@ -106,8 +104,4 @@ def _origin(function: Any) -> str:
         if not isinstance(function, Call):
             break
         function = function.function
-    return (
-        f"what {function.full} returns"
-        if isinstance(function, Global)
-        else "something that the pickle computes"
-    )
+    return f"what {function.full} returns" if isinstance(function, Global) else COMPUTED

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
-from gpudoctor.checkpoint.pickle.machine import LONG_BINPUT, Machine, Opcode, uint32
+from gpudoctor.checkpoint.pickle.machine import LINE_MOST, LONG_BINPUT, Machine, Opcode, uint32
 from gpudoctor.checkpoint.tree import Broken, Ended
 
 BININT1 = 0x4B
@@ -132,26 +132,25 @@ def _integer(data: bytes) -> int:
     return int.from_bytes(data, "little", signed=True)
 
 
-def _text_integer(m: Machine, at: int) -> int:
-    text, at = m.line(at)
+def _line(make: Callable[[bytes], Any], most: int = LINE_MOST) -> Opcode:
+    def step(m: Machine, at: int) -> int:
+        text, at = m.line(at, most)
+        m.stack.append(make(text))
+        return at
+
+    return step
+
+
+def _decimal(text: bytes) -> int:
     if len(text) > DIGITS_MOST:
         raise Broken(f"an integer of {len(text)} digits")
-    m.stack.append(text == b"01" if text in (b"00", b"01") else int(text.rstrip(b"L") or b"0"))
-    return at
+    return text == b"01" if text in (b"00", b"01") else int(text.rstrip(b"L") or b"0")
 
 
-def _text_float(m: Machine, at: int) -> int:
-    text, at = m.line(at)
-    m.stack.append(float(text))
-    return at
-
-
-def _text_string(m: Machine, at: int) -> int:
-    text, at = m.line(at, TEXT_MOST)
+def _quoted(text: bytes) -> str:
     if len(text) < 2 or text[:1] != text[-1:] or text[:1] not in (b"'", b'"'):
         raise Broken("a string without quotes")
-    m.stack.append(_old_text(ESCAPE.sub(_unescaped, text[1:-1])))
-    return at
+    return _old_text(ESCAPE.sub(_unescaped, text[1:-1]))
 
 
 def _unescaped(match: "re.Match[bytes]") -> bytes:
@@ -159,20 +158,18 @@ def _unescaped(match: "re.Match[bytes]") -> bytes:
     return bytes.fromhex(digits.decode()) if digits else OTHER_ESCAPES.get(other, match[0])
 
 
-def _text_unicode(m: Machine, at: int) -> int:
-    text, at = m.line(at, TEXT_MOST)
-    m.stack.append(text.decode("raw-unicode-escape"))
-    return at
+def _raw_text(text: bytes) -> str:
+    return text.decode("raw-unicode-escape")
 
 
 VALUES: dict[bytes, Opcode] = {
     b"q": _binput, b"r": _long_binput, b"p": _text_put, b"\x94": _memoize, b"h": _binget, b"j": _long_binget,
     b"g": _text_get, b"K": _byte, b"M": _number(uint16, 2), b"J": _number(int32, 4), b"G": _number(float64, 8),
-    b"\x8a": _sized(uint8, 1, _integer), b"\x8b": _sized(int32, 4, _integer), b"I": _text_integer,
-    b"L": _text_integer, b"F": _text_float, b"N": _constant(None), b"\x88": _constant(True), b"\x89": _constant(False),
-    b")": _constant(()), b"X": _unicode, b"\x8c": _sized(uint8, 1, _text), b"\x8d": _sized(uint64, 8, _text),
-    b"V": _text_unicode, b"U": _sized(uint8, 1, _old_text), b"T": _sized(int32, 4, _old_text), b"S": _text_string,
-    b"C": _sized(uint8, 1, bytes), b"B": _sized(uint32, 4, bytes), b"\x8e": _sized(uint64, 8, bytes),
-    b"\x96": _sized(uint64, 8, bytearray),
+    b"\x8a": _sized(uint8, 1, _integer), b"\x8b": _sized(int32, 4, _integer), b"I": _line(_decimal),
+    b"L": _line(_decimal), b"F": _line(float), b"N": _constant(None), b"\x88": _constant(True),
+    b"\x89": _constant(False), b")": _constant(()), b"X": _unicode, b"\x8c": _sized(uint8, 1, _text),
+    b"\x8d": _sized(uint64, 8, _text), b"V": _line(_raw_text, TEXT_MOST), b"U": _sized(uint8, 1, _old_text),
+    b"T": _sized(int32, 4, _old_text), b"S": _line(_quoted, TEXT_MOST), b"C": _sized(uint8, 1, bytes),
+    b"B": _sized(uint32, 4, bytes), b"\x8e": _sized(uint64, 8, bytes), b"\x96": _sized(uint64, 8, bytearray),
 }  # fmt: skip
 """What each opcode does."""

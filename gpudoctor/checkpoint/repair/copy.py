@@ -12,8 +12,8 @@ from gpudoctor.checkpoint.repair.copy_safetensors import SafetensorsSource
 from gpudoctor.checkpoint.repair.copy_zip import ZipSource
 from gpudoctor.checkpoint.repair.edit import Changes, Dropped, Renamed, mend
 from gpudoctor.checkpoint.repair.whole_file import whole
-from gpudoctor.checkpoint.tree import Checkpoint, Heard, Suspect, Unreadable, unheard
-from gpudoctor.facts.checkpoint_file import Format
+from gpudoctor.checkpoint.tree import Checkpoint, Heard, Unreadable, unheard
+from gpudoctor.facts.checkpoint_file import Foreign, Format
 
 SOURCES: dict[Format, type[ZipSource | LegacySource | SafetensorsSource]] = {
     Format.TORCH_ZIP: ZipSource,
@@ -46,7 +46,7 @@ class Fixed(Struct, kw_only=True):
     """Number of storages that are restored to another device."""
     size: int = 0
     """Bytes of the copy; about that many where nothing was written."""
-    suspects: list[Suspect] = []
+    suspects: list[Foreign] = []
     """What opening the copy would run; where nothing was written, the original."""
 
 
@@ -135,11 +135,8 @@ def _refuse_nothing(
 ) -> None:
     """Raise `Unreadable` where a copy would be what the original is."""
     if not (renamed or dropped or moved or converted or changes.select is not None):
-        raise Unreadable(
-            f"nothing to change: everything was saved from {changes.device}"
-            if changes.device is not None
-            else "nothing to change: it has that format already"
-        )
+        device = f"everything was saved from {changes.device}" if changes.device is not None else ""
+        raise Unreadable(f"nothing to change: {device or 'it has that format already'}")
 
 
 def _refuse_target(source: str, target: str, force: bool) -> None:

@@ -3,12 +3,12 @@
 import os
 
 from gpudoctor.checkpoint.formats.torch_legacy import COUNT, read_front, storages
-from gpudoctor.checkpoint.formats.zip_writer import ALIGNMENT, Archive
 from gpudoctor.checkpoint.pickle.write import Emitter, emit
 from gpudoctor.checkpoint.repair.copy_safetensors import TensorsCopy
 from gpudoctor.checkpoint.repair.copy_zip import OVERHEAD, Copy
 from gpudoctor.checkpoint.repair.edit import Changes
 from gpudoctor.checkpoint.repair.whole_file import Target
+from gpudoctor.checkpoint.repair.zip_writer import ALIGNMENT, Archive
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 

@@ -5,11 +5,11 @@ from typing import Protocol
 
 from gpudoctor.checkpoint.formats.torch_zip import top_of
 from gpudoctor.checkpoint.formats.zip_reader import records
-from gpudoctor.checkpoint.formats.zip_writer import ALIGNMENT, Archive
 from gpudoctor.checkpoint.pickle.write import Emitter
 from gpudoctor.checkpoint.repair.copy_safetensors import TensorsCopy
 from gpudoctor.checkpoint.repair.edit import Changes
 from gpudoctor.checkpoint.repair.whole_file import Target, exactly
+from gpudoctor.checkpoint.repair.zip_writer import ALIGNMENT, Archive
 from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import shown

@@ -8,10 +8,10 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.checkpoint.description.modules import is_nn_module
-from gpudoctor.checkpoint.description.search import joined
+from gpudoctor.checkpoint.description.search import below, joined
 from gpudoctor.checkpoint.description.state_dicts import is_optimizer, is_state_dict, mapping, metadata
 from gpudoctor.checkpoint.repair.rename import LONGEST, Rename, moved_versions, renamed_pairs, steps
-from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, children, tensors_in
+from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, tensors_in
 from gpudoctor.text import listed, shown
 
 MODULE = "a whole pickled module, which has no keys: load it where its classes are, and save its state_dict()"
@@ -98,9 +98,9 @@ def _find(node: Any, entry: str) -> tuple[dict[Any, Any], Any] | None:
             continue
         if head == entry:
             return held, key
-        below = _find(held[key], entry[len(head) + 1 :])
-        if below is not None:
-            return below
+        deeper = _find(held[key], entry[len(head) + 1 :])
+        if deeper is not None:
+            return deeper
     return None
 
 
@@ -121,8 +121,7 @@ def state_dicts(root: Any) -> list[tuple[str, Any, dict[str, Any]]]:
         if held is not None and (is_state_dict(held) or _is_emptied(node, held)):
             found.append((path, node, held))
         elif held is None or not is_optimizer(held):
-            below = held.items() if held is not None else children(node)
-            stack += reversed([(joined(path, key), child) for key, child in below])
+            stack += reversed([(joined(path, key), child) for key, child in below(node)])
     return found
 
 
@@ -170,9 +169,8 @@ def _counted(entry: str, value: Any, keep: set[int]) -> Dropped:
 def _rename_all(checkpoint: Checkpoint, changes: Changes) -> list[Renamed]:
     found = state_dicts(checkpoint.root)
     if not found:
-        raise Unreadable(
-            MODULE if is_nn_module(checkpoint.root) else "no state dict in it, so there are no keys to rename"
-        )
+        none = "no state dict in it, so there are no keys to rename"
+        raise Unreadable(MODULE if is_nn_module(checkpoint.root) else none)
     todo = steps(changes.strip, changes.add, changes.renames)
     every = renamed_pairs(todo, [(path, list(held)) for path, _, held in found])
     renamed: list[Renamed] = []

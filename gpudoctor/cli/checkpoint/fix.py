@@ -70,7 +70,7 @@ def command(
     """  # fmt: skip
     from gpudoctor.checkpoint.repair.copy import fix
     from gpudoctor.facts import Format
-    from gpudoctor.text import percent, shown
+    from gpudoctor.text import percent
 
     # click gives each option the type that its own parameter has.
     asked = asked_changes(**changes)  # type: ignore[arg-type]
@@ -87,12 +87,19 @@ def command(
             source, None if dry_run else target, asked, form=Format(form) if form else None, force=force,
             heard=lambda done, size: say(f"writing {target}: {percent(done, size)}"),
         )  # fmt: skip
+    return deliver(done, output, verbose=verbose)
+
+
+def deliver(done: "Fixed", output: Output, *, verbose: bool) -> int:
+    """Say what was done, quietly in its last line alone, and warn of what opening the copy runs."""
+    from gpudoctor.text import shown
+
     if done.suspects:
         names = ", ".join(dict.fromkeys(shown(suspect.name) for suspect in done.suspects[:SHOWN]))
         warn(f"opening the copy runs code, as opening the original does: {names}")
     done.source, done.target = output.safe((done.source, done.target))
-    put_out = (lambda lines: list(lines)[-1:]) if quiet else list
-    return output.give("".join(f"{line}\n" for line in put_out(told(done, verbose))), done)
+    lines = [f"{line}\n" for line in told(done, verbose)]
+    return output.give("".join(lines[-1:] if output.quiet else lines), done)
 
 
 def asked_changes(

@@ -6,9 +6,9 @@ rests on, and what torch computes the places of storages from when it does not l
 
 import struct
 import zlib
-from typing import Protocol
 
 from gpudoctor.checkpoint.formats.zip_reader import Entry
+from gpudoctor.checkpoint.repair.whole_file import Target
 
 ALIGNMENT = 64
 MOST_32 = 0xFFFFFFFF
@@ -16,21 +16,6 @@ FLAGS = 0x0808
 """Sizes behind the data, names in UTF-8."""
 LOCAL = struct.Struct("<4sHHHHHIIIHH")
 CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
-
-
-class Target(Protocol):
-    """A file that is being written; `position` counts its bytes."""
-
-    position: int
-
-    def write(self, data: bytes) -> None:
-        """Add bytes."""
-
-    def copy(self, source: int, at: int, size: int) -> None:
-        """Add `size` bytes of another file, a descriptor, from byte `at` on."""
-
-    def copy_summed(self, source: int, at: int, size: int) -> int:
-        """Add bytes of another file, and return their CRC-32."""
 
 
 class Archive:

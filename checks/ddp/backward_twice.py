@@ -1,0 +1,67 @@
+"""A second backward pass went through a graph that the first one had freed.
+
+## What happens
+
+`backward()` raises "Trying to backward through the graph a second time (or directly access saved tensors after they
+have already been freed)"; torch up to 1.8 says "but the buffers have already been freed". It fails on one GPU too.
+
+## Why
+
+The first `backward()` frees what the forward pass saved. The second one needs it again:
+
+- Two losses share one forward pass, and each has its own `backward()`.
+- A value from the step before is used again with its graph: the hidden state of a recurrent network, a running loss, a
+  memory bank, `fake` in a GAN.
+- Something is computed once, before the loop, from parameters that are trained.
+
+torch's message proposes `retain_graph=True`. Where a value of an earlier step is used again, this keeps the graphs of
+all steps in memory, and after an `optimizer.step()` it fails with "modified by an inplace operation". Under DDP the
+gradients of a second backward pass over one forward pass are not averaged: the ranks then train different models.
+
+## How to tell
+
+Fails in the first step: two losses, or a value from before the loop. Fails in the second step: a value that was carried
+over. `print(value.grad_fn)` for each value that the loop uses and did not compute: it should be None.
+
+## See also
+
+- [Tensor.detach](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html)
+- [Autograd mechanics](https://docs.pytorch.org/docs/stable/notes/autograd.html): saved tensors
+- [torch issue 47260](https://github.com/pytorch/pytorch/issues/47260): DDP and `retain_graph=True`
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"Trying to backward through the graph (?:a )?second time",
+        r"Saved intermediate values of the graph are freed when you call \.backward\(\)",
+        r"Trying to backward an extra time\. You are only allowed to backward once",  # selective checkpointing
+    ],
+    message="backward() went through a graph that an earlier backward() had freed: two losses share it, or a value of an "
+    "earlier step was used again",
+    fixes=[
+        Fix(
+            "Two losses: add them up, and go backward once",
+            "loss = loss_a + loss_b\nloss.backward()",
+            Kind.EDIT,
+        ),
+        Fix(
+            "A value of an earlier step: cut it off from its graph",
+            "hidden = hidden.detach()\noutput, hidden = model(x, hidden)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "GAN: the discriminator's loss must not reach into the generator",
+            "loss_d = criterion(D(real), ones) + criterion(D(fake.detach()), zeros)\nloss_d.backward()",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Keep the graph, in a script without DDP: costs memory, and under DDP the second gradients are not averaged",
+            "loss_a.backward(retain_graph=True)\nloss_b.backward()",
+            Kind.MITIGATION,
+        ),
+    ],
+    no_reproduction="not written yet",
+)

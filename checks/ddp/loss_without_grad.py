@@ -1,0 +1,93 @@
+"""backward() was called on a loss that no parameter leads to.
+
+## What happens
+
+"element 0 of tensors does not require grad and does not have a grad_fn", "One of the differentiated Tensors does not
+require grad", or, where the loss is no tensor at all, "'float' object has no attribute 'backward'".
+
+## Why
+
+The chain from the parameters to the loss is broken, or was never recorded:
+
+- Everything is frozen, or what is trained has no part in the loss. An adapter that was loaded for inference is frozen.
+- Reentrant activation checkpointing behind a frozen embedding, as with LoRA: no input of the checkpointed blocks
+  requires a gradient. torch then also warns "None of the inputs have requires_grad=True".
+- The forward pass ran under `torch.no_grad()` or `inference_mode()`.
+- `.item()`, `.detach()`, `.numpy()`, `argmax` or a comparison stands between the output and the loss.
+- The model returned no loss, because it was given no labels: "'NoneType' object has no attribute 'backward'".
+
+## How to tell
+
+Walk back from the loss: `print(loss.requires_grad, output.requires_grad)`. If the output of the model has none, look at
+`[n for n, p in model.named_parameters() if p.requires_grad]` and `torch.is_grad_enabled()`; if it has, the chain breaks
+between the output and the loss.
+
+## See also
+
+- [Locally disabling gradients](https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation)
+- [torch.utils.checkpoint](https://docs.pytorch.org/docs/stable/checkpoint.html): `use_reentrant`
+- [open-unlearning#178](https://github.com/locuslab/open-unlearning/issues/178): LoRA, checkpointing and frozen inputs
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+
+NO_INPUT = "None of the inputs have requires_grad=True"
+"""What reentrant checkpointing warned of before."""
+REENTRANT = Fix(
+    "Checkpoint in the form that needs no such input (transformers: gradient_checkpointing_kwargs)",
+    "x = checkpoint(self.block, x, use_reentrant=False)",
+    Kind.EDIT,
+)
+INPUTS = Fix(
+    "transformers and PEFT: let the embedding's output require a gradient",
+    "model.enable_input_require_grads()",
+    Kind.EDIT,
+)
+TRAINABLE = Fix(
+    "See what is trained, and unfreeze it before DDP wraps the model",
+    "print([n for n, p in model.named_parameters() if p.requires_grad])\nmodel.head.requires_grad_(True)",
+    Kind.EDIT,
+)
+RECORDED = Fix(
+    "Compute output and loss with gradients switched on",
+    "with torch.enable_grad():\n    loss = criterion(model(x), y)",
+    Kind.EDIT,
+)
+TENSOR = Fix(
+    "Keep the loss a tensor; take the number for the log alone",
+    "loss = criterion(model(x), y)\nloss.backward()\ntotal += loss.item()",
+    Kind.EDIT,
+)
+LABELS = Fix(
+    "transformers: the model computes a loss only if it is given labels",
+    'loss = model(**batch, labels=batch["input_ids"]).loss',
+    Kind.EDIT,
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"element \d+ of (?:tensors|variables) does not require grad and does not have a grad_fn",
+        r"One of the differentiated Tensors does not require grad",
+        r"'(?P<type>float|int|numpy\.float\d+|NoneType|tuple|list|dict)' object has no attribute 'backward'",
+    ],
+    fixes=[TRAINABLE, REENTRANT, INPUTS, RECORDED, TENSOR],
+    no_reproduction="not written yet",
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say where the chain breaks, as far as the log shows it."""
+    type = sighting.groups.get("type")
+    if type is None and NO_INPUT in sighting.around:
+        said = "no input of a checkpointed block requires a gradient, so nothing before the loss has one"
+        yield check.found(said, fixes=[REENTRANT, INPUTS])
+    elif type == "NoneType":
+        yield check.found("the loss is None: the model returned none", fixes=[LABELS])
+    elif type is not None:
+        yield check.found(f"the loss is a {type} and not a tensor, so it has no graph", fixes=[TENSOR])
+    else:
+        yield check.found("the loss has no graph: no parameter that is trained leads to it")

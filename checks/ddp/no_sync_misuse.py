@@ -1,0 +1,65 @@
+"""no_sync was used where gradients must be summed.
+
+## What happens
+
+DeepSpeed raises "no_sync context manager is incompatible with gradient partitioning logic of ZeRO stage 2", "It is
+illegal to call Engine.step() inside no_sync context manager", or "no_sync context manager reentry is unsupported".
+
+## Why
+
+`no_sync` puts off the sum over the ranks, for gradient accumulation. Between two sums each rank has gradients of its own:
+
+- ZeRO-2 and ZeRO-3 keep of each gradient only a rank's part, and must sum it in every backward pass. transformers before
+  4.48 and scripts with `accelerator.accumulate()` enter `no_sync` all the same, from DeepSpeed 0.16 on with this error.
+- The optimizer's step stands inside of the block: it would use gradients that no rank has shared.
+- The block stands inside another one.
+
+DDP says nothing about it: a step after a backward pass inside `no_sync` lets the ranks drift apart without a word.
+
+## How to tell
+
+The traceback names who enters the block. Count: of N accumulated batches, N - 1 run inside, and the last one with the
+step outside.
+
+## See also
+
+- [transformers#35157](https://github.com/huggingface/transformers/pull/35157): the repair in the Trainer
+- [DDP.no_sync](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"no_sync context manager is incompatible with gradient partitioning logic of ZeRO stage (?P<stage>\d)",
+        r"illegal to call Engine\.(?P<step>step\(\)) inside no_sync context manager",
+        r"no_sync context manager reentry is unsupported",
+    ],
+    message="no_sync holds back the sum of gradients[ that ZeRO stage <stage> needs in every backward pass]"
+    "[, and <step> was called inside it]",
+    fixes=[
+        Fix(
+            "transformers: a version that leaves gradient accumulation to DeepSpeed",
+            'pip install --upgrade "transformers>=4.48" accelerate',
+        ),
+        Fix(
+            "accelerate: sum in each batch under ZeRO-2 and ZeRO-3",
+            "plugin = GradientAccumulationPlugin(num_steps=4, sync_each_batch=True)\n"
+            "accelerator = Accelerator(gradient_accumulation_plugin=plugin)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Your own loop: leave no_sync out, DeepSpeed counts the steps itself",
+            "engine.backward(loss)\nengine.step()  # steps once in gradient_accumulation_steps calls",
+            Kind.EDIT,
+        ),
+        Fix(
+            "With DDP or ZeRO-1: the last batch and the step stand outside",
+            "for x in batches[:-1]:\n    with model.no_sync():\n        model(x).mean().backward()\n"
+            "model(batches[-1]).mean().backward()\noptimizer.step()",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="needs DeepSpeed: torch itself says nothing",
+)

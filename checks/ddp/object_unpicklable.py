@@ -1,0 +1,69 @@
+"""A collective for Python objects was given one that cannot be pickled.
+
+## What happens
+
+`all_gather_object`, `gather_object`, `broadcast_object_list`, `scatter_object_list` or `send_object_list` raises "cannot
+pickle '_thread.lock' object", "Can't pickle local object 'main.<locals>.Config'" or "attribute lookup <lambda> on
+__main__ failed". Where one rank alone sends, the others report a closed connection or a time-out.
+
+## Why
+
+These calls turn objects into bytes with pickle, and give those to the other ranks. Pickle writes data, and the name of
+each class and function; it cannot write:
+
+- lambdas, and classes and functions that are defined inside a function;
+- locks, open files, sockets, loggers, generators, process groups, dataset and model objects that hold any of these.
+
+## How to tell
+
+The message names the type; the frame of `_object_to_tensor` stands in the traceback, and the last line of your own above
+it is the call. `pickle.dumps(part)` for each part of the object finds the one that fails, without any GPU.
+
+## See also
+
+- [all_gather_object](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather_object)
+- [What can be pickled](https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+SENDING = r"in _object_to_tensor|(?:all_gather|gather|reduce|broadcast|scatter|send)_object(?:_list)?\(|_pickler\(f\)\.dump"
+STARTING = r"popen_(?:spawn|forkserver|fork)|ForkingPickler|spawn_main"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(
+            r"[Cc]an(?:no|')t pickle:? (?:local object )?(?:<(?:class|function|built-in function) )?'?(?P<object>[A-Za-z_<][\w.<>]{0,120})",
+            near=SENDING,
+            unless=STARTING,
+        ),
+        Symptom(r"Can't get local object '(?P<object>[^'\s]{1,120})", near=SENDING, unless=STARTING),
+        Symptom(r"(?P<object>[\w.]{1,60} objects?) can(?:no|')t be pickled", near=SENDING, unless=STARTING),
+    ],
+    message="an object was to be sent to other ranks, and cannot be pickled: <object>",
+    fixes=[
+        Fix(
+            "Send plain data: numbers, strings, tensors on the CPU, and lists and dicts of them",
+            'parts = [None] * dist.get_world_size()\ndist.all_gather_object(parts, {"loss": loss.item(), "names": names})',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Define the class or function at the top of a module, not inside a function",
+            "@dataclasses.dataclass\nclass Config:\n    lr: float",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Leave out what belongs to one process",
+            "def __getstate__(self):\n"
+            '    return {key: value for key, value in self.__dict__.items() if key not in ("lock", "file")}',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Tensors of one size: send them as they are, which is faster too",
+            "gathered = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]\ndist.all_gather(gathered, tensor)",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)

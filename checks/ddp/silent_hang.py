@@ -1,0 +1,166 @@
+"""The training stands still without a word, and the processes wait for each other.
+
+## What happens
+
+The log ends in the middle of training, nothing is raised, GPUs show 100 % or 0 %, and the job runs on until someone or a
+time limit ends it. The log itself then tells nothing. What tells is where each process stands: a dump of py-spy, or of
+Python's `faulthandler`.
+
+## Why
+
+A collective waits until every rank has called it. With NCCL the time-out is 10 minutes (30 until torch 2.1), with gloo 30,
+and longer where the script or a library sets it so; until then nobody says anything. One rank does not come because:
+
+| where the late rank stands | why |
+|---|---|
+| in another collective, or in the same one at another line | the ranks take different branches: `if rank == 0:`, a metric, an early stop (`rank-desync`) |
+| behind the loop, in `destroy_process_group`, saving or evaluating | it had fewer batches (`uneven-inputs`) |
+| in `_next_data`, `poll` or `select` of a DataLoader | a worker hangs: slow storage, a lock or thread that was there when it was forked |
+| in a file lock or `wait (torch/utils/file_baton.py)` | another process compiles, or died while it did (`extension-lock`) |
+| nowhere: the process is gone | it died or was killed, and its own output says how |
+| in `synchronize`, `item` or `cpu` | its GPU waits: the collective before is the one that hangs |
+
+If all stand in the same collective at the same line, the network or the links between the GPUs do not carry it.
+
+## How to tell
+
+`py-spy dump --pid PID` for each process, and again a minute later: a process whose lines have changed is only slow. Give
+all dumps to `gpudoctor explain`. py-spy may look at a process of your own if `/proc/sys/kernel/yama/ptrace_scope` is 0; in
+docker it needs `--cap-add SYS_PTRACE`. Where it may not, `faulthandler` is the way: it needs no right at all.
+
+## See also
+
+- [py-spy](https://github.com/benfred/py-spy): dump, and the rights that it needs
+- [faulthandler](https://docs.python.org/3/library/faulthandler.html#faulthandler.dump_traceback_later)
+- [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): a rank that stands in `destroy_process_group`
+- [monitored_barrier](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier): names who
+  is missing
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+
+# A frame in which a process waits for others or for its GPU, as py-spy and as faulthandler write it.
+WAITING = (
+    r"torch[/\\]distributed[/\\](?:distributed_c10d|_functional_collectives)\.py|"
+    r"(?:backward|synchronize|wait_event|wait_stream)\b.{0,8}\((?:\S{0,200}[/\\])?torch[/\\](?:autograd|cuda)[/\\]|"
+    r"torch[/\\](?:autograd|cuda)[/\\]\w+\.py\", line \d+ in \w{0,20}(?:backward|synchronize)"
+)
+FRAME = re.compile(
+    r"^\s*(?:(?P<name>[\w.<>]+) \((?P<path>[^()]+?):(?P<line>\d+)\)|File \"(?P<file>[^\"]+)\", line (?P<at>\d+) in (?P<of>\S+))$"
+)
+LIBRARY = re.compile(r"^(?:torch|multiprocessing)[/\\]|site-packages|[/\\]lib[/\\]python|^<string>")
+FOLDER = re.compile(r".*[/\\]")
+HEAD = re.compile(
+    r"Thread (?P<thread>\w+) \((?:idle|active)(?:\+gil)?\): \"MainThread\"|(?P<last>(?:Current t|T)hread 0x\w+ \(most recent call first\))"
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    secondary=True,
+    symptoms=[
+        Symptom(r"Thread \w+ \((?:idle|active)(?:\+gil)?\): \"MainThread\"", near=WAITING),
+        Symptom(r"^\W{0,3}Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!", near=r"\(most recent call first\)"),
+    ],
+    fixes=[
+        Fix(
+            "See where every process of the training stands, on each node, and again a minute later",
+            "for pid in $(pgrep -f train.py); do py-spy dump --pid $pid; done",
+        ),
+        Fix(
+            "Without py-spy: let Python print it, here when the process has run for half an hour, and every half hour then",
+            "import faulthandler\n\nfaulthandler.dump_traceback_later(1800, repeat=True)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Let a barrier name the rank that does not come, in front of what hangs",
+            'group = dist.new_group(backend="gloo")\n'
+            "dist.monitored_barrier(group, timeout=datetime.timedelta(minutes=5), wait_all_ranks=True)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "Call every collective on all ranks; keep `if rank == 0:` for printing and saving",
+            "dist.all_reduce(loss)\nif rank == 0:\n    print(loss.item())",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+class Stand(Struct):
+    """Where a process stands."""
+
+    who: str
+    call: str
+    """The function, and the line of the script that called it."""
+    waits: bool
+
+    @property
+    def said(self) -> str:
+        """Say it in words."""
+        verb = "waits in" if self.waits else "stands in" if "(" in self.call else "stands at"
+        return f"{self.who} {verb} {self.call}"
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Set the processes side by side: who waits, and who stands elsewhere."""
+    stands = list(standing(sighting.around.splitlines()))
+    waiting = [stand for stand in stands if stand.waits]
+    others = [stand for stand in stands if not stand.waits]
+    if not stands:
+        return
+    said = ", ".join(stand.said for stand in [*waiting[:3], *others[:3]])
+    if waiting and others:
+        said += ": find out what keeps that one from coming"
+    elif len({stand.call for stand in waiting}) > 1:
+        said += ": the ranks take different ways"
+    elif len(waiting) > 1:
+        said += ": all that are shown wait, for one that is not shown or for the network"
+    elif waiting:
+        said += ", and another rank does not come: look where that one stands"
+    yield check.found(said)
+
+
+def standing(lines: list[str]) -> Iterator[Stand]:
+    """Yield where each process's main thread stands, by the frames below each heading."""
+    for number, line in enumerate(lines):
+        head = HEAD.search(line)
+        if head is None:
+            continue
+        frames = [
+            frame for frame in itertools.takewhile(bool, map(FRAME.match, lines[number + 1 :])) if frame
+        ]
+        # The main thread alone has a module's own code below; other threads begin in the threading module.
+        if any(named(frame) == "<module>" for frame in frames):
+            who = f"process {head['thread']}" if head["thread"] else "a process"
+            yield Stand(who, calling(frames), re.search(WAITING, frames[0][0]) is not None)
+
+
+def calling(frames: list[re.Match[str]]) -> str:
+    """Name the function of the first frame, and the line of the script from which it was reached."""
+    scripts = [path(frame) for frame in frames if named(frame) == "<module>" and path(frame) != "<string>"]
+    if scripts:
+        own = next(frame for frame in frames if path(frame) == scripts[-1])
+    else:  # spawned
+        own = next((frame for frame in frames if not LIBRARY.search(path(frame))), frames[-1])
+    place = f"{FOLDER.sub('', path(own))}:{own['line'] or own['at']}"
+    name = named(frames[0]).rpartition(".")[2]
+    name = "backward" if "backward" in name else name
+    return place if name == "<module>" else f"{name} ({place})"
+
+
+def named(frame: re.Match[str]) -> str:
+    """Return a frame's function."""
+    return frame["name"] or frame["of"]
+
+
+def path(frame: re.Match[str]) -> str:
+    """Return a frame's file."""
+    return frame["path"] or frame["file"]

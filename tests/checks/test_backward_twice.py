@@ -1,0 +1,28 @@
+"""backward-twice: seen in logs."""
+
+MESSAGE = (
+    "backward() went through a graph that an earlier backward() had freed: two losses share it, or a value of an "
+    "earlier step was used again"
+)
+EXAMPLES = {
+    (
+        "[rank0]: RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors after "
+        "they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+        "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time"
+    ): MESSAGE,
+    (
+        "RuntimeError: Trying to backward through the graph a second time, but the buffers have already been freed. Specify "
+        "retain_graph=True when calling backward the first time."
+    ): MESSAGE,
+    "RuntimeError: Trying to backward through the graph second time, but the buffers have already been freed.": MESSAGE,
+    "access saved tensors. Saved intermediate values of the graph are freed when you call .backward() or autograd.grad().": MESSAGE,
+    (
+        "RuntimeError: Trying to backward an extra time. You are only allowed to backward once on any region computed under "
+        "selective activation checkpoint."
+    ): MESSAGE,
+}
+NOT_THIS = [
+    "RuntimeError: Expected to mark a variable ready only once.",
+    "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
+    "loss.backward(retain_graph=True)",
+]

@@ -1,0 +1,35 @@
+"""device-mesh-size: seen in logs."""
+
+MESSAGE = "the parallel sizes do not fit the number of ranks"
+EXAMPLES = {
+    "[rank0]: RuntimeError: Mesh should not be bigger than default world size 2, but found 8 ranks!": (
+        MESSAGE + ", here 2: the mesh has 8"
+    ),
+    "RuntimeError: Mesh should not be bigger than default world size, but found 6 ranks!": MESSAGE
+    + ": the mesh has 6",
+    "RuntimeError: DeviceMesh only support homogeneous hardware, but found 6 ranks and 4 cuda devices!": (
+        MESSAGE + ", here 6: the node has 4 GPUs"
+    ),
+    "AssertionError: Invalid parallel dims: dp_replicate(1) * dp_shard(2) * cp(1) * tp(4) * pp(1) != WORLD_SIZE(4)": (
+        "the parallel sizes, dp_replicate(1) * dp_shard(2) * cp(1) * tp(4) * pp(1), do not fit the number of ranks, here 4"
+    ),
+    "RuntimeError: world_size (6) is not divisible by 4": MESSAGE + ", here 6: it must be divisible by 4",
+    (
+        "RuntimeError: `world_size` (6) is not divisible by tensor_model_parallel_size (4) x pipeline_model_parallel_size (1)"
+    ): (
+        MESSAGE
+        + ", here 6: it must be divisible by tensor_model_parallel_size (4) x pipeline_model_parallel_size (1)"
+    ),
+    "ValueError: World size 2 must be divisible by the product of all parallel degrees and data parallel shards.": (
+        MESSAGE + ", here 2"
+    ),
+    "AssertionError: Number of GPUs must be divisible by the product of all parallelism sizes for data parallel.": MESSAGE,
+    "ValueError: ParallelismConfig total_size (4) does not match num_processes (1). Please adjust": (
+        MESSAGE + ", here 1: the mesh has 4"
+    ),
+}
+NOT_THIS = [
+    "AssertionError: 250682 is not divisible by 8",
+    "ValueError: Total number of attention heads (40) must be divisible by tensor parallel size (3).",
+    "DeviceMesh('cpu', [0, 1])",
+]

@@ -1,0 +1,13 @@
+"""no-sync-misuse: seen in logs."""
+
+MESSAGE = "no_sync holds back the sum of gradients"
+EXAMPLES = {
+    (
+        "[rank0]: AssertionError: no_sync context manager is incompatible with gradient partitioning logic of ZeRO stage 2"
+    ): MESSAGE + " that ZeRO stage 2 needs in every backward pass",
+    "AssertionError: It is illegal to call Engine.step() inside no_sync context manager": (
+        MESSAGE + ", and step() was called inside it"
+    ),
+    "AssertionError: no_sync context manager reentry is unsupported": MESSAGE,
+}
+NOT_THIS = ["with model.no_sync():", "UserWarning: no_sync() is not supported on this strategy"]

@@ -1,0 +1,94 @@
+"""silent-hang: seen in dumps of processes that stand still."""
+
+LATE = """Process 31434: python -u train.py
+Python v3.11.7 (/usr/bin/python3.11)
+
+Thread 31434 (idle): "MainThread"
+    load_batch (train.py:5)
+    train (train.py:10)
+    <module> (train.py:13)
+"""
+REDUCING = """Process 31438: python -u train.py
+Python v3.11.7 (/usr/bin/python3.11)
+
+Thread 31438 (idle): "MainThread"
+    all_reduce (torch/distributed/distributed_c10d.py:4181)
+    _exception_logger.<locals>.wrapper (torch/distributed/c10d_logger.py:83)
+    train (train.py:11)
+    <module> (train.py:13)
+"""
+BACKWARD = """Process 31437: python -u train.py
+Python v3.11.7 (/usr/bin/python3.11)
+
+Thread 31437 (active+gil): "MainThread"
+    _engine_run_backward (torch/autograd/graph.py:1113)
+    backward (torch/autograd/__init__.py:395)
+    Tensor.backward (torch/_tensor.py:623)
+    train (/home/me/train.py:11)
+    <module> (/home/me/train.py:13)
+Thread 31501 (idle): "Thread-1 (_pin_memory_loop)"
+    select (selectors.py:415)
+    wait (multiprocessing/connection.py:948)
+    run (threading.py:982)
+    _bootstrap (threading.py:1002)
+"""
+SYNCHRONISING = """Thread 0x7F2B5E43A740 (idle): "MainThread"
+    synchronize (torch/cuda/__init__.py:783)
+    main (train.py:88)
+    <module> (train.py:120)
+"""
+TIMER = """Timeout (0:30:00)!
+Thread 0x00007fe4d7dbab80 (most recent call first):
+  File "/opt/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 4181 in all_reduce
+  File "/opt/venv/lib/python3.11/site-packages/torch/distributed/c10d_logger.py", line 83 in wrapper
+  File "/home/me/train.py", line 6 in <module>
+"""
+MODULE = """Thread 0x7F81445A8440 (active): "MainThread"
+    destroy_process_group (torch/distributed/distributed_c10d.py:2184)
+    <module> (trainer/train.py:554)
+    _run_code (runpy.py:86)
+    _run_module_as_main (runpy.py:196)
+"""
+SPAWNED = """Thread 4712 (idle): "MainThread"
+    barrier (torch/distributed/distributed_c10d.py:6614)
+    wrapper (torch/distributed/c10d_logger.py:83)
+    worker (train.py:20)
+    _wrap (torch/multiprocessing/spawn.py:90)
+    run (multiprocessing/process.py:108)
+    spawn_main (multiprocessing/spawn.py:122)
+    <module> (<string>:1)
+"""
+EXAMPLES = {
+    MODULE + SPAWNED: (
+        "process 0x7F81445A8440 waits in destroy_process_group (train.py:554), process 4712 waits in barrier (train.py:20): "
+        "the ranks take different ways"
+    ),
+    LATE + REDUCING: (
+        "process 31438 waits in all_reduce (train.py:11), process 31434 stands in load_batch (train.py:5): "
+        "find out what keeps that one from coming"
+    ),
+    REDUCING + BACKWARD: (
+        "process 31438 waits in all_reduce (train.py:11), process 31437 waits in backward (train.py:11): "
+        "the ranks take different ways"
+    ),
+    REDUCING + REDUCING.replace("31438", "31439"): (
+        "process 31438 waits in all_reduce (train.py:11), process 31439 waits in all_reduce (train.py:11): "
+        "all that are shown wait, for one that is not shown or for the network"
+    ),
+    SYNCHRONISING: (
+        "process 0x7F2B5E43A740 waits in synchronize (train.py:88), and another rank does not come: "
+        "look where that one stands"
+    ),
+    TIMER: (
+        "a process waits in all_reduce (train.py:6), and another rank does not come: look where that one stands"
+    ),
+    TIMER[: TIMER.index("  File")] + '  File "/home/me/train.py", line 5 in <module>\n': (
+        "a process stands at train.py:5"
+    ),
+}
+NOT_THIS = [
+    LATE,
+    "Timeout (0:30:00)!",
+    "torch.distributed.DistStoreError: Timed out after 1800 seconds waiting for clients",
+    'Fatal Python error: Aborted\n\nThread 0x00007fe4d7dbab80 (most recent call first):\n  File "/home/me/train.py", line 5 in <module>',
+]
