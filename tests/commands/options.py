@@ -1,8 +1,8 @@
 """Which options a tool knows: what it says of itself where it is installed, and ``options.json`` where it is not.
 
-``python tests/commands/options.py`` asks every tool that this machine has about every command that gpudoctor prints, and
-writes ``options.json`` again. What stands there of a tool that is not installed stays; a new one is added by hand, with
-the page of its documentation that lists the option.
+``python tests/commands/options.py`` asks every tool that this machine has about every command that gpudoctor prints,
+and writes ``options.json`` again. What stands there of a tool that is not installed stays; a new one is added by hand,
+with the page of its documentation that lists the option.
 """
 
 import concurrent.futures
@@ -52,6 +52,7 @@ HELP = {
     "python": [sys.executable, "--help"],
     "torchrun": [sys.executable, "-m", "torch.distributed.run", "--help"],
     "torch.distributed.launch": [sys.executable, "-m", "torch.distributed.launch", "--help"],
+    "curl": ["curl", "--help", "all"],
     "py-spy dump": ["py-spy", "dump", "--help"],
 }
 """How a tool is asked, where that is not ``TOOL SUBCOMMAND --help``."""
@@ -99,7 +100,9 @@ def help_of(key: str) -> str | None:
         return _said(["bash", "-c", f"help {tool}"])
     command = HELP.get(key) or [tool, *([] if tool in ONE_HELP else rest), "--help"]
     own = Path(sys.executable).with_name(Path(command[0]).name)
-    program = str(own) if own.exists() else shutil.which(command[0], path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    program = (
+        str(own) if own.exists() else shutil.which(command[0], path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    )
     if tool in UNTOUCHED or program is None:
         return None
     if key == "pip install" or tool == "pip":
@@ -154,7 +157,10 @@ def main() -> None:
             entry = {"source": _source(key), "options": sorted(named_in(options, text))}
         missing = lacking(options, entry["options"])
         if missing or not entry["source"]:
-            print(f"{key}: {' '.join(sorted(missing)) or 'not known'}", "" if text is None else "(not in its help)")
+            print(
+                f"{key}: {' '.join(sorted(missing)) or 'not known'}",
+                "" if text is None else "(not in its help)",
+            )
         if entry["source"]:
             known[key] = entry
     rows = [f"  {json.dumps(key)}: {json.dumps(known[key])}" for key in sorted(known) if key in wanted]
@@ -162,7 +168,7 @@ def main() -> None:
 
 
 def _source(key: str) -> str:
-    tool = key.split()[0]
+    tool = key.partition(" ")[0]
     if tool in BUILTINS:
         return f"bash: help {tool}"
     return " ".join(Path(word).name if "/" in word else word for word in HELP.get(key, [key, "--help"]))

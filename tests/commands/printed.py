@@ -42,6 +42,7 @@ SAMPLES = {
     "name": "NAME",
     "names": "numpy",
     "opened": "torch.load",
+    "own": "NAME",
     "path": "/data/run1/last.pt",
     "pid": "4711",
     "port": "29500",
@@ -98,10 +99,21 @@ def fixes() -> Iterator[Printed]:
             values |= {k.arg: k.value for k in call.keywords if k.arg}
             if "command" not in values:
                 continue
-            given = values.get("kind")
-            kind = given.attr if isinstance(given, ast.Attribute) and given.attr.isupper() else "COMMAND"
+            kind = _kind(values.get("kind"), module)
             for text in texts(values["command"], module, scope):
                 yield Printed(filled(text), module.where, kind)
+
+
+def _kind(node: ast.expr | None, module: Module) -> str:
+    """Return the kind that a fix is given: its own, or that of another fix of the module."""
+    match node:
+        case ast.Attribute(attr="kind", value=ast.Name(id=name)):
+            for value in _assigned(name, module.tree, inner=False):
+                if isinstance(value, ast.Call) and len(value.args) > 2:
+                    return _kind(value.args[2], module)
+        case ast.Attribute(attr=kind):
+            return kind
+    return "COMMAND"
 
 
 def _calls(node: ast.AST, scope: ast.FunctionDef | None) -> Iterator[tuple[ast.FunctionDef | None, ast.Call]]:
@@ -140,7 +152,9 @@ def texts(
         case ast.IfExp(body=body, orelse=other):
             found = [*again(body), *again(other)]
         case ast.BoolOp(values=values):
-            found = [text if UNREAD not in text else _sample(value) for value in values for text in again(value)]
+            found = [
+                text if UNREAD not in text else _sample(value) for value in values for text in again(value)
+            ]
         case ast.Name(id=name) if name not in seen:
             found = _named(name, module, scope, seen | {name})
         case ast.Call(func=ast.Attribute(attr="dumps"), args=[value]):
@@ -151,7 +165,9 @@ def texts(
             found = again(value.elt) if isinstance(value, ast.GeneratorExp) else [UNREAD]
         case ast.Call(func=ast.Attribute(attr="replace", value=value)):
             found = again(value)
-        case ast.Call(func=ast.Attribute(attr=("install_command" | "uv_install_command") as maker), args=[value, *_]):
+        case ast.Call(
+            func=ast.Attribute(attr=("install_command" | "uv_install_command") as maker), args=[value, *_]
+        ):
             found = [text for requirements in again(value) for text in _installing(maker, requirements)]
         case ast.Attribute(attr="command", value=ast.Name(id=name)):
             found = _command_of(name, module)
@@ -194,7 +210,11 @@ def _sample(node: ast.expr) -> str:
             pass
         case ast.Call(func=ast.Name(id=name)):
             pass
-        case ast.Attribute(value=value) | ast.Call(func=ast.Attribute(value=value)) | ast.Subscript(value=value):
+        case (
+            ast.Attribute(value=value)
+            | ast.Call(func=ast.Attribute(value=value))
+            | ast.Subscript(value=value)
+        ):
             return _sample(value)
         case _:
             name = ""
@@ -217,7 +237,11 @@ def _named(name: str, module: Module, scope: ast.FunctionDef | None, seen: froze
         if name in given:
             place = given.index(name)
             for call in ast.walk(module.tree):
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == scope.name:
+                if (
+                    isinstance(call, ast.Call)
+                    and isinstance(call.func, ast.Name)
+                    and call.func.id == scope.name
+                ):
                     value = call.args[place] if place < len(call.args) else None
                     if value is not None:
                         found += texts(value, module, _scope_of(call, module), seen)
@@ -322,7 +346,8 @@ def _is_python(text: str) -> bool:
 
 
 NEITHER = {
-    "--bf16 False --fp16 True": "arguments of a script of the reader's own, which takes transformers' TrainingArguments",
+    "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 1": "arguments of Megatron's scripts",
+    "--bf16 False --fp16 True": "arguments of a script that takes transformers' TrainingArguments",
     "resources: {limits: {nvidia.com/gpu: 1}}": "a part of a pod's specification, YAML",
     "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}]\n"
     "volumeMounts: [{name: shm, mountPath: /dev/shm}]": "a part of a pod's specification, YAML",

@@ -1,5 +1,6 @@
 """A shell text taken apart: the simple commands in it, with their variables, and the Python that it runs."""
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ WRAPPERS = {
 """Commands that run another one, and how many words stand before it: an image, a number of seconds."""
 TAKING_A_WORD = {
     "compute-sanitizer": {"--tool"},
-    "docker run": {"-v", "--device", "--gpus", "--hostname", "--ulimit"},
+    "docker run": {"-v", "--volume", "--device", "--gpus", "--hostname", "--ulimit"},
     "podman run": {"--device"},
     "env": {"-u"},
     "ipmitool": {"-I", "-H", "-U"},
@@ -37,8 +38,8 @@ TAKING_A_WORD = {
 """Options whose value is the next word, where the words after it matter."""
 SUBCOMMANDS = {
     "accelerate": 1, "apptainer": 1, "apt": 1, "apt-mark": 1, "conda": 1, "coredumpctl": 1, "dcgmi": 1, "docker": 1,
-    "git": 2, "gpudoctor": 2, "hostnamectl": 1, "ip": 2, "ipmitool": 2, "kubectl": 1, "module": 1, "nvidia-ctk": 2,
-    "nvidia-smi": 1, "pip": 1, "podman": 1, "py-spy": 1, "scontrol": 1, "systemctl": 1, "ufw": 1, "uv": 2,
+    "git": 2, "gpudoctor": 2, "hf": 1, "hostnamectl": 1, "ip": 2, "ipmitool": 2, "kubectl": 1, "module": 1,
+    "nvidia-ctk": 2, "nvidia-smi": 1, "pip": 1, "podman": 1, "py-spy": 1, "scontrol": 1, "systemctl": 1, "ufw": 1, "uv": 2,
 }  # fmt: skip
 """Tools whose first words name a command, and how many such words there can be."""
 INNER = {"git": {"lfs"}, "gpudoctor": {"checkpoint"}, "uv": {"pip"}, "ip": {"link", "addr", "route"}}
@@ -48,13 +49,15 @@ NO_SUBCOMMAND = {"nvidia-smi": {"-q", "-L", "-i", "-pl", "-r"}}
 
 
 TOOLS = frozenset(
-    "accelerate all_reduce_perf apptainer apt apt-mark bash cat chown command compute-sanitizer conda coredumpctl cut dcgmi "
-    "deepspeed df dirname dmesg docker dpkg-query du echo edquota env ethtool export fi_info find getent git gpudoctor grep head "
-    "hostname hostnamectl ib_write_bw ibstat ibv_devinfo id ip ipmitool journalctl kill kubectl ldconfig ls lspci modinfo "
-    "modprobe module mount mv nc nohup nvcc nvidia-bug-report.sh nvidia-ctk nvidia-cuda-mps-control nvidia-imex-ctl "
-    "nvidia-modprobe nvidia-smi pgrep ping pip podman printenv ps pwd py-spy python quota reboot rm rmmod sacct sbatch "
-    "scontrol sed setpci sh sha256sum show_gids shutdown sinfo sleep source squeue srun ss strace sudo sysctl systemctl tail "
-    "tee timeout torchfrtrace torchrun tracepath ufw ulimit unset update-grub update-initramfs uv which wsl".split()
+    "accelerate all_reduce_perf apptainer apt apt-mark bash cat chown command compute-sanitizer conda "
+    "coredumpctl curl cut dcgmi deepspeed df dirname dmesg docker dpkg-query du echo edquota env ethtool "
+    "export fi_info find getent git gpudoctor grep gunzip head hf hostname hostnamectl ib_write_bw ibstat "
+    "ibv_devinfo id ip ipmitool journalctl kill kubectl ldconfig ls lspci mkdir modinfo modprobe module mount "
+    "mv nc nohup nvcc nvidia-bug-report.sh nvidia-ctk nvidia-cuda-mps-control nvidia-imex-ctl nvidia-modprobe "
+    "nvidia-smi pgrep ping pip podman printenv ps pwd py-spy python quota reboot rm rmmod sacct sbatch "
+    "scontrol sed setpci sh sha256sum show_gids shutdown sinfo sleep source squeue srun ss strace sudo sysctl "
+    "systemctl tail tee timeout torchfrtrace torchrun tracepath ufw ulimit unset update-grub update-initramfs "
+    "uv which wsl".split()
 )
 """What a command in the text of a page begins with."""
 
@@ -71,7 +74,8 @@ class Simple:
 
 def variables(text: str) -> set[str]:
     """Return the names of the environment variables that a shell text sets, unsets or reads."""
-    found = {name for name in REFERENCE.findall(re.sub(r"'[^']*'", "", text))}
+    found = set(REFERENCE.findall(re.sub(r"'[^']*'", "", text)))
+    own: set[str] = set()
     for words in _parts(text):
         while words and (assigned := ASSIGNMENT.fullmatch(words[0])):
             found.add(assigned[1])
@@ -81,9 +85,10 @@ def variables(text: str) -> set[str]:
         elif words[:1] == ["unset"]:
             found |= {word for word in words[1:] if not word.startswith("-")}
         elif "env" in words[:2]:
-            pairs = zip(words, words[1:], strict=False)
-            found |= {name for option, name in pairs if option == "-u"}
-    return found
+            found |= {name for option, name in itertools.pairwise(words) if option == "-u"}
+        elif words[:1] == ["for"]:
+            own.add(words[1])
+    return found - own
 
 
 def commands(text: str) -> Iterator[Simple]:
@@ -91,7 +96,7 @@ def commands(text: str) -> Iterator[Simple]:
     for words in _parts(text):
         while words and ASSIGNMENT.fullmatch(words[0]):
             words = words[1:]
-        if words:
+        if words and words[0] != "for":
             yield from _simple(words)
 
 
@@ -112,6 +117,8 @@ def _parts(text: str) -> Iterator[list[str]]:
             redirected = True
             if words and words[-1].isdigit():
                 words.pop()
+        elif word in ("do", "done") and not words:
+            pass
         elif re.fullmatch(r"[();|&\n]+", word):
             if words:
                 yield words
@@ -223,9 +230,7 @@ def _options(key: str, rest: list[str]) -> tuple[list[str], list[str]]:
         if re.fullmatch(r"-{1,2}[A-Za-z][\w.-]*(=.*)?", word, re.DOTALL):
             options.append(word.partition("=")[0])
             place += word in taking
-        elif key in WRAPPERS or (key == "torchrun" and "--no-python" in options):
-            return options, rest[place:]
-        elif word.endswith(".py") and key not in ("grep", "pytest"):
+        elif key in WRAPPERS or "--no-python" in options or (word.endswith(".py") and key != "grep"):
             return options, rest[place:]
         place += 1
     return options, []

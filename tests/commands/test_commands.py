@@ -16,13 +16,15 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import options
-import printed
-import shell
+import options  # noqa: E402
+import printed  # noqa: E402
+import shell  # noqa: E402
 
 SITE = Path(importlib.util.find_spec("msgspec").origin).parent.parent
 VARIABLES = json.loads((HERE / "variables.json").read_text())
-PREFIXES = "CUDA|CUDNN|GLOO|HF|KMP|MKL|NCCL|NVIDIA|OMP|OMPI|PYTORCH|SBATCH|SLURM|SRUN|TORCH|TORCHVISION|TORCHELASTIC|TP|TRITON|UCX"
+PREFIXES = (
+    "CUDA|CUDNN|GLOO|HF|KMP|MKL|NCCL|NVIDIA|OMP|OMPI|PYTORCH|SBATCH|SLURM|SRUN|TORCH[A-Z]*|TP|TRITON|UCX"
+)
 VARIABLE = re.compile(rf"(?<![\w/.])(?:{PREFIXES})_[A-Z0-9_]*[A-Z0-9](?![\w*/…]|_…)")
 NOT_A_VARIABLE = re.compile(r"CUDA_ERROR_|CUDNN_STATUS_")
 
@@ -56,9 +58,11 @@ STANDING_FOR = {
     "PID": str(os.getpid()),
 }
 """What runs in the place of the reader's own words."""
-REFUSED = re.compile(r"(?i)(invalid|unknown|unrecognized|illegal|bad) (option|argument|field|syntax)|usage:|syntax error")
-OF_TORCH = {"torchrun", "torch.distributed.launch"}
-"""Commands with one parser of options, which torch itself is asked for: starting either takes seconds."""
+REFUSED = re.compile(
+    r"(?i)(invalid|unknown|unrecognized|illegal|bad) (option|argument|field|syntax)|usage:|syntax error"
+)
+OF_TORCH = {"torchrun", "torch.distributed.launch", "torchfrtrace"}
+"""Commands of torch, whose parsers are asked in one process: to start each of them takes seconds."""
 WRONG = [
     "dist.all_reduced(x)",
     "torch.load('model.pt', weight_only=True)",
@@ -104,6 +108,7 @@ def asked_of_torch():
         "lines": list(zip(here, answer["lines"], strict=True)),
         "torchrun": answer["torchrun"],
         "torch.distributed.launch": answer["torchrun"] + answer["torch.distributed.launch"],
+        "torchfrtrace": answer["torchfrtrace"],
     }
 
 
@@ -159,9 +164,10 @@ class TestShell:
     def test_the_tools_that_are_here_know_their_options(self):
         """What a list calls the tool's own help must stand in it; what it calls a manual, no help need show."""
         known = options.listed()
-        of_help = {key for key, entry in known.items() if not re.match(r"https?:|man |a ", entry["source"])}
+        # One without options is asked when the list is made.
+        of_help = {k for k, e in known.items() if e["options"] and not re.match(r"https?:|man ", e["source"])}
         said = {**options.helps(of_help - OF_TORCH), **{key: asked_of_torch()[key] for key in OF_TORCH}}
-        assert of_help >= OF_TORCH
+        assert of_help >= OF_TORCH - {"torchfrtrace"}
         here = [key for key in of_help if said[key] is not None]
         assert {"torchrun", "python", "grep", "gpudoctor check"} <= set(here)
         for key in here:
@@ -171,13 +177,21 @@ class TestShell:
         ran = 0
         for text in sorted({text.text for text in shell_texts()}):
             commands = list(shell.commands(text))
-            if not all(c.key in HARMLESS and shutil.which(c.words[0]) or c.key in options.BUILTINS for c in commands):
+            if not all(
+                c.key in options.BUILTINS or (c.key in HARMLESS and shutil.which(c.words[0]))
+                for c in commands
+            ):
                 continue
-            if not commands or any("-delete" in c.options or c.words[0] == "source" for c in commands):
+            if not commands or any("-delete" in c.options or c.key in ("kill", "source") for c in commands):
                 continue
             line = re.sub(r"\b[A-Z]\w+\b", lambda word: STANDING_FOR.get(word[0], word[0]), text)
             done = subprocess.run(
-                ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL
+                ["bash", "-c", line],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=30,
+                stdin=subprocess.DEVNULL,
             )
             refused = done.returncode in (2, 126, 127) and done.stderr and "No such file" not in done.stderr
             assert not refused, (line, done.stderr)
@@ -236,5 +250,7 @@ class TestVariables:
         if not (SITE / place).exists():
             pytest.skip(f"{place} is not installed beside gpudoctor")
         command = ["grep", "-r", "-a", "-o", "-h", "-w", "-F", *only, "-f", "-", str(SITE / place)]
-        done = subprocess.run(command, input="\n".join(names), capture_output=True, text=True, env={"LC_ALL": "C"})
+        done = subprocess.run(
+            command, input="\n".join(names), capture_output=True, text=True, env={"LC_ALL": "C"}
+        )
         assert set(done.stdout.split()) == set(names)

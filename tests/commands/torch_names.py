@@ -1,7 +1,7 @@
 """Run under a Python with torch: are the names and keywords in these texts torch's, and do these lines run?
 
 Reads ``{"edits": [[TEXT, MENTIONED], ...], "lines": [...]}`` and prints a list of complaints for each,
-and what torchrun and torch.distributed.launch say of themselves.
+and what torch's own commands say of themselves.
 """
 
 import ast
@@ -22,6 +22,7 @@ import torch.distributed.run
 import torch.multiprocessing as mp
 import torch.utils.checkpoint
 from torch import nn
+from torch.distributed.flight_recorder.components.config_manager import JobConfig
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_packed_sequence
 from torch.utils.data import DataLoader
@@ -148,6 +149,8 @@ def _call(node: ast.Call, names: dict[str, object]) -> list[str]:
     if isinstance(owner, Instance):
         if not owner.kind.__module__.startswith("torch"):
             return []
+        if owner.kind is nn.Module and not hasattr(nn.Module, node.func.attr):
+            owner = Instance(nn.parallel.DistributedDataParallel)
         if not hasattr(owner.kind, node.func.attr):
             return [] if node.func.attr in OF_OTHERS else [f"{owner.kind.__name__} has no {node.func.attr}"]
         return _arguments(node, getattr(owner.kind, node.func.attr), method=True)
@@ -174,7 +177,12 @@ def _arguments(node: ast.Call, called: object, *, method: bool) -> list[str]:
         return [f"{name} takes no {keyword}" for keyword in keywords if keyword not in stub]
     wrong = [f"{name} takes no {keyword}" for keyword in keywords if keyword not in own]
     whole = not any(isinstance(a, ast.Starred) or _left_out(a) for a in node.args)
-    if not wrong and whole and all(k.arg for k in node.keywords) and inspect.Parameter.VAR_POSITIONAL not in kinds:
+    if (
+        not wrong
+        and whole
+        and all(k.arg for k in node.keywords)
+        and inspect.Parameter.VAR_POSITIONAL not in kinds
+    ):
         try:
             signature.bind(*[None] * (len(node.args) + method), **dict.fromkeys(keywords))
         except TypeError as error:
@@ -201,12 +209,12 @@ def _stubs() -> dict[str, set[str]]:
 
 def ran(line: str) -> list[str]:
     """Run what stands behind ``python -c``, in an empty folder."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        with contextlib.redirect_stdout(io.StringIO()):
-            try:
-                exec(line, {"__name__": "__main__"})
-            except Exception as error:
-                return [f"{type(error).__name__}: {error}"]
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), quiet:
+        try:
+            exec(line, {"__name__": "__main__"})
+        except Exception as error:
+            return [f"{type(error).__name__}: {error}"]
     return []
 
 
@@ -216,7 +224,9 @@ def main() -> None:
         "edits": [complaints(text, mentioned=mentioned) for text, mentioned in asked["edits"]],
         "lines": [ran(line) for line in asked["lines"]],
         "torchrun": torch.distributed.run.get_args_parser().format_help(),
-        "torch.distributed.launch": torch.distributed.launch.__doc__ + inspect.getsource(torch.distributed.launch),
+        "torchfrtrace": JobConfig().parser.format_help(),
+        "torch.distributed.launch": torch.distributed.launch.__doc__
+        + inspect.getsource(torch.distributed.launch),
     }
     json.dump(answer, sys.stdout)
 
