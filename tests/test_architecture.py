@@ -32,8 +32,8 @@ FLOORS = {
     "collect": "child facts interpreter patient_process registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
-    "logs": "bad_input diagnose facts guard importers launch_command literals model registry report snapshot text "
-    "verdict",
+    "logs": "bad_input diagnose facts guard importers launch_command literals model redact.told registry report "
+    "snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
@@ -53,7 +53,10 @@ FLOORS = {
     "training_script verdict",
     "environment": "bad_input collect diagnose facts importers interpreter logs model registry report snapshot verdict",
     # how it is given out
-    "redact": "facts model report snapshot text",
+    "redact.word_lists": "",
+    "redact.identifiers": "redact.word_lists",
+    "redact.told": "redact.identifiers redact.word_lists",
+    "redact": "facts model redact.identifiers redact.told redact.word_lists report snapshot text",
     "render": "facts model report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection environment logs model proofs report text",
     "cli": "gpudoctor bad_input checkpoint.inspection checkpoint.repair child diagnose environment facts interpreter "

@@ -8,7 +8,7 @@ or a bare "stoull", at the first use of CUDA. The line of the traceback (`.cuda(
 ## Why
 
 - The option is newer than torch: `expandable_segments` came with 2.1.
-- The form: `name:value,name:value`, no blanks, no `=`, `True` and not `true`. Quotes that Docker's `-e`, an `.env`
+- The form: `name:value,name:value`, no spaces, no `=`, `True` and not `true`. Quotes that Docker's `-e`, an `.env`
   file or YAML passes on are part of the value.
 - A value out of range, such as a `max_split_size_mb` of 20 or less.
 - Accepted, but not for this: GPU tensors in expandable segments cannot always be handed to another process.

@@ -65,7 +65,7 @@ check = Check(
     fixes=[
         Fix(
             "Keep every worker's output, in a file for each and on the terminal",
-            "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=gpu train.py",
+            "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=N train.py",
         ),
         Fix(
             "Let the worker hand its exception to torchrun's summary",

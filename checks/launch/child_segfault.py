@@ -8,7 +8,7 @@ faulthandler "Fatal Python error: Segmentation fault". There is no Python traceb
 ## Why
 
 - -11 (139 from a shell), SIGSEGV: an extension built for another torch or CUDA (flash-attn, apex, a DeepSpeed op), two
-  copies of one library (OpenMP, CUDA, NCCL), an NCCL plug-in, conda and pip mixed, seldom bad memory.
+  copies of one library (OpenMP, CUDA, NCCL), an NCCL plug-in, conda and pip mixed, rarely bad memory.
 - -6 (134), SIGABRT: a library gave up on purpose, mostly after an error that stands just above: NCCL's watchdog, a CUDA
   error, "terminate called". That one is the cause.
 - -7 (135), SIGBUS: /dev/shm is full (`shm-too-small`), or a file that is mapped got shorter.
@@ -25,7 +25,7 @@ the library that it happened in, `coredumpctl debug` shows its stack.
 - [DeepSpeed#3989](https://github.com/deepspeedai/DeepSpeed/issues/3989): return code -11
 """
 
-from gpudoctor import Check, Fix, Severity, Symptom
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
@@ -71,16 +71,20 @@ check = Check(
     fixes=[
         Fix(
             "Have the Python line of each thread printed",
-            "PYTHONFAULTHANDLER=1 torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py",
+            "PYTHONFAULTHANDLER=1 torchrun --log-dir=logs --tee=3 --nproc-per-node=N train.py",
         ),
-        Fix("See in which library it happened", "sudo dmesg -T | grep -E 'segfault|traps:'"),
         Fix(
             "Build the extension that the stack names once more, for this torch",
             "python -m pip install --force-reinstall --no-build-isolation --no-deps --no-cache-dir PACKAGE",
         ),
         Fix(
             "See whether other copies of libraries are at fault",
-            "env -u LD_LIBRARY_PATH -u LD_PRELOAD torchrun --standalone --nproc-per-node=gpu train.py",
+            "env -u LD_LIBRARY_PATH -u LD_PRELOAD torchrun --standalone --nproc-per-node=N train.py",
+        ),
+        Fix(
+            "See in which library it happened, or ask the administrators for that line",
+            "sudo dmesg -T | grep -E 'segfault|traps:'",
+            Kind.ADMIN,
         ),
     ],
     no_reproduction="not written yet",

@@ -63,10 +63,13 @@ check = Check(
     message="the job asks for a GPU that it cannot see[: only <visible> are visible][: device <device> is not "
     "visible]",
     fixes=[
-        Fix("Make every GPU visible", f"unset {NAME}"),
         Fix(
-            "Or start as many processes as there are visible GPUs",
+            "Start as many processes as there are visible GPUs",
             "torchrun --standalone --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "On a machine of your own: make every GPU visible (under a scheduler they may be other users')",
+            f"unset {NAME}",
         ),
         Fix(
             "In Python, set the variable before torch is imported",
@@ -112,7 +115,7 @@ def _without_gpus(launch: Launch, value: str | None) -> Iterator[Finding]:
         yield check.found(
             message,
             severity=Severity.NOTE,
-            fixes=[Fix("If it shall have them", "docker run --gpus all IMAGE")],
+            fixes=[Fix("If it should have them", "docker run --gpus all IMAGE")],
         )
     elif value is not None and value not in NOTHING:
         message = f"{NAME}={value}, and this machine has no NVIDIA GPU that a driver shows: it has no effect"

@@ -90,10 +90,9 @@ check = Check(
     message="a process[ (<process>)][ of rank <rank>][ of local rank <local_rank>][ on <host>][ was killed for want of the host's memory: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
     fixes=[
         Fix(
-            "See whether the kernel killed it, on the node where it ran",
-            'sudo dmesg -T | grep -iE "oom|killed process"',
+            "Under Slurm: see how much it used and had, then ask for more (0 is all of the node's)",
+            "sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem; sbatch --mem=0 train.sbatch",
         ),
-        Fix("Under Slurm: ask for all of the node's memory", "sbatch --mem=0 train.sbatch"),
         Fix(
             "Map the checkpoint instead of reading a copy into each rank",
             'state = torch.load("model.pt", map_location="cpu", mmap=True, weights_only=True)',
@@ -103,6 +102,11 @@ check = Check(
             "Fewer workers per rank, and fewer batches waiting in each",
             "DataLoader(dataset, num_workers=2, prefetch_factor=1)",
             Kind.EDIT,
+        ),
+        Fix(
+            "See whether the kernel killed it, on the node where it ran",
+            'sudo dmesg -T | grep -iE "oom|killed process"',
+            Kind.ADMIN,
         ),
         Fix(
             "In docker: raise the container's limit",

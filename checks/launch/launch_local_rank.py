@@ -42,7 +42,7 @@ check = Check(
     fixes=[
         Fix(
             "Start with torchrun, which sets LOCAL_RANK and passes no option",
-            "torchrun --standalone --nproc-per-node=gpu train.py",
+            "torchrun --standalone --nproc-per-node=N train.py",
         ),
         Fix(
             "Take both spellings, and the variable where neither is given",
@@ -51,7 +51,7 @@ check = Check(
         ),
         Fix(
             "Or let the old launcher set the variable instead of passing the option",
-            "python -m torch.distributed.launch --use-env --nproc-per-node=2 train.py",
+            "python -m torch.distributed.launch --use-env --nproc-per-node=N train.py",
         ),
         Fix(
             "Ignore what the parser does not know: a misspelt option of your own is ignored too",

@@ -41,7 +41,7 @@ check = Check(
     fixes=[
         Fix(
             "Start it as a distributed job, with one process or many",
-            "torchrun --standalone --nproc-per-node=gpu train.py",
+            "torchrun --standalone --nproc-per-node=N train.py",
         ),
         Fix(
             "Make the group first, in every process",

@@ -1,15 +1,19 @@
-"""RANK, WORLD_SIZE, MASTER_ADDR or MASTER_PORT is not set.
+"""RANK, WORLD_SIZE, MASTER_ADDR or MASTER_PORT is not set, or has no valid value.
 
 ## What happens
 
 `init_process_group()` without an init_method reads four variables, and raises "environment variable RANK expected, but
-not set" when one is missing or empty. A script that reads them itself ends in `KeyError: 'LOCAL_RANK'`.
+not set" when one is missing or empty. A script that reads them itself ends in `KeyError: 'LOCAL_RANK'`. A value that is
+no number gives "invalid literal for int() with base 10: 'abc'", a port that is none "port must have value from 0 to 65535".
 
 ## Why
 
 The script was started by plain `python` instead of a launcher; in an IDE or a notebook; by `srun` or `mpirun`, which
 set names of their own (SLURM_PROCID, OMPI_COMM_WORLD_RANK); or by a launcher whose variables are lost on the way, as
 in `sudo` and in `docker run` without `-e`. `mp.spawn` sets none of them: the script must.
+
+A wrong value comes mostly from a job script: a port computed from the job's number that is larger than 65535, a variable
+that is empty there (`$JOBPORT`), or a host and a port in one.
 
 ## How to tell
 
@@ -18,17 +22,35 @@ in `sudo` and in `docker run` without `-e`. `mp.spawn` sets none of them: the sc
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): the variables it sets
-- [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html): what `env://` reads
+- [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization): what `env://` reads
 """
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Launch
 
 # What init_process_group(init_method="env://") reads (torch/distributed/rendezvous.py: _env_rendezvous_handler).
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-TORCHRUN = Fix("Start the script with torchrun", "torchrun --standalone --nproc-per-node=gpu train.py")
+TORCHRUN = Fix("Start the script with torchrun", "torchrun --standalone --nproc-per-node=N train.py")
+# How torch reads them (rendezvous.py: _env_rendezvous_handler), and how scripts do.
+READ = r"int\((?:_get_env_or_raise\(|(?:os\.)?environ(?:\[|\.get\()|(?:os\.)?getenv\()[\"'](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|MASTER_PORT)[\"']"
+# A number that differs from job to job and is no port below 1024 and none that the system itself hands out.
+PORT = Fix(
+    "A port between 1024 and 32767, the same on all nodes; from the job's number in this way",
+    "export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))",
+)
+# torchrun sets RANK and WORLD_SIZE, and init_method="tcp://..." does not look at them (tried with torch 2.15).
+NO_METHOD = Fix(
+    "Leave init_method out, and start the script with torchrun: tcp:// and file:// do not read what it sets",
+    'dist.init_process_group("gloo")  # torchrun --standalone --nproc-per-node=N train.py',
+    Kind.EDIT,
+)
+PARAMETERS = Fix(
+    "Or hand rank and world size over",
+    'dist.init_process_group("gloo", init_method="tcp://NODE:29500", rank=rank, world_size=world_size)',
+    Kind.EDIT,
+)
 SLURM = "export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID"
 
 check = Check(
@@ -39,9 +61,12 @@ check = Check(
         r"_env_error\(['\"](?P<variable>[A-Z_]+)['\"]\)",  # a traceback that was cut off
         r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",
+        # set, and no number or no port
+        Symptom(r"invalid literal for int\(\) with base 10: '(?P<value>.{0,60})'", near=READ),
+        r"port must have value from 0 to 65535 but was (?P<port>-?\d+)",
+        r"port number of the rendezvous endpoint '(?P<endpoint>[^']{1,120})' must be an integer",
+        r"argument --master-port\S*: invalid int value: '(?P<port>[^']{0,60})'",
     ],
-    message="what a launcher sets is not there[: <variable>][: <parameter>]; the script was started without one, or its "
-    "variables were lost on the way",
     fixes=[
         TORCHRUN,
         Fix(
@@ -51,6 +76,27 @@ check = Check(
         Fix("Under srun: map Slurm's names, in the script that each task runs", SLURM),
     ],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say which value is none; without a value, something is missing."""
+    groups = sighting.groups
+    variable = groups.get("variable")
+    if "value" in groups:
+        message = f"{variable} is {groups['value']!r}, and must be a whole number"
+        yield check.found(message, fixes=[PORT] if variable == "MASTER_PORT" else [TORCHRUN])
+    elif "port" in groups or "endpoint" in groups:
+        what = f"{groups['port']} is no port" if "port" in groups else f"{groups['endpoint']} names no port"
+        yield check.found(f"{what}: ports are whole numbers from 0 to 65535", fixes=[PORT])
+    elif "parameter" in groups:
+        message = f"init_process_group was given an init_method of its own, and no {groups['parameter'].removesuffix(' parameter')}"
+        yield check.found(message, fixes=[NO_METHOD, PARAMETERS])
+    else:
+        message = f"what a launcher sets is not there: {variable}"
+        yield check.found(
+            f"{message}; the script was started without one, or its variables were lost on the way"
+        )
 
 
 @check.environment

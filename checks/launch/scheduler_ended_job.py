@@ -9,9 +9,10 @@ print after that (broken pipes, lost connections, leaked semaphores) follows fro
 ## Why
 
 - The time limit of the job or partition was reached. After a hang, look for what hung.
-- Preemption: a job that goes first took the nodes, or the cloud took back a spot instance.
+- Preemption: a job of higher priority took the nodes, or the cloud took back a spot instance.
 - A node failed, or was drained; a user or an administrator cancelled the job.
-- Signal 1 is the terminal that was closed, 2 is Ctrl-C, 10 and 12 are warnings that the job asked for (`--signal`).
+- Signal 1 is the terminal that was closed, 10 and 12 are warnings that the job asked for (`--signal`). Signal 2 is
+  Ctrl-C: see `interrupted`.
 
 ## How to tell
 
@@ -43,8 +44,8 @@ check = Check(
         r"salloc: error: (?P<reason>Node failure) on (?P<host>[\w.-]+)",
         r"^ {0,4}(?P<job>\d+)\S* .{0,200} (?P<reason>TIMEOUT|PREEMPTED|NODE_FAIL|BOOT_FAIL|DEADLINE|CANCELLED by \d+) +(?:\S+ +){0,6}\d+:\d+",
         # torchrun, Lightning, submitit
-        r"SignalException: Process \d+ got (?P<reason>signal: \d+)",
-        r"Received (?P<reason>(?:Signals\.)?\w+ death signal)",
+        r"SignalException: Process \d+ got (?P<reason>signal: (?!2\b)\d+)",
+        r"Received (?P<reason>(?:Signals\.)?(?!2 |SIGINT)\w+ death signal)",
         Symptom(r"\[rank: (?P<rank>\d+)\] Received (?P<reason>SIGTERM)", unless=OTHER),
         Symptom(r"\b(?P<reason>SIGTERMException)\b", unless=OTHER),
         r"Handling auto-requeue (?P<reason>signal: \d+)",
@@ -71,17 +72,28 @@ check = Check(
             "sacct -j <job> --format=JobID,State,Reason,Elapsed,Timelimit,ExitCode,NodeList",
         ),
         Fix(
-            "Ask for more time, for a warning 120 seconds before the end, and to be started again",
-            "sbatch --time=24:00:00 --signal=USR1@120 --requeue train.sbatch",
+            "At the time limit: ask for more time, as far as the partition allows (`sinfo -o '%P %l'`)",
+            "sbatch --time=24:00:00 train.sbatch",
         ),
         Fix(
-            "Save when the warning comes, and go on from the last checkpoint at the start",
-            "signal.signal(signal.SIGUSR1, lambda *_: stop.set())\nif stop.is_set():\n    save_checkpoint()",
+            "Save regularly, and go on from the last checkpoint at the start",
+            "if rank == 0 and step % 500 == 0:\n    save_checkpoint(step)",
+            Kind.EDIT,
+        ),
+        Fix(
+            "After preemption or a node's failure: let Slurm start the job again (this does not cover the time limit)",
+            "sbatch --requeue train.sbatch",
+        ),
+        Fix(
+            "At the time limit: have the batch script, not the ranks, told two minutes before, and put the job back into the "
+            "queue; torchrun itself would die of USR1",
+            "#SBATCH --signal=B:USR1@120 --requeue\ntrap 'scontrol requeue $SLURM_JOB_ID' USR1\n"
+            "srun --ntasks-per-node=1 torchrun --standalone --nproc-per-node=N train.py &\nwait",
             Kind.EDIT,
         ),
         Fix(
             "Without a scheduler: outlive the terminal",
-            "nohup torchrun --nproc-per-node=gpu train.py > train.log 2>&1 &",
+            "nohup torchrun --nproc-per-node=N train.py > train.log 2>&1 &",
         ),
         Fix(
             "After a node failure: leave the node out, and tell its administrator",

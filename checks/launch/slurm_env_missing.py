@@ -59,7 +59,7 @@ check = Check(
         Fix("Let srun start one task per rank", "srun --ntasks-per-node=4 --cpus-per-task=8 python train.py"),
         Fix(
             "Outside of Slurm: use torchrun, and tell the script so (its option is often --launcher)",
-            "torchrun --standalone --nproc-per-node=gpu train.py --launcher pytorch",
+            "torchrun --standalone --nproc-per-node=N train.py --launcher pytorch",
         ),
         Fix(
             "Read torchrun's variables first",

@@ -12,12 +12,13 @@ failed: Requested node configuration is not available", or for ever "step creati
   Since Slurm 20.11 steps do not share CPUs and memory.
 - srun asks for more CPUs, memory or GPUs than sbatch did. Since 22.05 it no longer takes over `--cpus-per-task`.
 - Memory options of both kinds, per node and per CPU, one of them from the environment.
+- "Requested node configuration is not available": no node has that type of GPU, written in that way, or so many of it.
 - Account, partition or limits of the job; a node that is down; a program that is not there.
 
 ## How to tell
 
 `scontrol show job $SLURM_JOB_ID | grep -E 'NumTasks|CPUs/Task|TRES|Gres'` shows what the job has, and
-`squeue -s -j $SLURM_JOB_ID` which steps use it.
+`squeue -s -j $SLURM_JOB_ID` which steps use it. `sinfo -o '%P %G %c %m'` lists what the nodes have, in Slurm's own words.
 
 ## See also
 
@@ -27,10 +28,13 @@ failed: Requested node configuration is not available", or for ever "step creati
 
 from gpudoctor import Check, Fix, Severity, Symptom
 
+# GPUs that Slurm does not know are slurm-gres.
+REASON = r"(?P<reason>(?!Invalid (?:generic resource|Trackable RES|GRES)|Requested GRES)\S.{0,100}?) *$"
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?:[Uu]nable to (?:create|confirm) step(?: for job (?P<job>[^\s:]+))?|Unable to create job step|Failed creating job step context): (?P<reason>\S.{0,100}?) *$",
+        rf"(?:[Uu]nable to (?:create|confirm) step(?: for job (?P<job>[^\s:]+))?|Unable to create job step|Failed creating job step context): {REASON}",
         Symptom(
             r"Job (?P<job>\d+) step creation (?:temporarily|still) disabled, retrying \((?P<reason>[^)]+)\)",
             unless=r"Step created for|[Ss]tep creation succeeded",
@@ -43,9 +47,9 @@ check = Check(
         r"srun: (?:fatal|error): (?P<reason>SLURM_MEM_PER_\w+.{0,60} are mutually exclusive)",
         r"srun: fatal: (?P<reason>cpus-per-task set by two different environment variables|--gpus-per-task .{0,40}used without)",
         r"(?:srun|sbatch|salloc): (?P<reason>unrecognized option '[^']{1,60}')",
-        r"Batch job submission failed: (?P<reason>\S.{0,100}?) *$",
-        r"srun: error: Unable to allocate resources: (?P<reason>\S.{0,100}?) *$",
-        r"salloc: error: Job submit/allocate failed: (?P<reason>\S.{0,100}?) *$",
+        rf"Batch job submission failed: {REASON}",
+        rf"srun: error: Unable to allocate resources: {REASON}",
+        rf"salloc: error: Job submit/allocate failed: {REASON}",
         r"slurmstepd: error: (?P<reason>pyxis: couldn't start container|spank: required plugin \S{1,60} task_init\(\) failed)",
     ],
     message="Slurm did not start the program[ of job <job>][ on <host>]: <reason>",
@@ -60,7 +64,7 @@ check = Check(
             "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK",
         ),
         Fix(
-            "Name what each of several steps shall have",
+            "Name what each of several steps gets",
             "srun --exact --ntasks=1 --cpus-per-task=8 --gpus=1 --mem=16G python train.py",
         ),
         Fix(

@@ -51,7 +51,7 @@ check = Check(
         Fix(
             "With torchrun starting the ranks: one task per node",
             "srun --nodes=2 --ntasks-per-node=1 --gpus-per-node=4 torchrun --nnodes=2 --nproc-per-node=4 "
-            "--rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE0:29500 train.py",
+            "--rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1):29500 train.py",
         ),
         Fix(
             "In an interactive job: let Lightning start the processes itself",

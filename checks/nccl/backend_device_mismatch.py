@@ -12,7 +12,8 @@ NCCL sends CUDA tensors alone, gloo mostly CPU tensors, and neither knows every 
 - A loss, a metric or a count is made with `torch.tensor(x)`, on the CPU, and reduced over NCCL.
 - Buffers or parameters are still on the CPU when the model is wrapped in DDP.
 - A checkpoint or FSDP with CPU offload needs a CPU backend beside NCCL.
-- The backend lacks the operation or type: `ReduceOp.AVG` or reduce_scatter with gloo, sparse tensors with NCCL.
+- The backend lacks the operation or type: sparse tensors with NCCL; with gloo, in older torch, reduce_scatter and
+  `ReduceOp.AVG` (torch 2.15 has that one).
 
 ## How to tell
 
@@ -73,7 +74,7 @@ check = Check(
         ),
         Fix(
             "Write what the backend lacks with what it has",
-            "dist.all_reduce(x)  # for ReduceOp.AVG with gloo\nx /= dist.get_world_size()",
+            "dist.all_reduce(x)  # for ReduceOp.AVG with gloo, in older torch\nx /= dist.get_world_size()",
             Kind.EDIT,
         ),
     ],

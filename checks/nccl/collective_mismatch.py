@@ -17,7 +17,8 @@ A collective matches calls by their order alone, so every rank must make the sam
 
 ## How to tell
 
-Run once more with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the message quotes both ranks' calls and in what they differ.
+Run once more with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the message quotes both ranks' calls and in what they differ (INFO
+does not). With torch 2.15 and gloo, DETAIL itself ends DistributedDataParallel with signal 11: there print the shapes.
 Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtrace` reports the mismatch.
 
 ## See also
@@ -74,8 +75,8 @@ check = Check(
     "[ (<got> came where <expected> was expected)]; each rank must make the same calls with the same shapes",
     fixes=[
         Fix(
-            "Let torch name the two calls that met",
-            "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=gpu train.py",
+            "Let torch name the two calls that met (with torch 2.15, gloo and DDP this crashes with signal 11)",
+            "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=N train.py",
         ),
         Fix(
             "Make the call on every rank, outside of branches; use the result on one",

@@ -53,7 +53,7 @@ check = Check(
         ),
         Fix(
             "Install a build with torch.distributed; on Jetson take NVIDIA's or your own, built with USE_DISTRIBUTED=1",
-            "python -m pip install --force-reinstall torch torchvision",
+            "python -m pip install --force-reinstall torch torchvision torchaudio",
         ),
         Fix(
             "Choose a backend that the build has",

@@ -17,7 +17,8 @@ The rank at that address ended, and its operating system closed its connections.
 ## How to tell
 
 Look at the output of the rank at the address in the message: its first error or exit code is the cause. A rank whose
-output shows no such line is the one that went first. `grep -nE 'Error|exitcode|Killed' logs/*/*/*` finds it.
+output shows no such line is the one that went first. `grep -rnE 'Error|exitcode|Killed' logs` finds it in the folder that
+`--log-dir=logs` wrote.
 
 ## See also
 
@@ -55,7 +56,7 @@ check = Check(
     fixes=[
         Fix(
             "Keep every rank's output, and read that of the rank which ended first",
-            "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=gpu train.py",
+            "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=N train.py",
         ),
         Fix(
             "Let a worker hand its exception to torchrun's summary",

@@ -46,8 +46,8 @@ check = Check(
             'nvidia-smi | head -4; python -c "import torch; print(torch.version.cuda, torch.cuda.nccl.version())"',
         ),
         Fix(
-            "Install torch for the driver's CUDA",
-            "python -m pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/CUDA_TAG",
+            "Install torch for the driver's CUDA, with what is built for torch (CUDA_TAG is cu118 for CUDA 11.8, cu126 for 12.6)",
+            "python -m pip install --force-reinstall torch torchvision torchaudio --index-url https://download.pytorch.org/whl/CUDA_TAG",
         ),
         Fix("Install a newer driver, and restart the machine", kind=Kind.ADMIN),
         Fix(

@@ -50,8 +50,14 @@ check = Check(
             'dist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))',
             Kind.EDIT,
         ),
-        Fix("Start as many ranks as this machine has GPUs", "torchrun --nproc-per-node=gpu train.py"),
-        Fix("Let all of this machine's GPUs be seen", "unset CUDA_VISIBLE_DEVICES"),
+        Fix(
+            "Start as many ranks as this process sees GPUs",
+            "torchrun --standalone --nproc-per-node=gpu train.py",
+        ),
+        Fix(
+            "On a machine of your own: let all GPUs be seen (under a scheduler they may be other users')",
+            "unset CUDA_VISIBLE_DEVICES",
+        ),
         Fix(
             "Only to test a program with more ranks than GPUs: allow it (NCCL 2.30 or later; slow)",
             "export NCCL_MULTI_RANK_GPU_ENABLE=1",

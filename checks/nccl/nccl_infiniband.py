@@ -73,7 +73,21 @@ check = Check(
         ),
         Fix(
             "Let NCCL find the GID index itself (2.21 or later), and name the adapters that lead to the other nodes",
-            "unset NCCL_IB_GID_INDEX; export NCCL_IB_HCA=mlx5_0:1,mlx5_1:1",
+            "unset NCCL_IB_GID_INDEX; export NCCL_IB_HCA=ADAPTER",
+        ),
+        Fix(
+            "For status 12 on a large or busy network: wait longer for an answer, and try more often",
+            "export NCCL_IB_TIMEOUT=23 NCCL_IB_RETRY_CNT=7",
+        ),
+        Fix(
+            "Leave out the node that is named each time; the administrators want its name and the whole line",
+            "sbatch --exclude=NODE train.sbatch",
+        ),
+        Fix(
+            "For locked memory: in /etc/security/limits.conf `* - memlock unlimited`, for Slurm's daemon `LimitMEMLOCK=infinity`; "
+            "and see that Slurm does not pass on the login node's limit",
+            "srun --propagate=NONE bash -c 'ulimit -l'",
+            Kind.ADMIN,
         ),
         Fix("Load the module for GPUDirect", "sudo modprobe nvidia_peermem", Kind.ADMIN),
         Fix(

@@ -18,7 +18,7 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 ## How to tell
 
 `ip -br addr` lists what there is; `echo $NCCL_SOCKET_IFNAME; cat /etc/nccl.conf ~/.nccl.conf` what was asked for. With
-`NCCL_DEBUG=INFO` the line "Bootstrap: Using eth0:10.0.0.2" names the choice: that address must answer from the others.
+`NCCL_DEBUG=INFO` the line "Bootstrap: Using …" names interface and address that were chosen: that address must answer from the others.
 
 ## See also
 
@@ -59,8 +59,8 @@ check = Check(
             "ip -br addr; env | grep NCCL; cat /etc/nccl.conf ~/.nccl.conf",
         ),
         Fix(
-            "Take the interface that leads to another node (on one machine alone: lo)",
-            "export NCCL_SOCKET_IFNAME=$(ip -o route get NODE1_ADDRESS | sed 's/.* dev \\([^ ]*\\).*/\\1/')",
+            "Take the interface that leads to another node, whose address is ADDRESS (on one machine alone: lo)",
+            "export NCCL_SOCKET_IFNAME=$(ip -o route get ADDRESS | sed 's/.* dev \\([^ ]*\\).*/\\1/')",
         ),
         Fix("Or keep NCCL off the virtual ones", "export NCCL_SOCKET_IFNAME=^lo,docker,virbr,veth,br-"),
         Fix("Give the container the host's network", "docker run --gpus all --network=host --ipc=host IMAGE"),

@@ -59,17 +59,17 @@ check = Check(
         Fix(
             "Run once more and let NCCL say what it is",
             "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,ENV NCCL_DEBUG_FILE=nccl.%h.%p.log "
-            "torchrun --nproc-per-node=gpu train.py; grep -h 'NCCL WARN' nccl.*.log",
+            "torchrun --nproc-per-node=N train.py; grep -h 'NCCL WARN' nccl.*.log",
         ),
         Fix(
             "Try one collective without the program",
-            "torchrun --nproc-per-node=gpu --no-python python -c 'import os, torch, torch.distributed as d; "
+            "torchrun --standalone --nproc-per-node=N --no-python python -c 'import os, torch, torch.distributed as d; "
             'torch.cuda.set_device(int(os.environ["LOCAL_RANK"])); d.init_process_group("nccl"); '
             "x = torch.ones(1).cuda(); d.all_reduce(x); print(x)'",
         ),
         Fix(
             "Keep every rank's output: the first one that failed has the reason",
-            "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py",
+            "torchrun --log-dir=logs --tee=3 --nproc-per-node=N train.py",
         ),
     ],
     no_reproduction="needs a GPU, and a fault inside of NCCL",

@@ -55,7 +55,6 @@ check = Check(
             "Forget what another machine's job script asked for",
             "unset NCCL_NET NCCL_NET_PLUGIN NCCL_TUNER_PLUGIN",
         ),
-        Fix("Use NCCL's own network code, for InfiniBand, RoCE and TCP", "export NCCL_NET_PLUGIN=none"),
         Fix(
             "See what is asked for and what there is",
             "env | grep -E 'NCCL_(NET|TUNER)|^FI_|LD_LIBRARY_PATH'; ldconfig -p | grep -E 'nccl-net|libfabric'",
@@ -64,6 +63,11 @@ check = Check(
         Fix(
             "Install the plug-in that this cloud gives for this version of NCCL, or take the cloud's own image",
             kind=Kind.ADMIN,
+        ),
+        Fix(
+            "Use NCCL's own network code, for InfiniBand, RoCE and TCP; on AWS's EFA that is TCP, and slow",
+            "export NCCL_NET_PLUGIN=none",
+            Kind.MITIGATION,
         ),
     ],
     no_reproduction="needs a GPU",

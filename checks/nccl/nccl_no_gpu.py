@@ -53,7 +53,7 @@ check = Check(
             'nvidia-smi -L; echo "CUDA_VISIBLE_DEVICES=[$CUDA_VISIBLE_DEVICES]"',
         ),
         Fix("Hand the GPUs to the container", "docker run --gpus all --ipc=host IMAGE"),
-        Fix("Ask Slurm for GPUs", "srun --gres=gpu:2 torchrun --nproc-per-node=gpu train.py"),
+        Fix("Ask Slurm for GPUs", "srun --gres=gpu:2 torchrun --standalone --nproc-per-node=2 train.py"),
         Fix("Take away a variable that hides them", "unset CUDA_VISIBLE_DEVICES"),
         Fix(
             "Train on the CPU where there is no GPU; this is slow",

@@ -52,11 +52,11 @@ check = Check(
         ),
         Fix(
             "Put all ranks of a machine into one container, with the host's shared memory",
-            "docker run --gpus all --ipc=host IMAGE torchrun --nproc-per-node=gpu train.py",
+            "docker run --gpus all --ipc=host IMAGE torchrun --nproc-per-node=N train.py",
         ),
         Fix(
-            "Let accelerate set what consumer cards need",
-            "accelerate launch --multi_gpu train.py",
+            "Where accelerate stops over an RTX 4000 card: its launcher sets both variables that the message asks for",
+            "accelerate launch --multi_gpu --num_processes=N train.py",
         ),
         Fix(
             "Switch PCIe access control off in the BIOS, and let the IOMMU pass through (kernel parameter iommu=pt)",
@@ -64,7 +64,7 @@ check = Check(
         ),
         Fix(
             "Go through host memory instead; this is slower, and does not repair a broken link",
-            "export NCCL_P2P_DISABLE=1",
+            "export NCCL_P2P_DISABLE=1  # accelerate on RTX 4000: NCCL_IB_DISABLE=1 too",
             Kind.MITIGATION,
         ),
     ],

@@ -13,7 +13,7 @@ This rank is fine: the one at the other end is gone.
 - It raised, was killed, or crashed; that is the failure to repair.
 - The scheduler or torchrun ended it, because a third rank had failed before.
 - It left the training loop earlier and exited, while this one still waited for it.
-- Seldom: the network. A firewall forgets idle connections, or a link went down.
+- Rarely, the network: a firewall forgets idle connections, or a link went down.
 
 ## How to tell
 
@@ -23,7 +23,7 @@ its rank says where to begin: on that node, `sudo dmesg -T | grep -iE 'out of me
 ## See also
 
 - [NCCL troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html)
-- [nccl#1612](https://github.com/NVIDIA/nccl/issues/1612): connections closed by a port scanner
+- [nccl#1612](https://github.com/NVIDIA/nccl/issues/1612): connections closed by a port scanner, mended in 2.27.3
 """
 
 from gpudoctor import Check, Fix, Kind, Severity
@@ -58,7 +58,7 @@ check = Check(
     fixes=[
         Fix(
             "Keep every rank's output, and look for the first one that failed",
-            "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=gpu train.py",
+            "torchrun --log-dir=logs --redirects=0 --tee=3 --nproc-per-node=N train.py",
         ),
         Fix(
             "See whether the kernel ended that rank, or its GPU failed",
@@ -66,7 +66,7 @@ check = Check(
             Kind.ADMIN,
         ),
         Fix(
-            "Let no rank leave before the others have finished",
+            "Let no rank leave before the others have finished: after the training, not in a finally",
             "dist.barrier()\ndist.destroy_process_group()",
             Kind.EDIT,
         ),

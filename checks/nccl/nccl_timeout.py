@@ -19,8 +19,12 @@ NCCL waits for all ranks. One of them did not come to this collective:
 
 Compare SeqNum, OpType and NumelIn over the ranks. The rank that never reports a time-out, or has the lowest "last
 enqueued work", is the one to look at; other operations under one SeqNum are a `collective-mismatch`; all equal is the
-network or hardware. `TORCH_FR_BUFFER_SIZE=2000` (older: `TORCH_NCCL_TRACE_BUFFER_SIZE`) keeps each rank's last
-collectives for `torchfrtrace`, `TORCH_NCCL_DESYNC_DEBUG=1` names the lagging ranks. Live: `py-spy dump --pid PID`.
+network or hardware. `TORCH_NCCL_DESYNC_DEBUG=1` names the lagging ranks. Live: `py-spy dump --pid PID`.
+
+The flight recorder keeps each rank's last collectives, with `TORCH_FR_BUFFER_SIZE=2000` (older torch knows
+`TORCH_NCCL_TRACE_BUFFER_SIZE` alone) and `TORCH_NCCL_DUMP_ON_TIMEOUT=1`. At a time-out each rank writes them to a file of
+its own, named by `TORCH_NCCL_DEBUG_INFO_TEMP_FILE` and its number; in a folder with nothing else, `torchfrtrace FOLDER`
+compares them.
 
 ## See also
 
@@ -59,9 +63,6 @@ check = Check(
             r"failure detected by watchdog at work sequence id: (?P<seq>\d+) PG status: last enqueued work",
             near=r"collective operation timeout|operations have failed or timed out",
         ),
-        # the watchdog itself is stuck
-        r"Heartbeat monitor timed out! Process will be terminated",
-        r"watchdog got stuck for (?P<seconds>\d+) ?seconds without making progress",
         # torch 2.15's new backend, and non-blocking NCCL
         Symptom(r"\bOperation timed out after (?P<ms>\d+) ms\b", near=NCCL),
         r"Aborting process on rank (?P<rank>\d+) due to .{0,80}[Tt]ime",
@@ -72,23 +73,28 @@ check = Check(
             near=r"ProcessGroupNCCL|distributed_c10d|NCCL_BLOCKING_WAIT",
         ),
     ],
-    message="a collective did not finish[: <operation>][, number <seq>][, after <ms> ms][, after <seconds> s]; "
+    message="a collective did not finish[: <operation>][, number <seq>][, after <ms> ms]; "
     "mostly not every rank came to it",
     fixes=[
         Fix(
             "Find the rank that did not come: keep every rank's output, and the last collectives of each",
-            "TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 "
-            "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py",
+            "mkdir -p fr; TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1 "
+            "TORCH_NCCL_DEBUG_INFO_TEMP_FILE=$PWD/fr/rank_ "
+            "torchrun --log-dir=logs --tee=3 --nproc-per-node=N train.py",
         ),
+        Fix("Then let torch compare what the ranks had called", "torchfrtrace fr"),
         Fix(
-            "Let all ranks wait where one works alone, with a time-out that allows for it (transformers: ddp_timeout)",
-            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
-            Kind.EDIT,
+            "See what each rank is doing while it hangs",
+            "python -m pip install py-spy && py-spy dump --pid PID",
         ),
-        Fix("See what each rank is doing while it hangs", "py-spy dump --pid PID"),
         Fix(
             "Where the first collective hangs on one machine: leave out peer access, which costs speed",
             "export NCCL_P2P_DISABLE=1",
+            Kind.MITIGATION,
+        ),
+        Fix(
+            "Where one rank rightly works alone for long, allow for it (transformers: ddp_timeout); a real hang is then noticed later",
+            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
             Kind.MITIGATION,
         ),
     ],

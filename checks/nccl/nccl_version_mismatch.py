@@ -61,7 +61,7 @@ check = Check(
         ),
         Fix(
             "Install the same on all nodes, with the NCCL that torch asks for",
-            "python -m pip install --force-reinstall torch==VERSION",
+            "python -m pip install --force-reinstall torch==VERSION torchvision",
         ),
         Fix("Start all nodes from one image", "docker run --gpus all --network=host --ipc=host IMAGE"),
     ],

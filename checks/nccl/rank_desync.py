@@ -16,8 +16,9 @@ such a barrier hangs: `nccl-timeout`. `Join` says that inputs are uneven: `uneve
 
 ## How to tell
 
-`TORCH_DISTRIBUTED_DEBUG=DETAIL` puts a barrier in front of every collective and names the ranks that miss it and what
-each rank calls. `len(loader)` printed on every rank must be one number. `py-spy dump --pid PID` on the rank that is
+With gloo, `dist.monitored_barrier()` in front of the call names the rank that does not come. `TORCH_DISTRIBUTED_DEBUG=DETAIL`
+puts one in front of every collective, and says what each rank calls; with torch 2.15, gloo and DistributedDataParallel it
+crashes with signal 11. `len(loader)` printed on every rank must be one number. `py-spy dump --pid PID` on the rank that is
 named shows where it is instead.
 
 ## See also
@@ -82,12 +83,17 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "See which rank calls what",
-            "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=gpu train.py",
+            "See which rank calls what (with torch 2.15, gloo and DDP this crashes with signal 11)",
+            "TORCH_DISTRIBUTED_DEBUG=DETAIL torchrun --nproc-per-node=N train.py",
+        ),
+        Fix(
+            "With gloo: let a barrier name the rank that does not come, here after a minute",
+            "dist.monitored_barrier(timeout=datetime.timedelta(minutes=1))",
+            Kind.EDIT,
         ),
         Fix(
             "Where one rank rightly works alone for long, allow for it; a real hang is then noticed later",
-            "dist.init_process_group(timeout=datetime.timedelta(hours=2))",
+            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=2))',
             Kind.MITIGATION,
         ),
     ],

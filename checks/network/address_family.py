@@ -62,19 +62,17 @@ check = Check(
             'getent ahosts "$(hostname)"; getent ahosts "$MASTER_ADDR"',
         ),
         Fix(
-            "Name rank 0's machine by an IPv4 address",
-            (
-                "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB "
-                "--rdzv-endpoint=10.0.0.4:29500 train.py"
-            ),
+            "Name the machines by IPv4 addresses: the endpoint is the first node's, --local-addr each node's own; is_host=false on the others",
+            "torchrun --nnodes=2 --nproc-per-node=N --local-addr=ADDRESS --rdzv-backend=c10d --rdzv-id=JOB "
+            "--rdzv-conf=is_host=true --rdzv-endpoint=ADDRESS:29500 train.py",
         ),
         Fix(
-            "Let NCCL use IPv4, and gloo an interface with an IPv4 address",
-            "export NCCL_SOCKET_FAMILY=AF_INET GLOO_SOCKET_IFNAME=eth0",
+            "Let NCCL use IPv4, and gloo the interface of each node that leads to the others; `ip -br addr` lists them",
+            "export NCCL_SOCKET_FAMILY=AF_INET GLOO_SOCKET_IFNAME=INTERFACE",
         ),
         Fix(
             "Give each node's name one IPv4 address, on every node",
-            'echo "10.0.0.4 NODE0" | sudo tee -a /etc/hosts',
+            'echo "ADDRESS NODE" | sudo tee -a /etc/hosts',
             Kind.ADMIN,
         ),
     ],

@@ -1,10 +1,10 @@
-"""Several nodes bear one name, so the address that is passed on means another node.
+"""Several nodes have one name, so the address that is passed on means another node.
 
 ## What happens
 
 There is no error text of its own. torchrun's nodes find each other, and then the workers of all nodes but the first
-fail with "The client socket has failed to connect to [localhost.localdomain]:42649": a port nobody chose, on a name that is
-each node's own. NCCL takes ranks of two such nodes for neighbours, and reports duplicate GPUs or missing shared memory.
+fail with "The client socket has failed to connect to [localhost.localdomain]:42649": a port that nobody chose, on a name
+that means a different machine on each node. NCCL takes ranks of two such nodes for neighbours, and reports duplicate GPUs or missing shared memory.
 
 ## Why
 
@@ -49,21 +49,23 @@ check = Check(
     fixes=[
         Fix("See what the nodes are called", "hostname; hostname -I; cat /proc/sys/kernel/random/boot_id"),
         Fix(
-            "Pass on an address instead of the name: each node its own",
-            "torchrun --local-addr=ADDRESS --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB "
-            "--rdzv-endpoint=NODE0:29500 train.py",
+            "Pass on addresses instead of names: --local-addr is each node's own, the endpoint the first node's; is_host=false "
+            "on the others, and gloo is told each node's own interface",
+            "GLOO_SOCKET_IFNAME=INTERFACE torchrun --local-addr=ADDRESS --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d "
+            "--rdzv-id=JOB --rdzv-conf=is_host=true --rdzv-endpoint=ADDRESS:29500 train.py",
         ),
         Fix(
-            "Or number the nodes yourself, and name rank 0's machine by its address",
-            "torchrun --nnodes=2 --node-rank=0 --master-addr=ADDRESS --master-port=29500 --nproc-per-node=gpu train.py",
+            "Or number the nodes yourself (--node-rank=1 on the second), and name the first by its address",
+            "GLOO_SOCKET_IFNAME=INTERFACE torchrun --nnodes=2 --node-rank=0 --master-addr=ADDRESS --master-port=29500 "
+            "--nproc-per-node=N train.py",
         ),
         Fix(
             "Give containers names of their own",
-            "docker run --hostname NODE1 --gpus all --network=host IMAGE",
+            "docker run --hostname NODE --gpus all --network=host IMAGE",
         ),
         Fix(
             "Give each machine its own name, and its address in /etc/hosts",
-            'sudo hostnamectl set-hostname NODE1 && echo "ADDRESS NODE1" | sudo tee -a /etc/hosts',
+            'sudo hostnamectl set-hostname NODE && echo "ADDRESS NODE" | sudo tee -a /etc/hosts',
             Kind.ADMIN,
         ),
     ],

@@ -3,7 +3,7 @@
 ## What happens
 
 `init_process_group("gloo")`, or any library that makes a gloo group beside NCCL, fails with "ifa != nullptr. Unable to
-find address for: eth9". With the wrong interface, ranks of other nodes time out on an address such as 172.17.0.1.
+find address for: eth9", say. With the wrong interface, ranks of other nodes time out on an address such as 172.17.0.1.
 
 ## Why
 
@@ -16,7 +16,7 @@ find address for: eth9". With the wrong interface, ranks of other nodes time out
 ## How to tell
 
 `echo $GLOO_SOCKET_IFNAME; ip -br addr` on each node: the name must be in the list, UP, with an address that the other
-nodes can ping. `ip route get OTHER_ADDRESS` names the interface that leads to another node.
+nodes can ping. `ip route get ADDRESS` names the interface that leads to another node.
 
 ## See also
 
@@ -56,8 +56,8 @@ check = Check(
             "env | grep -E 'GLOO|TP_SOCKET|NCCL_SOCKET'; ip -br addr",
         ),
         Fix(
-            "Take the interface that leads to another node",
-            "export GLOO_SOCKET_IFNAME=$(ip -o route get NODE1_ADDRESS | sed 's/.* dev \\([^ ]*\\).*/\\1/')",
+            "Take the interface that leads to another node, whose address is ADDRESS",
+            "export GLOO_SOCKET_IFNAME=$(ip -o route get ADDRESS | sed 's/.* dev \\([^ ]*\\).*/\\1/')",
         ),
         Fix("On one machine the loopback will do", "export GLOO_SOCKET_IFNAME=lo"),
         Fix(

@@ -2,15 +2,21 @@
 
 ## What happens
 
-Ranks wait and time out: c10d repeats "network addresses … cannot be retrieved (gai error: -2 - Name or service not
+Ranks wait and time out. c10d repeats "network addresses … cannot be retrieved (gai error: -2 - Name or service not
 known)", gloo fails with "connectFullMesh failed" or "Unable to resolve hostname to a (local) address".
 
 ## Why
 
-torchrun's c10d rendezvous passes the name of rank 0's machine on as MASTER_ADDR, and gloo publishes the address of
-`gethostname()` to its peers. A name that nobody knows cannot be used at all, not even on one machine. A name that
-resolves to 127.0.1.1, as Debian and Ubuntu write it into /etc/hosts, works on one machine and sends the ranks of other
-machines to themselves.
+torchrun's c10d rendezvous, which `--standalone` uses too, passes the name of rank 0's machine on as MASTER_ADDR, and gloo
+publishes the address of `gethostname()` to its peers.
+
+| the machine's own name | what happens |
+|---|---|
+| nobody knows it | it cannot be used at all, not even on one machine |
+| is 127.0.1.1, as Debian and Ubuntu write it into /etc/hosts | fine on one machine; ranks of other machines are sent to themselves |
+| is an address that the machine no longer has | connections to it get no answer: see `rendezvous-unreachable` |
+
+MASTER_ADDR itself may be misspelt, a name that only one node knows, or no name at all: `http://node-1`, `node-1:29500`.
 
 ## How to tell
 
@@ -20,13 +26,34 @@ the others can reach, and the same for MASTER_ADDR everywhere.
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--rdzv-endpoint`, `--local-addr`
-- [Common environment variables](https://docs.pytorch.org/docs/stable/distributed.html): GLOO_SOCKET_IFNAME
+- [Choosing the interface](https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use)
 """
 
+import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Interfaces, Launch, Names
+
+SEVERAL = (
+    r"--nnodes[= ]\"?[2-9]|group_world_size=[2-9]|NNODES=[2-9]|min_nodes\s*: [2-9]|node_rank[= ]\"?[1-9]"
+)
+ENDPOINT = Fix(
+    "Write name and port alone",
+    "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
+)
+# With a name of this machine that nobody knows, --standalone alone waits in vain (tried with torch 2.13 and 2.15).
+ALONE = "torchrun --standalone --local-addr=127.0.0.1 --nproc-per-node=N train.py"
+# torchrun's c10d rendezvous asks for the machine's own name even where the endpoint is an address, unless is_host says who
+# hosts it, and gloo publishes what that name leads to unless it is told an interface (both tried with torch 2.15, two hosts).
+SEVERAL_SAYS = (
+    "On several nodes: number them yourself (--node-rank=1 on the second), name the first by its address, and tell gloo each "
+    "node's own interface"
+)
+SEVERAL_NODES = (
+    "GLOO_SOCKET_IFNAME={interface} torchrun --nnodes=2 --node-rank=0 --master-addr=ADDRESS --master-port=29500 "
+    "--nproc-per-node=N train.py"
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -35,23 +62,68 @@ check = Check(
         r"\((?P<host>[^,() ]+), (?P<port>\w+)\) cannot be retrieved \(gai error: (-2|-3|8|11001) - (?P<reason>[^)]+)\)",
         r"host not found: (?P<reason>Name or service not known|Temporary failure in name resolution)",  # until 1.9
         r"Unable to resolve hostname to a \(local\) address",
-        r"connectFullMesh failed with",
-        r"connect \[127\.0\.\d\.1\]:(?P<port>\d+): Connection refused",  # gloo: the peer published its loopback address
-        r"(SO_ERROR: Connection refused), remote=\[127\.0\.\d\.1\]",
+        # a loopback address of this machine alone is a peer that is gone; with several nodes it is one that they published
+        r"connectFullMesh failed with(?!.{0,240}Connection refused, remote=\[(?:127\.0\.0\.1|::1)\])",
+        r"connect \[127\.0\.1\.1\]:(?P<port>\d+): Connection refused",
+        r"(SO_ERROR: Connection refused), remote=\[127\.0\.1\.1\]",
+        Symptom(
+            r"(?:connect \[127\.0\.0\.1\]:(?P<port>\d+): Connection refused|Connection refused, remote=\[127\.0\.0\.1\])",
+            near=SEVERAL,
+        ),
         r"error encountered when getting address info ?: (?P<reason>\w.{0,60})",  # NCCL
         r"Could not resolve hostname (?P<host>[^\s:]+): (Name or service not known|Temporary failure)",  # ssh, pdsh
         r"The local (IPv[46] )?network addresses cannot be retrieved \(gai error: ",
         r"rp != nullptr\. Unable to find address for: (?P<host>\S+)",
         r"(?:nslookup|ping|getent|curl)\b.{0,80}can't resolve '(?!\(null\))(?P<host>[^']+)'",
-        r"socket\.gaierror: \[Errno -?\d+\] (?P<reason>.{0,60})",
+        # a download that finds no name is hub-unreachable
+        Symptom(
+            r"socket\.gaierror: \[Errno -?\d+\] (?P<reason>.{0,60})",
+            near=r"torch[./\\]distributed|init_process_group|MASTER_ADDR|gethostby\w+\(|getfqdn|torchrun|deepspeed|mpi4py|horovod",
+            unless=r"urllib|http[./\\]client|requests[./\\]|httpx|httpcore|huggingface_hub|botocore|aiohttp|torch[./\\]hub\.py",
+        ),
+        # MASTER_ADDR with a scheme, which is no name
+        r"trying to connect to \((?P<host>\w+://[^,() ]+), (?P<port>\d+)\)",
+        r"hostname of the rendezvous endpoint '(?P<endpoint>[^']{1,120})' must be a dot-separated",
     ],
-    message="a host name does not lead to an address that the other ranks can reach[: <host>][ (<reason>)]",
     fixes=[
-        Fix("Give the name its address, on every node", 'echo "10.0.0.4 node-1" | sudo tee -a /etc/hosts', Kind.ADMIN),
-        Fix("Or name rank 0's machine by an address", "torchrun --rdzv-endpoint=10.0.0.4:29500 train.py"),
-        Fix("Or tell gloo and NCCL the interface", "export GLOO_SOCKET_IFNAME=eth0 NCCL_SOCKET_IFNAME=eth0"),
+        Fix("On one machine: keep its name out of it", ALONE),
+        Fix(SEVERAL_SAYS, SEVERAL_NODES.format(interface="INTERFACE")),
+        Fix(
+            "The same with the c10d rendezvous: is_host=false on all nodes but the first, and each node's own --local-addr",
+            "torchrun --nnodes=2 --nproc-per-node=N --local-addr=ADDRESS --rdzv-backend=c10d --rdzv-id=JOB "
+            "--rdzv-conf=is_host=true --rdzv-endpoint=ADDRESS:29500 train.py",
+        ),
+        Fix(
+            "Where the name resolves to a wrong address, as to 127.0.1.1: let gloo and NCCL take the interface's; `ip -br addr` lists "
+            "them",
+            "export GLOO_SOCKET_IFNAME=INTERFACE NCCL_SOCKET_IFNAME=INTERFACE",
+        ),
+        Fix(
+            "Give the name its address, on every node, before any line with 127",
+            'echo "ADDRESS NODE" | sudo tee -a /etc/hosts',
+            Kind.ADMIN,
+        ),
     ],
-)  # fmt: skip
+)
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Name the host; what is no name at all has a cure of its own."""
+    host, reason = sighting.groups.get("host", ""), sighting.groups.get("reason", "")
+    if "endpoint" in sighting.groups:
+        message = f"the rendezvous endpoint is {sighting.groups['endpoint']}, and must be a name or an address, a colon and a port"
+        yield check.found(message, fixes=[ENDPOINT])
+        return
+    if "://" in host or re.fullmatch(r"[^:]+:\d+", host):
+        name, _, port = host.partition("://")[2 if "://" in host else 0].partition("/")[0].partition(":")
+        message = f"MASTER_ADDR is {host}, and must be a name or an address alone; the port is MASTER_PORT"
+        command = f"export MASTER_ADDR={name or 'NODE'}" + (f" MASTER_PORT={port}" if port else "")
+        yield check.found(message, fixes=[Fix("Give the name alone", command)])
+        return
+    message = "a host name does not lead to an address that the other ranks can reach"
+    message += f": {host}" if host else ""
+    yield check.found(f"{message} ({reason})" if reason else message)
 
 
 @check.environment
@@ -101,20 +173,15 @@ def _fixes(name: str, interfaces: Interfaces | None, spans: bool) -> list[Fix]:
     usable = sorted(interfaces.usable, key=lambda i: i.virtual) if interfaces else []
     found = [(i.name, a) for i in usable for a in i.addresses if ":" not in a]
     interface, address = next(iter(found), ("INTERFACE", "ADDRESS"))
-    # Alone, with any free port: this works where --standalone waits in vain (tried with torch 2.13 and 2.15).
-    rendezvous = "--rdzv-backend=c10d --rdzv-endpoint=127.0.0.1:0 --local-addr=127.0.0.1"
-    if spans:
-        rendezvous = f"--rdzv-backend=c10d --rdzv-endpoint=$NODE_0:29500 --local-addr={address}"
+    command = SEVERAL_NODES.format(interface=interface) if spans else ALONE
     line = f'echo "{address} {name}" | sudo tee -a /etc/hosts'
     return [
-        Fix("Give the name its address, on every node, before any line with 127", line, Kind.ADMIN),
+        Fix(SEVERAL_SAYS if spans else "On one machine: keep its name out of it", command),
         Fix(
-            "Or tell torchrun this machine's address", f"torchrun {rendezvous} --nproc-per-node=gpu train.py"
-        ),
-        Fix(
-            "Or tell gloo and NCCL the interface",
+            "Where all ranks meet, and gloo alone fails: tell it and NCCL the interface",
             f"export GLOO_SOCKET_IFNAME={interface} NCCL_SOCKET_IFNAME={interface}",
         ),
+        Fix("Give the name its address, on every node, before any line with 127", line, Kind.ADMIN),
     ]
 
 

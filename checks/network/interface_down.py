@@ -3,7 +3,7 @@
 ## What happens
 
 The kernel logs "NIC Link is Down" or "link status definitely down for interface eth1", and the job's connections fail
-with "Network is down", or hang until the time-out. A server that is told to open an address that no interface bears
+with "Network is down", or hang until the time-out. A server that is told to open an address that no interface has
 fails with "Cannot assign requested address".
 
 ## Why
@@ -18,7 +18,7 @@ docker0 and other bridges with nothing attached are DOWN all the time, and that 
 ## How to tell
 
 `ip -br link; ip -br addr` on each node: the interface must be UP and have its address. Compare the time of the kernel's
-line in `sudo dmesg -T | grep -i link` with that of the job's first error. `ethtool eth0` says "Link detected".
+line in `sudo dmesg -T | grep -i link` with that of the job's first error. `ethtool INTERFACE` says "Link detected".
 
 ## See also
 
@@ -43,23 +43,27 @@ check = Check(
         r"(?:gloo|NCCL).{0,120}\bbind\b.{0,80}: Cannot assign requested address",
     ],
     message=(
-        "a network interface[, <interface>,] is down[, or none bears the address <address>]: "
+        "a network interface[, <interface>,] is down[, or none has the address <address>]: "
         "connections over it fail"
     ),
     fixes=[
         Fix("See which interfaces are up, with what addresses", "ip -br link; ip -br addr"),
+        Fix(
+            "Use one that is up: its full name, as `ip -br addr` prints it on that node",
+            "export NCCL_SOCKET_IFNAME=INTERFACE GLOO_SOCKET_IFNAME=INTERFACE",
+        ),
+        Fix(
+            "Leave the node out; the administrators want its name, the interface's and the time",
+            "sbatch --exclude=NODE train.sbatch",
+        ),
         Fix(
             "See when the link went down",
             "sudo dmesg -T | grep -iE 'link (is )?(down|up)|link becomes'",
             Kind.ADMIN,
         ),
         Fix(
-            "Use one that is up (its full name, on all nodes)",
-            "export NCCL_SOCKET_IFNAME=eth0 GLOO_SOCKET_IFNAME=eth0",
-        ),
-        Fix(
             "Bring it up; if it does not stay up, look at cable, transceiver and switch",
-            "sudo ip link set eth0 up",
+            "sudo ip link set INTERFACE up",
             Kind.ADMIN,
         ),
     ],

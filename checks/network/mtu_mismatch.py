@@ -15,7 +15,7 @@ local length error, since it no longer takes the smaller of both sides' MTU.
 
 ## How to tell
 
-`grep . /sys/class/net/*/mtu` must say the same for the same interface on all nodes. `ping -c 3 -M do -s 8972 NODE1`
+`grep . /sys/class/net/*/mtu` must say the same for the same interface on all nodes. `ping -c 3 -M do -s 8972 NODE`
 (for 9000; 1472 for 1500: 28 bytes are headers) must answer. Over InfiniBand compare `active_mtu` of `ibv_devinfo`.
 
 ## See also
@@ -41,15 +41,15 @@ check = Check(
     ),
     fixes=[
         Fix("Compare the nodes", "grep . /sys/class/net/*/mtu"),
-        Fix("Find the largest packet that passes", "tracepath NODE1"),
+        Fix("Find the largest packet that passes", "tracepath NODE"),
         Fix(
-            "Give all nodes and the switch between them one MTU",
-            "sudo ip link set eth0 mtu 1500",
-            Kind.ADMIN,
+            "Take an interface without the tunnel; `ip -br addr` lists them",
+            "export NCCL_SOCKET_IFNAME=INTERFACE GLOO_SOCKET_IFNAME=INTERFACE",
         ),
         Fix(
-            "Take an interface without the tunnel",
-            "export NCCL_SOCKET_IFNAME=eth0 GLOO_SOCKET_IFNAME=eth0",
+            "Give all nodes and the switch between them one MTU",
+            "sudo ip link set INTERFACE mtu 1500",
+            Kind.ADMIN,
         ),
     ],
     no_reproduction="needs two hosts",

@@ -71,24 +71,25 @@ check = Check(
         Fix(
             "Start the same command on every node, within the time-out",
             (
-                "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB "
-                "--rdzv-endpoint=NODE0:29500 train.py"
+                "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB "
+                "--rdzv-endpoint=NODE:29500 train.py"
             ),
         ),
         Fix(
             "Under Slurm start one torchrun on each node",
-            "srun --ntasks-per-node=1 torchrun --nnodes=$SLURM_NNODES --nproc-per-node=gpu --rdzv-backend=c10d "
-            "--rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=NODE0:29500 train.py",
+            "srun --ntasks-per-node=1 torchrun --nnodes=$SLURM_NNODES --nproc-per-node=N --rdzv-backend=c10d "
+            "--rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1):29500 train.py",
         ),
-        Fix("On one machine wait for nobody else", "torchrun --standalone --nproc-per-node=gpu train.py"),
+        Fix("On one machine wait for nobody else", "torchrun --standalone --nproc-per-node=N train.py"),
         Fix(
-            "Where nodes start late, let the others wait longer (seconds)",
-            "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE0:29500 "
-            "--rdzv-conf=join_timeout=1800 train.py",
+            "Where nodes start late, let the others wait longer: for the first node's store (60 seconds unless it is said) "
+            "and for all nodes to come (600)",
+            "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 "
+            "--rdzv-conf=read_timeout=1800,join_timeout=1800 train.py",
         ),
         Fix(
             "The same for a group that the script makes",
-            "dist.init_process_group(timeout=datetime.timedelta(hours=1))",
+            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
             Kind.EDIT,
         ),
     ],

@@ -32,7 +32,7 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 FAILED = r"The connection to the C10d store has failed"
 # The same words as rendezvous-unreachable's; these show that the node that should be the host prints them: it is the
-# only one, the first, or bears the endpoint's name.
+# only one, the first, or has the endpoint's name.
 LONE = r"(?:--nnodes[= ]\"?1(?::\d+)?(?!\d)|min_nodes\s*: 1\b|--node[_-]rank[= ]\"?0\b)"
 TARGET = r"trying to connect to \(?(?P<host>[\w.:-]+?)[,:] ?(?P<port>\d+)"
 SAME = r"trying to connect to \((?P<host>[\w.-]+), (?P<port>\d+)\)[\s\S]{0,6000}?srun: error: (?P=host): task"
@@ -53,14 +53,14 @@ check = Check(
     fixes=[
         Fix(
             "Say it: is_host=true on the first node, is_host=false on the others",
-            "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE0:29500 "
+            "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 "
             "--rdzv-conf is_host=true train.py",
         ),
         Fix("Use as endpoint the name that the first node itself prints", "hostname; hostname -I"),
-        Fix("On one machine no endpoint is needed", "torchrun --standalone --nproc-per-node=gpu train.py"),
+        Fix("On one machine no endpoint is needed", "torchrun --standalone --nproc-per-node=N train.py"),
         Fix(
-            "Or number the nodes yourself: node rank 0 is the host",
-            "torchrun --nnodes=2 --node-rank=0 --master-addr=ADDRESS --master-port=29500 --nproc-per-node=gpu train.py",
+            "Or number the nodes yourself: node rank 0 is the host (--node-rank=1 on the second)",
+            "torchrun --nnodes=2 --node-rank=0 --master-addr=ADDRESS --master-port=29500 --nproc-per-node=N train.py",
         ),
         Fix(
             "Let the node's name mean its address instead of 127.0.1.1",

@@ -2,16 +2,18 @@
 
 ## What happens
 
-"The client socket has timed out after 600000ms while trying to connect to (node0, 29500)", "Connection refused", "No
+"The client socket has timed out after 600000ms while trying to connect to (node-1, 29500)", "Connection refused", "No
 route to host". The process gives up before any training begins. A few such warnings at the start are harmless if the
 connection is made in the end: the client was there before the server.
 
 ## Why
 
-- Rank 0 has not started, died at once, or sits on another machine than MASTER_ADDR says.
+- Rank 0 has not started, died at once, or runs on another machine than MASTER_ADDR says.
 - Another port: MASTER_PORT or `--rdzv-endpoint` differs between the nodes.
 - A firewall, or a container network, drops or refuses the port.
 - MASTER_ADDR is an address that this node does not reach: a public one, 127.0.0.1, another network's.
+- The machine's own name leads to an address that it no longer has. torchrun passes that name on, with a port that nobody
+  chose: "(gpu-box, 40469)" on a launch with `--standalone` or `--rdzv-backend=c10d`.
 
 ## How to tell
 
@@ -34,7 +36,7 @@ from gpudoctor import Check, Fix, Kind, Severity, Symptom
 # ::ffff:192.0.2.7 is an IPv4 address; of an IPv6 address the last number is no port.
 PEER = (
     r"\(?\[?(?!localhost\d?\.localdomain)(?:::ffff:)?(?P<host>[\w.:-]+?)\]?[,:] ?"
-    r"(?P<port>\d+|port\b)(?![\d\]:]|\.\d)\)?"
+    r"(?P<port>\d+|port\b)(?![\d\]:]|\.\d|, ?\d)\)?"
 )
 REASON = r"(?: \(errno: \d+ - (?P<reason>[^)]{1,60})\))?"
 # The node that should be the host fails to connect: rendezvous-no-host.
@@ -66,7 +68,8 @@ check = Check(
             unless=rf"{LONE}|{LATER}|{SAME}",
         ),
         r"\[c10d\] The client socket cannot be initialized to connect to (?!.{0,200}errno: 97)",
-        rf"TCP client failed to connect/validate to host {PEER} - (?:retrying|timed out)",
+        # another service's answer is port-foreign-service
+        rf"TCP client failed to connect/validate to host {PEER} - (?:retrying|timed out)(?!.{{0,120}}Ping failed)",
         rf"No socket on {PEER} is listening yet",
         rf"server socket on {PEER} is not yet listening",
         # until 1.10
@@ -95,19 +98,29 @@ check = Check(
         "duplicate-hostname",
         "address-family",
         "interface-down",
+        "port-foreign-service",
+        "port-privileged",
+        "spawn-in-torchrun",
+        "rank-out-of-range",
     ],
     fixes=[
         Fix("Try the connection from the node that fails, while rank 0 waits", "nc -vz <host> <port>"),
         Fix("See on rank 0's machine whether it listens, and where", "ss -ltnp 'sport = :<port>'"),
         Fix(
             "Name one node and one free port for all, by an address that every node reaches",
-            (
-                "torchrun --nnodes=2 --nproc-per-node=gpu --rdzv-backend=c10d --rdzv-id=JOB "
-                "--rdzv-endpoint=NODE0:29500 train.py"
-            ),
+            "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
         ),
         Fix(
-            "Open the port between the nodes, and the ports above 32767 that gloo and NCCL choose",
+            "With --standalone, or a port that nobody chose: the machine's own name leads to a wrong address; keep it out of it",
+            "torchrun --standalone --local-addr=127.0.0.1 --nproc-per-node=N train.py",
+        ),
+        Fix(
+            "Where rank 0 needs minutes before it listens: let the others wait longer",
+            'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Ask the administrators to open the port between the nodes, and the ports above 32767 that gloo and NCCL choose",
             "sudo ufw allow from SUBNET",
             Kind.ADMIN,
         ),

@@ -10,6 +10,12 @@ class Log(Struct, frozen=True, kw_only=True):
     """Of all files together."""
     middle: str = ""
     """How far the training had come where the log ends in the middle of it, such as ``epoch 3 of 10``."""
+    hosts: tuple[str, ...] = ()
+    """Machines, and lists of them, that any line names in a form of its own; those that the findings speak of."""
+    users: tuple[str, ...] = ()
+    """Users of whom the same is true."""
+    repositories: tuple[str, ...] = ()
+    """What belongs to one of them on a public site, ``owner/name``."""
 
 
 class Run(Struct, frozen=True, kw_only=True):

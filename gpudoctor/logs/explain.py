@@ -13,6 +13,7 @@ from gpudoctor.logs.ending import ended, ended_by, middle
 from gpudoctor.logs.findings import findings
 from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literal_index import registry_finder
+from gpudoctor.logs.names import named
 from gpudoctor.logs.sources import Opened, read_all
 from gpudoctor.logs.symptoms import seen_in
 from gpudoctor.logs.tracebacks import exceptions, quoted_source
@@ -97,11 +98,16 @@ def explain_lines(
     judgement = judge(lines, seen, raised)
     none = judgement.cause is None and judgement.raised is None
     ending = ended(lines, run, well=judgement.well) if none else None
-    log = Log(lines=len(lines) if total is None else total, middle=middle(lines) if none else "")
+    found = findings(judgement, ending, lines, registry.get, source)
+    log = Log(
+        lines=len(lines) if total is None else total,
+        middle=middle(lines) if none else "",
+        **named(lines, found),
+    )
     facts: dict[str, Struct] = {"log": log}
     report = Report(
         command="explain" if run is None else "run",
-        findings=findings(judgement, ending, lines, registry.get, source),
+        findings=found,
         checks=[*failed, *registry.failed],
         facts=facts if run is None else facts | {"run": run},
     )

@@ -30,6 +30,8 @@ HANDLED = re.compile(
     r"[Cc]ontinuing (?:without|with|anyway)|are off\b|PASSED\b)"
 )
 """What a program says of a failure that it went on from."""
+TRYING = re.compile(rf"{NATIVE.pattern}|[Rr]etry|RETRY|[Aa]ttempt \d|[Ww]aiting for")
+"""What a process still says that has not got over a failure: the failure itself, or that it tries again."""
 THREAD = re.compile(
     r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
 )
@@ -148,7 +150,7 @@ class Timeline:
         process = (line.name, line.who)
         if process not in self.ordinary:
             rows = self.texts[process]
-            told = (at for at in reversed(range(len(rows))) if not NATIVE.search(rows[at][1], 0, 400))
+            told = (at for at in reversed(range(len(rows))) if not TRYING.search(rows[at][1], 0, 400))
             self.ordinary[process] = next(told, -1)
         return self.ordinary[process]
 

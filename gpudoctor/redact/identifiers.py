@@ -156,12 +156,17 @@ _URL = re.compile(
     r"""://(?:[^\s/?#"'<>]{0,256}@)?(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:]{2,45})"""
     r"""(?P<port>:\d{1,5})?(?P<rest>/[^\s"'<>`)\]}\\]*)?"""
 )
+# [jane@gpu7 project]$ and (base) jane@gpu7 project %
+_PROMPT_BEGIN = re.compile(r"(?:^|\n)(?:\([\w.-]{1,32}\) )?\[?\Z")
+_PROMPT_END = re.compile(r"(?: [\w.~/-]{1,64})?\]? ?[$#%>](?:\s|\Z)")
 _UNITS = ("service", "socket", "slice", "mount", "timer", "target")
 
 
 def login(text: str, start: int, end: int) -> bool:
     """Return whether `user@host` stands in a shell's prompt or is handed to ssh and its kin."""
-    told = text.startswith((":~", ":/", " ~]"), end)
+    told = text.startswith((":~", ":/", " ~]", ": Permission denied"), end)
+    if _PROMPT_BEGIN.search(text, max(start - 48, 0), start) and _PROMPT_END.match(text, end):
+        return True
     return told or text[max(start - 6, 0) : start].endswith(("ssh ", "scp ", "rsync "))
 
 

@@ -1,16 +1,16 @@
-"""Names of hosts and users: which there are, what text gives more of them away, and where they stand."""
+"""Names of hosts and users: which there are, and where they stand."""
 
 import ipaddress
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
-from gpudoctor.redact.identifiers import AT, DOMAIN, Span, before, login, urls
+from gpudoctor.redact.identifiers import Span, before
 from gpudoctor.redact.paths import split_path
-from gpudoctor.redact.word_lists import ALIAS, file_name, generic, host_key, public_host, serial_key, user_key
+from gpudoctor.redact.word_lists import ALIAS, file_name, generic, public_host
 
-__all__ = ["Names", "Private", "known", "names_told", "names_under", "node_list", "stands_alone"]
+__all__ = ["Names", "Private", "known", "node_list", "stands_alone"]
 
 # More names than that in one bracket expression are not taken apart.
 _MOST_NODES = 8192
@@ -147,6 +147,13 @@ class Names:
         if name and not generic(name) and not ALIAS.fullmatch(name):
             self._add(name, "user")
 
+    def add_repository(self, name: str) -> None:
+        """Learn somebody's repository or project, ``owner/name``; both words are private, and so is the owner alone."""
+        owner, _, own = name.partition("/")
+        self.add_user(owner)
+        if not generic(owner) and own:
+            self._add(name, "path")
+
     def add(self, value: str, kind: str) -> None:
         """Learn a secret or a serial number to be replaced wherever it stands."""
         if 6 <= len(value) <= 256 and any(letter.isdigit() for letter in value):
@@ -230,69 +237,3 @@ def _join(outer: str, inner: str, joined: str) -> bool:
     if not (inner.isascii() and inner.isalnum()):
         return False
     return (outer.isascii() and outer.isalnum()) or outer == joined != ""
-
-
-# --- what text tells about names ---------------------------------------------------------------------------
-
-_NAME = r"[A-Za-z0-9][\w.-]{1,252}"
-# Kind of name, a string without which the pattern cannot match, the pattern.
-_TOLD: tuple[tuple[str, str, str], ...] = (
-    ("host", "host", rf"(?:^|\]:?)[ \t]{{1,16}}host[ \t]{{2,16}}: ({_NAME})[ \t]{{0,8}}$"),
-    ("host", "]:", rf"\[(?:(?<=to \[)|(?<=on \[)|(?<=at \[)|(?<=from \[))({_NAME})\]:\d"),
-    ("host", " of (", rf"addresses of \(({_NAME}), \d{{1,5}}\)"),
-    ("host", "srun: error: ", rf"srun: error: ({_NAME}): task"),
-    ("host", " CANCELLED", rf" ON ({_NAME}) CANCELLED"),
-    ("host", "ssh: ", rf"ssh: (?:connect to host|Could not resolve hostname) ({_NAME})"),
-    ("host", " kernel: ", rf"\d\d:\d\d:\d\d\S{{0,16}} ({_NAME}) kernel: "),
-    ("host", "Linux ", rf"\bLinux ({_NAME}) \d{{1,3}}\.\d{{1,3}}\.\d{{1,3}}\S{{0,64}} #"),
-    ("host", "ip-", r"(?<![\w.-])(ip(?:-\d{1,3}){4}(?:\.[a-z][\w-]{1,62}){0,8})(?![\w-])"),
-    ("user", "uid=", r"\buid=\d{1,10}\(([^)\s]{1,64})\)"),
-    (
-        "serial",
-        "erial",
-        r"\b[Ss]erial(?:[ _-]?(?i:number|no))?[\"']?[ \t]{0,32}[:=][ \t]{0,8}[\"']?([A-Za-z0-9-]{6,64})",
-    ),
-)
-_TOLD_PATTERNS = [(kind, sign, re.compile(pattern, re.MULTILINE)) for kind, sign, pattern in _TOLD]
-_NCCL = re.compile(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?:\S{1,64} )?NCCL ")
-_SETTING_WORDS = ("ADDR", "HOST", "NODE", "USER", "LOGNAME", "addr", "endpoint")
-_SETTING = re.compile(
-    r"(?<![A-Za-z0-9])(MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST"
-    r"|PBS_O_HOST|--master[_-]addr|--rdzv[_-]endpoint|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
-    r"""(?:=|["'][ \t]{0,8}:[ \t]{0,8}|(?:(?<=addr)|(?<=point))[ \t]{1,8})["']?([^\s"';]{1,1024})"""
-)
-_PRIVATE_ZONE = re.compile(r"\.(?:internal|cluster\.local)(?![\w-]|\.\w)")
-
-
-def names_told(text: str, tell: Callable[[str, str], None]) -> None:
-    """Report host and user names that a text gives away by its form: kind and name, in no order."""
-    for kind, sign, pattern in _TOLD_PATTERNS:
-        if sign in text:
-            for match in pattern.finditer(text):
-                tell(kind, match[1])
-    for match in _NCCL.finditer(text) if " NCCL " in text else ():
-        tell("host", before(text, match.start()).lstrip(".-"))
-    for match in _SETTING.finditer(text) if any(word in text for word in _SETTING_WORDS) else ():
-        tell("user" if user_key(match[1]) else "host", match[2].rstrip(",)"))
-    for match in _PRIVATE_ZONE.finditer(text):
-        if name := before(text, match.start()).lstrip(".-"):
-            tell("host", name + match[0])
-    for match in urls(text):
-        if not public_host(match["host"]):
-            tell("site", match["host"])
-    for match in AT.finditer(text) if "@" in text else ():
-        right = DOMAIN.match(text, match.end())
-        left = before(text, match.start(), most=33)
-        if right and len(left) < 33 and left != "git" and login(text, match.start() - len(left), right.end()):
-            tell("user", left)
-            tell("host", right[0])
-
-
-def names_under(key: str, value: str, tell: Callable[[str, str], None]) -> None:
-    """Report what a value is by the name it is stored under."""
-    if host_key(key):
-        tell("host", value)
-    elif user_key(key) and not generic(value):
-        tell("user", value)
-    elif serial_key(key):
-        tell("serial", value)

@@ -32,6 +32,14 @@ _WINDOWS_TREES = frozenset(
     ("windows", "program files", "program files (x86)", "programdata", "hostedtoolcache")
 )
 _NOBODY = frozenset(("Shared", "Public", "Default", "All Users"))
+# Keys of torch's store look like paths: /default_pg/0//cpu//0/0, /0//cuda//0, /torch.rendezvous.42.0/worker/rank.
+# The id of a rendezvous in front of them may be anything.
+_STORE_KEY = re.compile(
+    r"/{1,2}(?:default_pg|worker|cpu|cuda|none|torchelastic|rdzv|rendezvous|torch\.rendezvous[\w.-]*)"
+    r"(?:/|\Z)"
+    r"|/[^/]*/{1,2}(?:cpu|cuda|xpu|npu|hpu)//|/{1,2}\d+/{1,2}(?:cpu|cuda|xpu|npu|hpu)(?:/|\Z)"
+    r"|.*//(?:cpu|cuda|xpu|npu|hpu)//"
+)
 _PYTHON = re.compile(
     r"(?:lib|lib64)/(?:python\d|site-packages|dist-packages)|(?:site|dist)-packages(?:/|\Z)", re.I
 )
@@ -104,6 +112,8 @@ def owner_place(path: str) -> tuple[int, int] | None:
 def split_path(path: str) -> tuple[str, str]:
     """Split an absolute path in its private folder, which is empty where none is, and its public rest."""
     windows = path[1:2] == ":"
+    if _STORE_KEY.match(path):
+        return "", path
     flat = re.sub(r"[\\/]+", "/", path).rstrip("/") if windows else re.sub(r"//+", "/", path).rstrip("/")
     parts = flat.split("/")
     if windows and (len(parts) < 2 or parts[1].casefold() in _WINDOWS_TREES):

@@ -11,8 +11,9 @@ from typing import TypeVar, cast
 from gpudoctor.redact import identifiers, secrets
 from gpudoctor.redact.aliases import Aliases
 from gpudoctor.redact.identifiers import Span
-from gpudoctor.redact.names import Private, known, names_told, names_under
+from gpudoctor.redact.names import Private, known
 from gpudoctor.redact.paths import AFTER_FOLDER, home_owner, owner_place, paths, split_path, windows_paths
+from gpudoctor.redact.told import names_told, names_under
 from gpudoctor.redact.word_lists import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
 
 __all__ = ["Redactor"]
@@ -102,6 +103,8 @@ class Redactor:
             self._names.add_site(name)
         elif kind == "user":
             self._names.add_user(name)
+        elif kind == "repository":
+            self._names.add_repository(name)
         elif kind == "serial" or len(name) >= 12:
             self._names.add(name, kind)
 

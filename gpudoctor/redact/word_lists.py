@@ -12,6 +12,7 @@ __all__ = [
     "generic",
     "host_key",
     "public_host",
+    "public_owner",
     "secret_key",
     "serial_key",
     "user_key",
@@ -69,7 +70,22 @@ _PUBLIC_HOSTS = frozenset(
     python.org readthedocs.io readthedocs.org anaconda.org anaconda.com conda.io
     conda-forge.org huggingface.co hf.co wandb.ai docker.com docker.io ghcr.io quay.io stackoverflow.com
     stackexchange.com kernel.org ubuntu.com debian.org amd.com intel.com lightning.ai deepspeed.ai arxiv.org
-    open-mpi.org schedmd.com w3.org json-schema.org microsoft.com googleapis.com gnu.org wikipedia.org
+    pypi.org pythonhosted.org wandb.com wandb.me ray.io comet.com mlflow.org google.com numpy.org scipy.org llvm.org
+    tensorflow.org openai.com mozilla.org cloudflare.com archlinux.org oracle.com arm.com scikit-learn.org
+    kubernetes.io apache.org open-mpi.org schedmd.com w3.org json-schema.org microsoft.com googleapis.com
+    gnu.org wikipedia.org
+    """.split()
+)
+
+# Who publishes models and code that everybody uses: their names say nothing about who trains.
+_PUBLIC_OWNERS = frozenset(
+    """
+    ai2 allenai alibaba-nlp apache apple baai bert bigcode bigscience black-forest-labs cohereforai compvis databricks
+    deepmind deepseek-ai docs eleutherai facebook facebookresearch google google-bert google-t5 hf-internal-testing
+    huggingface huggingfaceh4 huggyllama ibm-granite intel internlm laion lightning-ai lmsys meta-llama microsoft
+    mistralai moonshotai mosaicml nousresearch nvidia openai openai-community openbmb openlm-research pytorch qwen
+    runwayml salesforce sentence-transformers site stabilityai state-spaces stanford-crfm tatsu-lab teknium thudm
+    tiiuae timm togethercomputer transformers unsloth vllm-project xai-org zai-org 01-ai settings authorize blog papers
     """.split()
 )
 
@@ -90,7 +106,7 @@ _HOST_KEYS = frozenset(
     slurm_srun_comm_host slurm_step_nodelist slurm_submit_host slurm_topology_addr slurmd_nodename
     """.split()
 )
-_USER_KEYS = frozenset("user username user_name logname slurm_job_user sudo_user nb_user login".split())
+_USER_KEYS = frozenset("user users username user_name logname slurm_job_user sudo_user nb_user login".split())
 
 _KEY_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SECRET_PART = re.compile(r"passw|passphrase|secret|credential|api[_-]?key|authorization", re.IGNORECASE)
@@ -119,6 +135,11 @@ def public_host(name: str) -> bool:
     """Return whether a host of a URL is a public site."""
     labels = name.casefold().rstrip(".").split(".")
     return any(".".join(labels[i:]) in _PUBLIC_HOSTS for i in range(max(len(labels) - 3, 0), len(labels)))
+
+
+def public_owner(name: str) -> bool:
+    """Return whether the owner of a repository is one whom everybody knows, or no owner at all but a page."""
+    return name.casefold() in _PUBLIC_OWNERS
 
 
 def file_name(name: str) -> bool:

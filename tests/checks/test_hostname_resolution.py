@@ -48,12 +48,44 @@ EXAMPLES = {
     "RuntimeError: [enforce fail at ../third_party/gloo/gloo/transport/tcp/device.cc:127] rp != nullptr. Unable to find address for: node-1.example": (
         MESSAGE + ": node-1.example"
     ),
-    "socket.gaierror: [Errno -3] Temporary failure in name resolution": (
-        MESSAGE + " (Temporary failure in name resolution)"
-    ),
+    (
+        '  File "/venv/lib/python3.11/site-packages/torch/distributed/rendezvous.py", line 296, in _env_rendezvous_handler\n'
+        "socket.gaierror: [Errno -3] Temporary failure in name resolution"
+    ): MESSAGE + " (Temporary failure in name resolution)",
+    (
+        "torchrun --nnodes=2 --nproc-per-node=8 train.py\n"
+        "timed out connecting: SO_ERROR: Connection refused, remote=[127.0.0.1]:14215"
+    ): MESSAGE,
+    (
+        "[W socket.cpp:764] [c10d] The IPv6 network addresses of (http://node-1, 29500) cannot be retrieved (gai error: -2 - "
+        "Name or service not known)."
+    ): "MASTER_ADDR is http://node-1, and must be a name or an address alone; the port is MASTER_PORT",
+    (
+        "torch.distributed.DistNetworkError: The client socket has timed out after 10000ms while trying to connect to "
+        "(tcp://node-1, 29500)."
+    ): "MASTER_ADDR is tcp://node-1, and must be a name or an address alone; the port is MASTER_PORT",
+    (
+        "[W1122 socket.cpp:764] [c10d] The IPv6 network addresses of (node-1:29500, 29500) cannot be retrieved (gai error: -2 - "
+        "Name or service not known)."
+    ): "MASTER_ADDR is node-1:29500, and must be a name or an address alone; the port is MASTER_PORT",
+    (
+        "ValueError: The hostname of the rendezvous endpoint 'http://node-1:29500' must be a dot-separated list of labels, an "
+        "IPv4 address, or an IPv6 address."
+    ): "the rendezvous endpoint is http://node-1:29500, and must be a name or an address, a colon and a port",
     "nslookup: can't resolve 'train-master-0': Name does not resolve": MESSAGE + ": train-master-0",
 }
 NOT_THIS = [
+    "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+    (
+        "import torch.distributed as dist\n"
+        '  File "/usr/lib/python3.11/urllib/request.py", line 1351, in do_open\n'
+        "socket.gaierror: [Errno -2] Name or service not known\n"
+        "urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>"
+    ),
+    (
+        "Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed out connecting: SO_ERROR: Connection "
+        "refused, remote=[127.0.0.1]:404$1"
+    ),
     (
         "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node-1, 29500) cannot be "
         "retrieved (gai error: -9 - Address family for hostname not supported)."

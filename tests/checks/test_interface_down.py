@@ -19,7 +19,7 @@ EXAMPLES = {
     (
         "[W socket.cpp:436] [c10d] The server socket has failed to bind to 10.0.0.9:29500 (errno: 99 - Cannot assign requested "
         "address)."
-    ): "a network interface is down, or none bears the address 10.0.0.9: connections over it fail",
+    ): "a network interface is down, or none has the address 10.0.0.9: connections over it fail",
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/listener.cc:40] bind: Cannot assign requested address": MESSAGE,
 }
 NOT_THIS = [

@@ -47,14 +47,6 @@ EXAMPLES = {
         "[E ProcessGroupNCCL.cpp:620] [PG ID 0 PG GUID 0(default_pg) Rank 1]  failure detected by watchdog at work sequence "
         "id: 808 PG status: last enqueued work: 811, last completed work: 807"
     ): MESSAGE,
-    (
-        "[E ProcessGroupNCCL.cpp:900] Heartbeat monitor timed out! Process will be terminated after dumping debug info. "
-        "workMetaList_.size()=1"
-    ): MESSAGE,
-    (
-        "[F ProcessGroupNCCL.cpp:1107] [PG 0 Rank 5] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making "
-        "progress in monitoring enqueued collectives."
-    ): "a collective did not finish, after 480 s; mostly not every rank came to it",
     "RuntimeError: NCCL AllReduce failed\nOperation timed out after 600000 ms": (
         "a collective did not finish, after 600000 ms; mostly not every rank came to it"
     ),

@@ -1,6 +1,8 @@
 """port-in-use: another process listens on the rendezvous port."""
 
-from gpudoctor.facts import Interface, Interfaces, Launch, Listener, Names, Resolution, Sockets
+import pytest
+
+from gpudoctor.facts import Interface, Interfaces, Launch, Listener, Names, Resolution, Sockets, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -26,7 +28,10 @@ EXAMPLES = {
     "RuntimeError: Address already in use": (
         "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there"
     ),
-    "OSError: [Errno 98] Address already in use": (
+    (
+        '  File "/venv/lib/python3.11/site-packages/torch/distributed/elastic/rendezvous/api.py", line 9, in bind\n'
+        "OSError: [Errno 98] Address already in use"
+    ): (
         "another process listens on the port of the rendezvous already, so rank 0 cannot open its store there"
     ),
 }
@@ -34,6 +39,14 @@ NOT_THIS = [
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "W0101 The server socket is listening on [::]:29500.",
     "The server socket has failed to bind to 10.0.0.9:29500 (errno: 99 - Cannot assign requested address).",
+    "OSError: [Errno 98] Address already in use",
+    (
+        "import torch.distributed as dist\n"
+        '  File "/venv/lib/python3.11/site-packages/prometheus_client/exposition.py", line 222, in start_wsgi_server\n'
+        "OSError: [Errno 98] Address already in use"
+    ),
+    "Error: listen EADDRINUSE: address already in use :::3000",
+    "The server socket has failed to listen on any local network address. port: 80, useIpv6: 0, code: -13, name: EACCES",
 ]
 BUSY = Sockets(listeners=[Listener(port=29500, pid=4711, command="python")])
 OWN = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500", "RANK": "0", "WORLD_SIZE": "2"}
@@ -49,6 +62,7 @@ def test_a_listener_on_the_port_of_this_launch_is_an_error_with_a_free_port():
     assert finding.severity is Severity.ERROR
     assert finding.message.startswith("MASTER_PORT 29500 is held by python (pid 4711)")
     assert any(fix.command == "export MASTER_PORT=29501" for fix in finding.fixes)
+    assert any("--master-port=29501" in fix.command for fix in finding.fixes), "torchrun reads no MASTER_PORT"
     assert any("-p 4711" in fix.command for fix in finding.fixes)
 
 
@@ -58,10 +72,21 @@ def test_the_free_port_that_is_offered_is_free():
     assert "export MASTER_PORT=29503" in [fix.command for fix in finding.fixes]
 
 
-def test_torchruns_default_port_is_a_warning_without_a_launch():
-    _, [finding] = run(launch=Launch(), sockets=BUSY)
-    assert finding.severity is Severity.WARNING
-    assert "torchrun's default" in finding.message
+@pytest.mark.parametrize(
+    ("version", "nodes", "severity", "words"),
+    [
+        ("2.6.0+cu124", "1", Severity.WARNING, "any launch that names no port fails"),
+        ("2.15.0+cu132", "1", Severity.NOTE, "a launch on several nodes that names no port fails"),
+        ("2.15.0+cu132", "2", Severity.WARNING, "a launch on several nodes that names no port fails"),
+        (None, "1", Severity.NOTE, "a launch on several nodes that names no port fails"),
+    ],
+)
+def test_torchruns_default_port_fails_as_the_version_has_it(version, nodes, severity, words):
+    launch = Launch(variables={"SLURM_NNODES": nodes})
+    _, [finding] = run(launch=launch, sockets=BUSY, torch=Torch(version=version))
+    assert finding.severity is severity
+    assert finding.message.startswith("port 29500, torchrun's default, is held by python (pid 4711)")
+    assert words in finding.message
 
 
 def test_an_owner_that_cannot_be_seen_is_said_to_be_so():

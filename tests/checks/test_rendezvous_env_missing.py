@@ -28,18 +28,35 @@ EXAMPLES = {
     ),
     "KeyError: 'MASTER_ADDR'": MESSAGE,
     "ValueError: Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing": (
-        "what a launcher sets is not there: rank parameter; the script was started without one, or its "
-        "variables were lost on the way"
+        "init_process_group was given an init_method of its own, and no rank"
     ),
     "ValueError: Error initializing torch.distributed using tcp:// rendezvous: port number missing": (
-        "what a launcher sets is not there: port number; the script was started without one, or its variables "
-        "were lost on the way"
+        "init_process_group was given an init_method of its own, and no port number"
     ),
     "ValueError: env:// rendezvous: WORLD_SIZE not set": (
         "what a launcher sets is not there: WORLD_SIZE; the script was started without one, or its variables "
         "were lost on the way"
     ),
     'Traceback (most recent call last):\n  File "/venv/torch/distributed/rendezvous.py", line 166, in _env_rendezvous_handler\n    raise _env_error("MASTER_ADDR")': MESSAGE,
+    (
+        'Traceback (most recent call last):\n  File "/venv/torch/distributed/rendezvous.py", line 293, in _env_rendezvous_handler\n'
+        '    master_port = int(_get_env_or_raise("MASTER_PORT"))\n'
+        "ValueError: invalid literal for int() with base 10: '29500.0'"
+    ): "MASTER_PORT is '29500.0', and must be a whole number",
+    (
+        'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n'
+        '    rank = int(os.environ["RANK"])\n'
+        "ValueError: invalid literal for int() with base 10: ''"
+    ): "RANK is '', and must be a whole number",
+    "ValueError: port must have value from 0 to 65535 but was 99999.": (
+        "99999 is no port: ports are whole numbers from 0 to 65535"
+    ),
+    "ValueError: The port number of the rendezvous endpoint 'node-1:99999' must be an integer between 0 and 65536.": (
+        "node-1:99999 names no port: ports are whole numbers from 0 to 65535"
+    ),
+    "torchrun: error: argument --master-port/--master_port: invalid int value: 'abc'": (
+        "abc is no port: ports are whole numbers from 0 to 65535"
+    ),
 }
 NOT_THIS = [
     "KeyError: 'SLURM_PROCID'",
@@ -48,6 +65,7 @@ NOT_THIS = [
         "init_process_group."
     ),
     "KeyError: 'RANKING'",
+    "epochs = int(lines[0])\nValueError: invalid literal for int() with base 10: 'abc'",
 ]
 ALL = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "node-1", "MASTER_PORT": "29500"}
 

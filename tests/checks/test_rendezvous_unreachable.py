@@ -2,6 +2,12 @@
 
 MESSAGE = "this process could not connect"
 EXAMPLES = {
+    "RuntimeError: The client socket has timed out after 60000ms while trying to connect to (::1, 29500).": (
+        MESSAGE + " to ::1 port 29500 within 60000 ms"
+    ),
+    "[W socket.cpp:558] [c10d] The client socket has failed to connect to [fd00::7]:29500 (errno: 111 - Connection refused).": (
+        MESSAGE + " to fd00::7 port 29500: Connection refused"
+    ),
     "RuntimeError: The client socket has timed out after 600000ms while trying to connect to (nid005216, 29500).": (
         MESSAGE + " to nid005216 port 29500 within 600000 ms"
     ),

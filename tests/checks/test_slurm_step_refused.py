@@ -7,9 +7,6 @@ EXAMPLES = {
     "srun: error: Unable to create step for job 4711: Memory required by task is not available": (
         "Slurm did not start the program of job 4711: Memory required by task is not available"
     ),
-    "srun: error: Unable to create step for job 4711: Invalid generic resource (gres) specification": (
-        "Slurm did not start the program of job 4711: Invalid generic resource (gres) specification"
-    ),
     "srun: error: Unable to create job step: Job/step already completing or completed": (
         "Slurm did not start the program: Job/step already completing or completed"
     ),

@@ -144,3 +144,23 @@ def test_an_exit_code_beats_a_good_end():
     report = explain_run(Run(name="python", exit_code=3, seconds=2.0), f"{ERROR}trained\nFinished Training\n")
     assert report.findings[0].id == "unrecognised-error"
     assert report.findings[0].severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Cannot find primary config 'train'. Check that it's in your config search path.",
+        "[launch] checksum of train.bin differs, refusing to start",
+        "error: WANDB_API_KEY is not set",
+    ],
+)
+def test_what_a_program_says_last_before_it_gives_up_is_worth_a_look(last):
+    report = explain(f"start\n{last}\n")
+    assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.WARNING)]
+
+
+def test_trying_again_to_the_end_is_not_having_got_over_it():
+    again = "TCP client failed to connect/validate to host node0:29500 - retrying (try={}, timeout=60000ms, delay=1000ms)\n"
+    report = explain("INFO loading the data\n" + "".join(again.format(n) for n in range(4)))
+    assert report.verdict.primary == "rendezvous-unreachable"
+    assert report.findings[0].severity is Severity.ERROR

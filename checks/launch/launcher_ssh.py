@@ -1,0 +1,71 @@
+"""The launcher cannot start its processes on another node by ssh.
+
+## What happens
+
+DeepSpeed, mpirun, Horovod and Open MPI's daemons log in to the other nodes. "Permission denied (publickey,password)",
+"Host key verification failed", "ORTE was unable to reliably start one or more daemons", "There are not enough slots
+available in the system", "launcher 'pdsh' not installed".
+
+## Why
+
+| the words | what it means |
+|---|---|
+| Permission denied (publickey …) | this node's public key is not in the other node's `~/.ssh/authorized_keys`, or another user's name is needed |
+| Host key verification failed | nobody has ever said yes to that node from here, and a launcher cannot |
+| REMOTE HOST IDENTIFICATION HAS CHANGED | the node was installed anew, or another machine answers for its name |
+| not enough slots | the hostfile, or Slurm, grants fewer processes than `-np` asks for |
+| unable to reliably start one or more daemons, orted: command not found | ssh works, and the same environment is not there on the other node |
+| launcher 'pdsh' not installed | DeepSpeed starts other nodes by pdsh |
+
+A name that leads nowhere is `hostname-resolution`; "ssh: connect to host … Connection refused" is
+`rendezvous-unreachable`. Many clusters forbid ssh between nodes, or allow it only to nodes on which a job of yours runs.
+
+## How to tell
+
+`ssh -o BatchMode=yes NODE 'hostname; which python'` from the node that launches, for each node of the hostfile: it must
+print the name and the right Python without asking anything.
+
+## See also
+
+- [DeepSpeed: multi-node](https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node): the hostfile
+- [Open MPI: slots](https://docs.open-mpi.org/en/main/launching-apps/scheduling.html)
+- [horovod#467](https://github.com/horovod/horovod/issues/467): Permission denied with several nodes
+"""
+
+from gpudoctor import Check, Fix, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"(?P<reason>Permission denied) \((?:publickey|password|gssapi|keyboard|hostbased)",
+        r"(?P<reason>Host key verification failed)",
+        r"(?P<reason>REMOTE HOST IDENTIFICATION HAS CHANGED)",
+        r"(?P<reason>There are not enough slots available in the system)",
+        r"(?:ORTE|PRTE|PRRTE) was (?P<reason>unable to reliably start one or more daemons)",
+        r"(?P<reason>\b(?:orted|prted|hydra_pmi_proxy): (?:command )?not found)",
+        r"(?P<reason>launcher '\w+' not installed)",
+        r"(?P<reason>pdsh: (?:command )?not found)",
+    ],
+    message="the launcher could not start its processes on another node: <reason>",
+    follows=["hostname-resolution", "rendezvous-unreachable", "thread-limit"],
+    fixes=[
+        Fix(
+            "Try what the launcher does, for each node", "ssh -o BatchMode=yes NODE 'hostname; which python'"
+        ),
+        Fix(
+            "Under Slurm: start one torchrun on each node by srun; no ssh is needed",
+            "srun --ntasks-per-node=1 torchrun --nnodes=$SLURM_NNODES --nproc-per-node=N --rdzv-backend=c10d "
+            "--rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1):29500 train.py",
+        ),
+        Fix("Without a scheduler: give the other node your public key", "ssh-copy-id NODE"),
+        Fix(
+            "Know each node's host key beforehand; compare the fingerprints with the administrators' before you trust them",
+            "ssh-keyscan -t ed25519 NODE | tee -a ~/.ssh/known_hosts | ssh-keygen -lf -",
+        ),
+        Fix(
+            "Say in the hostfile how many processes each node takes: `slots=4`",
+            "cat hostfile; mpirun --hostfile hostfile -np 8 hostname",
+        ),
+    ],
+    no_reproduction="needs two hosts",
+)

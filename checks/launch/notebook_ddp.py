@@ -1,0 +1,50 @@
+"""A notebook asks for a launch that only a script can have.
+
+## What happens
+
+"`Trainer(strategy='ddp')` is not compatible with an interactive environment", or "Selected distributed backend ddp is not
+compatible with an interactive environment". Other launches from a notebook fail in words of their own: mp.spawn in a cell
+with "Can't get attribute 'train' on <module '__main__' (built-in)>" (`spawn-pickle`), accelerate's `notebook_launcher` after
+CUDA was used with "could create a forked subprocess" (`cuda-fork`).
+
+## Why
+
+A launcher starts the script once more for each GPU. A notebook is no file that could be started again: its functions exist
+in the kernel's memory alone. What is left is *fork*, a copy of the running process, and that works only as long as
+nothing has used CUDA in it: a copy cannot use CUDA once its parent has.
+
+## How to tell
+
+`import torch; torch.cuda.is_initialized()` in a cell just before the launch must print False. A `.cuda()`, a
+`torch.zeros(1, device="cuda")` or an `Accelerator()` in any cell before makes it True until the kernel is restarted.
+
+## See also
+
+- [accelerate: notebook_launcher](https://huggingface.co/docs/accelerate/basic_tutorials/notebook)
+- [Lightning in notebooks](https://lightning.ai/docs/pytorch/stable/common/notebooks.html)
+- [lightning#7550](https://github.com/Lightning-AI/pytorch-lightning/issues/7550): why fork alone works there
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"(?P<what>strategy='\w+'|distributed backend \w+)\W{0,3}(?: or .{0,80})? is not compatible with an interactive",
+    ],
+    message="this launch does not work in a notebook[: <what>]; its cells are no script that "
+    "could be started again",
+    fixes=[
+        Fix(
+            "Write the training into a file, in a cell that begins with `%%writefile train.py`, and start that",
+            "!torchrun --standalone --nproc-per-node=N train.py",
+        ),
+        Fix(
+            "Or restart the kernel, use CUDA in no cell, and let accelerate fork",
+            "from accelerate import notebook_launcher\n\nnotebook_launcher(train, num_processes=2)  # Accelerator() inside of train",
+            Kind.EDIT,
+        ),
+        Fix("In Lightning", 'Trainer(strategy="ddp_notebook", devices=2)', Kind.EDIT),
+    ],
+    no_reproduction="needs a notebook",
+)

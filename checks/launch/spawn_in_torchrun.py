@@ -1,0 +1,57 @@
+"""The script starts its ranks by mp.spawn, and torchrun starts the script.
+
+## What happens
+
+`torchrun --nproc-per-node=2 train.py` on a script that calls `mp.spawn(…, nprocs=2)`: four processes want to be the two
+ranks. They wait for each other until the time-out, "The client socket has timed out after 20000ms while trying to connect
+to (localhost, 29512)", or two of them want one port: "Address already in use".
+
+## Why
+
+There are two ways to start ranks, and a script is written for one of them:
+
+| | who starts the ranks | the script |
+|---|---|---|
+| `python train.py` | `mp.spawn` in the script | gets its rank as the first argument, and chooses MASTER_ADDR and MASTER_PORT |
+| `torchrun train.py` | torchrun | reads RANK, LOCAL_RANK and WORLD_SIZE, and calls no mp.spawn |
+
+Under torchrun the processes inherit TORCHELASTIC_USE_AGENT_STORE=True, which says that torchrun itself holds the store:
+rank 0 opens none, and with a MASTER_PORT of the script's own nobody does.
+
+## How to tell
+
+`grep -nE 'mp.spawn|multiprocessing.spawn' train.py` finds the call; the tracebacks show
+`torch/multiprocessing/spawn.py` below torchrun's own summary.
+
+## See also
+
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): what it sets
+- [Spawn utility](https://docs.pytorch.org/docs/stable/distributed.html#spawn-utility)
+"""
+
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
+
+# The spawned processes did not find each other; and torchrun stands above them.
+MEETING = r"_(?:env|tcp)_rendezvous_handler|_create_c10d_store"
+TORCHRUN = r"Setting OMP_NUM_THREADS environment variable for each process|elastic[./\\]multiprocessing|distributed[./\\]run\.py|distributed[./\\]launcher|\btorchrun\b|TORCHELASTIC_"
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        Symptom(
+            r"torch\.multiprocessing\.spawn\.Process(?:Raised|Exited)Exception",
+            near=rf"\A(?=[\s\S]*?(?:{MEETING}))(?=[\s\S]*?(?:{TORCHRUN}))",
+        ),
+    ],
+    message="mp.spawn starts ranks in a process that torchrun started as a rank already: too many want to be the same",
+    fixes=[
+        Fix("Start the script as it is written: without torchrun", "python train.py"),
+        Fix(
+            "Or take mp.spawn out, and let torchrun start the ranks",
+            'rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])\n'
+            'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")\nmain(local_rank)  # was: mp.spawn(main, …)',
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)

@@ -1,0 +1,73 @@
+"""The rendezvous port is below 1024, which only root may open.
+
+## What happens
+
+"The server socket has failed to bind. port: 80, useIpv6: 0, code: -13, name: EACCES, message: permission denied"; before
+the store used libuv, "failed to bind to [::]:80 (errno: 13 - Permission denied)". Rank 0 ends, and the others wait.
+
+## Why
+
+Linux lets a process open a port below 1024 only with the right CAP_NET_BIND_SERVICE, which root has and users do not.
+As root in a container the same script works, so it often shows only when the job moves to a cluster. The number comes
+from MASTER_PORT, `--master-port` or `init_method="tcp://…"`.
+
+## How to tell
+
+`echo $MASTER_PORT`. `cat /proc/sys/net/ipv4/ip_unprivileged_port_start` prints the first port that everybody may open,
+mostly 1024.
+
+## See also
+
+- [ip(7)](https://man7.org/linux/man-pages/man7/ip.7.html): ip_unprivileged_port_start
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--standalone` and `--master-port`
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Severity, Symptom
+from gpudoctor.facts import Launch
+
+# ip(7): ip_unprivileged_port_start, 1024 unless the administrator says otherwise.
+FIRST_FOR_ALL = 1024
+FREE = Fix(
+    "On one machine, let torchrun choose a free port", "torchrun --standalone --nproc-per-node=N train.py"
+)
+VARIABLE = Fix(
+    "Where the script or the launcher reads MASTER_PORT: a port between 1024 and 32767 that nobody uses, the same on all nodes",
+    "export MASTER_PORT=29500",
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    symptoms=[
+        r"server socket has failed to (?:bind|listen).{0,60}port: (?P<port>\d+).{0,60}name: EACCES",
+        r"server socket has failed to bind to \S{1,64}:(?P<port>\d+) \(errno: 13 - ",
+        Symptom(
+            r"(?:PermissionError: \[Errno 13\]|RuntimeError:) Permission denied$",
+            near=r"TCPStore\(|\.bind\(|socketserver\.py",
+        ),
+    ],
+    message="a user may not open the port[ <port>]: those below 1024 are root's",
+    fixes=[
+        FREE,
+        VARIABLE,
+        Fix(
+            "On several nodes",
+            "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
+        ),
+    ],
+    no_reproduction="needs a user who is not root",
+)
+
+
+@check.environment
+def environment(launch: Launch) -> Iterator[Finding]:
+    """MASTER_PORT is a port that only root may open; whether this user is root is not known."""
+    port = launch.master_port
+    if port is None or not 0 < port < FIRST_FOR_ALL or launch.number("RANK") not in (None, 0):
+        return
+    message = (
+        f"MASTER_PORT is {port}: ports below {FIRST_FOR_ALL} are root's, and rank 0 of any other user cannot "
+        "open its store there"
+    )
+    yield check.found(message, severity=Severity.WARNING, fixes=[VARIABLE, FREE])

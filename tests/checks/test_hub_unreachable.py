@@ -1,0 +1,77 @@
+"""hub-unreachable: a download without internet, seen in logs."""
+
+REST = "; mostly a compute node has no way to the internet"
+MESSAGE = f"this process could not download{REST}"
+NAME = "this process could not download: Name or service not known" + REST
+EXAMPLES = {
+    (
+        "OSError: We couldn't connect to 'https://huggingface.co' to load this file, couldn't find it in the cached files and "
+        "it looks like bert-base-uncased is not the path to a directory containing a file named config.json."
+    ): f"this process could not download from huggingface.co{REST}",
+    (
+        "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files."
+    ): f"this process could not download from huggingface.co{REST}",
+    (
+        "huggingface_hub.errors.LocalEntryNotFoundError: An error happened while trying to locate the file on the Hub and we "
+        "cannot find the requested files in the local cache. Please check your connection and try again"
+    ): MESSAGE,
+    "ValueError: Connection error, and we cannot find the requested files in the cached path. Please try again": MESSAGE,
+    (
+        "LocalEntryNotFoundError: Cannot find the requested files in the disk cache and outgoing traffic has been disabled. "
+        "To enable hf.co look-ups and downloads online, set 'local_files_only' to False."
+    ): MESSAGE,
+    (
+        "huggingface_hub.errors.OfflineModeIsEnabled: Cannot reach https://huggingface.co/api/models/gpt2: offline mode is "
+        "enabled. To disable it, please unset the `HF_HUB_OFFLINE` environment variable."
+    ): f"this process could not download from huggingface.co: offline mode is enabled{REST}",
+    "ConnectionError: Couldn't reach https://huggingface.co/datasets/squad/resolve/main/squad.py": (
+        f"this process could not download from huggingface.co{REST}"
+    ),
+    "urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>": NAME,
+    "Error: Local entry not found. [Errno -2] Name or service not known": NAME,
+    (
+        "RuntimeError: Error downloading train-images-idx3-ubyte.gz:\n"
+        "Tried https://ossci-datasets.s3.amazonaws.com/mnist/, got:\n"
+        "<urlopen error [Errno 101] Network is unreachable>"
+    ): f"this process could not download: Network is unreachable{REST}",
+    "urllib.error.URLError: <urlopen error _ssl.c:1000: The handshake operation timed out>": (
+        f"this process could not download: The handshake operation timed out{REST}"
+    ),
+    (
+        "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with "
+        "url: /x (Caused by NameResolutionError(\"HTTPSConnection(host='huggingface.co', port=443): Failed to resolve "
+        "'huggingface.co' ([Errno -2] Name or service not known)\"))"
+    ): f"this process could not download from huggingface.co{REST}",
+    "urllib3.exceptions.NameResolutionError: HTTPSConnection: Failed to resolve 'api.wandb.ai' ([Errno -3] Temporary": (
+        f"this process could not download from api.wandb.ai{REST}"
+    ),
+    "httpx.ConnectError: [Errno -3] Temporary failure in name resolution": (
+        f"this process could not download: Temporary failure in name resolution{REST}"
+    ),
+    "fatal: unable to access 'https://github.com/NVIDIA/apex/': Could not resolve host: github.com": (
+        f"this process could not download from github.com{REST}"
+    ),
+    "curl: (28) Failed to connect to download.pytorch.org port 443 after 130 ms: Connection timed out": (
+        f"this process could not download from download.pytorch.org{REST}"
+    ),
+    'botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: "https://data.s3.amazonaws.com/a"': (
+        f"this process could not download from data.s3.amazonaws.com{REST}"
+    ),
+    (
+        "Traceback (most recent call last):\n"
+        '  File "/usr/lib/python3.11/urllib/request.py", line 1348, in do_open\n'
+        "    h.request(req.get_method(), req.selector, req.data, headers,\n"
+        '  File "/usr/lib/python3.11/socket.py", line 962, in getaddrinfo\n'
+        "    for res in _socket.getaddrinfo(host, port, family, type, proto, flags):\n"
+        "socket.gaierror: [Errno -2] Name or service not known"
+    ): NAME,
+}
+NOT_THIS = [
+    "requests.exceptions.HTTPError: 404 Client Error: Not Found for url: https://huggingface.co/x/resolve/main/y",
+    "HTTPConnectionPool(host='localhost', port=8000): Max retries exceeded with url: /metrics",
+    (
+        "requests.exceptions.ProxyError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with url: "
+        "/x (Caused by ProxyError('Unable to connect to proxy', NewConnectionError('Connection refused')))"
+    ),
+    "[W socket.cpp:601] [c10d] The IPv4 network addresses of (node-1, 29500) cannot be retrieved (gai error: -2 - Name or service not known).",
+]

@@ -1,0 +1,22 @@
+"""launcher-ssh: seen in logs."""
+
+MESSAGE = "the launcher could not start its processes on another node: "
+EXAMPLES = {
+    "worker-2: user@worker-2: Permission denied (publickey,password).": MESSAGE + "Permission denied",
+    "pdsh@worker-1: worker-2: Host key verification failed.": MESSAGE + "Host key verification failed",
+    "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @": MESSAGE
+    + "REMOTE HOST IDENTIFICATION HAS CHANGED",
+    "There are not enough slots available in the system to satisfy the 16": (
+        MESSAGE + "There are not enough slots available in the system"
+    ),
+    "ORTE was unable to reliably start one or more daemons.": MESSAGE
+    + "unable to reliably start one or more daemons",
+    "bash: orted: command not found": MESSAGE + "orted: command not found",
+    "RuntimeError: launcher 'pdsh' not installed.": MESSAGE + "launcher 'pdsh' not installed",
+    "/bin/sh: 1: pdsh: not found": MESSAGE + "pdsh: not found",
+}
+NOT_THIS = [
+    "PermissionError: [Errno 13] Permission denied: '/data'",
+    "ssh: connect to host worker-2 port 22: Connection refused",
+    "Warning: Permanently added 'worker-2' (ED25519) to the list of known hosts.",
+]

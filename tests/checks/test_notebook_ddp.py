@@ -1,0 +1,23 @@
+"""notebook-ddp: seen in logs."""
+
+REST = "; its cells are no script that could be started again"
+EXAMPLES = {
+    (
+        "MisconfigurationException: `Trainer(strategy='ddp')` is not compatible with an interactive environment. Run your code "
+        "as a script, or choose a notebook-compatible strategy: `Trainer(strategy='ddp_notebook')`."
+    ): f"this launch does not work in a notebook: strategy='ddp'{REST}",
+    (
+        "MisconfigurationException: `Trainer(strategy='ddp_spawn')` or `Trainer(accelerator='ddp_spawn')` is not compatible "
+        "with an interactive environment."
+    ): f"this launch does not work in a notebook: strategy='ddp_spawn'{REST}",
+    (
+        "MisconfigurationException: Selected distributed backend ddp is not compatible with an interactive environment. Run "
+        "your code as a script"
+    ): f"this launch does not work in a notebook: distributed backend ddp{REST}",
+}
+NOT_THIS = [
+    "AttributeError: Can't get attribute 'train' on <module '__main__' (built-in)>",
+    "AttributeError: Can't get attribute 'Net' on <module '__main__' from 'load.py'>",
+    "Launching training on 2 GPUs.",
+    "This pip is not compatible with an interactive shell",
+]
