@@ -15,7 +15,7 @@ cause the process to hang". Or a program does not start at all: "FATAL: kernel t
 ## How to tell
 
 `uname -r`, on the node itself. A hang counts as this only when the ranks stand in the kernel (`ps -o pid,stat,wchan -u
-$USER` shows D) and when a newer kernel cures it; look for the other reasons first (`nccl-timeout`, `nccl-p2p`).
+$(id -u)` shows D) and when a newer kernel cures it; look for the other reasons first (`nccl-timeout`, `nccl-p2p`).
 
 ## See also
 

@@ -23,7 +23,20 @@ sys.path.insert(0, str(Path(__file__).parent))
 from shell import Simple
 
 LIST = Path(__file__).parent / "options.json"
-BUILTINS = {"command", "echo", "export", "kill", "pwd", "source", "ulimit", "unset"}
+BUILTINS = {
+    ".",
+    "command",
+    "echo",
+    "eval",
+    "export",
+    "kill",
+    "pwd",
+    "source",
+    "trap",
+    "ulimit",
+    "unset",
+    "wait",
+}
 """Commands of the shell itself; ``help NAME`` describes them."""
 MODULES = ["bash", "-lc", "module --help"]
 HELP = {
@@ -53,6 +66,10 @@ HELP = {
     "torchrun": [sys.executable, "-m", "torch.distributed.run", "--help"],
     "torch.distributed.launch": [sys.executable, "-m", "torch.distributed.launch", "--help"],
     "curl": ["curl", "--help", "all"],
+    "ssh": ["ssh"],
+    "ssh-copy-id": ["ssh-copy-id", "-h"],
+    "ssh-keyscan": ["ssh-keyscan"],
+    "ssh-keygen": ["ssh-keygen", "-?"],
     "py-spy dump": ["py-spy", "dump", "--help"],
 }
 """How a tool is asked, where that is not ``TOOL SUBCOMMAND --help``."""

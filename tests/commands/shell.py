@@ -21,6 +21,7 @@ WRAPPERS = {
     "strace": 0,
     "sudo": 0,
     "timeout": 1,
+    "uv run": 0,
 }
 """Commands that run another one, and how many words stand before it: an image, a number of seconds."""
 TAKING_A_WORD = {
@@ -34,17 +35,26 @@ TAKING_A_WORD = {
     "python": {"-X", "-W"},
     "strace": {"-e"},
     "sudo": {"-u"},
+    "timeout": {"-s"},
 }
 """Options whose value is the next word, where the words after it matter."""
 SUBCOMMANDS = {
     "accelerate": 1, "apptainer": 1, "apt": 1, "apt-mark": 1, "conda": 1, "coredumpctl": 1, "dcgmi": 1, "docker": 1,
-    "git": 2, "gpudoctor": 2, "hf": 1, "hostnamectl": 1, "ip": 2, "ipmitool": 2, "kubectl": 1, "module": 1,
-    "nvidia-ctk": 2, "nvidia-smi": 1, "pip": 1, "podman": 1, "py-spy": 1, "scontrol": 1, "systemctl": 1, "ufw": 1, "uv": 2,
+    "git": 2, "gpudoctor": 2, "hf": 2, "hostnamectl": 1, "ip": 2, "ipmitool": 2, "kubectl": 1, "module": 1,
+    "nvidia-ctk": 2, "nvidia-smi": 1, "pip": 1, "podman": 1, "py-spy": 1, "scontrol": 1, "systemctl": 1, "ufw": 1,
+    "uv": 2,
 }  # fmt: skip
 """Tools whose first words name a command, and how many such words there can be."""
-INNER = {"git": {"lfs"}, "gpudoctor": {"checkpoint"}, "uv": {"pip"}, "ip": {"link", "addr", "route"}}
+INNER = {"git": {"lfs"}, "gpudoctor": {"checkpoint"}, "hf": {"auth", "cache"}, "uv": {"pip"}}
+INNER |= {"ip": {"link", "addr", "route"}}
 INNER |= {"nvidia-ctk": {"system", "runtime", "cdi"}, "ipmitool": {"sel", "chassis"}}
 """Words after which a second one names the command."""
+MODULES = {
+    "pip": "pip",
+    "torch.distributed.launch": "torch.distributed.launch",
+    "torch.distributed.run": "torchrun",
+}
+"""Modules that ``python -m`` starts, and the commands that they are."""
 NO_SUBCOMMAND = {"nvidia-smi": {"-q", "-L", "-i", "-pl", "-r"}}
 
 
@@ -57,7 +67,7 @@ TOOLS = frozenset(
     "nvidia-smi pgrep ping pip podman printenv ps pwd py-spy python quota reboot rm rmmod sacct sbatch "
     "scontrol sed setpci sh sha256sum show_gids shutdown sinfo sleep source squeue srun ss strace sudo sysctl "
     "systemctl tail tee timeout torchfrtrace torchrun tracepath ufw ulimit unset update-grub update-initramfs "
-    "uv which wsl".split()
+    "ssh ssh-copy-id ssh-keyscan ssh-keygen mpirun uname uv wc which wsl".split()
 )
 """What a command in the text of a page begins with."""
 
@@ -135,6 +145,10 @@ def _without_substitutions(text: str) -> tuple[str, list[str]]:
     while place < len(text):
         if text[place] == "'" and out.count('"') % 2 == 0:
             quoted = not quoted
+        if text.startswith("$((", place) and not quoted:  # a sum, in which nothing is run
+            out += SUBSTITUTED
+            place = text.index("))", place) + 2
+            continue
         if text.startswith("$(", place) and not quoted:
             depth, end = 1, place + 2
             while depth:
@@ -150,7 +164,9 @@ def _without_substitutions(text: str) -> tuple[str, list[str]]:
 
 
 def _simple(words: list[str]) -> Iterator[Simple]:
-    name = words[0].rsplit("/", 1)[-1]
+    name = (
+        words[0].removeprefix("!").rsplit("/", 1)[-1]
+    )  # a notebook's cells have a mark before the shell's lines
     name = "python" if re.fullmatch(r"python[\d.]*", name) else name
     rest = words[1:]
     if name in ("bash", "sh") and "-c" in rest:
@@ -182,10 +198,7 @@ def _python(words: list[str]) -> Iterator[Simple]:
             yield Simple("python", words, [*options, "-m"])
             if not rest:
                 return
-            module = {"pip": "pip", "torch.distributed.launch": "torch.distributed.launch"}.get(
-                rest[0], f"python -m {rest[0]}"
-            )
-            yield from _simple([module, *rest[1:]])
+            yield from _simple([MODULES.get(rest[0], f"python -m {rest[0]}"), *rest[1:]])
             return
         options.append(option)
         if option == "-c":

@@ -20,6 +20,7 @@ import options  # noqa: E402
 import printed  # noqa: E402
 import shell  # noqa: E402
 
+# The installed libraries lie beside this one.
 SITE = Path(importlib.util.find_spec("msgspec").origin).parent.parent
 VARIABLES = json.loads((HERE / "variables.json").read_text())
 PREFIXES = (
@@ -41,6 +42,7 @@ NOT_RUN_HERE = {
     "flash_attn": "needs flash-attn, which is built for a GPU",
     'init_process_group("nccl")': "needs a GPU, and the variables of torchrun",
     "download=True": "downloads a data set",
+    "weights='DEFAULT'": "downloads weights",
 }
 """Lines of ``python -c`` that this machine cannot run, by a part of them."""
 HARMLESS = frozenset(
@@ -97,6 +99,7 @@ def asked_of_torch():
     here = [line for line in lines if not any(part in line for part in NOT_RUN_HERE)]
     asked = {"edits": [[edit.text, edit.kind == "page"] for edit in edits], "lines": here}
     asked["edits"] += [[text, False] for text in WRONG]
+    asked["launches"] = launches = torchrun_arguments()
     script = [sys.executable, "-W", "ignore", str(HERE / "torch_names.py")]
     done = subprocess.run(script, input=json.dumps(asked), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -106,10 +109,17 @@ def asked_of_torch():
         "edits": list(zip(edits, said[: len(edits)], strict=True)),
         "wrong": said[len(edits) :],
         "lines": list(zip(here, answer["lines"], strict=True)),
+        "launches": list(zip(launches, answer["launches"], strict=True)),
         "torchrun": answer["torchrun"],
         "torch.distributed.launch": answer["torchrun"] + answer["torch.distributed.launch"],
         "torchfrtrace": answer["torchfrtrace"],
     }
+
+
+def torchrun_arguments():
+    """Return what torchrun is given in fixes; a page may name an option without a script."""
+    every = [c for text in shell_texts() if text.kind != "page" for c in shell.commands(text.text)]
+    return [command.words[1:] for command in every if command.key == "torchrun"]
 
 
 def test_what_fixes_print_is_found_in_the_sources():
@@ -159,7 +169,7 @@ class TestShell:
         for key, entry in known.items():
             spelled = {word for option in used[key] for word in options.spelled(option)}
             assert set(entry["options"]) <= spelled, key
-            assert len(entry["source"]) > 3
+            assert entry["source"]
 
     def test_the_tools_that_are_here_know_their_options(self):
         """What a list calls the tool's own help must stand in it; what it calls a manual, no help need show."""
@@ -182,7 +192,9 @@ class TestShell:
                 for c in commands
             ):
                 continue
-            if not commands or any("-delete" in c.options or c.key in ("kill", "source") for c in commands):
+            if not commands or any(
+                "-delete" in c.options or c.key in ("kill", "source", ".", "eval") for c in commands
+            ):
                 continue
             line = re.sub(r"\b[A-Z]\w+\b", lambda word: STANDING_FOR.get(word[0], word[0]), text)
             done = subprocess.run(
@@ -198,6 +210,23 @@ class TestShell:
             assert not REFUSED.search(done.stderr), (line, done.stderr)
             ran += 1
         assert ran > 40
+
+    def test_torchrun_takes_its_arguments(self):
+        launches = asked_of_torch()["launches"]
+        assert len(launches) > 50
+        assert [(words, wrong) for words, wrong in launches if wrong] == []
+
+    def test_nvidia_smi_has_the_columns(self):
+        """Its own list of columns: ``nvidia-smi --help-query-gpu`` and ``--help-query-compute-apps``."""
+        columns = {
+            "gpu": {"compute_cap", "compute_mode", "gpu_recovery_action", "index", "memory.total", "mig.mode.current",
+                    "name", "pci.bus_id", "serial", "uuid"},
+            "compute-apps": {"gpu_uuid", "name", "pid", "process_name", "used_memory"},
+        }  # fmt: skip
+        for kind, known in columns.items():
+            asked = [re.findall(rf"--query-{kind}=(\S+)", text.text) for text in shell_texts()]
+            named = {column.rstrip(";") for found in asked for query in found for column in query.split(",")}
+            assert named == known
 
 
 class TestPython:

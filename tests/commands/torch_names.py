@@ -1,7 +1,7 @@
 """Run under a Python with torch: are the names and keywords in these texts torch's, and do these lines run?
 
-Reads ``{"edits": [[TEXT, MENTIONED], ...], "lines": [...]}`` and prints a list of complaints for each,
-and what torch's own commands say of themselves.
+Reads ``{"edits": [[TEXT, MENTIONED], ...], "lines": [...], "launches": [[WORD, ...], ...]}`` and prints a list of
+complaints for each, and what torch's own commands say of themselves.
 """
 
 import ast
@@ -218,11 +218,23 @@ def ran(line: str) -> list[str]:
     return []
 
 
+def refused(words: list[str]) -> list[str]:
+    """Return what torchrun's own parser says against its arguments."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        try:
+            torch.distributed.run.get_args_parser().parse_args(words)
+        except SystemExit:
+            return [said.getvalue().strip().splitlines()[-1]]
+    return []
+
+
 def main() -> None:
     asked = json.load(sys.stdin)
     answer = {
         "edits": [complaints(text, mentioned=mentioned) for text, mentioned in asked["edits"]],
         "lines": [ran(line) for line in asked["lines"]],
+        "launches": [refused(words) for words in asked["launches"]],
         "torchrun": torch.distributed.run.get_args_parser().format_help(),
         "torchfrtrace": JobConfig().parser.format_help(),
         "torch.distributed.launch": torch.distributed.launch.__doc__
