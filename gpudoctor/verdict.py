@@ -4,10 +4,12 @@ from collections.abc import Iterable
 
 from gpudoctor.facts import CheckpointFile, Comparison, Gpus, Log, Outcome, Pci, Run, Torch
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
-from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report, Status, Verdict
+from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count, listed, ranks
 
+FINDINGS, COULD_NOT = 1, 3
+"""Exit codes; 2, for bad input, is that of `BadInput`, and click's own for errors of use."""
 KEYS = "state-dict"
 """How the ids begin of what is wrong with a checkpoint's keys: that is what keeps a model from loading."""
 
@@ -208,3 +210,30 @@ def _fitness(snapshot: Snapshot) -> Verdict:
     backend = "gloo" if torch.gloo_available else "no backend"
     here = f"torch {torch.version}, distributed over {backend}; no NVIDIA GPU here"
     return Verdict(status=Status.HEALTHY, sentence=f"Healthy for CPU training: {here}.")
+
+
+def exit_code(report: Report, fail_on: str) -> int:
+    """Return the exit code: 1 for findings at or above `fail_on`, 3 where it could not be told, else 0.
+
+    `fail_on` is ``error``, ``warning`` or ``never``.
+    """
+    worst = report.worst()
+    bound = {"error": [Severity.ERROR], "warning": [Severity.ERROR, Severity.WARNING], "never": []}[fail_on]
+    failed = any(not p.held and p.fixed is not ProofStatus.NOT_RUN for p in report.proofs)
+    if worst in bound or (fail_on != "never" and (failed or report.verdict.status is Status.BROKEN)):
+        return FINDINGS
+    crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
+    asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]
+    read = Snapshot(report.facts).read
+    looked = report.checks or report.proofs or report.findings or read or not asked
+    idle = report.proofs and all(p.fixed is ProofStatus.NOT_RUN for p in report.proofs) and not report.checks
+    middle = any(log.middle for log in Snapshot(report.facts).all(Log)) and not report.findings
+    if (
+        crashed
+        or idle
+        or middle
+        or not looked
+        or (asked and all(p.status is not ProbeStatus.OK for p in asked))
+    ):
+        return COULD_NOT
+    return 0

@@ -60,7 +60,7 @@ FLOORS = {
     "render": "facts model report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection environment logs model proofs report text",
     "cli": "gpudoctor bad_input checkpoint.inspection checkpoint.repair child diagnose environment facts interpreter "
-    "logs model passthrough proofs redact registry render report scripts snapshot text training_script",
+    "logs model passthrough proofs redact registry render report scripts text training_script verdict",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.

@@ -27,7 +27,7 @@ from gpudoctor.facts import (
 from gpudoctor.model import Check, Evidence, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeResult, ProbeStatus, Proof, ProofStatus, Report, Result, Status
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.verdict import conclude, ranked, verdict
+from gpudoctor.verdict import conclude, exit_code, ranked, verdict
 
 OK = ProbeResult(name="launch", status=ProbeStatus.OK)
 
@@ -273,6 +273,8 @@ def test_a_log_that_ends_in_the_middle_is_not_called_well() -> None:
     status, primary, sentence = concluded(facts={"log": Log(lines=12, middle="epoch 3 of 10")})
     assert (status, primary) == (Status.UNKNOWN, None)
     assert "the log ends in the middle, at epoch 3 of 10" in sentence
+    assert exit_code(Report(facts={"log": Log(lines=12, middle="epoch 3 of 10")}), "error") == 3
+    assert exit_code(Report(facts={"log": Log(lines=12)}), "error") == 0
 
 
 def test_an_unknown_exception_is_quoted() -> None:
@@ -281,8 +283,6 @@ def test_an_unknown_exception_is_quoted() -> None:
 
 
 def test_a_proof_that_did_not_hold_is_not_hidden_by_a_warning_or_a_note() -> None:
-    from gpudoctor.cli.output import exit_code
-
     for severity in (Severity.WARNING, Severity.NOTE):
         report = conclude(
             Report(findings=[finding(severity=severity)], proofs=[Proof(id="ddp", fixed=ProofStatus.FAILED)])

@@ -24,8 +24,6 @@ COMMANDS = {
     "report": "Write a ticket that can be examined again.",
     "show": "Print the page of one check.",
 }
-FINDINGS, COULD_NOT = 1, 3
-"""Exit codes; 2, for bad input, is that of `BadInput`, and click's own for errors of use."""
 
 
 class Commands(click.RichGroup):
@@ -128,6 +126,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except Exception as error:
         traceback.print_exc()
         warn(f"a fault of gpudoctor itself, please report it: {error!r}")
+        from gpudoctor.verdict import COULD_NOT
+
         code = COULD_NOT
     sys.exit(_close(code if isinstance(code, int) else 0))
 

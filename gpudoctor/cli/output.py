@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import rich_click as click
 
 from gpudoctor import __version__
-from gpudoctor.cli import COULD_NOT, FINDINGS
 from gpudoctor.cli.streams import make_console, put, unwritable, warn, write
 from gpudoctor.facts import CheckpointFile
-from gpudoctor.model import Severity
-from gpudoctor.report import CheckStatus, ProbeStatus, ProofStatus, Report, Say, Status
-from gpudoctor.snapshot import Snapshot
+from gpudoctor.report import CheckStatus, Report, Say
 from gpudoctor.text import harmless
+from gpudoctor.verdict import COULD_NOT, exit_code
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -227,20 +225,3 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         wrapped = option(wrapped)
     return wrapped
-
-
-def exit_code(report: Report, fail_on: str) -> int:
-    """Pick the exit code: 1 for findings at or above `fail_on`, 3 when the work could not be done, else 0."""
-    worst = report.worst()
-    bound = {"error": [Severity.ERROR], "warning": [Severity.ERROR, Severity.WARNING], "never": []}[fail_on]
-    failed = any(not p.held and p.fixed is not ProofStatus.NOT_RUN for p in report.proofs)
-    if worst in bound or (fail_on != "never" and (failed or report.verdict.status is Status.BROKEN)):
-        return FINDINGS
-    crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
-    asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]
-    read = Snapshot(report.facts).read
-    looked = report.checks or report.proofs or report.findings or read or not asked
-    idle = report.proofs and all(p.fixed is ProofStatus.NOT_RUN for p in report.proofs) and not report.checks
-    if crashed or idle or not looked or (asked and all(p.status is not ProbeStatus.OK for p in asked)):
-        return COULD_NOT
-    return 0
