@@ -61,7 +61,7 @@ EARLY = Fix(
 )
 MPS = Fix(
     "Do without MPS, or start its daemon as the same user",
-    "unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY; echo quit | nvidia-cuda-mps-control",
+    "echo quit | nvidia-cuda-mps-control; unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY",
 )
 REBOOT = Fix("Restart the machine", "sudo reboot", Kind.ADMIN)
 

@@ -175,7 +175,6 @@ def _is_python(text: str) -> bool:
 NEITHER = {
     "USER soft nproc 65536": "a line of /etc/security/limits.conf",
     "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 1": "arguments of Megatron's scripts",
-    "--bf16 False --fp16 True": "arguments of a script that takes transformers' TrainingArguments",
     "resources: {limits: {nvidia.com/gpu: 1}}": "a part of a pod's specification, YAML",
     "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}]\n"
     "volumeMounts: [{name: shm, mountPath: /dev/shm}]": "a part of a pod's specification, YAML",

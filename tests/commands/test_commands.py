@@ -1,4 +1,5 @@
 """Every command and every edit that gpudoctor prints is read: as the shell, as Python, and as each tool knows it."""
+# ruff: noqa: E402 - the modules beside this one are no package, and are found by their folder
 
 import ast
 import functools
@@ -13,12 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.model import Kind
+from gpudoctor.registry import Registry
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import options  # noqa: E402
-import printed  # noqa: E402
-import shell  # noqa: E402
+import options
+import printed
+import shell
 
 # The installed libraries lie beside this one.
 SITE = Path(importlib.util.find_spec("msgspec").origin).parent.parent
@@ -122,6 +126,23 @@ def torchrun_arguments():
     return [command.words[1:] for command in every if command.key == "torchrun"]
 
 
+def groups_named(name, pattern):
+    """Yield what stands in the groups ``(?P<name>...)`` of a pattern."""
+    for begin in re.finditer(rf"\(\?P<{name}>", pattern):
+        place, depth, in_class = begin.end(), 1, False
+        while depth:
+            letter = pattern[place]
+            if letter == "\\":
+                place += 1
+            elif in_class:
+                in_class = letter != "]" or pattern[place - 1] in "[^"
+            else:
+                in_class = letter == "["
+                depth += {"(": 1, ")": -1}.get(letter, 0)
+            place += 1
+        yield re.sub(r"\(\?P=\w+\)", r"\\w+", pattern[begin.end() : place - 1])
+
+
 def test_what_fixes_print_is_found_in_the_sources():
     assert len(fixes()) > 700
     assert len(shell_texts()) > 600
@@ -150,6 +171,29 @@ class TestShell:
     def test_nothing_is_quoted_by_hand_that_the_shell_would_split(self):
         for text in shell_texts():
             assert list(shell.commands(text.text)) or shell.variables(text.text), text
+
+    def test_a_log_puts_nothing_into_a_command_that_the_shell_would_read(self):
+        """A place in single quotes may hold all but such a quote; any other, no blank and no sign of the shell's."""
+        seen = 0
+        for check in Registry().checks():
+            for fix in check.fixes:
+                for place in set(printed.PLACE.findall(fix.command)) if fix.kind is not Kind.EDIT else ():
+                    quoted = f"'<{place}" in fix.command
+                    hostile = (
+                        ["a'b"]
+                        if quoted
+                        else ["a b", "a;b", "$(a)", "`a`", "a|b", "a'b", 'a"b', "a>b", "a&b"]
+                    )
+                    for pattern in (
+                        text for symptom in check.symptoms for text in (symptom.pattern, symptom.near)
+                    ):
+                        for group in groups_named(place, pattern):
+                            seen += 1
+                            assert not [text for text in hostile if re.fullmatch(group, text)], (
+                                check.id,
+                                group,
+                            )
+        assert seen > 40
 
     def test_options_are_in_the_list(self):
         known = options.listed()
