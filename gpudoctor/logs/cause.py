@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
@@ -103,15 +104,29 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
             ),
             default=None,
         )
+    if first is None and unknown is None:
+        # What is mostly a warning is the cause where it was raised, and nobody got over it.
+        ended = [
+            e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
+        ]
+        first = min(ended, key=log.when, default=None)
     return Judgement(
         cause=first,
         own=log.own(first) if first is not None else None,
         raised=unknown,
         consequences=[event for event in faults if event is not first],
-        remarks=[e for e in events if not e.fault],
+        remarks=[event for event in events if not event.fault and event is not first],
         exceptions=raised,
         well=log.well >= 0,
     )
+
+
+def interrupted(judgement: Judgement) -> Judgement:
+    """Return what a log comes to whose command somebody interrupted: ranks that ended are a consequence of that."""
+    cause = judgement.cause
+    if cause is None or not cause.check.secondary:
+        return judgement
+    return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
 
 
 def _echoes(faults: Sequence[Event]) -> list[Event]:
@@ -165,6 +180,11 @@ class _Log(Timeline):
         if WARNED.search(seen.line.full):
             return False
         return NATIVE.search(seen.line.full) is not None or self.around(seen.line, seen.place) is not None
+
+    def raised_in(self, event: Event) -> bool:
+        """Return whether an event lies in an exception that ended a process."""
+        spans = (self.around(seen.line, seen.place) for seen in event.seen)
+        return any(raised is not None and not raised.late for raised in spans)
 
     def own(self, event: Event) -> Frame | None:
         """Return the innermost line of the user's own code of the traceback in which an event lies."""

@@ -30,7 +30,7 @@ def findings(
     """
     found = []
     if judgement.cause is not None:
-        cause = _finding(judgement.cause, source)
+        cause = replace(_finding(judgement.cause, source), severity=Severity.ERROR)
         pointed = judgement.cause.check.elsewhere and not judgement.cause.tells_end
         found.append(_own_line(_pointed(cause, judgement, lines) if pointed else cause, judgement.own))
     unrecognised = load(UNRECOGNISED) if judgement.raised is not None or ending is not None else None

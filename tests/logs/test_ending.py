@@ -164,3 +164,12 @@ def test_trying_again_to_the_end_is_not_having_got_over_it():
     report = explain("INFO loading the data\n" + "".join(again.format(n) for n in range(4)))
     assert report.verdict.primary == "rendezvous-unreachable"
     assert report.findings[0].severity is Severity.ERROR
+
+
+def test_what_a_rank_says_of_others_after_an_interruption_is_a_consequence():
+    lost = "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.1.2.3]:51842\n"
+    report = explain_run(Run(name="torchrun", exit_code=1, seconds=2.0, interrupted=True), f"[rank0]: {lost}")
+    assert [(f.id, f.severity) for f in report.findings] == [("gloo-peer-closed", Severity.NOTE)]
+    assert report.verdict.sentence.startswith("torchrun was interrupted")
+    report = explain_run(Run(name="torchrun", exit_code=1, seconds=2.0), f"[rank0]: {lost}")
+    assert report.findings[0].severity is Severity.ERROR
