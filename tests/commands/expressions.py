@@ -74,7 +74,7 @@ def texts(
             found = [one + other for one in again(left) for other in again(right)]
         case ast.IfExp(body=body, orelse=other):
             found = [*again(body), *again(other)]
-        case ast.BoolOp(values=values):
+        case ast.BoolOp(values=[*values, ast.Constant(value="")]) | ast.BoolOp(values=values):
             found = [
                 text if UNREAD not in text else _sample(value) for value in values for text in again(value)
             ]

@@ -56,6 +56,7 @@ MODULES = {
 }
 """Modules that ``python -m`` starts, and the commands that they are."""
 NO_SUBCOMMAND = {"nvidia-smi": {"-q", "-L", "-i", "-pl", "-r"}}
+"""Options after which no subcommand comes."""
 
 
 TOOLS = frozenset(

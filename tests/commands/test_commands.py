@@ -1,7 +1,5 @@
 """Every command and every edit that gpudoctor prints is read: as the shell, as Python, and as each tool knows it."""
-# ruff: noqa: E402 - the modules beside this one are no package, and are found by their folder
 
-import ast
 import functools
 import importlib.util
 import json
@@ -17,22 +15,13 @@ import pytest
 from gpudoctor.model import Kind
 from gpudoctor.registry import Registry
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import options
 import printed
 import shell
 
-# The installed libraries lie beside this one.
-SITE = Path(importlib.util.find_spec("msgspec").origin).parent.parent
-VARIABLES = json.loads((HERE / "variables.json").read_text())
-PREFIXES = (
-    "CUDA|CUDNN|GLOO|HF|KMP|MKL|NCCL|NVIDIA|OMP|OMPI|PYTORCH|SBATCH|SLURM|SRUN|TORCH[A-Z]*|TP|TRITON|UCX"
-)
-VARIABLE = re.compile(rf"(?<![\w/.])(?:{PREFIXES})_[A-Z0-9_]*[A-Z0-9](?![\w*/…]|_…)")
-NOT_A_VARIABLE = re.compile(r"CUDA_ERROR_|CUDNN_STATUS_")
-
+HERE = Path(__file__).parent
 COMPUTED = {
     "checks/checkpoint/state_dict_architecture.py": "comparison.fix_line and comparison.load_line",
     "checks/checkpoint/state_dict_prefix.py": "comparison.fix_line and comparison.load_line",
@@ -144,9 +133,9 @@ def groups_named(name, pattern):
 
 
 def test_what_fixes_print_is_found_in_the_sources():
-    assert len(fixes()) > 700
-    assert len(shell_texts()) > 600
-    assert len(list(printed.python_texts())) > 350
+    assert len(fixes()) > 850
+    assert len(shell_texts()) > 1200
+    assert len(list(printed.python_texts())) > 450
     unread = {text.where for text in fixes() if printed.UNREAD in text.text}
     assert unread == COMPUTED.keys()
 
@@ -168,7 +157,7 @@ class TestShell:
                 assert done.returncode == 0, (script, done.stderr)
             raise AssertionError("together they do not parse")
 
-    def test_nothing_is_quoted_by_hand_that_the_shell_would_split(self):
+    def test_every_text_holds_a_command_or_a_variable(self):
         for text in shell_texts():
             assert list(shell.commands(text.text)) or shell.variables(text.text), text
 
@@ -253,7 +242,7 @@ class TestShell:
             assert not refused, (line, done.stderr)
             assert not REFUSED.search(done.stderr), (line, done.stderr)
             ran += 1
-        assert ran > 40
+        assert ran > 100
 
     def test_torchrun_takes_its_arguments(self):
         launches = asked_of_torch()["launches"]
@@ -291,39 +280,3 @@ class TestPython:
         assert len(found) >= 3
         for text in found:
             json.loads(text if text.startswith("{") else f"{{{text}}}")
-
-
-class TestVariables:
-    def printed(self):
-        found = {}
-        for text in shell_texts():
-            found |= dict.fromkeys(shell.variables(text.text), text.where)
-        for text in printed.python_texts():
-            for name in re.findall(r"os\.environ(?:\[|\.get\(|\.setdefault\()[\"'](\w+)", text.text):
-                found[name] = text.where
-        for module in printed.modules():
-            page = (ast.get_docstring(module.tree) or "") if module.where.startswith("checks") else ""
-            found |= dict.fromkeys(VARIABLE.findall(page), f"{module.where}: page")
-        return {name: where for name, where in found.items() if not NOT_A_VARIABLE.match(name)}
-
-    def test_are_in_the_list_and_the_list_holds_no_other(self):
-        listed = [name for names in VARIABLES.values() for name in names]
-        found = self.printed()
-        assert {name: where for name, where in found.items() if name not in listed} == {}
-        assert set(listed) == found.keys()
-        assert len(listed) == len(set(listed))
-
-    @pytest.mark.parametrize(
-        "beginning, place, only",
-        [("torch ", "torch", ["--include=*.py"]), ("NCCL ", "nvidia/nccl/lib/libnccl.so.2", [])],
-    )
-    def test_the_installed_libraries_read_them(self, beginning, place, only):
-        sources = [source for source in VARIABLES if source.startswith(beginning) and ".so," not in source]
-        names = [name for source in sources for name in VARIABLES[source]]
-        if not (SITE / place).exists():
-            pytest.skip(f"{place} is not installed beside gpudoctor")
-        command = ["grep", "-r", "-a", "-o", "-h", "-w", "-F", *only, "-f", "-", str(SITE / place)]
-        done = subprocess.run(
-            command, input="\n".join(names), capture_output=True, text=True, env={"LC_ALL": "C"}
-        )
-        assert set(done.stdout.split()) == set(names)

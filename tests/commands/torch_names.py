@@ -11,6 +11,7 @@ import importlib
 import inspect
 import io
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -209,12 +210,15 @@ def _stubs() -> dict[str, set[str]]:
 
 def ran(line: str) -> list[str]:
     """Run what stands behind ``python -c``, in an empty folder."""
-    quiet = contextlib.redirect_stdout(io.StringIO())
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), quiet:
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        os.chdir(folder)
         try:
             exec(line, {"__name__": "__main__"})
         except Exception as error:
             return [f"{type(error).__name__}: {error}"]
+        finally:
+            os.chdir(here)
     return []
 
 
