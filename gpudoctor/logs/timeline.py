@@ -26,7 +26,7 @@ RESTARTED = re.compile(
 HANDLED = re.compile(
     r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Rr]etry(?:ing)?\b(?! (?:limit|count))|"
     r"[Ii]gnoring|[Tt]rying (?:the )?(?:previous|next|older|again|another)|"
-    r"[Uu]sing (?:the )?(?:CPU|cpu|previous|default|older)\b|"
+    r"[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older|cached?|local|random|fallback)\b|"
     r"[Cc]ontinuing (?:without|with|anyway)|are off\b|PASSED\b)"
 )
 """What a program says of a failure that it went on from."""
@@ -37,7 +37,7 @@ THREAD = re.compile(
 )
 """What Python prints over the traceback of a thread: the process goes on."""
 FINISHED = re.compile(
-    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained)\b",
+    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b",
     re.IGNORECASE,
 )
 """What a program prints that comes to a good end."""
