@@ -26,7 +26,7 @@ RESTARTED = re.compile(
 HANDLED = re.compile(
     r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Rr]etry(?:ing)?\b(?! (?:limit|count))|"
     r"[Ii]gnoring|[Tt]rying (?:the )?(?:previous|next|older|again|another)|"
-    r"[Uu]sing (?:the )?(?:CPU|cpu|previous|default|older)\b|"
+    r"[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older|cached?|local|random|fallback)\b|"
     r"[Cc]ontinuing (?:without|with|anyway)|are off\b|PASSED\b)"
 )
 """What a program says of a failure that it went on from."""
@@ -37,7 +37,7 @@ THREAD = re.compile(
 )
 """What Python prints over the traceback of a thread: the process goes on."""
 FINISHED = re.compile(
-    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained)\b",
+    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b",
     re.IGNORECASE,
 )
 """What a program prints that comes to a good end."""
@@ -52,12 +52,14 @@ STATUS = re.compile(
 )
 """What says that a command failed, whatever it was."""
 BAD = re.compile(
-    rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\bnan\b|[Cc]ould not|[Cc]annot|[Aa]bort|"
-    r"\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b|"
-    r"\bkilled\b|[Tt]imed? ?out"
+    rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
+    r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
+    r"\bFAILED\b|\bkilled\b|\b[Ss]topping\b|[Tt]imed? ?out"
 )
 """What tells, in the last lines, of a failure."""
-NOISE = re.compile(r"[Ww]arning|resource_tracker|\batexit\b|Exception ignored|^\[W")
+NOISE = re.compile(
+    r"\w*Warning\b|\bwarnings\.warn|^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|^\[W"
+)
 """What stands at the end of many a good run."""
 WRAPPER = re.compile(
     r"\b[Jj]ob\b|\b[Ss]cript\b|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^\W*(?:done|finished|end|completed?)\W*$",
@@ -98,7 +100,7 @@ class Timeline:
         It printed progress, or a launcher started it again and it did, or it says that it does without.
         """
         places = self.progress[line.name, line.who]
-        if len(places) - bisect_right(places, place) >= ENOUGH or place <= max(self.restart, self.well):
+        if len(places) - bisect_right(places, place) >= ENOUGH or place <= self.restart or place < self.well:
             return True
         return self._handled(line, place)
 
