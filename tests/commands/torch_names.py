@@ -24,6 +24,7 @@ import torch.multiprocessing as mp
 import torch.utils.checkpoint
 from torch import nn
 from torch.distributed.flight_recorder.components.config_manager import JobConfig
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_packed_sequence
 from torch.utils.data import DataLoader
@@ -35,10 +36,14 @@ NAMES = {
     "DistributedDataParallel": nn.parallel.DistributedDataParallel,
     "DistributedSampler": DistributedSampler,
     "F": functional,
+    "FullyShardedDataParallel": FullyShardedDataParallel,
+    "ReLU": nn.ReLU,
     "ReduceOp": dist.ReduceOp,
     "checkpoint": torch.utils.checkpoint.checkpoint,
     "d": dist,
     "dist": dist,
+    "fully_shard": fully_shard,
+    "init_device_mesh": dist.init_device_mesh,
     "init_process_group": dist.init_process_group,
     "mp": mp,
     "nn": nn,
@@ -47,12 +52,25 @@ NAMES = {
 }
 NAMES |= {
     name: importlib.import_module(name)
-    for name in ("datetime", "functools", "json", "os", "pickle", "re", "shutil", "signal", "socket", "sys")
+    for name in (
+        "datetime",
+        "faulthandler",
+        "functools",
+        "json",
+        "os",
+        "pickle",
+        "re",
+        "shutil",
+        "signal",
+        "socket",
+        "sys",
+    )
 }
 NAMES["Path"] = Path
 """What the names in an edit stand for, where it does not import them itself."""
 KINDS = {
-    torch.Tensor: "x y loss logits target targets labels ids mask tensor hidden weight real fake probabilities",
+    torch.Tensor: "x y real fake hidden ids labels logits loss loss_a loss_d loss_g mask probabilities target targets "
+    "tensor weight",
     nn.Module: "model teacher norm wrapped swa conv layer embedding",
     torch.optim.Optimizer: "optimizer optimizer_g optimizer_d",
     torch.amp.GradScaler: "scaler",
