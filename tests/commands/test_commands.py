@@ -67,6 +67,7 @@ WRONG = [
     "from torch.distributed.fsdp import fully_sharded",
     "DataLoader(dataset, batchsize=3)",
     "optimizer.zero_grad(to_none=True)",
+    "functools.partial(torch.load, weight_only=True)",
 ]
 """Edits that must be refused."""
 

@@ -175,6 +175,9 @@ def _call(node: ast.Call, names: dict[str, object]) -> list[str]:
         return _arguments(node, getattr(owner.kind, node.func.attr), method=True)
     if called is None or not callable(called):
         return []
+    if called is functools.partial and node.args:
+        later = ast.Call(func=node.args[0], args=[ast.Constant(...)], keywords=node.keywords)
+        return _call(later, names)
     return _arguments(node, called, method=False)
 
 
