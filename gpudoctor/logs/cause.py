@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpudoctor.facts import Run
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import NATIVE, Timeline
@@ -64,6 +65,8 @@ class Judgement(Struct):
     """All that were raised."""
     well: bool = False
     """Whether the log comes to a good end."""
+    doubtful: bool = False
+    """Whether the log goes on below the cause, so that it may have been got over."""
 
 
 def rank_of(seen: Seen) -> int | None:
@@ -110,6 +113,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
             e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
         ]
         first = min(ended, key=log.when, default=None)
+    line = first.seen[0].line if first is not None else unknown.line if unknown is not None else None
     return Judgement(
         cause=first,
         own=log.own(first) if first is not None else None,
@@ -118,13 +122,18 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         remarks=[event for event in events if not event.fault and event is not first],
         exceptions=raised,
         well=log.well >= 0,
+        doubtful=line is not None and log.goes_on(line),
     )
 
 
-def interrupted(judgement: Judgement) -> Judgement:
-    """Return what a log comes to whose command somebody interrupted: ranks that ended are a consequence of that."""
+def of_run(judgement: Judgement, run: Run) -> Judgement:
+    """Return what a log comes to, of a command that failed for certain.
+
+    Where somebody interrupted it, that ranks ended is a consequence of that.
+    """
     cause = judgement.cause
-    if cause is None or not cause.check.secondary:
+    judgement = replace(judgement, doubtful=False)
+    if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
 
