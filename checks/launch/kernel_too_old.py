@@ -19,7 +19,7 @@ $(id -u)` shows D) and when a newer kernel cures it; look for the other reasons 
 
 ## See also
 
-- [accelerate#1929](https://github.com/huggingface/accelerate/issues/1929): what is known of it, and RHEL's 4.18
+- [accelerate#2573](https://github.com/huggingface/accelerate/issues/2573): what is known of it, and Red Hat's kernels
 - [Launching and hangs](https://huggingface.co/docs/accelerate/basic_tutorials/troubleshooting)
 """
 
