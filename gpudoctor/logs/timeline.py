@@ -47,7 +47,7 @@ STATUS = re.compile(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
-    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|\b[1-9]\d* failed\b|"
+    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
     r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80})$"
 )
 """What says that a command failed, whatever it was."""
@@ -63,7 +63,7 @@ NOISE = re.compile(
 )
 """What stands at the end of many a good run."""
 WRAPPER = re.compile(
-    r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exit\w*|releas\w*|total|"
+    r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total|"
     r"wall|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^(?:real|user|sys)\s|^\W*(?:done|finished|end|completed?)?\W*$",
     re.IGNORECASE,
