@@ -75,7 +75,13 @@ def _suspect(report: Report, snapshot: Snapshot) -> Verdict | None:
         return None
     compared = _compared(snapshot)
     nothing = "Nothing failed in what this log shows" if first.source is Source.LOG else "Nothing is broken"
-    sentence = compared or f"{nothing}; worth a look: {first.id}{_tail(first)}."
+    doubt = f" {first.behind}" if first.behind else ""
+    worth = (
+        f"Worth a look: {first.id}{_tail(first)}.{doubt}"
+        if doubt
+        else f"{nothing}; worth a look: {first.id}{_tail(first)}."
+    )
+    sentence = compared or worth
     return Verdict(status=Status.SUSPECT, primary=first.id, sentence=sentence)
 
 

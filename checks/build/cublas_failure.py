@@ -24,7 +24,7 @@ range is named. `nvidia-smi` shows how much memory is free before the run.
 ## See also
 
 - [cuBLAS status values](https://docs.nvidia.com/cuda/cublas/#cublasstatus-t)
-- [pytorch#91067](https://github.com/pytorch/pytorch/issues/91067): another cuBLAS on LD_LIBRARY_PATH
+- [pytorch#174320](https://github.com/pytorch/pytorch/pull/174320): the system's cuBLASLt under pip's cuBLAS
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

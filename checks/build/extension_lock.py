@@ -26,6 +26,7 @@ on any node, nobody is compiling. `py-spy dump --pid PID` shows `wait (torch/uti
 """
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity, Sighting
@@ -74,7 +75,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
             f"the log ends where torch waits for an extension in {folder}: a lock that was left there stops it, or it compiles"
         )
     elif lock is not None:
-        delete = Fix("Delete the lock, once no process compiles", f"rm -f '{lock}'")
+        delete = Fix("Delete the lock, once no process compiles", f"rm -f {shlex.quote(lock)}")
         yield check.found(
             f"a lock stops the start: {lock}; whoever made it may be gone", fixes=[delete, *check.fixes[1:]]
         )

@@ -24,7 +24,7 @@ names a shared library that cannot be opened, or a symbol that the library which
 ## See also
 
 - [pytorch#123097](https://github.com/pytorch/pytorch/issues/123097): iJIT_NotifyEvent and MKL 2024.1
-- [pytorch#138460](https://github.com/pytorch/pytorch/issues/138460): nvJitLink and LD_LIBRARY_PATH
+- [pytorch#152783](https://github.com/pytorch/pytorch/issues/152783): nvJitLink and LD_LIBRARY_PATH
 """
 
 import re

@@ -25,6 +25,7 @@ interpreter and the torch it finds. `gpudoctor check --python PYTHON` examines a
 - [venv](https://docs.python.org/3/library/venv.html): which interpreter an environment runs
 """
 
+import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
 
@@ -72,7 +73,8 @@ def environment(
         )
     if _empty_folder(torch):
         message = f"torch is an empty folder here, {torch.file}: there is no __init__.py in it, so nothing can be imported"
-        rename = Fix("Rename or remove the folder that hides torch", f"mv {torch.file} {torch.file}-renamed")
+        old, new = shlex.quote(torch.file or ""), shlex.quote(f"{torch.file}-renamed")
+        rename = Fix("Rename or remove the folder that hides torch", f"mv -n {old} {new}")
         yield check.found(message, fixes=[rename, *fixes])
     elif torch.imported is False and torch.file is None and _says_missing(torch):
         evidence = [f"{torch.error.type}: {torch.error.message}"] if torch.error else []

@@ -26,7 +26,7 @@ fails now and then, or on one rank only, several wrote or one read too early.
 - [Serialization semantics](https://docs.pytorch.org/docs/stable/notes/serialization.html): the file format
 - [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): save on one
   rank, load behind a barrier
-- [nerfstudio#2202](https://github.com/nerfstudio-project/nerfstudio/issues/2202): a file that was cut off
+- [nerfstudio#1117](https://github.com/nerfstudio-project/nerfstudio/issues/1117): a download that was cut off
 """
 
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ rank of several fails, and the folder is there afterwards, the ranks raced for i
 ## See also
 
 - [torch.save](https://docs.pytorch.org/docs/stable/generated/torch.save.html)
-- [transformers#28119](https://github.com/huggingface/transformers/issues/28119): ranks that race for tmp-checkpoint
+- [transformers#28015](https://github.com/huggingface/transformers/issues/28015): ranks that race to rename it
 """
 
 from collections.abc import Iterator

@@ -19,7 +19,7 @@ too, look at the network and the address instead. What is broken stays: the fold
 
 ## See also
 
-- [pytorch/tutorials#3065](https://github.com/pytorch/tutorials/issues/3065): File not found or corrupted
+- [pytorch/tutorials#3065](https://github.com/pytorch/tutorials/issues/3065): all ranks download at once
 - [LightningDataModule](https://lightning.ai/docs/pytorch/stable/data/datamodule.html): `prepare_data` runs once per
   node
 """

@@ -23,7 +23,7 @@ Compare the GPU that each rank names with `nvidia-smi`: one process per GPU, and
 ## See also
 
 - [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): `device_id`
-- [torch issue 60752](https://github.com/pytorch/pytorch/issues/60752)
+- [torch pull 54991](https://github.com/pytorch/pytorch/pull/54991): why the warning was added
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -28,8 +28,7 @@ The first "tensor at position" with its saved and its recomputed metadata tells 
 ## See also
 
 - [torch.utils.checkpoint](https://docs.pytorch.org/docs/stable/checkpoint.html): `determinism_check`, `debug`
-- [torch issue 141896](https://github.com/pytorch/pytorch/issues/141896) and
-  [193338](https://github.com/pytorch/pytorch/issues/193338): with autocast, and its cache
+- [torch issue 141896](https://github.com/pytorch/pytorch/issues/141896): with autocast
 - [torchtitan#1117](https://github.com/pytorch/torchtitan/issues/1117): with a mixture of experts
 - [DeepSpeed#8148](https://github.com/deepspeedai/DeepSpeed/pull/8148): ZeRO-3 and frozen parameters
 """

@@ -24,8 +24,8 @@ The same script runs with one process and no DDP, or with `broadcast_buffers=Fal
 
 ## See also
 
-- [torch issue 22095](https://github.com/pytorch/pytorch/issues/22095): BatchNorm and two forward passes
-- [torch issue 175024](https://github.com/pytorch/pytorch/issues/175024): a discriminator called twice, and the repair
+- [torch issue 22095](https://github.com/pytorch/pytorch/issues/22095): a buffer and two forward passes
+- [torch issue 175024](https://github.com/pytorch/pytorch/issues/175024): a discriminator called twice, and why it fails
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

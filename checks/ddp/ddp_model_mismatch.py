@@ -24,7 +24,7 @@ Print on every rank just before the wrap, and compare:
 ## See also
 
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
-- [torch issue 102438](https://github.com/pytorch/pytorch/issues/102438)
+- [torch pull 52887](https://github.com/pytorch/pytorch/pull/52887): when and how the models are compared
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -18,7 +18,7 @@ task that is drawn by chance.
 
 ## See also
 
-- [mmdetection#7116](https://github.com/open-mmlab/mmdetection/issues/7116): the same, and how to prevent it
+- [mmdetection#6495](https://github.com/open-mmlab/mmdetection/issues/6495): one rank logs fewer values, the rest wait
 - [all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce)
 """
 

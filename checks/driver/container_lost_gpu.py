@@ -21,7 +21,7 @@ has "systemd: Reloading" just before.
 ## See also
 
 - [nvidia-docker 1730](https://github.com/NVIDIA/nvidia-docker/issues/1730): NVIDIA's notice, with the remedies
-- [nvidia-container-toolkit 48](https://github.com/NVIDIA/nvidia-container-toolkit/issues/48)
+- [nvidia-container-toolkit 48](https://github.com/NVIDIA/nvidia-container-toolkit/issues/48): the same notice, open
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

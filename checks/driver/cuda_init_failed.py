@@ -27,7 +27,7 @@ all is well. Then `echo $LD_LIBRARY_PATH; ldconfig -p | grep libcuda`, `ls -l /d
 
 ## See also
 
-- [pytorch 49081](https://github.com/pytorch/pytorch/issues/49081): the unknown error, and what others found
+- [pytorch 49081](https://github.com/pytorch/pytorch/issues/49081): the unknown error, and `nvidia_uvm` loaded anew
 - [CUDA errors](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html): every code
 """
 
@@ -61,7 +61,7 @@ EARLY = Fix(
 )
 MPS = Fix(
     "Do without MPS, or start its daemon as the same user",
-    "unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY; echo quit | nvidia-cuda-mps-control",
+    "echo quit | nvidia-cuda-mps-control; unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY",
 )
 REBOOT = Fix("Restart the machine", "sudo reboot", Kind.ADMIN)
 

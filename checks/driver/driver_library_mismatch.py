@@ -21,7 +21,7 @@ of the driver itself, or the container is older than the host's upgrade.
 ## See also
 
 - [NVIDIA driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/)
-- [nvidia-container-toolkit 394](https://github.com/NVIDIA/nvidia-container-toolkit/issues/394)
+- [nvidia-container-toolkit 394](https://github.com/NVIDIA/nvidia-container-toolkit/issues/394): the same in Docker
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

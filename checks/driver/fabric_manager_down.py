@@ -22,7 +22,7 @@ fault that CUDA's release notes name.
 ## See also
 
 - [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html)
-- [pytorch 35710](https://github.com/pytorch/pytorch/issues/35710): error 802
+- [pytorch 35710](https://github.com/pytorch/pytorch/issues/35710): error 802, as torch shows it
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

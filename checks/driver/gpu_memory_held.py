@@ -21,7 +21,7 @@ launch: the ranks share one GPU.
 ## See also
 
 - [My GPU memory isn't freed properly](https://docs.pytorch.org/docs/stable/notes/faq.html)
-- [pytorch 1085](https://github.com/pytorch/pytorch/issues/1085)
+- [pytorch 1085](https://github.com/pytorch/pytorch/issues/1085): data loader workers that outlive a killed process
 """
 
 import re

@@ -25,7 +25,7 @@ many GPUs the node has and how many are taken; 0 of them is a matter of device p
 
 - [Schedule GPUs](https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/)
 - [k8s-device-plugin 33](https://github.com/NVIDIA/k8s-device-plugin/issues/33): Insufficient nvidia.com/gpu
-- [kubernetes 97131](https://github.com/kubernetes/kubernetes/issues/97131): UnexpectedAdmissionError
+- [kubernetes 97131](https://github.com/kubernetes/kubernetes/issues/97131): UnexpectedAdmissionError, a lost GPU
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -29,7 +29,7 @@ MIT/GPL" for it and "NVIDIA" for the closed one. `sudo dmesg | grep -A3 NVRM` sa
 ## See also
 
 - [Kernel modules, in NVIDIA's driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html)
-- [open-gpu-kernel-modules 322](https://github.com/NVIDIA/open-gpu-kernel-modules/issues/322): a V100 with the open kind
+- [open-gpu-kernel-modules 696](https://github.com/NVIDIA/open-gpu-kernel-modules/issues/696): one of two GPUs too old
 """
 
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ activated. Across nodes, the IMEX service or its channel is missing.
 ## See also
 
 - [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html)
-- [gpu-driver-container 909](https://github.com/NVIDIA/gpu-driver-container/issues/909): a stale state after a restart
+- [gpu-driver-container 909](https://github.com/NVIDIA/gpu-driver-container/pull/909): a reset clears a stale state
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -20,7 +20,7 @@ Cap: Active" at full power and "Idle: Active" are normal.
 ## See also
 
 - [nvidia-smi](https://docs.nvidia.com/deploy/nvidia-smi/index.html): Clocks Event Reasons
-- [gpud 330](https://github.com/leptonai/gpud/issues/330)
+- [gpud 330](https://github.com/leptonai/gpud/pull/330): a constant slowdown means the power supply or heat
 """
 
 from collections.abc import Iterator

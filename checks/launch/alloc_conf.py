@@ -22,7 +22,7 @@ torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name. Li
 ## See also
 
 - [ALLOC_CONF](https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf)
-- [pytorch#123505](https://github.com/pytorch/pytorch/issues/123505)
+- [pytorch#123505](https://github.com/pytorch/pytorch/issues/123505): the message, under Python 3.7
 """
 
 from gpudoctor import Check, Fix, Severity, Symptom

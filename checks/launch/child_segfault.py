@@ -17,7 +17,7 @@ faulthandler "Fatal Python error: Segmentation fault". There is no Python traceb
 ## How to tell
 
 Start once more with `PYTHONFAULTHANDLER=1`: it prints the Python line of each thread. `dmesg -T | grep segfault` names
-the library that it happened in, `coredumpctl gdb` shows its stack.
+the library that it happened in, `coredumpctl debug` shows its stack.
 
 ## See also
 

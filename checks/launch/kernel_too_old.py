@@ -15,11 +15,11 @@ cause the process to hang". Or a program does not start at all: "FATAL: kernel t
 ## How to tell
 
 `uname -r`, on the node itself. A hang counts as this only when the ranks stand in the kernel (`ps -o pid,stat,wchan -u
-$USER` shows D) and when a newer kernel cures it; look for the other reasons first (`nccl-timeout`, `nccl-p2p`).
+$(id -u)` shows D) and when a newer kernel cures it; look for the other reasons first (`nccl-timeout`, `nccl-p2p`).
 
 ## See also
 
-- [accelerate#1929](https://github.com/huggingface/accelerate/issues/1929): what is known of it, and RHEL's 4.18
+- [accelerate#2573](https://github.com/huggingface/accelerate/issues/2573): what is known of it, and Red Hat's kernels
 - [Launching and hangs](https://huggingface.co/docs/accelerate/basic_tutorials/troubleshooting)
 """
 

@@ -22,7 +22,7 @@ nothing has used CUDA in it: a copy cannot use CUDA once its parent has.
 
 - [accelerate: notebook_launcher](https://huggingface.co/docs/accelerate/basic_tutorials/notebook)
 - [Lightning in notebooks](https://lightning.ai/docs/pytorch/stable/common/notebooks.html)
-- [lightning#7550](https://github.com/Lightning-AI/pytorch-lightning/issues/7550): why fork alone works there
+- [lightning#7550](https://github.com/Lightning-AI/pytorch-lightning/issues/7550): why `ddp_spawn` does not work there
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

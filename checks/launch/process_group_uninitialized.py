@@ -20,7 +20,7 @@ The last frame in your own file shows the call. `env | grep -E '^(RANK|WORLD_SIZ
 ## See also
 
 - [Initialization](https://docs.pytorch.org/docs/stable/distributed.html#initialization)
-- [mmsegmentation#809](https://github.com/open-mmlab/mmsegmentation/issues/809): SyncBatchNorm in one process
+- [mmsegmentation#354](https://github.com/open-mmlab/mmsegmentation/issues/354): SyncBatchNorm in one process
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

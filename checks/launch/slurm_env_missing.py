@@ -20,7 +20,7 @@
 ## See also
 
 - [srun: output environment variables](https://slurm.schedmd.com/srun.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES)
-- [ColossalAI#1023](https://github.com/hpcaitech/ColossalAI/issues/1023): the launcher of Slurm without Slurm
+- [ColossalAI#1023](https://github.com/hpcaitech/ColossalAI/issues/1023): `SLURM_PROCID` is asked for, without Slurm
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

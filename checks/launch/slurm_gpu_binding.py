@@ -18,8 +18,8 @@ per node: this is it. If every task shows the same single GPU, the job has one G
 ## See also
 
 - [Slurm: generic resources](https://slurm.schedmd.com/gres.html)
-- [lightning#16828](https://github.com/Lightning-AI/pytorch-lightning/issues/16828),
-  [mace#435](https://github.com/ACEsuit/mace/issues/435)
+- [lightning#16828](https://github.com/Lightning-AI/pytorch-lightning/issues/16828): Lightning and `--gpus-per-task`
+- [mace#435](https://github.com/ACEsuit/mace/issues/435): invalid device ordinal, ended by `--gpus-per-node`
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -23,7 +23,7 @@ failed: Requested node configuration is not available", or for ever "step creati
 ## See also
 
 - [srun --overlap](https://slurm.schedmd.com/srun.html#OPT_overlap)
-- [PySR#891](https://github.com/astroautomata/PySR/issues/891): memory that is not available to a step
+- [DLA-Future#337](https://github.com/eth-cscs/DLA-Future/issues/337): several steps in a job, no memory for the next
 """
 
 from gpudoctor import Check, Fix, Severity, Symptom

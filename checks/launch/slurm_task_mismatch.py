@@ -19,7 +19,7 @@ interactive job counts as one task. srun ignores `--ntasks-per-node` where it co
 ## See also
 
 - [Lightning on a Slurm cluster](https://lightning.ai/docs/pytorch/stable/clouds/cluster_advanced.html)
-- [lightning#20391](https://github.com/Lightning-AI/pytorch-lightning/issues/20391)
+- [lightning#20391](https://github.com/Lightning-AI/pytorch-lightning/issues/20391): fewer tasks than Lightning counts
 """
 
 from gpudoctor import Check, Fix, Severity, Symptom

@@ -18,7 +18,7 @@ Threads count like processes, all of one user's together (`ulimit -u`), and all 
 
 ## How to tell
 
-`ulimit -u` is the limit, `ps -u $USER -L --no-headers | wc -l` how many there are. In a container or job
+`ulimit -u` is the limit, `ps -u $(id -u) -L --no-headers | wc -l` how many there are. In a container or job
 `cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids.current`.
 
 ## See also
@@ -63,7 +63,7 @@ check = Check(
         Fix("Fewer loader workers in each rank", "DataLoader(dataset, num_workers=2)", Kind.EDIT),
         Fix(
             "End what an earlier run left behind: look first whose it is",
-            "ps -u $USER -o pid,lstart,nlwp,args --sort=-nlwp | head",
+            "ps -u $(id -u) -o pid,lstart,nlwp,args --sort=-nlwp | head",
         ),
         Fix(
             "In docker: raise the container's limit", "docker run --pids-limit=-1 --gpus all --ipc=host IMAGE"

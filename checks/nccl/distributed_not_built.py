@@ -19,7 +19,7 @@ is newer than this torch (`torch-too-old`), or a backend alone is missing: `d.is
 ## See also
 
 - [torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html): on which systems it is available
-- [pytorch#26947](https://github.com/pytorch/pytorch/issues/26947): no attribute init_process_group
+- [detr#43](https://github.com/facebookresearch/detr/issues/43): no attribute init_process_group, on Windows
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -22,7 +22,7 @@ the GPUs.
 ## See also
 
 - [CUDA compatibility](https://docs.nvidia.com/deploy/cuda-compatibility/): which driver for which CUDA
-- [nccl#955](https://github.com/NVIDIA/nccl/issues/955): NCCL for CUDA 11.7 on a driver for 11.0
+- [nccl#955](https://github.com/NVIDIA/nccl/issues/955): the message on eight V100s
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -24,7 +24,7 @@ NCCL loads `libnccl-net.so` from LD_LIBRARY_PATH (EFA on AWS, gIB or FasTrak on 
 ## See also
 
 - [NCCL_NET_PLUGIN](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-net-plugin)
-- [nccl#259](https://github.com/NVIDIA/nccl/issues/259): which messages about plug-ins are harmless
+- [nccl#1231](https://github.com/NVIDIA/nccl/issues/1231): why "No plugin found" is harmless
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

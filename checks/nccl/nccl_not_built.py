@@ -19,7 +19,7 @@ failure is the CPU build, and NCCL comes with the right one.
 ## See also
 
 - [Backends](https://docs.pytorch.org/docs/stable/distributed.html#backends): which one runs where
-- [Building from source](https://github.com/pytorch/pytorch#from-source): USE_NCCL, USE_SYSTEM_NCCL
+- [torch's setup.py](https://github.com/pytorch/pytorch/blob/main/setup.py): USE_SYSTEM_NCCL and other build variables
 """
 
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ its rank says where to begin: on that node, `sudo dmesg -T | grep -iE 'out of me
 ## See also
 
 - [NCCL troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html)
-- [nccl#1612](https://github.com/NVIDIA/nccl/issues/1612): connections closed by a port scanner, mended in 2.27.3
+- [nccl#2076](https://github.com/NVIDIA/nccl/issues/2076): ncclRemoteError; the InfiniBand of some nodes was at fault
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

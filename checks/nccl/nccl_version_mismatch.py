@@ -22,8 +22,8 @@ On each node: `python -c "import torch; print(torch.cuda.nccl.version())"`, and 
 
 ## See also
 
-- [nccl#1328](https://github.com/NVIDIA/nccl/issues/1328): messages that are truncated
-- [nccl-tests#188](https://github.com/NVIDIA/nccl-tests/issues/188): wrong type of socket
+- [nccl#1328](https://github.com/NVIDIA/nccl/issues/1328): a truncated message; NVIDIA suspects versions or settings
+- [nccl-tests#188](https://github.com/NVIDIA/nccl-tests/issues/188): wrong type 4 != 3
 """
 
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ nodes can ping. `ip route get ADDRESS` names the interface that leads to another
 ## See also
 
 - [Choosing the interface](https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use)
-- [YOLOX#139](https://github.com/Megvii-BaseDetection/YOLOX/issues/139): Unable to find address
+- [YOLOX#139](https://github.com/Megvii-BaseDetection/YOLOX/issues/139): Unable to find address for: ib0
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -23,7 +23,6 @@ line in `sudo dmesg -T | grep -i link` with that of the job's first error. `etht
 ## See also
 
 - [NCCL: network troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html)
-- [nccl#905](https://github.com/NVIDIA/nccl/issues/905): port errors in the middle of a training
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

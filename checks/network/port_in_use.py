@@ -78,7 +78,7 @@ check = Check(
         SPAWNED,
         Fix(
             "See what an earlier run left over, and end it",
-            "ps -u $USER -o pid,ppid,lstart,args | grep '[t]rain.py'",
+            "ps -u $(id -u) -o pid,ppid,lstart,args | grep '[t]rain.py'",
         ),
     ],
 )

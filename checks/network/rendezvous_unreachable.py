@@ -84,7 +84,7 @@ check = Check(
             near=r"distributed[/\\]rendezvous\.py|TCPStore\(|_rendezvous_handler",
         ),
         # launchers that start the other nodes by ssh
-        r"ssh: connect to host (?P<host>\S+) port (?P<port>\d+): (?P<reason>\w[\w ]{4,40})",
+        r"ssh: connect to host (?P<host>[\w.:%-]+) port (?P<port>\d+): (?P<reason>\w[\w ]{4,40})",
         r"etcd\.EtcdConnectionFailed",
     ],
     message=(

@@ -21,7 +21,7 @@ in the launch, for torchrun or a number of processes above 1.
 
 ## See also
 
-- [accelerate#1840](https://github.com/huggingface/accelerate/issues/1840): the message, and what helps
+- [transformers#31557](https://github.com/huggingface/transformers/issues/31557): the message, and what helps
 - [Big model inference](https://huggingface.co/docs/accelerate/concept_guides/big_model_inference): `device_map`
 """
 

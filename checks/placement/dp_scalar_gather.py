@@ -21,7 +21,7 @@ The warning alone, with a `.mean()` after it, is harmless.
 ## See also
 
 - [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
-- [pytorch#9811](https://github.com/pytorch/pytorch/issues/9811): the warning
+- [pytorch#7973](https://github.com/pytorch/pytorch/pull/7973): why the scalars become a vector
 """
 
 from collections.abc import Iterator

@@ -21,7 +21,7 @@ comes in replica 0 too, the arguments of `forward` are wrong, and the batch has 
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): how it cuts a batch
-- [pytorch#15161](https://github.com/pytorch/pytorch/issues/15161)
+- [pytorch#16432](https://github.com/pytorch/pytorch/issues/16432): fewer samples than GPUs, with keyword arguments
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -21,7 +21,7 @@ A `StopIteration` without "in replica" is another failure: an iterator of the pr
 ## See also
 
 - [pytorch#40457](https://github.com/pytorch/pytorch/issues/40457): parameters of replicas since torch 1.5
-- [transformers#4189](https://github.com/huggingface/transformers/issues/4189)
+- [transformers#4189](https://github.com/huggingface/transformers/issues/4189): BERT under DataParallel
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -22,7 +22,7 @@ same batch on the CPU, or with `CUDA_LAUNCH_BLOCKING=1`. Labels out of range are
 ## See also
 
 - [Embedding](https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html)
-- [transformers#24698](https://github.com/huggingface/transformers/issues/24698): more tokens than rows
+- [transformers#24698](https://github.com/huggingface/transformers/issues/24698): the assertion, in `F.embedding`
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

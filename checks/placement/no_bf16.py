@@ -56,7 +56,10 @@ check = Check(
             "See which of the two it is: False, or a capability below (8, 0)",
             'python -c "import torch; print(torch.cuda.is_available(), torch.cuda.get_device_capability())"',
         ),
-        Fix("With the Trainer: float16 instead", "--bf16 False --fp16 True"),
+        Fix(
+            "With the Trainer: float16 instead",
+            "torchrun --standalone --nproc-per-node=N train.py --bf16 False --fp16 True",
+        ),
         Fix("With accelerate", "accelerate launch --mixed_precision fp16 train.py"),
         Fix(
             "In your own loop: float16, with weights in float32 and a scaler",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpudoctor.facts import Run
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import NATIVE, Timeline
@@ -64,6 +65,8 @@ class Judgement(Struct):
     """All that were raised."""
     well: bool = False
     """Whether the log comes to a good end."""
+    doubtful: bool = False
+    """Whether the log goes on below the cause, so that it may have been got over."""
 
 
 def rank_of(seen: Seen) -> int | None:
@@ -104,21 +107,33 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
             ),
             default=None,
         )
+    if first is None and unknown is None:
+        # What is mostly a warning is the cause where it was raised, and nobody got over it.
+        ended = [
+            e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
+        ]
+        first = min(ended, key=log.when, default=None)
+    line = first.seen[0].line if first is not None else unknown.line if unknown is not None else None
     return Judgement(
         cause=first,
         own=log.own(first) if first is not None else None,
         raised=unknown,
         consequences=[event for event in faults if event is not first],
-        remarks=[e for e in events if not e.fault],
+        remarks=[event for event in events if not event.fault and event is not first],
         exceptions=raised,
         well=log.well >= 0,
+        doubtful=line is not None and log.goes_on(line),
     )
 
 
-def interrupted(judgement: Judgement) -> Judgement:
-    """Return what a log comes to whose command somebody interrupted: ranks that ended are a consequence of that."""
+def of_run(judgement: Judgement, run: Run) -> Judgement:
+    """Return what a log comes to, of a command that failed for certain.
+
+    Where somebody interrupted it, that ranks ended is a consequence of that.
+    """
     cause = judgement.cause
-    if cause is None or not cause.check.secondary:
+    judgement = replace(judgement, doubtful=False)
+    if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
 
@@ -174,6 +189,11 @@ class _Log(Timeline):
         if WARNED.search(seen.line.full):
             return False
         return NATIVE.search(seen.line.full) is not None or self.around(seen.line, seen.place) is not None
+
+    def raised_in(self, event: Event) -> bool:
+        """Return whether an event lies in an exception that ended a process."""
+        spans = (self.around(seen.line, seen.place) for seen in event.seen)
+        return any(raised is not None and not raised.late for raised in spans)
 
     def own(self, event: Event) -> Frame | None:
         """Return the innermost line of the user's own code of the traceback in which an event lies."""

@@ -55,7 +55,8 @@ def ended(lines: Sequence[Line], run: Run | None, *, well: bool = False) -> Endi
     last = [line for line in lines if line.text][-LAST:]
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
-        return None if run.interrupted else Ending(said, telling(lines))
+        stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
+        return None if stopped else Ending(said, telling(lines))
     if well:
         return None
     at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)

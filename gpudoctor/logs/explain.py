@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Log, Run
-from gpudoctor.logs.cause import interrupted, judge
+from gpudoctor.logs.cause import judge, of_run
 from gpudoctor.logs.corroboration import corroborate
 from gpudoctor.logs.ending import ended, ended_by, middle
 from gpudoctor.logs.findings import findings
@@ -96,8 +96,8 @@ def explain_lines(
     if not seen and not raised and len(lines) <= RETYPED:
         seen, failed = seen_in(lines, find, registry.get, quoted, any_case=True)
     judgement = judge(lines, seen, raised)
-    if run is not None and run.interrupted:
-        judgement = interrupted(judgement)
+    if run is not None:
+        judgement = of_run(judgement, run)
     none = judgement.cause is None and judgement.raised is None
     ending = ended(lines, run, well=judgement.well) if none else None
     found = findings(judgement, ending, lines, registry.get, source)

@@ -30,7 +30,7 @@ def findings(
     """
     found = []
     if judgement.cause is not None:
-        cause = _finding(judgement.cause, source)
+        cause = replace(_finding(judgement.cause, source), severity=Severity.ERROR)
         pointed = judgement.cause.check.elsewhere and not judgement.cause.tells_end
         found.append(_own_line(_pointed(cause, judgement, lines) if pointed else cause, judgement.own))
     unrecognised = load(UNRECOGNISED) if judgement.raised is not None or ending is not None else None
@@ -38,6 +38,8 @@ def findings(
         found.append(_unrecognised(judgement.raised, unrecognised, source))
     if ending is not None and unrecognised is not None:
         found.append(_ended(ending, unrecognised, source))
+    if judgement.doubtful:
+        found = [_doubtful(finding) for finding in found]
     remarks = [_remark(event, source) for event in judgement.remarks]
     found += sorted(remarks, key=lambda finding: finding.severity.rank)
     found += [_consequence(event, source) for event in judgement.consequences]
@@ -52,6 +54,12 @@ def _of_one_process(finding: Finding) -> Finding:
     if finding.id != UNRECOGNISED:
         return finding
     return replace(finding, fixes=[fix for fix in finding.fixes if not TORCHRUN.search(fix.command)])
+
+
+def _doubtful(finding: Finding) -> Finding:
+    """Say of a cause below which the log goes on that it may have been got over."""
+    doubt = "The log goes on below it: it may have been got over."
+    return replace(finding, severity=Severity.WARNING, behind=f"{finding.behind} {doubt}".strip())
 
 
 def _finding(event: Event, source: Source) -> Finding:

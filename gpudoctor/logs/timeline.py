@@ -26,7 +26,7 @@ RESTARTED = re.compile(
 HANDLED = re.compile(
     r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Rr]etry(?:ing)?\b(?! (?:limit|count))|"
     r"[Ii]gnoring|[Tt]rying (?:the )?(?:previous|next|older|again|another)|"
-    r"[Uu]sing (?:the )?(?:CPU|cpu|previous|default|older)\b|"
+    r"[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older|cached?|local|random|fallback)\b|"
     r"[Cc]ontinuing (?:without|with|anyway)|are off\b|PASSED\b)"
 )
 """What a program says of a failure that it went on from."""
@@ -37,7 +37,7 @@ THREAD = re.compile(
 )
 """What Python prints over the traceback of a thread: the process goes on."""
 FINISHED = re.compile(
-    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained)\b",
+    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b",
     re.IGNORECASE,
 )
 """What a program prints that comes to a good end."""
@@ -47,23 +47,31 @@ STATUS = re.compile(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
-    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed): |"
+    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
     r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80})$"
 )
 """What says that a command failed, whatever it was."""
 BAD = re.compile(
-    rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\bnan\b|[Cc]ould not|[Cc]annot|[Aa]bort|"
-    r"\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|\bFAILED\b|"
-    r"\bkilled\b|[Tt]imed? ?out"
+    rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
+    r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
+    r"\bFAILED\b|\bkilled\b|\b[Ss]topping\b|^(?:error_file|traceback|exitcode) *:|"
+    r"\b(?:returned|with(?: status| code)?) -?[1-9]\d*\b|[Tt]imed? ?out"
 )
 """What tells, in the last lines, of a failure."""
-NOISE = re.compile(r"[Ww]arning|resource_tracker|\batexit\b|Exception ignored|^\[W")
+NOISE = re.compile(
+    r"\w*Warning\b|\bwarnings\.warn|^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|^\[W"
+)
 """What stands at the end of many a good run."""
 WRAPPER = re.compile(
-    r"\b[Jj]ob\b|\b[Ss]cript\b|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^\W*(?:done|finished|end|completed?)\W*$",
+    r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total|"
+    r"wall|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
+    r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^(?:real|user|sys)\s|^\W*(?:done|finished|end|completed?)?\W*$",
     re.IGNORECASE,
 )
 """What a job's script prints at its end, whatever became of the training."""
+WORD = re.compile(r"[A-Za-z][A-Za-z'-]*[.,:;!?]?$")
+MOST = 7
+"""Words of a line from which on it is a sentence: advice below an error, or what a person wrote below a log."""
 END = 3
 """Lines at the end that say how it ended."""
 
@@ -79,6 +87,7 @@ class Timeline:
                 self.progress[line.name, line.who].append(place)
         self.restart = self._restart(lines)
         self.well = self._well(lines)
+        self.tail = self._tail(lines, max((one.place for one in raised), default=-1))
         self.texts: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
         for place, line in enumerate(lines):
             if line.text:
@@ -98,7 +107,7 @@ class Timeline:
         It printed progress, or a launcher started it again and it did, or it says that it does without.
         """
         places = self.progress[line.name, line.who]
-        if len(places) - bisect_right(places, place) >= ENOUGH or place <= max(self.restart, self.well):
+        if len(places) - bisect_right(places, place) >= ENOUGH or place <= self.restart or place < self.well:
             return True
         return self._handled(line, place)
 
@@ -125,12 +134,33 @@ class Timeline:
         last = [(place, text) for place, text in said[-2 * END :] if not NOISE.search(text)][-END:]
         after = 1 + max((at for at, (_, text) in enumerate(last) if BAD.search(text, 0, 400)), default=-1)
         end = last[after:]
-        results = [place for place, text in end if RESULT.search(text, 0, 400)]
+        results = [
+            text for _, text in end if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400)
+        ]
         finished = [text for _, text in end if FINISHED.search(text, 0, 400)]
         own = [text for text in finished if not WRAPPER.search(text, 0, 400)]
         # Right below an error a result may be another rank's, and a bare "done" the job script's; both are enough.
         enough = bool(own) or (bool(results) and (not after or bool(finished)))
         return last[-1][0] if enough else -1
+
+    def goes_on(self, line: Line) -> bool:
+        """Return whether the process of a line wrote the last of the log, and that tells of no failure."""
+        return (line.name, line.who) in self.tail
+
+    def _tail(self, lines: Sequence[Line], last: int) -> set[tuple[str, str]]:
+        """Return the processes that wrote ordinary lines below everything that tells of a failure.
+
+        `last` is the place of the line that names the last exception; what is indented below it belongs to it.
+        """
+        found: set[tuple[str, str]] = set()
+        for line in reversed(lines[last + 1 :]):
+            text = line.text[:400]
+            if BAD.search(text) and not NOISE.search(text):
+                break
+            noise = line.bar or line.indent or NOISE.search(text) or WRAPPER.search(text) or _sentence(text)
+            if not noise:
+                found.add((line.name, line.who))
+        return found
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
@@ -153,6 +183,14 @@ class Timeline:
             told = (at for at in reversed(range(len(rows))) if not TRYING.search(rows[at][1], 0, 400))
             self.ordinary[process] = next(told, -1)
         return self.ordinary[process]
+
+
+def _sentence(text: str) -> bool:
+    """Return whether a line is a sentence, or part of one, and no output."""
+    words = text.split()
+    return "://" in text or (
+        len(words) >= MOST and sum(WORD.match(word) is not None for word in words) > 0.7 * len(words)
+    )
 
 
 def _times(lines: Sequence[Line]) -> list[float]:

@@ -80,7 +80,7 @@ def test_an_interpreter_that_nobody_chose_is_questioned_first():
 def test_a_folder_of_that_name_is_no_torch():
     _, [finding] = run(torch=Torch(imported=True, file="/home/me/project/torch"), python=PYTHON)
     assert "/home/me/project/torch" in finding.message
-    assert "mv /home/me/project/torch" in finding.fixes[0].command
+    assert "mv -n /home/me/project/torch /home/me/project/torch-renamed" in finding.fixes[0].command
 
 
 def test_a_pasted_text_that_says_no_torch():

@@ -115,6 +115,41 @@ def test_what_tells_ranks_apart_is_offered_where_there_are_some():
 ERROR = 'Traceback (most recent call last):\n  File "/home/me/train.py", line 9, in load\n    f()\nKeyError: "lr"\n'
 
 
+@pytest.mark.parametrize("rest", ["0.9123\n", "figures: 3/4\n", "/srv/out/weights.pt\n"])
+def test_an_error_below_which_the_log_goes_on_may_have_been_got_over(rest):
+    report = explain(f"start\n{ERROR}{rest}")
+    (finding,) = report.findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.WARNING)
+    assert report.verdict.sentence.startswith("Worth a look: unrecognised-error")
+    assert report.verdict.sentence.endswith("The log goes on below it: it may have been got over.")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "Job 1142 finished at 07:10:29\n",
+        "Total time: 7 s\n",
+        "[timing] total wall clock: 5 s\n",
+        "[entrypoint] training process ended with status 1\n",
+        "=== train.py returned 1 after 6s ===\n",
+        "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace, see https://pytorch.org\n",
+        "I think that this should work since my colleague had no such trouble\n",
+        "  which is indented\n",
+        "wandb: Run history:\n",
+        "\n\n",
+    ],
+)
+def test_what_stands_below_an_error_in_any_case_is_no_doubt(rest):
+    report = explain(f"start\n{ERROR}{rest}")
+    assert report.findings[0].id == "unrecognised-error"
+    assert report.findings[0].severity is Severity.ERROR
+
+
+def test_another_rank_that_goes_on_is_no_doubt():
+    text = "".join(f"[rank1]: {line}\n" for line in ERROR.splitlines())
+    assert explain(f"{text}[rank0]: 0.9123\n").findings[0].severity is Severity.ERROR
+
+
 @pytest.mark.parametrize(
     ("rest", "well"),
     [
