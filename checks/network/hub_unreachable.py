@@ -52,6 +52,11 @@ GOES_ON = re.compile(
 )
 WEB = r"urllib|http[./\\]client|requests[./\\]|httpx|httpcore|huggingface|torch[./\\]hub\.py|botocore|aiohttp|https?://"
 
+SITE = Fix(
+    "Where the site has a proxy for compute nodes (its documentation says so)",
+    "export https_proxy=http://PROXY:PORT",
+)
+
 check = Check(
     severity=Severity.ERROR,
     follows=["proxy-in-the-way"],
@@ -95,18 +100,27 @@ check = Check(
             "For torchvision and torch.hub: the same with TORCH_HOME, by running the line that downloads on a login node",
             "TORCH_HOME=/shared/FOLDER python -c \"import torchvision; torchvision.models.resnet18(weights='DEFAULT')\"",
         ),
-        Fix(
-            "Where the site has a proxy for compute nodes (its documentation says so)",
-            "export https_proxy=http://PROXY:PORT",
-        ),
+        SITE,
         Fix("For Weights & Biases: log to files, and send them later with `wandb sync`", "export WANDB_MODE=offline"),
     ],
     no_reproduction="not written yet",
 )  # fmt: skip
-UNANSWERED = Fix(
-    "See whether a proxy is set that nothing answers at; without it, see whether one is needed",
-    "env | grep -i proxy; env -u https_proxy -u HTTPS_PROXY -u all_proxy -u ALL_PROXY curl -sSI https://huggingface.co | head -1",
-)
+REFUSED = [
+    Fix(
+        "See whether a proxy is set that nothing answers at; and whether one is needed at all",
+        "env | grep -i proxy; env -u https_proxy -u HTTPS_PROXY -u all_proxy -u ALL_PROXY curl -sSI https://huggingface.co | "
+        "head -1",
+    ),
+    Fix(
+        "Where none is needed: do without it",
+        "unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY",
+    ),
+    SITE,
+    Fix(
+        "Without internet: download on a login node, into a folder that the job sees too, and name it to the job by HF_HOME "
+        "or TORCH_HOME"
+    ),
+]
 
 
 @check.log
@@ -129,5 +143,5 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     yield check.found(
         said,
         severity=Severity.NOTE if GOES_ON.search(line) else None,
-        fixes=[UNANSWERED, *check.fixes] if refused else None,
+        fixes=REFUSED if refused else None,
     )
