@@ -102,7 +102,6 @@ check = Check(
         ),
     ],
     fixes=[PAD, TOKENS, IMAGES, LISTS, FIND],
-    no_reproduction="not written yet",
 )
 
 

@@ -42,20 +42,32 @@ GOES_ON = re.compile(
     r"\b[Uu]s(?:e|ing) (?:the )?(?:\w+ )?(?:default|built-?in)|[Ff]all(?:s|ing)? back|[Ss]kip|[Ii]gnor|[Cc]reating"
 )
 
+PLAIN = [
+    Fix(
+        "Look for it on every node, where and as the job runs",
+        "srun --ntasks-per-node=1 sh -c 'hostname; pwd; ls -l FILE'",
+    ),
+    Fix(
+        "Use a path that does not depend on where the job starts",
+        'path = Path(__file__).resolve().parent / "configs" / "train.yaml"',
+        Kind.EDIT,
+    ),
+    Fix("Or start the job where the path begins", "sbatch --chdir=FOLDER job.sh"),
+]
 HYDRA = [
     Fix(
-        "Name the folder by its whole path, and the file in it without .yaml",
+        "Hydra: name the folder by its whole path, and the file in it without .yaml",
         'torchrun --nproc-per-node=N train.py --config-path "$PWD/configs" --config-name train',
     ),
     Fix(
-        "Or in the script; this folder counts from the script",
+        "Hydra, in the script: this folder counts from the script",
         '@hydra.main(version_base=None, config_path="configs", config_name="train")',
         Kind.EDIT,
     ),
-    Fix("See what Hydra reads, and from where", "python train.py --info searchpath"),
+    Fix("See where Hydra looks", "python train.py --info searchpath"),
 ]
 MODEL = [
-    Fix("See what is in the folder", "ls -l FOLDER"),
+    Fix("transformers: see what is in the folder", "ls -l FOLDER"),
     Fix("Save the configuration with the weights", "model.config.save_pretrained(folder)", Kind.EDIT),
     Fix(
         "Or take it from the model that this one was made of",
@@ -64,7 +76,7 @@ MODEL = [
     ),
 ]
 ACCELERATE = [
-    Fix("Make one, and name it", "accelerate config --config_file accelerate.yaml"),
+    Fix("accelerate: make a configuration, and name it", "accelerate config --config_file accelerate.yaml"),
     Fix(
         "Start with it, by its whole path",
         'accelerate launch --config_file "$PWD/accelerate.yaml" train.py',
@@ -103,19 +115,7 @@ check = Check(
         ),
         r"[Cc]onfig(?:uration)? file (?:does not exist|not found):? ['\"]?(?P<file>[^\s'\"]{1,300})",
     ],
-    fixes=[
-        Fix(
-            "Look for it on every node, where and as the job runs",
-            "srun --ntasks-per-node=1 sh -c 'hostname; pwd; ls -l FILE'",
-        ),
-        Fix(
-            "Use a path that does not depend on where the job starts",
-            'path = Path(__file__).resolve().parent / "configs" / "train.yaml"',
-            Kind.EDIT,
-        ),
-        Fix("Or start the job where the path begins", "#SBATCH --chdir=FOLDER"),
-    ],
-    no_reproduction="not written yet",
+    fixes=[*PLAIN, *HYDRA, *MODEL, *ACCELERATE],
 )
 
 
@@ -137,4 +137,4 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         name = seen.get("accelerate") or seen["file"]
         yield check.found(f"accelerate's configuration {name} {missing}", severity=severity, fixes=ACCELERATE)
     else:
-        yield check.found(f"the configuration {seen['file']} {missing}", severity=severity)
+        yield check.found(f"the configuration {seen['file']} {missing}", severity=severity, fixes=PLAIN)

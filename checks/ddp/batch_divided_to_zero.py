@@ -48,7 +48,6 @@ check = Check(
             "torchrun --nproc-per-node=2 train.py --batch-size 64",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

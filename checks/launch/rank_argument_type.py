@@ -71,7 +71,6 @@ check = Check(
         ),
     ],
     fixes=[ARGPARSE, ENVIRONMENT, TORCHRUN],
-    no_reproduction="not written yet",
 )
 
 
