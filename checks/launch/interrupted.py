@@ -34,6 +34,7 @@ check = Check(
         r"\[rank: \d+\] Received SIGINT",
         r"process \d+ terminated with signal SIGINT",
         r"Detected KeyboardInterrupt, attempting graceful shutdown",  # Lightning
+        r"ninja: build stopped: interrupted by user",
     ],
     message="it was interrupted by Ctrl-C or signal 2, and did not end by itself",
     fixes=[

@@ -9,6 +9,7 @@ EXAMPLES = {
     "[rank: 1] Received SIGINT: 2": MESSAGE,
     "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGINT": MESSAGE,
     "Detected KeyboardInterrupt, attempting graceful shutdown ...": MESSAGE,
+    "ninja: build stopped: interrupted by user.": MESSAGE,
 }
 NOT_THIS = [
     "except KeyboardInterrupt:",
