@@ -20,7 +20,7 @@ installed beside them plays no part.
 
 ## See also
 
-- [CUDA compatibility](https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html)
+- [CUDA: minor version compatibility](https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html): the oldest driver of each CUDA
 - [Previous versions of PyTorch](https://pytorch.org/get-started/previous-versions/)
 """
 

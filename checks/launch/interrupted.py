@@ -19,7 +19,7 @@ others is the one to look at.
 
 ## See also
 
-- [Python: KeyboardInterrupt](https://docs.python.org/3/library/exceptions.html#KeyboardInterrupt)
+- [Python: KeyboardInterrupt](https://docs.python.org/3/library/exceptions.html#KeyboardInterrupt): what Ctrl-C raises
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html)
 """
 
