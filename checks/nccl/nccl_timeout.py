@@ -29,7 +29,7 @@ compares them.
 ## See also
 
 - [Flight recorder](https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html)
-- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): `timeout`, 10 minutes with NCCL
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
