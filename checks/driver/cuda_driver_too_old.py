@@ -21,7 +21,7 @@ installed beside them plays no part.
 ## See also
 
 - [CUDA: minor version compatibility](https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html): the oldest driver of each CUDA
-- [Previous versions of PyTorch](https://pytorch.org/get-started/previous-versions/)
+- [Previous versions of PyTorch](https://pytorch.org/get-started/previous-versions/): the install command for each CUDA version
 """
 
 from collections.abc import Iterator, Mapping
