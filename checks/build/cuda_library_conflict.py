@@ -23,7 +23,7 @@ that are loaded: all should be beside torch in site-packages. `pip list | grep -
 ## See also
 
 - [ld.so](https://man7.org/linux/man-pages/man8/ld.so.8.html): LD_LIBRARY_PATH, LD_DEBUG and what is searched first
-- [cuDNN's support matrix](https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html)
+- [cuDNN's support matrix](https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html): which cuDNN goes with which CUDA and driver
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

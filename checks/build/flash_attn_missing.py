@@ -23,7 +23,7 @@ another failure: flash-attn was built for another torch (`torch-import-broken`).
 
 - [transformers: attention](https://huggingface.co/docs/transformers/attention_interface): `attn_implementation`
 - [flash-attention](https://github.com/Dao-AILab/flash-attention#installation-and-features): requirements, wheels
-- [scaled_dot_product_attention](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html)
+- [scaled_dot_product_attention](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html): torch's own, with FlashAttention in it
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

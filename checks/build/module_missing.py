@@ -22,8 +22,8 @@ Python. Where only one node's ranks say so, compare the environments of the node
 
 ## See also
 
-- [Installing packages](https://packaging.python.org/en/latest/tutorials/installing-packages/)
-- [The module search path](https://docs.python.org/3/tutorial/modules.html#the-module-search-path)
+- [Installing packages](https://packaging.python.org/en/latest/tutorials/installing-packages/): `python -m pip`, environments
+- [The module search path](https://docs.python.org/3/tutorial/modules.html#the-module-search-path): where `import` looks
 """
 
 from collections.abc import Iterator

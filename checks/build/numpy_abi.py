@@ -22,8 +22,8 @@ the warning names the module that was compiled for NumPy 1: it need not be torch
 
 ## See also
 
-- [NumPy 2.0 migration](https://numpy.org/doc/stable/numpy_2_0_migration_guide.html)
-- [Troubleshooting an import](https://numpy.org/doc/stable/user/troubleshooting-importerror.html)
+- [NumPy 2.0 migration](https://numpy.org/doc/stable/numpy_2_0_migration_guide.html): what changed for compiled modules
+- [Troubleshooting an import](https://numpy.org/doc/stable/user/troubleshooting-importerror.html): what to check when NumPy's C part fails
 - [torch 2.3](https://github.com/pytorch/pytorch/releases/tag/v2.3.0): the first release with NumPy 2
 """
 

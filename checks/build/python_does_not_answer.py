@@ -18,8 +18,8 @@ too: if one of them answers and `python -c "print(1)"` does not, the fault is in
 `strace -f -e trace=openat python -c ""` shows the last file that was opened, mostly on a file system that hangs.
 
 ## See also
-- [python -I, -S, -X importtime](https://docs.python.org/3/using/cmdline.html)
-- [site: sitecustomize, usercustomize and .pth files](https://docs.python.org/3/library/site.html)
+- [python -I, -S, -X importtime](https://docs.python.org/3/using/cmdline.html): leave out site and its files, or time each import
+- [site](https://docs.python.org/3/library/site.html): what runs at every start: sitecustomize, usercustomize, .pth files
 """
 
 import shlex

@@ -24,8 +24,8 @@ gives in the place of `random`: the file must be in site-packages or in Python's
 
 ## See also
 
-- [The initialization of sys.path](https://docs.python.org/3/library/sys_path_init.html)
-- [Python 3.13: improved error messages](https://docs.python.org/3/whatsnew/3.13.html#improved-error-messages)
+- [The initialization of sys.path](https://docs.python.org/3/library/sys_path_init.html): the script's own folder comes first
+- [Python 3.13](https://docs.python.org/3/whatsnew/3.13.html#improved-error-messages): names the file that hides a module
 """
 
 import re

@@ -26,7 +26,7 @@ the packages differ.
 
 ## See also
 
-- [torch.compile: troubleshooting](https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html)
+- [torch.compile: troubleshooting](https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_troubleshooting.html): how to leave a part out of it
 - [ml-cross-entropy 5](https://github.com/apple/ml-cross-entropy/issues/5): Triton needs a compiler
 - [Triton's build.py](https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py): CC, CXX
 """

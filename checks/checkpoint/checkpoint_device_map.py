@@ -21,7 +21,7 @@ that is what you expect, the file needs `map_location`; if not, run `gpudoctor c
 ## See also
 
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): map_location
-- [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints)
+- [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): `map_location` for each rank
 """
 
 from collections import Counter

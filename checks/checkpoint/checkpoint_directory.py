@@ -21,7 +21,7 @@ rank of several fails, and the folder is there afterwards, the ranks raced for i
 
 ## See also
 
-- [torch.save](https://docs.pytorch.org/docs/stable/generated/torch.save.html)
+- [torch.save](https://docs.pytorch.org/docs/stable/generated/torch.save.html): a path, or an open file
 - [transformers#28015](https://github.com/huggingface/transformers/issues/28015): ranks that race to rename it
 """
 

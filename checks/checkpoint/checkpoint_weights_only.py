@@ -27,7 +27,7 @@ Classes that only hold values, such as `argparse.Namespace` or numpy's numbers, 
 ## See also
 
 - [Serialization semantics](https://docs.pytorch.org/docs/stable/notes/serialization.html): weights_only
-- [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
+- [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): `weights_only`, and what it allows
 """
 
 import shlex

@@ -20,8 +20,8 @@ common stem name the part that differs. If they agree but for a prefix, it is `s
 
 ## See also
 
-- [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html)
-- [load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict)
+- [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): also a part of the keys, with `strict=False`
+- [load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict): `strict`, and the keys that it returns
 """
 
 import re

@@ -19,7 +19,7 @@ that tensor twice. If the model has an attribute `module` of its own beside othe
 ## See also
 
 - [Saving and loading models](https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html): DataParallel
-- [load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict)
+- [load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict): keys must match exactly unless `strict=False`
 """
 
 from collections.abc import Iterator

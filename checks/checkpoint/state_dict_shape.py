@@ -21,7 +21,7 @@ number of classes or tokens is another; where nearly all keys differ, build the 
 
 ## See also
 
-- [load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict)
+- [load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict): what `strict` is about
 - [from_pretrained](https://huggingface.co/docs/transformers/main_classes/model): `ignore_mismatched_sizes`
 """
 

@@ -21,8 +21,8 @@ one node, the data is not on that node.
 
 ## See also
 
-- [torchvision: datasets](https://docs.pytorch.org/vision/stable/datasets.html)
-- [Hugging Face datasets: cache](https://huggingface.co/docs/datasets/cache)
+- [torchvision: datasets](https://docs.pytorch.org/vision/stable/datasets.html): the data sets and their classes
+- [Hugging Face datasets: cache](https://huggingface.co/docs/datasets/cache): where it is, and how to move it
 """
 
 import re

@@ -25,7 +25,7 @@ over. `print(value.grad_fn)` for each value that the loop uses and did not compu
 
 ## See also
 
-- [Tensor.detach](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html)
+- [Tensor.detach](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html): cuts a tensor off from the graph
 - [Autograd mechanics](https://docs.pytorch.org/docs/stable/notes/autograd.html): saved tensors
 - [torch issue 47260](https://github.com/pytorch/pytorch/issues/47260): DDP and `retain_graph=True`
 """

@@ -22,7 +22,7 @@ is at fault; the line of your code in the traceback says whether it is validatio
 ## See also
 
 - [DataLoader](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader): `drop_last`
-- [BatchNorm2d](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html)
+- [BatchNorm2d](https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html): mean and variance over the batch
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

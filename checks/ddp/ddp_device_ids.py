@@ -23,7 +23,7 @@ on the same type of devices".
 
 ## See also
 
-- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): when `device_ids` must be None
 - [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html): also with a model on several GPUs
 """
 

@@ -22,7 +22,7 @@ The sizes in the next line name the layer: `[n for n, p in model.named_parameter
 
 ## See also
 
-- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): `gradient_as_bucket_view`, and strides that must agree
 - [latent-diffusion issue 281](https://github.com/CompVis/latent-diffusion/issues/281): the warning at a 1 x 1 convolution
 """
 

@@ -23,7 +23,7 @@ Print on every rank just before the wrap, and compare:
 
 ## See also
 
-- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): the same parameters in the same order on every rank
 - [torch pull 52887](https://github.com/pytorch/pytorch/pull/52887): when and how the models are compared
 """
 

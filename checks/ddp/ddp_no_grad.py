@@ -22,7 +22,7 @@ the module, that was wrapped.
 
 ## See also
 
-- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
+- [requires_grad_](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.requires_grad_): freezes and thaws a whole module
 - [PeftModel.from_pretrained](https://huggingface.co/docs/peft/package_reference/peft_model): `is_trainable`
 """
 

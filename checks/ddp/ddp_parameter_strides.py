@@ -23,8 +23,8 @@ that require a gradient.
 
 ## See also
 
-- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
-- [Channels last memory format](https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html)
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): strides must be the same in every process
+- [Channels last memory format](https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html): what it does to strides
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

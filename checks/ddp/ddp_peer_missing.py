@@ -21,7 +21,7 @@ the two.
 ## See also
 
 - [torch issue 102438](https://github.com/pytorch/pytorch/issues/102438): the message with several nodes
-- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): `timeout`
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -25,8 +25,8 @@ indices, the branch depends on the data.
 
 ## See also
 
-- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
-- [DDP: internal design](https://docs.pytorch.org/docs/stable/notes/ddp.html)
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): `find_unused_parameters`, and what it costs
+- [DDP: internal design](https://docs.pytorch.org/docs/stable/notes/ddp.html): buckets, and what waits for what
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -25,7 +25,7 @@ sizes; if not, look at the launch command.
 
 ## See also
 
-- [DeepSpeed configuration](https://www.deepspeed.ai/docs/config-json/#batch-size-related-parameters)
+- [DeepSpeed configuration](https://www.deepspeed.ai/docs/config-json/#batch-size-related-parameters): which product must hold
 - [transformers and DeepSpeed](https://huggingface.co/docs/transformers/deepspeed): "auto" values
 """
 

@@ -18,8 +18,8 @@ The version that warns still works, so the warning alone is not why a run failed
 
 ## See also
 
-- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): from torch.distributed.launch to torchrun
-- [torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html)
+- [Launch utility](https://docs.pytorch.org/docs/stable/distributed.html#launch-utility): torch.distributed.launch gives way to torchrun
+- [Multi-GPU collective functions](https://docs.pytorch.org/docs/stable/distributed.html#multi-gpu-collective-functions): deprecated, one device per thread instead
 """
 
 from collections.abc import Iterator

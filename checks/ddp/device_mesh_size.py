@@ -21,8 +21,8 @@ of ranks, or to a divisor of it where data parallelism takes the rest:
 
 ## See also
 
-- [DeviceMesh](https://docs.pytorch.org/docs/stable/distributed.html#devicemesh)
-- [Getting started with DeviceMesh](https://docs.pytorch.org/tutorials/recipes/distributed_device_mesh.html)
+- [DeviceMesh](https://docs.pytorch.org/docs/stable/distributed.html#devicemesh): the groups that a mesh makes
+- [Getting started with DeviceMesh](https://docs.pytorch.org/tutorials/recipes/distributed_device_mesh.html): a mesh of two dimensions
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

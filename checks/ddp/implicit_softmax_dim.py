@@ -19,7 +19,7 @@ it came from.
 
 ## See also
 
-- [softmax](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html)
+- [softmax](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html): `dim`
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

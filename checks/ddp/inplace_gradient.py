@@ -24,8 +24,8 @@ traceback shows the line of the forward pass that computed with it; what changed
 
 ## See also
 
-- [Autograd: in-place operations](https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd)
-- [torch.autograd.detect_anomaly](https://docs.pytorch.org/docs/stable/autograd.html#anomaly-detection)
+- [Autograd: in-place operations](https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd): why they are found only in the backward pass
+- [detect_anomaly](https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.detect_anomaly): shows the forward line that the failing gradient belongs to
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

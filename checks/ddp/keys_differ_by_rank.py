@@ -19,7 +19,7 @@ task that is drawn by chance.
 ## See also
 
 - [mmdetection#6495](https://github.com/open-mmlab/mmdetection/issues/6495): one rank logs fewer values, the rest wait
-- [all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce)
+- [all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): one tensor, reduced over all ranks
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -23,7 +23,7 @@ machine. A few skipped steps at the start are the loss scaler finding its scale,
 ## See also
 
 - [Mixed precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): clipping, unscaling
-- [Anomaly detection](https://docs.pytorch.org/docs/stable/autograd.html#anomaly-detection)
+- [detect_anomaly](https://docs.pytorch.org/docs/stable/autograd.html#torch.autograd.detect_anomaly): stops at the first NaN of a backward pass
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

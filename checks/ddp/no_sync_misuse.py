@@ -24,7 +24,7 @@ step outside.
 ## See also
 
 - [transformers#35157](https://github.com/huggingface/transformers/pull/35157): the repair in the Trainer
-- [DDP.no_sync](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync)
+- [DDP.no_sync](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync): the forward pass too stands inside
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

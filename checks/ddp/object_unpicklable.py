@@ -21,8 +21,8 @@ it is the call. `pickle.dumps(part)` for each part of the object finds the one t
 
 ## See also
 
-- [all_gather_object](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather_object)
-- [What can be pickled](https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled)
+- [all_gather_object](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather_object): objects must be picklable
+- [pickle: what can be pickled](https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled): no lambdas, no local functions
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -21,7 +21,7 @@ wait for the others for ever, and the traceback never shows.
 ## See also
 
 - [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): hangs in `finally`
-- [Shutdown](https://docs.pytorch.org/docs/stable/distributed.html#shutdown)
+- [Shutdown](https://docs.pytorch.org/docs/stable/distributed.html#shutdown): where to call destroy_process_group, and why
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

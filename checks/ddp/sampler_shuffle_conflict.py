@@ -21,8 +21,8 @@ The last line of your own code in the traceback is the call of DataLoader, or of
 
 ## See also
 
-- [DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler)
-- [Data loading order and Sampler](https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler)
+- [DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): it shuffles itself, by `shuffle` and `set_epoch`
+- [Data loading order and Sampler](https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler): `shuffle` makes a sampler of its own
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -31,7 +31,7 @@ docker it needs `--cap-add SYS_PTRACE`. Where it may not, `faulthandler` is the 
 ## See also
 
 - [py-spy](https://github.com/benfred/py-spy): dump, and the rights that it needs
-- [faulthandler](https://docs.python.org/3/library/faulthandler.html#faulthandler.dump_traceback_later)
+- [faulthandler](https://docs.python.org/3/library/faulthandler.html#faulthandler.dump_traceback_later): prints all stacks after a time
 - [torchtitan#1342](https://github.com/pytorch/torchtitan/pull/1342): a rank that stands in `destroy_process_group`
 - [monitored_barrier](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier): names who
   is missing

@@ -22,7 +22,7 @@ the traceback names. In `eval()` mode it works on the CPU as BatchNorm does.
 
 ## See also
 
-- [SyncBatchNorm](https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html)
+- [SyncBatchNorm](https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html): for DDP with one GPU per process
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

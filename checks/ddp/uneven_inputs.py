@@ -22,7 +22,7 @@ the end of the epoch, while the others stand in `backward()`, is the one.
 
 ## See also
 
-- [Join: uneven inputs](https://docs.pytorch.org/tutorials/advanced/generic_join.html)
+- [Join: uneven inputs](https://docs.pytorch.org/tutorials/advanced/generic_join.html): the ranks that are done shadow the others' calls
 - [DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): pads,
   or cuts with `drop_last`
 """

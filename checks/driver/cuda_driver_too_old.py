@@ -20,8 +20,8 @@ installed beside them plays no part.
 
 ## See also
 
-- [CUDA compatibility](https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html)
-- [Previous versions of PyTorch](https://pytorch.org/get-started/previous-versions/)
+- [CUDA: minor version compatibility](https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html): the oldest driver of each CUDA
+- [Previous versions of PyTorch](https://pytorch.org/get-started/previous-versions/): the install command for each CUDA version
 """
 
 from collections.abc import Iterator, Mapping

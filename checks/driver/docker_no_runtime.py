@@ -26,7 +26,7 @@ rootless docker with a configuration of its own.
 
 ## See also
 
-- [Installing the NVIDIA Container Toolkit](https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html)
+- [Installing the NVIDIA Container Toolkit](https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html): packages, and `nvidia-ctk runtime configure`
 - [nvidia-docker 1682](https://github.com/NVIDIA/nvidia-docker/issues/1682): the message, with the toolkit installed
 """
 

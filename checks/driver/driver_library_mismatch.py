@@ -20,7 +20,7 @@ of the driver itself, or the container is older than the host's upgrade.
 
 ## See also
 
-- [NVIDIA driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/)
+- [NVIDIA driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/): the packages of each distribution
 - [nvidia-container-toolkit 394](https://github.com/NVIDIA/nvidia-container-toolkit/issues/394): the same in Docker
 """
 

@@ -21,7 +21,7 @@ fault that CUDA's release notes name.
 
 ## See also
 
-- [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html)
+- [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html): how to install, start and watch the service
 - [pytorch 35710](https://github.com/pytorch/pytorch/issues/35710): error 802, as torch shows it
 """
 

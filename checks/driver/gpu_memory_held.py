@@ -20,7 +20,7 @@ launch: the ranks share one GPU.
 
 ## See also
 
-- [My GPU memory isn't freed properly](https://docs.pytorch.org/docs/stable/notes/faq.html)
+- [My GPU memory isn't freed properly](https://docs.pytorch.org/docs/stable/notes/faq.html#my-gpu-memory-isn-t-freed-properly): processes that outlive Python
 - [pytorch 1085](https://github.com/pytorch/pytorch/issues/1085): data loader workers that outlive a killed process
 """
 

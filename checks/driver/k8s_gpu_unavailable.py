@@ -23,7 +23,7 @@ many GPUs the node has and how many are taken; 0 of them is a matter of device p
 
 ## See also
 
-- [Schedule GPUs](https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/)
+- [Schedule GPUs](https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/): how a pod asks for them, and labels of nodes
 - [k8s-device-plugin 33](https://github.com/NVIDIA/k8s-device-plugin/issues/33): Insufficient nvidia.com/gpu
 - [kubernetes 97131](https://github.com/kubernetes/kubernetes/issues/97131): UnexpectedAdmissionError, a lost GPU
 """

@@ -28,7 +28,7 @@ MIT/GPL" for it and "NVIDIA" for the closed one. `sudo dmesg | grep -A3 NVRM` sa
 
 ## See also
 
-- [Kernel modules, in NVIDIA's driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html)
+- [Kernel modules](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html): the open one needs Turing or newer
 - [open-gpu-kernel-modules 696](https://github.com/NVIDIA/open-gpu-kernel-modules/issues/696): one of two GPUs too old
 """
 

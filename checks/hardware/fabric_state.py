@@ -20,7 +20,7 @@ activated. Across nodes, the IMEX service or its channel is missing.
 
 ## See also
 
-- [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html)
+- [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html): what it sets up, and its service
 - [gpu-driver-container 909](https://github.com/NVIDIA/gpu-driver-container/pull/909): a reset clears a stale state
 """
 

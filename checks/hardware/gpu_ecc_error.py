@@ -27,8 +27,8 @@ What NVIDIA says to do:
 
 ## See also
 
-- [GPU memory error management](https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html)
-- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html)
+- [GPU memory error management](https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html): row remapping, error containment, when to return a card
+- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 48, 63, 64, 94 and 95
 """
 
 import re

@@ -33,7 +33,7 @@ The address is the `pci.bus_id` of `nvidia-smi --query-gpu=index,pci.bus_id --fo
 ## See also
 
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): every number and its action
-- [Working with Xid errors](https://docs.nvidia.com/deploy/xid-errors/working-with-xid-errors.html): how to read them
+- [Working with Xid errors](https://docs.nvidia.com/deploy/xid-errors/working-with-xid-errors.html): where they are logged, and how to read them
 """
 
 import re

@@ -19,7 +19,7 @@ log is the one to look at first: `cuda-oom` of the small card, for one.
 
 ## See also
 
-- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html)
+- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): `device_ids` chooses the cards
 - [pytorch/examples 343](https://github.com/pytorch/examples/issues/343): the warning about an imbalance
 """
 

@@ -21,7 +21,7 @@ are inactive without a fault. `nvidia-smi topo -p2p n` shows whether peer access
 ## See also
 
 - [NCCL 2329](https://github.com/NVIDIA/nccl/issues/2329): the message, and why NCCL does not go around such a link
-- [NVIDIA's health checks: NVLink](https://docs.nvidia.com/health-validation/reference/checks/nvlink)
+- [NVIDIA's health checks: NVLink](https://docs.nvidia.com/health-validation/reference/checks/nvlink): links that are inactive, and what to do with the node
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -20,7 +20,7 @@ that fell off the bus. Non-fatal errors and counted repeats were repaired, and b
 ## See also
 
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 74, 144 to 150
-- [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html): SXid errors
+- [Fabric manager](https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html): the service that watches NVLink and NVSwitch
 """
 
 from collections.abc import Iterator

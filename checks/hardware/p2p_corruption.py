@@ -20,7 +20,7 @@ print True. `cat /sys/bus/pci/devices/*/iommu_group/type | sort | uniq -c` shows
 
 ## See also
 
-- [NCCL: PCI access control services](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html)
+- [NCCL: GPU troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html): how to find and turn off ACS, and the false grants of peer access
 - [pytorch 84803](https://github.com/pytorch/pytorch/issues/84803): with the IOMMU off, the copies were right
 """
 

@@ -21,7 +21,7 @@ torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name. Li
 
 ## See also
 
-- [ALLOC_CONF](https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf)
+- [PYTORCH_ALLOC_CONF](https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf): every option and its values
 - [pytorch#123505](https://github.com/pytorch/pytorch/issues/123505): the message, under Python 3.7
 """
 

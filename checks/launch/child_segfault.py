@@ -21,7 +21,7 @@ the library that it happened in, `coredumpctl debug` shows its stack.
 
 ## See also
 
-- [faulthandler](https://docs.python.org/3/library/faulthandler.html)
+- [faulthandler](https://docs.python.org/3/library/faulthandler.html): `python -X faulthandler` prints where each thread was
 - [DeepSpeed#3989](https://github.com/deepspeedai/DeepSpeed/issues/3989): return code -11
 """
 

@@ -20,7 +20,7 @@ counts what it leaves. The number of processes per node must not exceed that cou
 
 ## See also
 
-- [CUDA environment variables](https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html)
+- [CUDA environment variables](https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html): an index that does not exist hides all behind it
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): LOCAL_RANK, `--nproc-per-node`
 """
 

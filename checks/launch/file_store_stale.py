@@ -21,8 +21,8 @@ in order; after a crash, a kill or `os._exit` it stays, and the next run reads t
 
 ## See also
 
-- [Shared file-system initialization](https://docs.pytorch.org/docs/stable/distributed.html#shared-file-system-initialization)
-- [FileStore](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.FileStore)
+- [Shared file-system initialization](https://docs.pytorch.org/docs/stable/distributed.html#shared-file-system-initialization): a new or empty file for every run
+- [FileStore](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.FileStore): its file and its arguments
 """
 
 from collections.abc import Iterator

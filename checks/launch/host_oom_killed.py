@@ -23,8 +23,8 @@ container; `sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem`; `kubectl describ
 
 ## See also
 
-- [sbatch --mem](https://slurm.schedmd.com/sbatch.html#OPT_mem)
-- [DataLoader: memory of worker processes](https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading)
+- [sbatch --mem](https://slurm.schedmd.com/sbatch.html#OPT_mem): memory per node
+- [DataLoader: multi-process loading](https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading): workers come to hold copies of the data set's objects
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -19,8 +19,8 @@ others is the one to look at.
 
 ## See also
 
-- [Python: KeyboardInterrupt](https://docs.python.org/3/library/exceptions.html#KeyboardInterrupt)
-- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html)
+- [Python: KeyboardInterrupt](https://docs.python.org/3/library/exceptions.html#KeyboardInterrupt): what Ctrl-C raises
+- [torchrun: failure modes](https://docs.pytorch.org/docs/stable/elastic/run.html#failure-modes): one worker that fails ends them all
 """
 
 from gpudoctor import Check, Fix, Severity

@@ -20,7 +20,7 @@ $(id -u)` shows D) and when a newer kernel cures it; look for the other reasons 
 ## See also
 
 - [accelerate#2573](https://github.com/huggingface/accelerate/issues/2573): what is known of it, and Red Hat's kernels
-- [Launching and hangs](https://huggingface.co/docs/accelerate/basic_tutorials/troubleshooting)
+- [accelerate: troubleshooting](https://huggingface.co/docs/accelerate/basic_tutorials/troubleshooting): hangs below kernel 5.5
 """
 
 import re

@@ -18,7 +18,7 @@ the script wants `--local_rank` and nobody passes it.
 
 ## See also
 
-- [From torch.distributed.launch to torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html)
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--local-rank` since torch 2.0, and LOCAL_RANK
 - [pytorch-image-models#1728](https://github.com/huggingface/pytorch-image-models/issues/1728): the dash of torch 2.0
 """
 

@@ -28,7 +28,7 @@ print the name and the right Python without asking anything.
 ## See also
 
 - [DeepSpeed: multi-node](https://www.deepspeed.ai/getting-started/#resource-configuration-multi-node): the hostfile
-- [Open MPI: slots](https://docs.open-mpi.org/en/main/launching-apps/scheduling.html)
+- [Open MPI: slots](https://docs.open-mpi.org/en/main/launching-apps/scheduling.html): how many processes a host gets, and the hostfile
 - [horovod#467](https://github.com/horovod/horovod/issues/467): Permission denied with several nodes
 """
 

@@ -20,8 +20,8 @@ nothing has used CUDA in it: a copy cannot use CUDA once its parent has.
 
 ## See also
 
-- [accelerate: notebook_launcher](https://huggingface.co/docs/accelerate/basic_tutorials/notebook)
-- [Lightning in notebooks](https://lightning.ai/docs/pytorch/stable/common/notebooks.html)
+- [accelerate: notebook_launcher](https://huggingface.co/docs/accelerate/basic_tutorials/notebook): starts the ranks from a cell
+- [Lightning in notebooks](https://lightning.ai/docs/pytorch/stable/common/notebooks.html): their limits with several GPUs
 - [lightning#7550](https://github.com/Lightning-AI/pytorch-lightning/issues/7550): why `ddp_spawn` does not work there
 """
 

@@ -21,7 +21,7 @@ second one.
 
 - [DeepSpeed#2117](https://github.com/deepspeedai/DeepSpeed/issues/2117), and
   [accelerate#536](https://github.com/huggingface/accelerate/issues/536): a library had made the group
-- [Initialization](https://docs.pytorch.org/docs/stable/distributed.html#initialization)
+- [is_initialized](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.is_initialized): whether there is one already
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -19,7 +19,7 @@ The last frame in your own file shows the call. `env | grep -E '^(RANK|WORLD_SIZ
 
 ## See also
 
-- [Initialization](https://docs.pytorch.org/docs/stable/distributed.html#initialization)
+- [Initialization](https://docs.pytorch.org/docs/stable/distributed.html#initialization): init_process_group comes before everything else
 - [mmsegmentation#354](https://github.com/open-mmlab/mmsegmentation/issues/354): SyncBatchNorm in one process
 """
 

@@ -22,7 +22,7 @@ CANCELLED with the number of the user who did it.
 ## See also
 
 - [sbatch --signal](https://slurm.schedmd.com/sbatch.html#OPT_signal): a warning before the end
-- [Slurm: preemption](https://slurm.schedmd.com/preempt.html)
+- [Slurm: preemption](https://slurm.schedmd.com/preempt.html): what becomes of a job that must give way
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

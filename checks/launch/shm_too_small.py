@@ -18,7 +18,7 @@ behind (`ls -l /dev/shm`). The same words with "Too many open files" are another
 
 ## See also
 
-- [NCCL: troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html): shared memory
+- [NCCL: memory issues](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/runtime_and_mpi_issues.html): shared memory, `--shm-size`, systemd
 - [Docker image of PyTorch](https://github.com/pytorch/pytorch#docker-image): `--ipc=host` or `--shm-size`
 """
 

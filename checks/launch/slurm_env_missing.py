@@ -19,7 +19,7 @@
 
 ## See also
 
-- [srun: output environment variables](https://slurm.schedmd.com/srun.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES)
+- [srun: variables](https://slurm.schedmd.com/srun.html#SECTION_OUTPUT-ENVIRONMENT-VARIABLES): what srun sets for each task
 - [ColossalAI#1023](https://github.com/hpcaitech/ColossalAI/issues/1023): `SLURM_PROCID` is asked for, without Slurm
 """
 

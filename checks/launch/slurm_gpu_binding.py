@@ -17,7 +17,7 @@ per node: this is it. If every task shows the same single GPU, the job has one G
 
 ## See also
 
-- [Slurm: generic resources](https://slurm.schedmd.com/gres.html)
+- [Slurm: generic resources](https://slurm.schedmd.com/gres.html): how a job's GPUs become CUDA_VISIBLE_DEVICES
 - [lightning#16828](https://github.com/Lightning-AI/pytorch-lightning/issues/16828): Lightning and `--gpus-per-task`
 - [mace#435](https://github.com/ACEsuit/mace/issues/435): invalid device ordinal, ended by `--gpus-per-node`
 """

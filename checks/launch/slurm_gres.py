@@ -22,8 +22,8 @@ a100. In a job, `scontrol show job $SLURM_JOB_ID | grep -i tres` shows what it g
 
 ## See also
 
-- [Slurm: generic resources](https://slurm.schedmd.com/gres.html)
-- [sbatch --gres](https://slurm.schedmd.com/sbatch.html#OPT_gres)
+- [Slurm: generic resources](https://slurm.schedmd.com/gres.html): how nodes declare GPUs and jobs ask for them
+- [sbatch --gres](https://slurm.schedmd.com/sbatch.html#OPT_gres): name, type and number, per node
 """
 
 from gpudoctor import Check, Fix, Severity

@@ -22,7 +22,7 @@ failed: Requested node configuration is not available", or for ever "step creati
 
 ## See also
 
-- [srun --overlap](https://slurm.schedmd.com/srun.html#OPT_overlap)
+- [srun --overlap](https://slurm.schedmd.com/srun.html#OPT_overlap): a step that shares what another holds
 - [DLA-Future#337](https://github.com/eth-cscs/DLA-Future/issues/337): several steps in a job, no memory for the next
 """
 

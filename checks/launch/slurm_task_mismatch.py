@@ -18,7 +18,7 @@ interactive job counts as one task. srun ignores `--ntasks-per-node` where it co
 
 ## See also
 
-- [Lightning on a Slurm cluster](https://lightning.ai/docs/pytorch/stable/clouds/cluster_advanced.html)
+- [Lightning on a Slurm cluster](https://lightning.ai/docs/pytorch/stable/clouds/cluster_advanced.html): `devices` and `num_nodes` as in the job script
 - [lightning#20391](https://github.com/Lightning-AI/pytorch-lightning/issues/20391): fewer tasks than Lightning counts
 """
 

@@ -22,8 +22,8 @@ a daemon.
 
 ## See also
 
-- [multiprocessing: start methods](https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods)
-- [torch.multiprocessing.spawn](https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses)
+- [multiprocessing: start methods](https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods): set once, or `get_context`
+- [torch.multiprocessing.spawn](https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses): starts with `spawn`, and its `daemon`
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -26,7 +26,7 @@ rank 0 opens none, and with a MASTER_PORT of the script's own nobody does.
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): what it sets
-- [Spawn utility](https://docs.pytorch.org/docs/stable/distributed.html#spawn-utility)
+- [Spawn utility](https://docs.pytorch.org/docs/stable/distributed.html#spawn-utility): mp.spawn starts the ranks itself
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -25,7 +25,7 @@ Threads count like processes, all of one user's together (`ulimit -u`), and all 
 
 - [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html): RLIMIT_NPROC counts threads
 - [OpenBLAS#1668](https://github.com/OpenMathLib/OpenBLAS/issues/1668): pthread_create fails in a batch job
-- [docker run --pids-limit](https://docs.docker.com/reference/cli/docker/container/run/)
+- [docker run --pids-limit](https://docs.docker.com/reference/cli/docker/container/run/): how many processes a container may have
 """
 
 from collections.abc import Iterator

@@ -17,8 +17,8 @@ The command that was typed: the options of torchrun come first, then the script,
 
 ## See also
 
-- [torchrun: usage](https://docs.pytorch.org/docs/stable/elastic/run.html#usage)
-- [accelerate launch](https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch)
+- [torchrun: usage](https://docs.pytorch.org/docs/stable/elastic/run.html#usage): its own options stand before the script
+- [accelerate launch](https://huggingface.co/docs/accelerate/package_reference/cli#accelerate-launch): its options, then the script and the script's
 """
 
 from gpudoctor import Check, Fix, Severity

@@ -23,7 +23,7 @@ Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtr
 
 ## See also
 
-- [Debugging torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html#debugging-torch-distributed-applications)
+- [Debugging torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html#debugging-torch-distributed-applications): TORCH_DISTRIBUTED_DEBUG=DETAIL compares the ranks' calls
 - [nccl#296](https://github.com/NVIDIA/nccl/issues/296): a rank with other sizes
 """
 

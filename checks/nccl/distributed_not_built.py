@@ -18,7 +18,7 @@ is newer than this torch (`torch-too-old`), or a backend alone is missing: `d.is
 
 ## See also
 
-- [torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html): on which systems it is available
+- [Backends that come with PyTorch](https://docs.pytorch.org/docs/stable/distributed.html#backends-that-come-with-pytorch): on which systems it is available
 - [detr#43](https://github.com/facebookresearch/detr/issues/43): no attribute init_process_group, on Windows
 """
 

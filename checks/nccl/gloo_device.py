@@ -20,7 +20,7 @@ one GPU no process group is needed at all: start the script with `python`, not w
 ## See also
 
 - [pytorch#139990](https://github.com/pytorch/pytorch/issues/139990): libuv on Windows
-- [TCPStore with libuv](https://docs.pytorch.org/tutorials/intermediate/TCPStore_libuv_backend.html)
+- [TCPStore with libuv](https://docs.pytorch.org/tutorials/intermediate/TCPStore_libuv_backend.html): three ways to do without it
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

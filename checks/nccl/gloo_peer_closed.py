@@ -22,7 +22,7 @@ output shows no such line is the one that went first. `grep -rnE 'Error|exitcode
 
 ## See also
 
-- [Error propagation](https://docs.pytorch.org/docs/stable/elastic/errors.html): how torchrun picks the first failure
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html#important-notices): each node's first error is reported as the root cause
 - [pair.cc](https://github.com/pytorch/gloo/blob/main/gloo/transport/tcp/pair.cc): where gloo says so
 """
 

@@ -22,7 +22,7 @@ before `init_process_group`: the pairs must differ within a node. `nvidia-smi -L
 
 ## See also
 
-- [torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html): one GPU per process
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): each process must have its GPUs for itself
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -21,7 +21,7 @@ address). `ib_write_bw -d mlx5_0 PEER` between the two nodes tests the path with
 
 ## See also
 
-- [Networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html)
+- [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): `ibstat` and tests of the fabric without NCCL
 - [nccl#426](https://github.com/NVIDIA/nccl/issues/426): error 12
 """
 

@@ -22,8 +22,8 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 
 ## See also
 
-- [NCCL_SOCKET_IFNAME](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname)
-- [Networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html)
+- [NCCL_SOCKET_IFNAME](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname): names, prefixes, and `^` to leave some out
+- [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): interfaces that are up and lead nowhere; ports
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -23,7 +23,7 @@ NCCL loads `libnccl-net.so` from LD_LIBRARY_PATH (EFA on AWS, gIB or FasTrak on 
 
 ## See also
 
-- [NCCL_NET_PLUGIN](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-net-plugin)
+- [NCCL_NET_PLUGIN](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-net-plugin): which plug-in is loaded, and `none`
 - [nccl#1231](https://github.com/NVIDIA/nccl/issues/1231): why "No plugin found" is harmless
 """
 

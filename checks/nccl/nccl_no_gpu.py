@@ -22,7 +22,7 @@ mean the variable or the driver; no GPU in either means that none was handed to 
 
 ## See also
 
-- [Which backend to use](https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use)
+- [Which backend to use](https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use): NCCL with GPUs, gloo without
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -22,7 +22,7 @@ NCCL lets the NVSwitches add up numbers. They must have been set up for it:
 
 ## See also
 
-- [NCCL_NVLS_ENABLE](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-nvls-enable)
+- [NCCL_NVLS_ENABLE](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-nvls-enable): 0 does without NVLink SHARP
 - [nccl#1672](https://github.com/NVIDIA/nccl/issues/1672): 'invalid argument' in nvls.cc
 """
 

@@ -21,7 +21,7 @@ nearly nothing free. `torch.cuda.memory_reserved()` says what PyTorch keeps, use
 ## See also
 
 - [NCCL_BUFFSIZE](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-buffsize): the size of its buffers
-- [CUDA memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management)
+- [CUDA memory management](https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management): what torch keeps, and empty_cache
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

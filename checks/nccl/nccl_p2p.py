@@ -20,7 +20,7 @@ NCCL_P2P_DISABLE=1, this is it.
 
 ## See also
 
-- [GPU troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html)
+- [NCCL: GPU troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html): `nvidia-smi topo -p2p`, ACS, virtual machines
 - [nccl#1647](https://github.com/NVIDIA/nccl/issues/1647): ranks in different containers
 """
 

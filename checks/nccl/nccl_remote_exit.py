@@ -22,7 +22,7 @@ its rank says where to begin: on that node, `sudo dmesg -T | grep -iE 'out of me
 
 ## See also
 
-- [NCCL troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html)
+- [ncclResult_t](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/types.html#ncclresult-t): ncclRemoteError: the network, or a process that ended
 - [nccl#2076](https://github.com/NVIDIA/nccl/issues/2076): ncclRemoteError; the InfiniBand of some nodes was at fault
 """
 

@@ -28,8 +28,8 @@ compares them.
 
 ## See also
 
-- [Flight recorder](https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html)
-- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
+- [Flight recorder](https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html): records each rank's last collectives and compares them
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): `timeout`, 10 minutes with NCCL
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -17,7 +17,7 @@ Without NVSwitch, a GPU can have at most eight peers mapped at a time. A process
 
 ## See also
 
-- [CUDA programming guide](https://docs.nvidia.com/cuda/cuda-c-programming-guide/#peer-to-peer-memory-access): the limit
+- [CUDA: systems with several GPUs](https://docs.nvidia.com/cuda/cuda-programming-guide/03-advanced/multi-gpu-systems.html): the limit of eight peers without NVSwitch
 - [nccl-tests#324](https://github.com/NVIDIA/nccl-tests/issues/324): ten GPUs in one process
 """
 

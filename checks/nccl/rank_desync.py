@@ -23,8 +23,8 @@ named shows where it is instead.
 
 ## See also
 
-- [monitored_barrier](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier)
-- [Join: uneven inputs](https://docs.pytorch.org/tutorials/advanced/generic_join.html)
+- [monitored_barrier](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier): names the ranks that do not come
+- [Join: uneven inputs](https://docs.pytorch.org/tutorials/advanced/generic_join.html): when ranks have different numbers of batches
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

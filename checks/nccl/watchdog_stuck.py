@@ -26,7 +26,7 @@ kernel's log of that node. If "Watchdog caught collective operation timeout" cam
 
 ## See also
 
-- [ProcessGroupNCCL's variables](https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html)
+- [ProcessGroupNCCL's variables](https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html): TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC and its kin
 - [pytorch#112518](https://github.com/pytorch/pytorch/pull/112518): why there is a monitor
 - [LlamaFactory#8549](https://github.com/hiyouga/LlamaFactory/issues/8549): a training that hung in this way
 """

@@ -22,7 +22,7 @@ everywhere. `cat /proc/sys/net/ipv6/conf/all/disable_ipv6` prints 1 where IPv6 i
 ## See also
 
 - [pytorch#135355](https://github.com/pytorch/pytorch/issues/135355): one rank has IPv4, the other IPv6
-- [NCCL_SOCKET_FAMILY](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-family)
+- [NCCL_SOCKET_FAMILY](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-family): AF_INET for IPv4, AF_INET6 for IPv6
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -20,7 +20,7 @@ nodes can ping. `ip route get ADDRESS` names the interface that leads to another
 
 ## See also
 
-- [Choosing the interface](https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use)
+- [Choosing the interface](https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use): GLOO_SOCKET_IFNAME
 - [YOLOX#139](https://github.com/Megvii-BaseDetection/YOLOX/issues/139): Unable to find address for: ib0
 """
 

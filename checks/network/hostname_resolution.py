@@ -25,8 +25,8 @@ the others can reach, and the same for MASTER_ADDR everywhere.
 
 ## See also
 
-- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--rdzv-endpoint`, `--local-addr`
-- [Choosing the interface](https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use)
+- [Rendezvous](https://docs.pytorch.org/docs/stable/elastic/rendezvous.html): `is_host` of the c10d backend
+- [Choosing the interface](https://docs.pytorch.org/docs/stable/distributed.html#choosing-the-network-interface-to-use): GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME
 """
 
 import re

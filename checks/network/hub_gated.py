@@ -22,8 +22,8 @@ with the same account: it must say that you have been granted access.
 
 ## See also
 
-- [Gated models](https://huggingface.co/docs/hub/models-gated)
-- [Security tokens](https://huggingface.co/docs/hub/security-tokens)
+- [Gated models](https://huggingface.co/docs/hub/models-gated): how to ask for access
+- [Security tokens](https://huggingface.co/docs/hub/security-tokens): which rights a token has
 - [huggingface_hub#1225](https://github.com/huggingface/huggingface_hub/pull/1225): the error for gated repositories
 """
 

@@ -27,8 +27,8 @@ the login node, the compute nodes have no internet. `echo $HF_HOME $HF_HUB_OFFLI
 
 ## See also
 
-- [Offline mode of transformers](https://huggingface.co/docs/transformers/installation#offline-mode)
-- [HF_HUB_OFFLINE](https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhuboffline)
+- [Offline mode of transformers](https://huggingface.co/docs/transformers/installation#offline-mode): download first, then load from the cache
+- [HF_HUB_OFFLINE](https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhuboffline): only files that are in the cache
 - [torch.hub](https://docs.pytorch.org/docs/stable/hub.html#where-are-my-downloaded-models-saved): where TORCH_HOME is
 """
 

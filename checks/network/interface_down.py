@@ -22,7 +22,7 @@ line in `sudo dmesg -T | grep -i link` with that of the job's first error. `etht
 
 ## See also
 
-- [NCCL: network troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html)
+- [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): what NCCL does with interfaces that cannot talk
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

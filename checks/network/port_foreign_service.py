@@ -23,7 +23,7 @@ On the machine that MASTER_ADDR names: `ss -ltnp 'sport = :PORT'` shows whose th
 
 ## See also
 
-- [TCPStore](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.TCPStore)
+- [TCPStore](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.TCPStore): server, clients and their time-out
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--rdzv-endpoint`
 """
 

@@ -18,8 +18,8 @@ mostly 1024.
 
 ## See also
 
-- [ip(7)](https://man7.org/linux/man-pages/man7/ip.7.html): ip_unprivileged_port_start
-- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--standalone` and `--master-port`
+- [IP sysctl](https://docs.kernel.org/networking/ip-sysctl.html): ip_unprivileged_port_start
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--standalone`, or an endpoint with port 0 for any free one
 """
 
 from collections.abc import Iterator

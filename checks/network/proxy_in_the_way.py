@@ -25,7 +25,7 @@ it, `env -u https_proxy -u HTTPS_PROXY curl -I https://huggingface.co` shows whe
 
 ## See also
 
-- [requests: proxies](https://requests.readthedocs.io/en/latest/user/advanced/#proxies)
+- [requests: proxies](https://requests.readthedocs.io/en/latest/user/advanced/#proxies): http_proxy, https_proxy, no_proxy
 - [gRPC's variables](https://grpc.github.io/grpc/core/md_doc_environment_variables.html): http_proxy, no_grpc_proxy
 - [ray#23865](https://github.com/ray-project/ray/issues/23865): Ray behind a proxy
 """

@@ -22,7 +22,7 @@ The message counts: 1/2 means that only this process is there. Compare with node
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): multi-node launches
-- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group)
+- [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): `world_size`, `rank` and `timeout`
 """
 
 from collections.abc import Iterator

@@ -25,7 +25,7 @@ On the first node: `getent hosts "$(hostname)"` and `hostname -I`; the endpoint 
 ## See also
 
 - [pytorch#73656](https://github.com/pytorch/pytorch/issues/73656): the endpoint and the host name do not match
-- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `--rdzv-conf`, `is_host`
+- [Rendezvous](https://docs.pytorch.org/docs/stable/elastic/rendezvous.html): `is_host` of the c10d backend
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -27,7 +27,7 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): the rendezvous endpoint
-- [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization)
+- [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization): MASTER_ADDR and MASTER_PORT
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

@@ -22,8 +22,8 @@ Xid at the same time in `dmesg -T`: Xid 13 blames the program, 48, 79, 94 and 95
 
 ## See also
 
-- [CUDA's error codes](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html)
-- [Xid errors](https://docs.nvidia.com/deploy/xid-errors/index.html)
+- [CUDA's error codes](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html): every code and what it means
+- [Xid errors](https://docs.nvidia.com/deploy/xid-errors/index.html): what the kernel log says of a GPU
 """
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom

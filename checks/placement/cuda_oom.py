@@ -29,7 +29,7 @@ its batch: the longest sample. The other ranks then wait for it and report a tim
 
 - [FSDP tutorial](https://docs.pytorch.org/tutorials/intermediate/FSDP_tutorial.html): `fully_shard`
 - [ZeRO](https://arxiv.org/abs/1910.02054): where 16 bytes for each parameter come from
-- [FAQ: out of memory](https://docs.pytorch.org/docs/stable/notes/faq.html)
+- [FAQ: out of memory](https://docs.pytorch.org/docs/stable/notes/faq.html): history and tensors that are kept
 - [Understanding CUDA memory usage](https://docs.pytorch.org/docs/stable/torch_cuda_memory.html): snapshots
 """
 

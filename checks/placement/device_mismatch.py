@@ -22,7 +22,7 @@ DataParallel "in replica 1 on device 1" above the message says that a tensor did
 
 ## See also
 
-- [register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer)
+- [register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer): for tensors that move with the module
 - [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html): device-agnostic code
 """
 

@@ -24,7 +24,7 @@ in this process means nothing, and the process must be started again.
 
 ## See also
 
-- [Asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution)
+- [Asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution): CUDA_LAUNCH_BLOCKING=1 makes the trace true
 - [pytorch#1204](https://github.com/pytorch/pytorch/issues/1204): labels out of range
 """
 

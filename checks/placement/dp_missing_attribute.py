@@ -22,7 +22,7 @@ DistributedDataParallel's gradient averaging too.
 
 ## See also
 
-- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html)
+- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): the model is its `.module`
 - [diffusers#8477](https://github.com/huggingface/diffusers/issues/8477): `unwrap_model` of accelerate
 """
 

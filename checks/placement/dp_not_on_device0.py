@@ -20,8 +20,8 @@ The message names the device of the first stray one. All of them:
 
 ## See also
 
-- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html)
-- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/notes/ddp.html): one process per GPU, no such copying
+- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): parameters and buffers must be on `device_ids[0]`
+- [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#comparison-between-dataparallel-and-distributeddataparallel): one process per GPU, no copies in each forward pass
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

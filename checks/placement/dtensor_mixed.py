@@ -23,7 +23,7 @@ was left out. The operator in the message says where to look.
 
 ## See also
 
-- [torch.distributed.tensor](https://docs.pytorch.org/docs/stable/distributed.tensor.html)
+- [torch.distributed.tensor](https://docs.pytorch.org/docs/stable/distributed.tensor.html): distribute_tensor, full_tensor
 - [fully_shard](https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html): `register_fsdp_forward_method`
 """
 

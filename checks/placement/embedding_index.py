@@ -21,7 +21,7 @@ same batch on the CPU, or with `CUDA_LAUNCH_BLOCKING=1`. Labels out of range are
 
 ## See also
 
-- [Embedding](https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html)
+- [Embedding](https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html): `num_embeddings` is the number of rows
 - [transformers#24698](https://github.com/huggingface/transformers/issues/24698): the assertion, in `F.embedding`
 """
 

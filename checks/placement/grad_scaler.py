@@ -23,7 +23,7 @@ second: `print(sum(p.grad is not None for g in optimizer.param_groups for p in g
 ## See also
 
 - [Mixed precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): clipping, several optimizers
-- [GradScaler](https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)
+- [GradScaler](https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling): what it scales, and its methods
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -20,8 +20,8 @@ names the kernel. The rank that says it first is the one; all that follows in th
 
 ## See also
 
-- [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html)
-- [Xid errors](https://docs.nvidia.com/deploy/xid-errors/index.html): 13 and 31
+- [compute-sanitizer](https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html): memcheck names the kernel and the address
+- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 13 and 31
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

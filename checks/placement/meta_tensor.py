@@ -25,7 +25,7 @@ nothing was loaded; where a few are, they are missing from the checkpoint: `gpud
 
 ## See also
 
-- [Meta device](https://docs.pytorch.org/docs/stable/meta.html)
+- [Meta device](https://docs.pytorch.org/docs/stable/meta.html): `to_empty`, and loading with `assign=True`
 - [load_state_dict](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html): `assign`, `to_empty`
 - [Big model inference](https://huggingface.co/docs/accelerate/concept_guides/big_model_inference): what is offloaded
 """

@@ -23,7 +23,7 @@ case; a capability below (8, 0) is the first. `gpudoctor check` looks for the re
 ## See also
 
 - [FastChat 399](https://github.com/lm-sys/FastChat/issues/399): the message on a V100 with torch 2.0
-- [Compute capabilities](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#compute-capabilities)
+- [Compute capabilities](https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html): what each generation of GPUs can do
 - [Automatic mixed precision](https://docs.pytorch.org/docs/stable/amp.html): float16 needs a GradScaler
 """
 

@@ -20,7 +20,7 @@ The last frame of your own code under "Original Traceback" is what uses the GPU 
 
 ## See also
 
-- [CUDA in multiprocessing](https://docs.pytorch.org/docs/stable/notes/multiprocessing.html#cuda-in-multiprocessing)
+- [CUDA in multiprocessing](https://docs.pytorch.org/docs/stable/notes/multiprocessing.html#cuda-in-multiprocessing): `spawn` or `forkserver`
 - [vllm#8893](https://github.com/vllm-project/vllm/issues/8893): the same in vLLM's workers
 """
 

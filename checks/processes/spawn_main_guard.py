@@ -20,8 +20,8 @@ under the guard.
 
 ## See also
 
-- [Safe importing of the main module](https://docs.python.org/3/library/multiprocessing.html#the-spawn-and-forkserver-start-methods)
-- [DataLoader on Windows](https://docs.pytorch.org/docs/stable/data.html#platform-specific-behaviors)
+- [multiprocessing: safe importing of the main module](https://docs.python.org/3/library/multiprocessing.html#the-spawn-and-forkserver-start-methods): why the guard is needed
+- [DataLoader: platforms](https://docs.pytorch.org/docs/stable/data.html#platform-specific-behaviors): which start method where, and the guard
 """
 
 from gpudoctor import Check, Fix, Kind, Severity

@@ -25,7 +25,7 @@ Through `_object_to_tensor` it is a collective such as `all_gather_object`: `obj
 
 ## See also
 
-- [What can be pickled](https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled)
+- [pickle: what can be pickled](https://docs.python.org/3/library/pickle.html#what-can-be-pickled-and-unpickled): no lambdas, no local functions
 - [Lightning#9155](https://github.com/Lightning-AI/pytorch-lightning/issues/9155): a local object and `ddp_spawn`
 """
 

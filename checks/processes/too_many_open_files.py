@@ -19,7 +19,7 @@ open files in system" (23) is the limit of the machine, `sysctl fs.file-max`.
 
 ## See also
 
-- [Sharing strategies](https://docs.pytorch.org/docs/stable/multiprocessing.html#sharing-strategies)
+- [Sharing strategies](https://docs.pytorch.org/docs/stable/multiprocessing.html#sharing-strategies): `file_descriptor` or `file_system`
 - [pytorch#973](https://github.com/pytorch/pytorch/issues/973): received 0 items of ancdata
 """
 

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -67,6 +67,8 @@ class Judgement(Struct):
     """Whether the log comes to a good end."""
     doubtful: bool = False
     """Whether the log goes on below the cause, so that it may have been got over."""
+    tail: Set[tuple[str, str]] = frozenset()
+    """The processes that wrote ordinary lines below everything that tells of a failure."""
 
 
 def rank_of(seen: Seen) -> int | None:
@@ -122,6 +124,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         remarks=[event for event in events if not event.fault and event is not first],
         exceptions=raised,
         well=log.well >= 0,
+        tail=log.tail,
         doubtful=line is not None and log.goes_on(line),
     )
 

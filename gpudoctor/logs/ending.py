@@ -2,7 +2,7 @@
 
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from msgspec import Struct
 
@@ -47,10 +47,10 @@ class Ending(Struct):
     """Whether something failed for certain; else it only looks like it."""
 
 
-def ended(lines: Sequence[Line], run: Run | None, *, well: bool = False) -> Ending | None:
+def ended(lines: Sequence[Line], run: Run | None, *, well: bool, tail: Set[tuple[str, str]]) -> Ending | None:
     """Return how it ended where that was no good end; ``None`` where nothing says so, or the log comes to a good end.
 
-    The exit code of a command that was run has the last word.
+    `well` and `tail` are those of a `Judgement`. The exit code of a command that was run has the last word.
     """
     last = [line for line in lines if line.text][-LAST:]
     if run is not None and run.exit_code:
@@ -61,7 +61,8 @@ def ended(lines: Sequence[Line], run: Run | None, *, well: bool = False) -> Endi
         return None
     at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH:
-        return Ending(last[at].text[:500], telling(lines))
+        line = last[at]
+        return Ending(line.text[:500], telling(lines), certain=(line.name, line.who) not in tail)
     if last and _says(REPORTED, last[-1]):
         return Ending(last[-1].text[:500], last[-1:], certain=False)
     return None

@@ -59,7 +59,7 @@ BAD = re.compile(
 )
 """What tells, in the last lines, of a failure."""
 NOISE = re.compile(
-    r"\w*Warning\b|\bwarnings\.warn|^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|^\[W"
+    r"\w*Warning\b|\bwarnings\.warn|^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
 )
 """What stands at the end of many a good run."""
 WRAPPER = re.compile(
