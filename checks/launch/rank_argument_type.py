@@ -44,8 +44,8 @@ ENVIRONMENT = Fix(
     Kind.EDIT,
 )
 TORCHRUN = Fix(
-    "Better: pass neither, and let torchrun set them",
-    'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")  # torchrun --nproc-per-node=N train.py',
+    "Better: pass neither, and start with torchrun, which sets both",
+    'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")',
     Kind.EDIT,
 )
 
