@@ -511,3 +511,8 @@ def test_two_megabytes_of_log_take_about_a_second() -> None:
 @pytest.mark.parametrize("piece", REPEATED)
 def test_no_text_takes_more_than_linear_time(piece: str) -> None:
     assert seconds((piece * 400_000)[:400_000]) < 5
+
+
+def test_a_package_of_hydras_search_path_is_no_host():
+    line = "provider=hydra, path=pkg://hydra.conf; Hydra says so"
+    assert redacted(line) == line

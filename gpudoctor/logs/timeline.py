@@ -137,7 +137,7 @@ class Timeline:
         results = [
             text for _, text in end if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400)
         ]
-        finished = [text for _, text in end if FINISHED.search(text, 0, 400)]
+        finished = [text for _, text in end if FINISHED.search(text, 0, 400) and not _sentence(text)]
         own = [text for text in finished if not WRAPPER.search(text, 0, 400)]
         # Right below an error a result may be another rank's, and a bare "done" the job script's; both are enough.
         enough = bool(own) or (bool(results) and (not after or bool(finished)))

@@ -153,7 +153,8 @@ def gpu_uuids(text: str) -> Iterator[Span]:
 AT = re.compile(r"(?<=[A-Za-z0-9_.%+-])@(?=[A-Za-z0-9])")
 DOMAIN = re.compile(r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}")
 _URL = re.compile(
-    r"""://(?:[^\s/?#"'<>]{0,256}@)?(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:]{2,45})"""
+    # Hydra's search path names Python packages so.
+    r"""(?<!pkg)(?<!package)(?<!structured)://(?:[^\s/?#"'<>]{0,256}@)?(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:]{2,45})"""
     r"""(?P<port>:\d{1,5})?(?P<rest>/[^\s"'<>`)\]}\\]*)?"""
 )
 # [jane@gpu7 project]$ and (base) jane@gpu7 project %

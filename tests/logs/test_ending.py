@@ -165,6 +165,7 @@ def test_another_rank_that_goes_on_is_no_doubt():
         ("loss 0.1\n", False),  # another rank's
         ("Job finished at Sat Nov 29 22:08:07 UTC 2025\n", False),  # the job script's
         ("Done.\n", False),
+        ("Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n", False),
         ("===== 1 failed, 3 passed in 2.10s =====\n", False),
         ("model saved\nsrun: error: n1: task 1: Exited with exit code 1\n", False),
     ],
