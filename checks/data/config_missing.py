@@ -61,7 +61,7 @@ HYDRA = [
     ),
     Fix(
         "Hydra, in the script: this folder counts from the script",
-        '@hydra.main(version_base=None, config_path="configs", config_name="train")',
+        '@hydra.main(version_base=None, config_path="configs", config_name="train")\ndef main(cfg): ...',
         Kind.EDIT,
     ),
     Fix("See where Hydra looks", "python train.py --info searchpath"),
