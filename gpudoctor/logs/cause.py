@@ -65,8 +65,8 @@ class Judgement(Struct):
     """All that were raised."""
     well: bool = False
     """Whether the log comes to a good end."""
-    doubtful: bool = False
-    """Whether the log goes on below the cause, so that it may have been got over."""
+    doubt: str = ""
+    """Why the cause may not have ended the training; nothing where that is no question."""
     tail: Set[tuple[str, str]] = frozenset()
     """The processes that wrote ordinary lines below everything that tells of a failure."""
 
@@ -115,7 +115,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
             e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
         ]
         first = min(ended, key=log.when, default=None)
-    line = first.seen[0].line if first is not None else unknown.line if unknown is not None else None
+    at = first.seen[0] if first is not None else unknown
     return Judgement(
         cause=first,
         own=log.own(first) if first is not None else None,
@@ -125,7 +125,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         exceptions=raised,
         well=log.well >= 0,
         tail=log.tail,
-        doubtful=line is not None and log.goes_on(line),
+        doubt=log.doubt(at.line, at.place) if at is not None else "",
     )
 
 
@@ -135,7 +135,7 @@ def of_run(judgement: Judgement, run: Run) -> Judgement:
     Where somebody interrupted it, that ranks ended is a consequence of that.
     """
     cause = judgement.cause
-    judgement = replace(judgement, doubtful=False)
+    judgement = replace(judgement, doubt="")
     if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])

@@ -38,8 +38,8 @@ def findings(
         found.append(_unrecognised(judgement.raised, unrecognised, source))
     if ending is not None and unrecognised is not None:
         found.append(_ended(ending, unrecognised, source))
-    if judgement.doubtful:
-        found = [_doubtful(finding) for finding in found]
+    if judgement.doubt:
+        found = [_doubtful(finding, judgement.doubt) for finding in found]
     remarks = [_remark(event, source) for event in judgement.remarks]
     found += sorted(remarks, key=lambda finding: finding.severity.rank)
     found += [_consequence(event, source) for event in judgement.consequences]
@@ -56,9 +56,8 @@ def _of_one_process(finding: Finding) -> Finding:
     return replace(finding, fixes=[fix for fix in finding.fixes if not TORCHRUN.search(fix.command)])
 
 
-def _doubtful(finding: Finding) -> Finding:
-    """Say of a cause below which the log goes on that it may have been got over."""
-    doubt = "The log goes on below it: it may have been got over."
+def _doubtful(finding: Finding, doubt: str) -> Finding:
+    """Say of a cause why it may not have ended the training."""
     return replace(finding, severity=Severity.WARNING, behind=f"{finding.behind} {doubt}".strip())
 
 

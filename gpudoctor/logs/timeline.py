@@ -144,8 +144,28 @@ class Timeline:
         return last[-1][0] if enough else -1
 
     def goes_on(self, line: Line) -> bool:
-        """Return whether the process of a line wrote the last of the log, and that tells of no failure."""
-        return (line.name, line.who) in self.tail
+        """Return whether the process of a line wrote the last of the log, and that tells of no failure.
+
+        Where the line does not tell its process, any may have been it.
+        """
+        return (line.name, line.who) in self.tail or (
+            not line.who and any(n == line.name for n, _ in self.tail)
+        )
+
+    def doubt(self, line: Line, place: int) -> str:
+        """Say why a failure may not have ended its process; nothing where that is no question."""
+        if self.goes_on(line):
+            return "The log goes on below it: it may have been got over."
+        return "It ended a thread, and not the process." if self.in_thread(line, place) else ""
+
+    def in_thread(self, line: Line, place: int) -> bool:
+        """Return whether a line lies in the exception of a thread: that ends the thread, and not the process."""
+        raised = self.around(line, place)
+        if raised is None:
+            return False
+        texts = self.texts[line.name, line.who]
+        before = bisect_left(texts, raised.first, key=lambda row: row[0])
+        return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
 
     def _tail(self, lines: Sequence[Line], last: int) -> set[tuple[str, str]]:
         """Return the processes that wrote ordinary lines below everything that tells of a failure.

@@ -209,3 +209,8 @@ def test_what_a_rank_says_of_others_after_an_interruption_is_a_consequence():
     assert report.verdict.sentence.startswith("torchrun was interrupted")
     report = explain_run(Run(name="torchrun", exit_code=1, seconds=2.0), f"[rank0]: {lost}")
     assert report.findings[0].severity is Severity.ERROR
+
+
+def test_the_exception_of_a_thread_does_not_end_the_process():
+    report = explain(f"weights saved\nException in thread Thread-1 (upload):\n{ERROR}")
+    assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.WARNING)]
