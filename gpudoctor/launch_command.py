@@ -85,6 +85,6 @@ def _command(found: re.Match[str], launched: Launched) -> str:
         # Ranks that the script starts itself write to where it writes.
         end = " 2>&1 | tee train.log" if launcher is Launcher.PYTHON else ""
         return f"{KEPT[launcher]} {launched.script}{end}"
-    if ranks == "gpu" and launched.ranks is not None:
-        given = [o.replace("=gpu", f"={launched.ranks}") if o.startswith("--nproc") else o for o in given]
+    if ranks in ("gpu", "N") and launched.ranks is not None:
+        given = [f"--nproc-per-node={launched.ranks}" if o.startswith("--nproc") else o for o in given]
     return " ".join(["torchrun", *given, launched.script])

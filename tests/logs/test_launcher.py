@@ -88,6 +88,13 @@ def test_commands_are_those_of_the_launcher(how, all, one, keep):
     assert commands == [all, one, keep]
 
 
+def test_a_number_that_the_log_shows_is_filled_in():
+    fixes = [Fix("x", ALL), Fix("x", ALL.replace("gpu", "N")), Fix("x", ALL.replace("gpu", "4"))]
+    numbers = [fix.command.split("=")[1].split()[0] for fix in fitted(fixes, Launched(ranks=2))]
+    assert numbers == ["2", "2", "4"]
+    assert [fix.command.split("=")[1].split()[0] for fix in fitted(fixes, Launched())] == ["gpu", "N", "4"]
+
+
 @pytest.mark.parametrize("launcher", list(Launcher))
 def test_what_is_about_torchrun_itself_stays(launcher):
     (fix,) = fitted([Fix("x", NODES)], Launched(launcher))
