@@ -75,12 +75,8 @@ def _suspect(report: Report, snapshot: Snapshot) -> Verdict | None:
         return None
     compared = _compared(snapshot)
     nothing = "Nothing failed in what this log shows" if first.source is Source.LOG else "Nothing is broken"
-    doubt = f" {first.behind}" if first.behind else ""
-    worth = (
-        f"Worth a look: {first.id}{_tail(first)}.{doubt}"
-        if doubt
-        else f"{nothing}; worth a look: {first.id}{_tail(first)}."
-    )
+    name = f"{first.id}{_tail(first)}"
+    worth = f"Worth a look: {name}. {first.behind}" if first.behind else f"{nothing}; worth a look: {name}."
     sentence = compared or worth
     return Verdict(status=Status.SUSPECT, primary=first.id, sentence=sentence)
 
@@ -230,10 +226,10 @@ def exit_code(report: Report, fail_on: str) -> int:
         return FINDINGS
     crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
     asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]
-    read = Snapshot(report.facts).read
-    looked = report.checks or report.proofs or report.findings or read or not asked
+    snapshot = Snapshot(report.facts)
+    looked = report.checks or report.proofs or report.findings or snapshot.read or not asked
     idle = report.proofs and all(p.fixed is ProofStatus.NOT_RUN for p in report.proofs) and not report.checks
-    middle = any(log.middle for log in Snapshot(report.facts).all(Log)) and not report.findings
+    middle = any(log.middle for log in snapshot.all(Log)) and not report.findings
     if (
         crashed
         or idle

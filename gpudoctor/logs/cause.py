@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,6 +44,11 @@ class Event(Struct):
         return self.seen[0].sighting.groups.get("code", "1") not in ("0", "1")
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether it tells no more than that another rank failed or stalled."""
+        return self.check.elsewhere and not self.tells_end
+
+    @property
     def fault(self) -> bool:
         """Whether it ended or spoilt the training, as far as the log shows."""
         made = self.seen[0].finding
@@ -53,6 +58,7 @@ class Event(Struct):
 class Judgement(Struct):
     """What a log comes to."""
 
+    course: Timeline
     cause: Event | None = None
     own: Frame | None = None
     """The innermost line of the user's own code above the cause."""
@@ -61,14 +67,8 @@ class Judgement(Struct):
     consequences: list[Event] = []
     remarks: list[Event] = []
     """Warnings and notes: they stand for themselves."""
-    exceptions: Sequence[Raised] = ()
-    """All that were raised."""
-    well: bool = False
-    """Whether the log comes to a good end."""
     doubt: str = ""
     """Why the cause may not have ended the training; nothing where that is no question."""
-    tail: Set[tuple[str, str]] = frozenset()
-    """The processes that wrote ordinary lines below everything that tells of a failure."""
 
 
 def rank_of(seen: Seen) -> int | None:
@@ -117,14 +117,12 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         first = min(ended, key=log.when, default=None)
     at = first.seen[0] if first is not None else unknown
     return Judgement(
+        course=log,
         cause=first,
         own=log.own(first) if first is not None else None,
         raised=unknown,
         consequences=[event for event in faults if event is not first],
         remarks=[event for event in events if not event.fault and event is not first],
-        exceptions=raised,
-        well=log.well >= 0,
-        tail=log.tail,
         doubt=log.doubt(at.line, at.place) if at is not None else "",
     )
 
@@ -165,7 +163,7 @@ class _Log(Timeline):
 
     def __init__(self, lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> None:
         super().__init__(lines, raised)
-        self.seen, self.raised = seen, raised
+        self.seen = seen
         self.known: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
         for one in seen:
             self.known[one.line.name, one.line.who].append((one.place, one.check.secondary))

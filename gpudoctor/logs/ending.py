@@ -2,13 +2,13 @@
 
 import re
 import signal
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from gpudoctor.facts import Run
 from gpudoctor.logs.lines import Line, read_lines
-from gpudoctor.logs.timeline import ENOUGH, PROGRESS, STATUS
+from gpudoctor.logs.timeline import ENOUGH, PROGRESS, STATUS, Timeline
 
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
@@ -28,7 +28,7 @@ AT = re.compile(
     r"(?P<percent>\b\d{1,2})%\|"
 )
 """How far a training says that it has come."""
-FINISHED = re.compile(
+BEHIND = re.compile(
     r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
 )
 """What a program prints behind its last step."""
@@ -47,22 +47,22 @@ class Ending(Struct):
     """Whether something failed for certain; else it only looks like it."""
 
 
-def ended(lines: Sequence[Line], run: Run | None, *, well: bool, tail: Set[tuple[str, str]]) -> Ending | None:
+def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | None:
     """Return how it ended where that was no good end; ``None`` where nothing says so, or the log comes to a good end.
 
-    `well` and `tail` are those of a `Judgement`. The exit code of a command that was run has the last word.
+    The exit code of a command that was run has the last word.
     """
     last = [line for line in lines if line.text][-LAST:]
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
         return None if stopped else Ending(said, telling(lines))
-    if well:
+    if course.well >= 0:
         return None
     at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH:
         line = last[at]
-        return Ending(line.text[:500], telling(lines), certain=(line.name, line.who) not in tail)
+        return Ending(line.text[:500], telling(lines), certain=not course.wrote_last(line))
     if last and _says(REPORTED, last[-1]):
         return Ending(last[-1].text[:500], last[-1:], certain=False)
     return None
@@ -96,7 +96,7 @@ def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:
 def middle(lines: Sequence[Line]) -> str:
     """Return how far the training had come where the log ends in the middle of it; nothing where it does not."""
     for line in reversed([line for line in lines if line.text][-3:]):
-        if FINISHED.search(line.text):
+        if BEHIND.search(line.text):
             return ""
         found = list(AT.finditer(line.text, 0, 400))
         if not found:

@@ -99,7 +99,7 @@ def explain_lines(
     if run is not None:
         judgement = of_run(judgement, run)
     none = judgement.cause is None and judgement.raised is None
-    ending = ended(lines, run, well=judgement.well, tail=judgement.tail) if none else None
+    ending = ended(lines, run, judgement.course) if none else None
     found = findings(judgement, ending, lines, registry.get, source)
     log = Log(
         lines=len(lines) if total is None else total,

@@ -31,8 +31,8 @@ def findings(
     found = []
     if judgement.cause is not None:
         cause = replace(_finding(judgement.cause, source), severity=Severity.ERROR)
-        pointed = judgement.cause.check.elsewhere and not judgement.cause.tells_end
-        found.append(_own_line(_pointed(cause, judgement, lines) if pointed else cause, judgement.own))
+        cause = _pointed(cause, judgement, lines) if judgement.cause.elsewhere else cause
+        found.append(_own_line(cause, judgement.own))
     unrecognised = load(UNRECOGNISED) if judgement.raised is not None or ending is not None else None
     if judgement.raised is not None and unrecognised is not None:
         found.append(_unrecognised(judgement.raised, unrecognised, source))
@@ -43,6 +43,8 @@ def findings(
     remarks = [_remark(event, source) for event in judgement.remarks]
     found += sorted(remarks, key=lambda finding: finding.severity.rank)
     found += [_consequence(event, source) for event in judgement.consequences]
+    if not found:
+        return []
     started = launched(lines)
     if started.launcher is None and all(line.rank is None for line in lines):
         found = [_of_one_process(finding) for finding in found]
@@ -79,7 +81,7 @@ def _finding(event: Event, source: Source) -> Finding:
 
 def _behind(event: Event) -> str:
     """Return what is known of the cause of what is mostly a consequence itself."""
-    if event.check.elsewhere and not event.tells_end:
+    if event.elsewhere:
         return "Another rank failed or stalled first, and its output is not here."
     return "What lies behind it does not show here." if event.check.secondary else ""
 
@@ -93,11 +95,10 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
     named = [e.seen[0].sighting.groups for e in events if e.check.secondary]
     ended = [g for g in named if g.keys() & {"code", "signal"}]
     first = next((g for g in ended if g.get("rank", "").isdigit()), {})
-    missing = silent(lines, {rank for event in events for rank in event.ranks})
     if first:
         who = f"rank {first['rank']}" + (f" on {first['host']}" if "host" in first else "")
     else:
-        who = ranks(missing) or "another rank"
+        who = ranks(silent(lines, {rank for event in events for rank in event.ranks})) or "another rank"
     message = (
         f"{finding.message}; look at the output of {who}, which failed or stalled first and is not shown here"
     )
@@ -105,7 +106,7 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
         "Keep the output of every rank", "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py"
     )
     kept = any("--tee" in fix.command for fix in finding.fixes)
-    stood = apart(stands(judgement.exceptions))
+    stood = apart(stands(judgement.course.raised))
     return replace(
         finding,
         message=message,

@@ -1,5 +1,6 @@
 """The course of a log: in which order its lines were written, what its processes went on from."""
 
+import functools
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -87,7 +88,7 @@ class Timeline:
                 self.progress[line.name, line.who].append(place)
         self.restart = self._restart(lines)
         self.well = self._well(lines)
-        self.tail = self._tail(lines, max((one.place for one in raised), default=-1))
+        self.lines, self.raised = lines, raised
         self.texts: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
         for place, line in enumerate(lines):
             if line.text:
@@ -148,9 +149,11 @@ class Timeline:
 
         Where the line does not tell its process, any may have been it.
         """
-        return (line.name, line.who) in self.tail or (
-            not line.who and any(n == line.name for n, _ in self.tail)
-        )
+        return self.wrote_last(line) or (not line.who and any(name == line.name for name, _ in self._tail))
+
+    def wrote_last(self, line: Line) -> bool:
+        """Return whether ordinary lines below everything that tells of a failure are those of a line's own process."""
+        return (line.name, line.who) in self._tail
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
@@ -167,13 +170,15 @@ class Timeline:
         before = bisect_left(texts, raised.first, key=lambda row: row[0])
         return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
 
-    def _tail(self, lines: Sequence[Line], last: int) -> set[tuple[str, str]]:
-        """Return the processes that wrote ordinary lines below everything that tells of a failure.
+    @functools.cached_property
+    def _tail(self) -> set[tuple[str, str]]:
+        """The processes that wrote ordinary lines below everything that tells of a failure.
 
-        `last` is the place of the line that names the last exception; what is indented below it belongs to it.
+        What is indented below the line that names the last exception belongs to it. Of a healthy log nobody asks.
         """
+        last = max((one.place for one in self.raised), default=-1)
         found: set[tuple[str, str]] = set()
-        for line in reversed(lines[last + 1 :]):
+        for line in reversed(self.lines[last + 1 :]):
             text = line.text[:400]
             if BAD.search(text) and not NOISE.search(text):
                 break

@@ -10,6 +10,8 @@ from gpudoctor.logs.tracebacks import Frame, Raised
 from gpudoctor.text import listed, ranks
 
 WORLD = re.compile(r"\b(?:[Ww]orld[_ ]?[Ss]ize|WORLD_SIZE|nranks|nRanks|num_ranks)\b['\"]?\W{1,3}(\d{1,5})\b")
+MOST = 4096
+"""Ranks; a larger number is taken for something else."""
 COLLECTIVES = re.compile(
     r"^(?:all_reduce|all_gather|all_to_all|barrier|monitored_barrier|broadcast|gather|scatter|reduce|reduce_scatter|send|recv|"
     r"_?all_gather_base|_?reduce_scatter_base)(?:_into_tensor|_tensor|_single|_object|_object_list|_coalesced)?$"
@@ -28,8 +30,8 @@ class Stand(Struct, frozen=True):
 
 def silent(lines: Iterable[Line], reporting: Iterable[int]) -> list[int]:
     """Return the ranks of which nothing shows; none where the log does not tell how many there are."""
-    sizes = [int(number) for line in lines for number in WORLD.findall(line.full)]
-    return sorted(set(range(max(sizes, default=0))) - set(reporting)) if max(sizes, default=0) <= 4096 else []
+    size = max((int(number) for line in lines for number in WORLD.findall(line.full)), default=0)
+    return sorted(set(range(size)) - set(reporting)) if size <= MOST else []
 
 
 def stands(raised: Iterable[Raised]) -> list[Stand]:

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+import re
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -71,9 +72,12 @@ def _refilled(made: Fix, own: Fix) -> Fix:
     if own.filled is None or made.filled is None:
         return made
     aliases = dict(zip(own.filled, made.filled, strict=True))
-    summary, command = own.summary, own.command
-    for value in sorted(filter(None, aliases), key=len, reverse=True):
-        summary, command = (text.replace(value, aliases[value]) for text in (summary, command))
+    values = sorted(filter(None, aliases), key=len, reverse=True)
+    if not values:
+        return own
+    # In one pass: an alias may hold what is another value.
+    anyone = re.compile("|".join(map(re.escape, values)))
+    summary, command = (anyone.sub(lambda v: aliases[v[0]], text) for text in (own.summary, own.command))
     return replace(own, summary=summary, command=command, filled=made.filled)
 
 
