@@ -19,21 +19,23 @@ from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDiffe
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
-from gpudoctor.facts.gpus import Gpu, Gpus
+from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
 from gpudoctor.facts.host import Host, Limit
 from gpudoctor.facts.interfaces import Interface, Interfaces
+from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.names import Names, Resolution
-from gpudoctor.facts.pci import Pci, PciDevice
+from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
-    "CheckpointFile", "CheckpointValues", "Comparison", "DeviceNode", "Distribution", "Distributions",
-    "Driver", "Entry", "Foreign", "Format", "Gpu", "Gpus", "Host", "Interface", "Interfaces", "Key",
-    "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "Optimizer", "Outcome", "Pci", "PciDevice",
-    "Prefix", "Python", "Raised", "Resolution", "Run", "ShapeDifference", "Silence", "Sockets", "StateDict",
-    "Torch", "TorchDevice", "Torchvision",
+    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "DeviceNode",
+    "Distribution", "Distributions", "Driver", "Entry", "Foreign", "Format", "Gpu", "GpuPair",
+    "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key",
+    "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink", "Optimizer", "Outcome", "Pci",
+    "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference",
+    "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
 ]  # fmt: skip

@@ -3,6 +3,48 @@
 from msgspec import Struct
 
 
+class NvLink(Struct, frozen=True, kw_only=True):
+    """One NVLink of a GPU that has such a link: ``nvmlDeviceGetNvLinkState`` answered for it."""
+
+    link: int
+    active: bool
+    remote: str = ""
+    """PCI address of what is at its other end, such as ``0000:3b:00.0``; empty: not known."""
+    replay_errors: int | None = None
+    recovery_errors: int | None = None
+    crc_errors: int | None = None
+    """Flit CRC errors (NVML_NVLINK_ERROR_DL_CRC_FLIT); all counters since the driver was loaded."""
+
+
+class RemappedRows(Struct, frozen=True, kw_only=True):
+    """Row remapping of Ampere and newer (``nvmlDeviceGetRemappedRows``, ``...RowRemapperHistogram``)."""
+
+    correctable: int = 0
+    """Rows remapped because of correctable errors."""
+    uncorrectable: int = 0
+    """Rows remapped because of uncorrectable errors."""
+    pending: bool = False
+    """A row is remapped when the GPU is reset."""
+    failed: bool = False
+    """A row could not be remapped."""
+    banks_low: int | None = None
+    """Banks with few spare rows left."""
+    banks_none: int | None = None
+    """Banks with no spare row left."""
+
+
+class GpuProcess(Struct, frozen=True, kw_only=True):
+    """A process that holds a context on a GPU (``nvmlDeviceGetComputeRunningProcesses``)."""
+
+    pid: int
+    memory_bytes: int | None = None
+    """``None``: NVML does not say (in containers, on WSL)."""
+    name: str | None = None
+    """The process's name, without its arguments; ``None``: it is outside this PID namespace or another user's."""
+    own: bool = False
+    """It belongs to the launch that is examined: gpudoctor's own process group, session or ancestors."""
+
+
 class Gpu(Struct, frozen=True, kw_only=True):
     """One GPU. A value that its NVML call could not give is ``None``."""
 
@@ -14,6 +56,9 @@ class Gpu(Struct, frozen=True, kw_only=True):
     """CUDA compute capability, such as ``9.0``."""
     memory_bytes: int | None = None
     memory_used_bytes: int | None = None
+    """NVML's first memory call counts what the driver reserves: 0.3 to 0.7 GiB on an idle GPU."""
+    memory_reserved_bytes: int | None = None
+    """What the driver keeps for itself (``nvmlDeviceGetMemoryInfo_v2``)."""
     pci_address: str = ""
     """Such as ``0000:3b:00.0``."""
     pcie_generation: int | None = None
@@ -22,17 +67,101 @@ class Gpu(Struct, frozen=True, kw_only=True):
     pcie_width: int | None = None
     """Lanes of the link now."""
     pcie_width_max: int | None = None
+    pcie_replays: int | None = None
+    """``nvmlDeviceGetPcieReplayCounter``, since the driver was loaded."""
+    nvlinks: list[NvLink] = []
+    """Every link for which NVML gives a state; empty: this GPU has none, or NVML does not say."""
     nvlinks_active: int | None = None
     """Active NVLink links; ``None``: this GPU has none or NVML does not say."""
     mig: bool | None = None
     """MIG mode is on."""
+    mig_pending: bool | None = None
+    """MIG mode after the next reset."""
     mig_uuids: list[str] = []
     """UUIDs of its MIG instances."""
     compute_mode: str | None = None
     """``default``, ``exclusive_process`` or ``prohibited``."""
+    persistence: bool | None = None
+    """Persistence mode is on."""
     temperature_celsius: int | None = None
+    temperature_margin_celsius: int | None = None
+    """Degrees left to the slowdown temperature (``nvmlDeviceGetMarginTemperature``, or computed from the threshold)."""
+    temperature_slowdown_celsius: int | None = None
+    memory_temperature_celsius: int | None = None
+    throttle_reasons: list[str] | None = None
+    """Why its clocks are held down now (``nvmlDeviceGetCurrentClocksEventReasons``), in NVML's words: ``gpu_idle``,
+    ``applications_clocks_setting``, ``sw_power_cap``, ``hw_slowdown``, ``sync_boost``, ``sw_thermal_slowdown``,
+    ``hw_thermal_slowdown``, ``hw_power_brake_slowdown``, ``display_clock_setting``."""
+    utilization_percent: int | None = None
+    power_watts: float | None = None
+    power_limit_watts: float | None = None
+    """The enforced limit."""
+    power_limit_default_watts: float | None = None
+    power_limit_max_watts: float | None = None
+    sm_clock_mhz: int | None = None
+    sm_clock_max_mhz: int | None = None
+    sm_clock_application_mhz: int | None = None
+    """What ``nvidia-smi -ac`` set; the default where nothing was set."""
+    sm_clock_application_default_mhz: int | None = None
+    ecc: bool | None = None
+    """ECC is on."""
+    ecc_pending: bool | None = None
+    """ECC after the next reset."""
+    ecc_corrected: int | None = None
+    """Corrected memory errors since the driver was loaded (volatile)."""
+    ecc_uncorrected: int | None = None
+    """Uncorrected memory errors since the driver was loaded (volatile)."""
+    ecc_uncorrected_aggregate: int | None = None
+    """Uncorrected memory errors over the GPU's life."""
+    sram_uncorrected_aggregate: int | None = None
+    sram_threshold_exceeded: bool | None = None
+    """``nvmlDeviceGetSramEccErrorStatus``: the count at which NVIDIA replaces the GPU was passed."""
+    remapped_rows: RemappedRows | None = None
+    retired_pages: int | None = None
+    """Pages retired for single- and double-bit errors (before Ampere)."""
+    retired_pages_pending: bool | None = None
+    memory_unrepairable: bool | None = None
+    """``nvmlDeviceGetUnrepairableMemoryFlag``."""
+    recovery_action: str | None = None
+    """NVML_GPU_RECOVERY_ACTION: ``none``, ``gpu_reset``, ``node_reboot``, ``drain_p2p``, ``drain_and_reset`` …"""
+    inforom: str | None = None
+    """``valid`` or ``corrupt`` (``nvmlDeviceValidateInforom``)."""
+    vbios: str = ""
+    board_part: str = ""
+    gsp_firmware: bool | None = None
+    """The GPU System Processor runs the driver's firmware."""
+    fabric_state: str | None = None
+    """``not_supported``, ``not_started``, ``in_progress`` or ``completed``; ``None``: NVML does not say."""
+    fabric_status: int | None = None
+    """nvmlReturn_t with which the registration ended, where it is completed."""
+    fabric_health: list[str] = []
+    """Bad bits of the health mask: ``degraded_bandwidth``, ``route_recovery``, ``route_unhealthy``,
+    ``access_timeout_recovery``, ``incorrect_configuration``."""
+    fabric_clique: str = ""
+    """Cluster UUID and clique id where both are set: GPUs of several nodes share an NVLink domain (MNNVL)."""
+    processes: list[GpuProcess] | None = None
+    """Compute processes; ``None``: NVML does not say."""
     errors: list[str] = []
     """NVML calls that failed with more than "not supported", such as ``memory: GPU is lost``."""
+
+    @property
+    def place(self) -> str:
+        """Which GPU it is, in words: ``GPU 3 (0000:3b:00.0)``."""
+        return f"GPU {self.index} ({self.pci_address})" if self.pci_address else f"GPU {self.index}"
+
+
+class GpuPair(Struct, frozen=True, kw_only=True):
+    """How two GPUs are connected."""
+
+    first: int
+    """NVML index; the lower of the two."""
+    second: int
+    path: str = ""
+    """As ``nvidia-smi topo -m`` has it: ``NV18`` (18 NVLinks), ``PIX``, ``PXB``, ``PHB``, ``NODE``, ``SYS``; empty: not
+    known."""
+    p2p: str = ""
+    """``nvmlDeviceGetP2PStatus`` for reading: ``OK``, ``CNS`` (chipset not supported), ``GNS`` (GPU), ``TNS``
+    (topology), ``DR`` (disabled by regkey), ``NS``; empty: not known."""
 
 
 class Gpus(Struct, frozen=True, kw_only=True):
@@ -46,4 +175,20 @@ class Gpus(Struct, frozen=True, kw_only=True):
     """``nvmlSystemGetDriverVersion``, such as ``580.82.07``."""
     cuda_version: str | None = None
     """The newest CUDA that the driver supports (``nvmlSystemGetCudaDriverVersion_v2``), such as ``13.0``."""
+    confidential: bool | None = None
+    """Confidential computing is on."""
+    confidential_multi_gpu: str | None = None
+    """``none``, ``protected_pcie`` or ``nvle`` where confidential computing is on."""
     devices: list[Gpu] = []
+    pairs: list[GpuPair] = []
+    """Every pair of GPUs, where NVML tells how they are connected."""
+
+    @property
+    def read(self) -> list[Gpu]:
+        """The GPUs of which anything but failures could be read."""
+        return [gpu for gpu in self.devices if gpu.name or gpu.uuid]
+
+    def pair(self, first: int, second: int) -> GpuPair | None:
+        """Return how two GPUs are connected; ``None``: not known."""
+        wanted = {first, second}
+        return next((p for p in self.pairs if {p.first, p.second} == wanted), None)

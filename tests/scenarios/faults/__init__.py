@@ -1,0 +1,1 @@
+"""One module per area, each with a list ``FAULTS``."""

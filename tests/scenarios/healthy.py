@@ -1,0 +1,127 @@
+"""Healthy machines: modelled on public facts of each kind. On none of them may anything be found above a note."""
+
+from tests.scenarios import machine as models
+from tests.scenarios.machine import Machine
+
+TORCHRUN = {
+    "RANK": "3",
+    "WORLD_SIZE": "8",
+    "LOCAL_RANK": "3",
+    "LOCAL_WORLD_SIZE": "8",
+    "GROUP_RANK": "0",
+    "GROUP_WORLD_SIZE": "1",
+    "ROLE_RANK": "3",
+    "ROLE_NAME": "default",
+    "ROLE_WORLD_SIZE": "8",
+    "MASTER_ADDR": "127.0.0.1",
+    "MASTER_PORT": "29500",
+    "TORCHELASTIC_RUN_ID": "none",
+    "TORCHELASTIC_RESTART_COUNT": "0",
+    "TORCHELASTIC_MAX_RESTARTS": "0",
+    "TORCHELASTIC_USE_AGENT_STORE": "True",
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
+    "OMP_NUM_THREADS": "1",
+}
+SRUN = {
+    "SLURM_JOB_ID": "4711",
+    "SLURM_PROCID": "9",
+    "SLURM_LOCALID": "1",
+    "SLURM_NODEID": "1",
+    "SLURM_NTASKS": "16",
+    "SLURM_NPROCS": "16",
+    "SLURM_NNODES": "2",
+    "SLURM_JOB_NUM_NODES": "2",
+    "SLURM_NTASKS_PER_NODE": "8",
+    "SLURM_TASKS_PER_NODE": "8(x2)",
+    "SLURM_CPUS_PER_TASK": "16",
+    "SLURM_GPUS_ON_NODE": "8",
+    "SLURM_JOB_NODELIST": "node[1-2]",
+    "CUDA_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7",
+}
+POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "NVIDIA_VISIBLE_DEVICES": "all"}
+
+
+def eight(model: models.Model, **more: object) -> Machine:
+    """Return a board of eight GPUs."""
+    return Machine(models=(model,) * 8, **more)  # type: ignore[arg-type]
+
+
+HEALTHY: dict[str, Machine] = {
+    "laptop-without-gpu": Machine(cpus=8, sockets=1, memory=16, hosts_file="127.0.1.1"),
+    "laptop-cpu-build": Machine(cpus=8, sockets=1, memory=16, torch="2.13.0+cpu", cuda=None),
+    "cloud-vm-without-gpu": Machine(cpus=4, sockets=1, memory=16, virtual=True),
+    "container-without-gpu": Machine(cpus=4, sockets=1, memory=16, container="docker"),
+    "wsl-4090": Machine(models=(models.RTX_4090,), cpus=24, sockets=1, memory=64, wsl=True),
+    "workstation-4090": Machine(models=(models.RTX_4090,), cpus=24, sockets=1, memory=64),
+    "workstation-2x4090": Machine(models=(models.RTX_4090,) * 2, cpus=32, sockets=1, memory=128),
+    "workstation-5090": Machine(models=(models.RTX_5090,), cpus=24, sockets=1, memory=64),
+    "workstation-2x3090-without-bridge": Machine(
+        models=(models.RTX_3090,) * 2, cpus=32, sockets=1, memory=128, bridged=False
+    ),
+    "workstation-2x3090-bridged": Machine(models=(models.RTX_3090,) * 2, cpus=32, sockets=1, memory=128),
+    "workstation-4x2080ti": Machine(
+        models=(models.RTX_2080_TI,) * 4, cpus=32, sockets=1, memory=128, bridged=False
+    ),
+    "workstation-4xa6000": Machine(
+        models=(models.RTX_A6000,) * 4, cpus=64, sockets=1, memory=256, bridged=False
+    ),
+    "server-4xt4": Machine(models=(models.T4,) * 4, cpus=48, memory=192),
+    "cloud-t4": Machine(models=(models.T4,), cpus=8, sockets=1, memory=30, virtual=True),
+    "cloud-a10": Machine(models=(models.A10,), cpus=30, sockets=1, memory=200, virtual=True),
+    "cloud-l4": Machine(models=(models.L4,), cpus=8, sockets=1, memory=32, virtual=True),
+    "server-8xl40s": eight(models.L40S),
+    "server-8xv100-cuda12": eight(
+        models.V100, torch="2.6.0+cu124", cuda="12.4", driver="550.54.15", cuda_driver="12.4"
+    ),
+    "server-4xa100-pcie": Machine(models=(models.A100_PCIE,) * 4, bridged=False),
+    "server-2xh100-pcie-bridged": Machine(models=(models.H100_PCIE,) * 2),
+    "board-8xa100": eight(models.A100, infiniband=8),
+    "board-8xa100-minor-version": eight(
+        models.A100, torch="2.9.1+cu128", cuda="12.8", driver="535.183.01", cuda_driver="12.2", infiniband=8
+    ),
+    "board-8xh100": eight(models.H100, infiniband=8),
+    "board-8xh100-cuda130-driver": eight(models.H100, driver="580.65.06", cuda_driver="13.0"),
+    "board-8xh200": eight(models.H200, infiniband=8),
+    "board-8xb200": eight(models.B200, infiniband=8, driver="590.48.01", cuda_driver="13.1"),
+    "gh200": Machine(models=(models.GH200,), cpus=72, sockets=1, memory=480),
+    "cloud-8xh100-efa": eight(models.H100, virtual=True, infiniband=32, efa=True),
+    "cloud-8xa100-roce": eight(models.A100, virtual=True, infiniband=8, roce=True),
+    "mig-7-slices": Machine(models=(models.A100,), mig=7, visible=1),
+    "container-2-of-8": Machine(models=(models.H100,) * 2, on_bus=8, container="docker"),
+    "container-all": eight(models.H100, container="docker"),
+    "pod-1-of-8": Machine(models=(models.H100,), on_bus=8, container="kubernetes", variables=POD),
+    "pod-8": eight(models.H100, container="kubernetes", variables=POD, infiniband=8),
+    "torchrun-rank": eight(models.H100, variables=TORCHRUN),
+    "srun-rank": eight(models.H100, variables=SRUN, infiniband=8),
+    "srun-one-gpu-per-task": Machine(
+        models=(models.A100,),
+        on_bus=8,
+        variables={**SRUN, "CUDA_VISIBLE_DEVICES": "0", "SLURM_GPUS_PER_TASK": "1"},
+    ),
+    "srun-torchrun-per-node": eight(
+        models.H100,
+        variables={
+            **SRUN,
+            **TORCHRUN,
+            "SLURM_NTASKS": "2",
+            "SLURM_NPROCS": "2",
+            "SLURM_PROCID": "1",
+            "SLURM_LOCALID": "0",
+            "SLURM_NTASKS_PER_NODE": "1",
+            "SLURM_TASKS_PER_NODE": "1(x2)",
+            "SLURM_CPUS_PER_TASK": "128",
+            "RANK": "11",
+            "WORLD_SIZE": "16",
+            "GROUP_RANK": "1",
+            "GROUP_WORLD_SIZE": "2",
+            "ROLE_RANK": "11",
+            "ROLE_WORLD_SIZE": "16",
+            "MASTER_ADDR": "node1",
+            "MASTER_PORT": "29511",
+        },
+    ),
+    "sbatch-shell": eight(
+        models.H100, variables={"SLURM_JOB_ID": "1", "SLURM_NNODES": "1", "SLURM_NTASKS": "8"}
+    ),
+    "four-of-eight-chosen": eight(models.A100, variables={"CUDA_VISIBLE_DEVICES": "4,5,6,7"}, visible=4),
+}

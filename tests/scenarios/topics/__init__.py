@@ -1,0 +1,1 @@
+"""One module per topic: ``facts(machine)`` returns what its probe learns on that healthy machine, or ``None``."""
