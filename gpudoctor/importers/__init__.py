@@ -1,4 +1,4 @@
-"""Other people's text -> facts: a saved report, a ticket that holds one, collect_env's output.
+"""Other people's text -> facts: a saved report, a ticket that holds one, what collect_env and other tools print.
 
 What a text is shows in its content, whatever its file is called. Whatever stands in it, reading gives facts
 or one clear line, in time linear in its size.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from gpudoctor.importers.collect_env import read as read_collect_env
+from gpudoctor.importers.machine_text import read as read_machine
 from gpudoctor.importers.report import read as read_report
 from gpudoctor.importers.source import Unreadable, decode, name_of, read_bytes
 from gpudoctor.importers.ticket import read as read_ticket
@@ -50,7 +50,10 @@ def _read(data: bytes, topics: dict[str, type[Struct]]) -> Imported:
     saved = read_report(decode(data, "strict"), topics) if is_json else read_ticket(text, topics)
     if saved is not None:
         return Imported(Snapshot(saved.facts, saved.probes), saved)
-    snapshot = read_collect_env(text, topics)
+    snapshot = read_machine(text, topics)
     if snapshot is None:
-        raise Unreadable("neither a gpudoctor report nor collect_env output")
+        raise Unreadable(
+            "neither a gpudoctor report nor collect_env output, nor that of nvidia-smi, lspci, dmesg, ip, df, pip "
+            "or conda"
+        )
     return Imported(snapshot, None)

@@ -8,21 +8,14 @@ import re
 from msgspec import Struct
 
 from gpudoctor.facts import Distributions, Host, Launch, Python, Torch, Torchvision
-from gpudoctor.importers import collect_env_block, nvidia_smi, packages, torch_messages
+from gpudoctor.importers import collect_env_block, packages, torch_messages
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.collect_env_gpus import read_driver, read_gpus
 from gpudoctor.importers.collect_env_torch import read_torch, torch_version
-from gpudoctor.importers.source import Unreadable
-from gpudoctor.report import ProbeResult, ProbeStatus
-from gpudoctor.snapshot import Snapshot
+from gpudoctor.importers.nvidia_smi import Refusal, Table
+from gpudoctor.importers.variables import assigned
 
-NOT_THERE = "not in collect_env output"
 _PYTHON = re.compile(r"\d{1,2}\.\d{1,3}[\w.+]{0,20}")
-_VARIABLE = re.compile(r"(?P<name>[A-Z][A-Z0-9_]{1,79})=(?P<value>.*)")
-# "CUDA_VISIBLE_DEVICES=0 python train.py" is a command in the prose around the block.
-_COMMAND = re.compile(
-    r"\s(?:\w+=|\.?/|(?:python|torchrun|accelerate|deepspeed|vllm|bash|sh|mpirun|srun|nohup|uv)\b)"
-)
 _ALLOCATOR = re.compile(r"'(?P<name>\w{1,80})': '(?P<value>[^']{0,500})'")
 _MACHINES = r"(?P<machine>x86_64|amd64|AMD64|aarch64|arm64|ARM64|ppc64le|s390x|riscv64|armv7l|i[3-6]86)"
 # "Ubuntu 22.04.5 LTS (x86_64)"
@@ -33,61 +26,39 @@ _DARWIN = re.compile(r"Darwin-(?P<kernel>[\d.]{1,20})-")
 _WINDOWS_MACHINE = re.compile(r"\((AMD64|ARM64)\)")
 
 
-def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
-    """Read what the text says, and no more: a topic that it does not hold is *skipped*, with the reason.
+def read(rows: list[str], table: Table, refusal: Refusal) -> dict[str, Struct | str | None] | None:
+    """Read what the text says by topic, and no more; a text in place of facts says why there are none.
 
     ``PyTorch version: 2.5.1+cu124`` … ``Is CUDA available: False`` … ``Nvidia driver version: 535.183.01``
 
-    Returns ``None`` where the text is no output of collect_env.
+    `table` and `refusal` are what nvidia-smi says in the same text. Returns ``None`` where the text is no output of
+    collect_env.
     """
-    block = collect_env_block.find(text)
+    block = collect_env_block.find(rows)
     if block is None:
-        return _not_run(text, topics)
+        error = _not_run(rows)
+        return None if error is None else {"torch": error}
     lists = packages.read(block.lines)
     version = torch_version(block)
-    listed = packages.installed(lists, version)
-    table = nvidia_smi.read(block.lines)
+    installed = packages.installed(lists, version)
     launch = _launch(block)
-    gpus = read_gpus(block, table)
-    snapshot = _snapshot(
-        {
-            "python": _python(block),
-            "distributions": listed if listed.installed else None,
-            "torch": read_torch(block, lists, gpus, launch),
-            "torchvision": _torchvision(listed, version),
-            "gpus": gpus,
-            "driver": read_driver(block, table, gpus),
-            "host": _host(block),
-            "launch": launch,
-        },
-        topics,
-    )
-    if not snapshot.facts:
-        raise Unreadable("collect_env output without any value in it")
-    return snapshot
+    gpus = read_gpus(block, table, refusal)
+    return {
+        "python": _python(block),
+        "distributions": installed if installed.installed else None,
+        "torch": read_torch(block, lists, gpus, launch),
+        "torchvision": torchvision(installed, version),
+        "gpus": gpus,
+        "driver": read_driver(block, table, refusal, gpus),
+        "host": _host(block),
+        "launch": launch,
+    }
 
 
-def _not_run(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
+def _not_run(rows: list[str]) -> Torch | None:
     """Read the traceback of a collect_env that printed nothing, for want of a torch to import."""
-    error = torch_messages.import_error(collect_env_block.rows(text)) if "collect_env" in text else None
-    if error is None:
-        return None
-    return _snapshot({"torch": Torch(imported=False, error=error[0], file=error[1])}, topics)
-
-
-def _snapshot(found: dict[str, Struct | str | None], topics: dict[str, type[Struct]]) -> Snapshot:
-    """Keep the facts of the topics that are known here; a text in place of facts says why there are none."""
-    facts: dict[str, Struct] = {}
-    probes = []
-    for topic, kind in topics.items():
-        value = found.get(topic)
-        if isinstance(value, kind):
-            facts[topic] = value
-            probes.append(ProbeResult(name=topic, status=ProbeStatus.OK))
-        else:
-            reason = value if isinstance(value, str) else NOT_THERE
-            probes.append(ProbeResult(name=topic, status=ProbeStatus.SKIPPED, reason=reason))
-    return Snapshot(facts, probes)
+    error = torch_messages.import_error(rows) if any("collect_env" in row for row in rows) else None
+    return None if error is None else Torch(imported=False, error=error[0], file=error[1])
 
 
 def _python(block: Block) -> Python | None:
@@ -105,7 +76,8 @@ def _python(block: Block) -> Python | None:
     )
 
 
-def _torchvision(listed: Distributions, version: str | None) -> Torchvision | None:
+def torchvision(listed: Distributions, version: str | None) -> Torchvision | None:
+    """Return the torchvision of a list, beside the torch that was imported, or that of the list."""
     vision, torch = listed.get("torchvision"), listed.get("torch")
     if vision is None:
         return None
@@ -121,9 +93,9 @@ def _launch(block: Block) -> Launch | None:
     allocator = block.said("caching allocator config") or ""
     variables = {match["name"]: match["value"] for match in _ALLOCATOR.finditer(allocator)}
     for line in block.lines[first:]:
-        match = _VARIABLE.match(line)
-        if match is not None and not _COMMAND.search(match["value"]):
-            variables[match["name"]] = match["value"]
+        given = assigned(line) if line[:1].isupper() else None
+        if given is not None:
+            variables[given[0]] = given[1]
     if not variables and "environment variables" not in block.values:
         return None
     return Launch.of(variables)

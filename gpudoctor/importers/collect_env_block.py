@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpudoctor.importers.packages import ENTRY
-from gpudoctor.importers.pasted_text import lines, unwrapped, without_marks, without_tags
 
 SPECIFIC = frozenset(
     {
@@ -58,17 +57,6 @@ ANCHORS = frozenset({"is debug build", "cuda used to build pytorch", "is cuda av
 NOTHING = frozenset({"could not collect", "no cuda", "n/a", "none", "not available", "unknown"})
 """Values that say that there is none, in lower case."""
 _TITLES = ("collecting environment information", "system info")
-# Characters. collect_env prints 10,000; what lies further away from its first words is no part of it.
-_BEFORE, _AFTER = 200_000, 4_000_000
-_WORDS = (
-    "PyTorch version",
-    "Is CUDA available",
-    "CUDA used to",
-    "GPU models and",
-    "Nvidia driver",
-    "[pip",
-    "[conda]",
-)
 _BEGINS = re.compile(
     r"[|+]|GPU \d{1,4}:|MIG |\[(?:pip|conda|uv)|[A-Z][\w() ]{0,40}: {2,}|[A-Z][A-Z0-9_]{1,79}=|Traceback |[=`]{3,}"
     r"|\S{0,300}:\d{1,6}: \w+Warning"
@@ -108,13 +96,12 @@ class Block:
         yield from self.lines[begin:end]
 
 
-def find(text: str) -> Block | None:
-    """Find collect_env's output; ``None`` where a text has none.
+def find(all_rows: list[str]) -> Block | None:
+    """Find collect_env's output among the lines of a text; ``None`` where it has none.
 
     Of several outputs it is the one with the most fields, of equals the first: the reporter's comes before
     the answers'. A key that comes twice counts where it is nearest to the fields that only collect_env has.
     """
-    all_rows = rows(text)
     found = [(number, *field) for number, row in enumerate(all_rows) if (field := _field(row)) is not None]
     best: Block | None = None
     for begin, end, fields in _regions(all_rows, found):
@@ -129,19 +116,6 @@ def find(text: str) -> Block | None:
     return best
 
 
-def rows(text: str) -> list[str]:
-    """Return the lines around the first words that collect_env prints, as it printed them, not indented."""
-    pieces = [without_marks(line) for line in lines(without_tags(_window(text)))]
-    return [row.strip() for row in unwrapped(pieces, _begins)]
-
-
-def _window(text: str) -> str:
-    if len(text) <= _AFTER:
-        return text
-    first = min((place for word in _WORDS if (place := text.find(word)) >= 0), default=0)
-    return text[max(0, first - _BEFORE) : first + _AFTER]
-
-
 def _field(row: str) -> tuple[str, str] | None:
     """Split ``- PyTorch version   : 2.5.1``; ``None`` for a line without one of the keys."""
     head, colon, value = row[:80].replace("\N{FULLWIDTH COLON}", ":").partition(":")
@@ -151,7 +125,8 @@ def _field(row: str) -> tuple[str, str] | None:
     return (key, (value + row[80:]).strip()) if key in KEYS else None
 
 
-def _begins(line: str) -> bool:
+def begins(line: str) -> bool:
+    """Return whether a line is none that a terminal cut off from the one above it."""
     line = line.strip()
     return _field(line) is not None or _BEGINS.match(line) is not None
 

@@ -1,20 +1,13 @@
 """The GPUs and the driver of collect_env's output, which it has from ``nvidia-smi``."""
 
 import re
-from collections.abc import Iterator
-
-from msgspec.structs import replace
 
 from gpudoctor.facts import Driver, Gpu, Gpus
 from gpudoctor.importers.collect_env_block import Block
-from gpudoctor.importers.nvidia_smi import Table
+from gpudoctor.importers.nvidia_smi import Refusal, Table, listed
 
 LINE = "gpu models and configuration"
 _VERSION = re.compile(r"\d{2,4}\.\d{1,4}(?:\.\d{1,4})?(?!\S)")
-_NEXT_GPU = re.compile(r" (?=GPU \d{1,4}:)")
-_GPU = re.compile(r"GPU (?P<index>\d{1,4}):(?P<name>.*)")
-_MIG = re.compile(r"MIG \S{1,40} Device \d{1,3}:")
-_UUID = re.compile(r" ?\(UUID: (?P<uuid>[\w-]{1,80})\)")
 
 
 def hip_build(block: Block) -> str | None:
@@ -26,7 +19,7 @@ def hip_build(block: Block) -> str | None:
     return None
 
 
-def read_gpus(block: Block, table: Table) -> Gpus | str | None:
+def read_gpus(block: Block, table: Table, refusal: Refusal) -> Gpus | str | None:
     """Read ``GPU 0: Tesla T4`` lines; a text says why there are no facts.
 
     ``Could not collect`` means that nvidia-smi is missing or failed. Where CUDA works all the same (a
@@ -40,8 +33,10 @@ def read_gpus(block: Block, table: Table) -> Gpus | str | None:
     works = block.truth("is cuda available") is True
     if devices:
         return Gpus(driver_version=version, cuda_version=table.cuda_version, devices=devices)
-    if table.error and not works:
-        return Gpus(error=table.error, error_code=table.error_code, driver_version=version)
+    if refusal.error and not works:
+        return Gpus(error=refusal.error, error_code=refusal.error_code, driver_version=version)
+    if (refusal.no_devices or refusal.lost) and not works:
+        return Gpus(driver_version=version, cuda_version=table.cuda_version)
     if not block.denied(LINE):
         return None
     if works:
@@ -51,7 +46,7 @@ def read_gpus(block: Block, table: Table) -> Gpus | str | None:
     return Gpus(error=f"nvidia-smi gave nothing{hint}", driver_version=version)
 
 
-def read_driver(block: Block, table: Table, gpus: Gpus | str | None) -> Driver | str | None:
+def read_driver(block: Block, table: Table, refusal: Refusal, gpus: Gpus | str | None) -> Driver | str | None:
     """Read ``Nvidia driver version: 535.183.01``.
 
     Where the text says that there is none, a version of ``None`` means no driver, unless CUDA works or GPUs
@@ -65,7 +60,9 @@ def read_driver(block: Block, table: Table, gpus: Gpus | str | None) -> Driver |
         return None
     if hip_build(block):
         return "torch is built for AMD GPUs"
-    if block.truth("is cuda available") or (isinstance(gpus, Gpus) and gpus.devices):
+    seen = isinstance(gpus, Gpus) and gpus.devices
+    # NVML started, though it had no GPU to give: a driver is there.
+    if block.truth("is cuda available") or seen or refusal.no_devices or refusal.lost:
         return "a driver works, and collect_env could not read its version"
     return Driver(version=None)
 
@@ -77,24 +74,6 @@ def _driver_version(block: Block, table: Table) -> str | None:
 
 
 def _listed(block: Block) -> list[Gpu]:
-    """Read what ``nvidia-smi -L`` gave, MIG instances below their GPU; collect_env removes the UUIDs."""
-    devices: dict[int, Gpu] = {}
-    last: int | None = None
-    for text in _gpu_lines(block):
-        if match := _GPU.match(text):
-            uuid = _UUID.search(match["name"])
-            name = (match["name"][: uuid.start()] if uuid else match["name"]).strip()
-            last = int(match["index"])
-            devices.setdefault(last, Gpu(index=last, name=name, uuid=uuid["uuid"] if uuid else ""))
-        elif last is not None and _MIG.match(text):
-            uuids = [*devices[last].mig_uuids, *_UUID.findall(text)[:1]]
-            devices[last] = replace(devices[last], mig=True, mig_uuids=uuids[:64])
-    return [devices[index] for index in sorted(devices)]
-
-
-def _gpu_lines(block: Block) -> Iterator[str]:
-    """Yield the GPU line's value and the lines below it; every line where that line was cut off."""
+    """Read what ``nvidia-smi -L`` gave below the line, or anywhere where that line was cut off."""
     below = block.after(LINE) if LINE in block.values else block.lines
-    for line in (block.values.get(LINE, ""), *below):
-        if "GPU " in line or line.startswith("MIG "):
-            yield from _NEXT_GPU.split(" ".join(line.split()))
+    return listed([block.values.get(LINE, ""), *below])

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from gpudoctor.text import CONTROL_SEQUENCE
 
@@ -12,8 +13,35 @@ _PREFIX = re.compile(
     r"(?:[ \t]*>[ \t]?|\[(?:rank|default)\d{1,5}\]:[ \t]?|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[\d.]{0,12}Z?[ \t])+"
 )
 _TAG = re.compile(r"</?(?:pre|code|br|p|summary|details|div|span)\b[^<>]{0,80}>", re.IGNORECASE)
-_ESCAPED_MARKUP = re.compile(r"&lt;/?details&gt;|&quot;schema&quot;|^&gt; ", re.MULTILINE)
+_ESCAPED_MARKUP = re.compile(
+    r"&lt;/?details&gt;|&quot;schema&quot;|^&gt; |&lt;(?:inactive|[A-Z_,-]{2,100})&gt;", re.MULTILINE
+)
 _WIDTHS = range(60, 251)
+
+
+_SIGNS = (
+    "PyTorch version", "Is CUDA available", "CUDA used to", "GPU models and", "Nvidia driver", "[pip", "[conda]",
+    "NVIDIA", "NVRM", "NVML", "NCCL", "nvidia_smi_log", "VGA compatible", "3D controller", "mtu ", "/dev/shm", "Mem:",
+    "max locked memory", "NodeName=", "JobId=", "Package", "# packages", "==", "Linux ", "Out of memory", "torch",
+    "_RANK=", "WORLD_SIZE=", "CUDA_", "CA '", "Unable to determine", "GPU0",
+)  # fmt: skip
+"""Words of which each text that is known here holds one."""
+# Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.
+_BEFORE, _AFTER = 200_000, 4_000_000
+_MOST_LINES = 200_000
+
+
+def rows(text: str, begins: Callable[[str], bool]) -> tuple[list[str], list[str]]:
+    """Return a text's lines around the first words that are known here, as they stand and with wrapped ones joined.
+
+    None is indented. `begins` says which line is none that a terminal cut off from the one above it.
+    """
+    first = min((place for sign in _SIGNS if (place := text.find(sign)) >= 0), default=None)
+    if first is None:
+        return [], []
+    window = without_tags(text[max(0, first - _BEFORE) : first + _AFTER])
+    pieces = [without_marks(line) for line in islice(lines(window), _MOST_LINES)]
+    return [piece.strip() for piece in pieces], [row.strip() for row in unwrapped(pieces, begins)]
 
 
 def lines(text: str) -> Iterator[str]:

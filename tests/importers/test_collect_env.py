@@ -109,7 +109,7 @@ def test_the_format_of_2024(load, facts_of, read_text):
     assert (host.cpus, host.cpu_model) == (24, "AMD Ryzen 9 5900X 12-Core Processor")
     assert (facts["python"].version, facts["python"].executable) == ("3.10.12", "")
     assert facts["torchvision"].operators_load is None
-    assert reason(read_text, load("torch_2024"), "pci") == "not in collect_env output"
+    assert reason(read_text, load("torch_2024"), "pci") == "not in the text"
 
 
 def test_the_format_of_vllm(load, facts_of):
@@ -363,7 +363,6 @@ def test_nvidia_smi_s_table_beside_a_cut_block(facts_of):
             "NVIDIA-SMI has failed because it couldn't communicate",
             None,
         ),
-        ("No devices were found", "No devices were found", None),
     ],
 )
 def test_nvidia_smi_s_refusal(line, error, code, facts_of):
@@ -373,6 +372,15 @@ def test_nvidia_smi_s_refusal(line, error, code, facts_of):
     gpus = facts_of(text)["gpus"]
     assert (gpus.error, gpus.error_code) == (error, code)
     assert facts_of(f"{line}\n{BLOCK}")["gpus"].error is None
+
+
+def test_nvml_without_a_device_is_no_missing_driver(facts_of, read_text):
+    text = "$ nvidia-smi\nNo devices were found\n" + without_gpus(
+        "Could not collect", driver="Could not collect", available="False"
+    )
+    assert facts_of(text)["gpus"] == Gpus()
+    assert "driver" not in facts_of(text)
+    assert reason(read_text, text, "driver") == "a driver works, and collect_env could not read its version"
 
 
 ARCHITECTURE = """\

@@ -1,0 +1,53 @@
+"""``ip addr`` and ``ifconfig -a`` -> network interfaces."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from gpudoctor.facts import Interface, Interfaces
+
+_IP = re.compile(
+    r"\d{1,4}: (?P<name>[\w.-]{1,32})(?:@\S{1,32})?: <(?P<flags>[A-Z_,0-9-]{2,200})>(?P<rest>.{0,300})"
+)
+_IFCONFIG = re.compile(
+    r"(?P<name>[\w.-]{1,32}): flags=\d{1,6}<(?P<flags>[A-Z_,0-9-]{2,200})>(?P<rest>.{0,100})"
+)
+_MTU = re.compile(r"\bmtu (\d{1,6})")
+_ADDRESS = re.compile(r"inet6? (?:addr:)?(?P<address>[0-9a-fA-F.:]{2,45})(?:/\d{1,3})?(?: |$)")
+# Names that the kernel's own virtual devices have, and container engines and bridges give.
+_VIRTUAL = re.compile(r"(?:docker|veth|virbr|br-|cni|flannel|cali|lxc|lxd|tun|tap|wg|dummy|bond|podman|kube)")
+_MOST = 500
+
+
+def read(lines: Iterable[str]) -> Interfaces | None:
+    """Read all interfaces; ``None`` where loopback is not among them: then the list is an excerpt.
+
+    ``2: eth0@if7: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 … state UP`` … ``inet 10.20.3.4/16 … scope global eth0``
+    """
+    found: dict[str, dict[str, Any]] = {}
+    current: dict[str, Any] | None = None
+    for line in lines:
+        if "<" in line and (match := _IP.match(line) or _IFCONFIG.match(line)):
+            name = match["name"]
+            if name in found or len(found) >= _MOST:
+                current = None
+                continue
+            current = found[name] = _interface(name, match["flags"].split(","), match["rest"])
+        elif current is not None and line.startswith("inet") and len(current["addresses"]) < 64:
+            current["addresses"] += [match["address"] for match in [_ADDRESS.match(line[:200])] if match]
+    if not any(values["loopback"] for values in found.values()):
+        return None
+    return Interfaces(all=[Interface(**values) for values in found.values()])
+
+
+def _interface(name: str, flags: list[str], rest: str) -> dict[str, Any]:
+    mtu = _MTU.search(rest)
+    running = "LOWER_UP" in flags or "RUNNING" in flags
+    return {
+        "name": name,
+        "up": "UP" in flags and running,
+        "addresses": [],
+        "mtu": int(mtu[1]) if mtu else None,
+        "loopback": "LOOPBACK" in flags,
+        "virtual": "LOOPBACK" in flags or _VIRTUAL.match(name) is not None,
+    }

@@ -1,0 +1,172 @@
+"""A pasted text of any kind -> a snapshot: each importer reads its own part, and the parts are joined."""
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
+from gpudoctor.facts import Distributions, Driver, Gpu, Gpus, Host, Launch, Pci, Torch
+from gpudoctor.facts.distributions import normal_name
+from gpudoctor.importers import (
+    collect_env,
+    gpu_merging,
+    host_commands,
+    ip_addresses,
+    kernel_log,
+    lspci,
+    nvidia_smi,
+    package_lists,
+    pasted_text,
+    variables,
+)
+from gpudoctor.importers.collect_env_block import begins
+from gpudoctor.importers.source import Unreadable
+from gpudoctor.report import ProbeResult, ProbeStatus
+from gpudoctor.snapshot import Snapshot
+
+NOT_THERE = "not in the text"
+Found = dict[str, Struct | str | None]
+
+
+def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
+    """Read what the text says, and no more: a topic that it does not hold is *skipped*, with the reason.
+
+    Returns ``None`` where nothing in the text is known here.
+    """
+    pieces, rows = pasted_text.rows(text, begins)
+    pasted = _Pasted(text, pieces)
+    found = collect_env.read(rows, pasted.table, pasted.refusal)
+    block = found is not None
+    found = pasted.added(found or {})
+    snapshot = _snapshot(found, topics)
+    if snapshot.facts:
+        return snapshot
+    if block:
+        raise Unreadable("collect_env output without any value in it")
+    return None
+
+
+class _Pasted:
+    """What stands in a text beside collect_env's output."""
+
+    def __init__(self, text: str, pieces: list[str]) -> None:
+        tables = [nvidia_smi.read_table(pieces), nvidia_smi.read_query(pieces), nvidia_smi.read_xml(text)]
+        self.pieces = pieces
+        self.outputs = tables
+        self.links = nvidia_smi.read_nvlinks(pieces)
+        self.refusal = nvidia_smi.read_refusal(pieces)
+        devices: list[Gpu] = []
+        for table in tables:
+            devices = gpu_merging.merged(devices, table.gpus)
+        self.table = nvidia_smi.Table(
+            driver_version=next((t.driver_version for t in tables if t.driver_version), None),
+            cuda_version=next((t.cuda_version for t in tables if t.cuda_version), None),
+            devices=devices,
+        )
+
+    def added(self, found: Found) -> Found:
+        """Add what the other parts hold to what collect_env's output holds."""
+        gpus = self._gpus(found)
+        bus = self._bus(gpus)
+        return {
+            **found,
+            "gpus": gpus,
+            "driver": found.get("driver") or self._driver(gpus),
+            "pci": bus,
+            "kernel_log": kernel_log.read(self.pieces),
+            "interfaces": ip_addresses.read(self.pieces),
+            "host": _filled(found.get("host"), host_commands.read(self.pieces)),
+            "launch": self._launch(found),
+            **self._packages(found),
+        }
+
+    def _gpus(self, found: Found) -> Gpus | str | None:
+        known = found.get("gpus")
+        own = known.devices if isinstance(known, Gpus) else []
+        devices = gpu_merging.merged(own, self.table.devices)
+        if not devices and "gpus" not in found:
+            devices = nvidia_smi.listed(line for line in self.pieces if "(UUID: GPU-" in line)
+        devices = gpu_merging.merged(devices, self.links)
+        # Without a handle for one of them nvidia-smi shows none of the others.
+        devices = gpu_merging.with_lost(devices, self.refusal.lost)
+        pairs = nvidia_smi.read_pairs(self.pieces)
+        if isinstance(known, Gpus):
+            changes: dict[str, Any] = {
+                "devices": devices,
+                "cuda_version": known.cuda_version or self.table.cuda_version,
+            }
+            return replace(known, pairs=pairs, **changes)
+        if known is not None and not devices:
+            return known if isinstance(known, str) else None
+        if not devices and self.refusal.error:
+            return Gpus(error=self.refusal.error, error_code=self.refusal.error_code)
+        if not devices and not self.refusal.no_devices:
+            return None
+        return Gpus(
+            driver_version=self.table.driver_version,
+            cuda_version=self.table.cuda_version,
+            devices=devices,
+            pairs=pairs,
+        )
+
+    def _driver(self, gpus: Gpus | str | None) -> Driver | None:
+        version = gpus.driver_version if isinstance(gpus, Gpus) else None
+        return Driver(version=version) if version else None
+
+    def _bus(self, gpus: Gpus | str | None) -> Pci | None:
+        """Complete a listing without ``-k``: what nvidia-smi shows, its driver holds."""
+        listing = lspci.read(self.pieces)
+        if listing.pci is None or listing.drivers or not isinstance(gpus, Gpus):
+            return listing.pci
+        held = {gpu.pci_address for gpu in gpus.devices}
+        all_held = len(gpus.read) >= len(listing.pci.gpus)
+        devices = [
+            replace(d, driver="nvidia") if d.address in held or (all_held and d in listing.pci.gpus) else d
+            for d in listing.pci.nvidia
+        ]
+        return replace(listing.pci, nvidia=devices)
+
+    def _launch(self, found: Found) -> Launch | None:
+        known = found.get("launch")
+        more = Launch.of(variables.read(self.pieces))
+        if not isinstance(known, Launch):
+            return more if more.variables else None
+        return Launch(variables={**more.variables, **known.variables})
+
+    def _packages(self, found: Found) -> Found:
+        known = found.get("distributions")
+        own = list(known.installed) if isinstance(known, Distributions) else []
+        names = {normal_name(d.name) for d in own}
+        more = [d for d in package_lists.read(self.pieces) if normal_name(d.name) not in names]
+        if not more:
+            return {}
+        torch = found.get("torch")
+        listed = Distributions(installed=own + more)
+        version = torch.version if isinstance(torch, Torch) else None
+        return {"distributions": listed, "torchvision": collect_env.torchvision(listed, version)}
+
+
+def _filled(known: Struct | str | None, more: Host | None) -> Host | None:
+    """Add to what is known of the machine what the other commands say and it does not."""
+    if not isinstance(known, Host) or more is None:
+        return known if isinstance(known, Host) else more
+    changes = {}
+    for field in fields(Host):
+        if getattr(known, field.name) in (None, "", {}) and getattr(more, field.name) not in (None, "", {}):
+            changes[field.name] = getattr(more, field.name)
+    return replace(known, **changes)
+
+
+def _snapshot(found: Found, topics: dict[str, type[Struct]]) -> Snapshot:
+    """Keep the facts of the topics that are known here; a text in place of facts says why there are none."""
+    facts: dict[str, Struct] = {}
+    probes = []
+    for topic, kind in topics.items():
+        value = found.get(topic)
+        if isinstance(value, kind):
+            facts[topic] = value
+            probes.append(ProbeResult(name=topic, status=ProbeStatus.OK))
+        else:
+            reason = value if isinstance(value, str) else NOT_THERE
+            probes.append(ProbeResult(name=topic, status=ProbeStatus.SKIPPED, reason=reason))
+    return Snapshot(facts, probes)

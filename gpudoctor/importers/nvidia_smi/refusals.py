@@ -1,0 +1,72 @@
+"""What nvidia-smi says where it cannot ask the driver, or one of the GPUs."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gpudoctor.facts import Gpu
+from gpudoctor.importers.nvidia_smi.addresses import ADDRESS, pci_address
+
+# nvmlReturn_t of the words that NVML has for it.
+_CODES = {
+    "driver not loaded": 9,
+    "gpu access blocked by the operating system": 17,
+    "driver/library version mismatch": 18,
+    "unknown error": 999,
+}
+_NVML = "Failed to initialize NVML: "
+# It prints these words for NVML_ERROR_DRIVER_NOT_LOADED.
+_NOT_LOADED = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver"
+_NO_DEVICES = "No devices were found"
+# "GPU 0000:0B:00.0: Unknown Error", "GPU0000:65:00.0: …", "GPU3: 0000:5F:00.0: …", "GPU2: Unknown Error"
+_HANDLE = re.compile(
+    rf"Unable to determine the device handle for GPU ?(?:(?P<index>\d{{1,3}}): ?)?(?:{ADDRESS}: ?)?"
+    r"(?P<error>[A-Z][\w /-]{2,60})",
+    re.IGNORECASE,
+)
+_MOST = 64
+
+
+@dataclass
+class Refusal:
+    """What nvidia-smi could not do."""
+
+    error: str | None = None
+    """NVML's own words, or nvidia-smi's, for not having started at all."""
+    error_code: int | None = None
+    """``nvmlReturn_t``."""
+    no_devices: bool = False
+    """NVML started, and has no GPU."""
+    lost: list[Gpu] = field(default_factory=list)
+    """GPUs for which there is no handle; an index of -1 is not known."""
+
+
+def read(lines: Iterable[str]) -> Refusal:
+    """Read the refusals that stand at the beginning of a line: in the middle of one they are prose.
+
+    ``Failed to initialize NVML: Driver/library version mismatch``
+    """
+    refusal = Refusal()
+    for line in lines:
+        if refusal.error is None and line.startswith(_NVML):
+            refusal.error = line.removeprefix(_NVML)[:300]
+            refusal.error_code = _CODES.get(refusal.error.lower().rstrip(". "))
+        elif refusal.error is None and line.startswith("NVIDIA-SMI has failed"):
+            refusal.error = line[:300]
+            refusal.error_code = 9 if line.startswith(_NOT_LOADED) else None
+        elif line.startswith(_NO_DEVICES):
+            refusal.no_devices = True
+        elif line[:10].lower() == "unable to " and len(refusal.lost) < _MOST:
+            _lost(refusal, line)
+    return refusal
+
+
+def _lost(refusal: Refusal, line: str) -> None:
+    match = _HANDLE.match(line)
+    if match is None:
+        return
+    index = int(match["index"]) if match["index"] else -1
+    address = pci_address(match["address"] or "")
+    if any(gpu.index == index and gpu.pci_address == address for gpu in refusal.lost):
+        return
+    refusal.lost.append(Gpu(index=index, pci_address=address, errors=[f"handle: {match['error'].strip()}"]))

@@ -1,0 +1,41 @@
+"""NVML's words, as facts have them, by the words that nvidia-smi prints for them."""
+
+COMPUTE_MODES = {
+    "default": "default",
+    "e.process": "exclusive_process",
+    "exclusive_process": "exclusive_process",
+    "e.thread": "exclusive_thread",
+    "exclusive_thread": "exclusive_thread",
+    "prohibited": "prohibited",
+}
+
+THROTTLE_REASONS = {
+    "idle": "gpu_idle",
+    "gpu_idle": "gpu_idle",
+    "applications_clocks_setting": "applications_clocks_setting",
+    "sw_power_cap": "sw_power_cap",
+    "hw_slowdown": "hw_slowdown",
+    "hw_thermal_slowdown": "hw_thermal_slowdown",
+    "hw_power_brake_slowdown": "hw_power_brake_slowdown",
+    "sync_boost": "sync_boost",
+    "sw_thermal_slowdown": "sw_thermal_slowdown",
+    "display_clock_setting": "display_clock_setting",
+    "display_clocks_setting": "display_clock_setting",
+}
+
+RECOVERY_ACTIONS = {
+    "none": "none",
+    "reset": "gpu_reset",
+    "gpu reset": "gpu_reset",
+    "reboot": "node_reboot",
+    "drain p2p": "drain_p2p",
+    "drain and reset": "drain_and_reset",
+}
+
+
+FABRIC_HEALTH = {
+    "bandwidth": "degraded_bandwidth",
+    "route_recovery_in_progress": "route_recovery",
+    "route_unhealthy": "route_unhealthy",
+    "access_timeout_recovery": "access_timeout_recovery",
+}

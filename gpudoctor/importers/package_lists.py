@@ -1,0 +1,55 @@
+"""``pip list``, ``pip freeze``, ``uv pip list`` and ``conda list`` -> what is installed."""
+
+import re
+from collections.abc import Iterable
+
+from gpudoctor.facts import Distribution
+
+_PIP_HEADER = re.compile(r"Package\s+Version(?:\s|$)")
+_CONDA_HEADER = re.compile(r"#\s*(?:packages in environment at |Name\s+Version\s+Build)")
+_ROW = re.compile(r"(?P<name>[A-Za-z0-9_][\w.-]{0,80})\s{1,60}(?P<version>\d[\w.+!-]{0,80})(?:\s|$)")
+_FROZEN = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,80})==(?P<version>\d[\w.+!-]{0,80})$")
+# The same public names that the patient's own packages are looked through for; others may be private.
+_RELEVANT = re.compile(
+    r"(torch|nvidia|cuda|cudnn|nccl|triton|numpy|scipy|pip$|setuptools$|mpi4py|horovod|apex|deepspeed|fairscale|"
+    r"accelerate|lightning|transformers|diffusers|datasets|bitsandbytes|xformers|flash|vllm|ray$|jax|tensorflow|"
+    r"pillow|psutil|packaging|intel|mkl|onnx|optree|numba|cupy|megatron|transformer.engine|functorch|functional)",
+    re.IGNORECASE,
+)
+# conda's name of the package that brings the distribution
+_CONDA_NAMES = {"pytorch": "torch"}
+_FROZEN_ENOUGH = 8
+"""Fewer lines of ``name==1.2`` may be what somebody asks for, and not what is installed."""
+_MOST = 2000
+
+
+def read(lines: Iterable[str]) -> list[Distribution]:
+    """Read the first list of a text; without any, `[]`.
+
+    ``Package  Version`` with a row of hyphens below it, ``# packages in environment at …``, or ``torch==2.5.1`` lines.
+    """
+    found: list[Distribution] = []
+    frozen: list[Distribution] = []
+    kind, rows = "", 0
+    for line in lines:
+        if kind:
+            row = _ROW.match(line[:300])
+            if row is not None and len(found) < _MOST:
+                found += _entry(row, conda=kind == "conda")
+            elif line and not line.startswith(("-", "#", "\u2500")):
+                kind = ""
+        elif found:
+            break
+        elif _PIP_HEADER.match(line[:100]):
+            kind = "pip"
+        elif _CONDA_HEADER.match(line[:100]):
+            kind = "conda"
+        elif "==" in line and (row := _FROZEN.match(line[:200])):
+            rows += 1
+            frozen += _entry(row, conda=False)[: _MOST - len(frozen)]
+    return found or (frozen if rows >= _FROZEN_ENOUGH else [])
+
+
+def _entry(row: re.Match[str], *, conda: bool) -> list[Distribution]:
+    name = _CONDA_NAMES.get(row["name"], row["name"]) if conda else row["name"]
+    return [Distribution(name=name, version=row["version"])] if _RELEVANT.search(name) else []

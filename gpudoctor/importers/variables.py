@@ -1,0 +1,62 @@
+"""Launch variables in a pasted text: ``env``'s output, what NCCL says that it was given, a job as Slurm shows it."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+_VARIABLE = re.compile(r"(?:declare -x |export )?(?P<name>[A-Za-z_][A-Za-z0-9_]{0,79})=(?P<value>.*)")
+# "CUDA_VISIBLE_DEVICES=0 python train.py" is a command in the prose around the block.
+_COMMAND = re.compile(
+    r"\s(?:\w+=|\.?/|(?:python3?|torchrun|accelerate|deepspeed|vllm|bash|sh|mpirun|srun|nohup|uv)\b)"
+)
+_NCCL = re.compile(
+    r"NCCL INFO (?:ENV/Plugin: )?(?P<name>NCCL_[A-Z0-9_]{2,60}) set by environment to (?P<value>.{1,500}?)\.?$"
+)
+_JOB = re.compile(r"(?:^|\s)(?P<name>JobId|NumNodes|NumTasks|CPUs/Task)=(?P<value>\d{1,9})(?=\s|$)")
+_OF_JOB = {
+    "JobId": "SLURM_JOB_ID",
+    "NumNodes": "SLURM_JOB_NUM_NODES",
+    "NumTasks": "SLURM_NTASKS",
+    "CPUs/Task": "SLURM_CPUS_PER_TASK",
+}
+_ENOUGH = 3
+"""So many variables in a row are a block of ``env``; fewer may be lines of a script."""
+
+
+def assigned(line: str) -> tuple[str, str] | None:
+    """Return name and value of ``NAME=value`` with nothing behind it that would run; ``None`` for anything else."""
+    match = _VARIABLE.match(line)
+    if match is None or _COMMAND.search(match["value"][:20_000]):
+        return None
+    value = match["value"].strip()
+    if line.startswith(("declare", "export")):
+        value = value.strip("\"'")
+    return match["name"], value
+
+
+def read(lines: Iterable[str]) -> dict[str, str]:
+    """Return the variables that the text says were set, by name.
+
+    What a script would set is not among them: ``export MASTER_ADDR=$(hostname)`` is none of a block, nor is a single
+    ``export WORLD_SIZE=2`` in the prose.
+    """
+    found: dict[str, str] = {}
+    run: dict[str, str] = {}
+    for line in _with_end(lines):
+        given = assigned(line) if "=" in line[:100] and not line.startswith("export ") else None
+        if given is not None and "$(" not in given[1] and "`" not in given[1]:
+            run[given[0]] = given[1]
+            continue
+        if len(run) >= _ENOUGH:
+            found |= {name: value for name, value in run.items() if name not in found}
+        run.clear()
+        if "set by environment to" in line and (match := _NCCL.search(line[:2000])):
+            found.setdefault(match["name"], match["value"].strip().rstrip("."))
+        elif "JobId=" in line or "NumNodes=" in line:
+            for match in _JOB.finditer(line[:2000]):
+                found.setdefault(_OF_JOB[match["name"]], match["value"])
+    return found
+
+
+def _with_end(lines: Iterable[str]) -> Iterator[str]:
+    yield from lines
+    yield ""
