@@ -30,14 +30,18 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=_order)
 
 
+def layer(family: str) -> int:
+    """Return a family's place in the causal order; families of local checks come last."""
+    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
+
+
 def _order(finding: Finding) -> tuple[bool, int, bool, int, bool]:
     happened = finding.source in (Source.LOG, Source.REPRODUCTION)
-    layer = FAMILIES.index(finding.family) if finding.family in FAMILIES else len(FAMILIES)
     return (
         finding.role is Role.CONSEQUENCE,
         finding.severity.rank,
         not happened,
-        0 if happened else layer,  # in a log the order is that of the one who read it
+        0 if happened else layer(finding.family),  # in a log the order is that of the one who read it
         finding.source is Source.CHECKPOINT and not finding.id.startswith(KEYS),
     )
 

@@ -18,7 +18,7 @@ FLOORS = {
     "snapshot": "facts report",
     "guard": "model report text",
     "verdict": "facts model report snapshot text",
-    "diagnose": "facts guard launch_command model report snapshot verdict",
+    "diagnose": "facts guard launch_command model report snapshot verdict text",
     # the machine
     "patient": "",
     "child": "",

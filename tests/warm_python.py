@@ -1,8 +1,8 @@
-"""A Python in which torch is imported already: hundreds of tests ask a fresh interpreter something, 3 s each for the import.
+"""A Python in which torch is imported already: the import costs a fresh interpreter 3 s, for hundreds of tests.
 
 `warm_python` returns a command that takes ``-c CODE ARGUMENT ...`` as an interpreter does. Behind it stands a server,
-``python warm_python.py SOCKET``, which imports torch and torchvision once and then forks for every request: a process of
-its own, with the caller's folder, environment and streams. What a variable of the environment changes at the import of
+``python warm_python.py SOCKET``, which imports torch and torchvision once and then forks for every request: a process
+of its own, with the caller's folder, environment and streams. What an environment variable changes at the import of
 torch is not seen here: tests of that start an interpreter.
 """
 
