@@ -11,7 +11,7 @@ from gpudoctor.facts import Distributions, Host, Launch, Python, Torch, Torchvis
 from gpudoctor.importers import collect_env_block, packages, torch_messages
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.collect_env_gpus import read_driver, read_gpus
-from gpudoctor.importers.collect_env_torch import read_torch, torch_version
+from gpudoctor.importers.collect_env_torch import read_cuda, read_torch, torch_version
 from gpudoctor.importers.nvidia_smi import Refusal, Table
 from gpudoctor.importers.variables import assigned
 
@@ -43,10 +43,12 @@ def read(rows: list[str], table: Table, refusal: Refusal) -> dict[str, Struct | 
     installed = packages.installed(lists, version)
     launch = _launch(block)
     gpus = read_gpus(block, table, refusal)
+    torch = read_torch(block, rows, lists, gpus, launch)
     return {
         "python": _python(block),
         "distributions": installed if installed.installed else None,
-        "torch": read_torch(block, lists, gpus, launch),
+        "torch": torch,
+        "cuda": read_cuda(torch),
         "torchvision": torchvision(installed, version),
         "gpus": gpus,
         "driver": read_driver(block, table, refusal, gpus),

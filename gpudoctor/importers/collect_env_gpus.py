@@ -6,6 +6,7 @@ from gpudoctor.facts import Driver, Gpu, Gpus
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.nvidia_smi import Refusal, Table, listed
 
+MISMATCH, UNKNOWN = 18, 999  # nvmlReturn_t
 LINE = "gpu models and configuration"
 _VERSION = re.compile(r"\d{2,4}\.\d{1,4}(?:\.\d{1,4})?(?!\S)")
 
@@ -64,6 +65,8 @@ def read_driver(block: Block, table: Table, refusal: Refusal, gpus: Gpus | str |
     # NVML started, though it had no GPU to give: a driver is there.
     if block.truth("is cuda available") or seen or refusal.no_devices or refusal.lost:
         return "a driver works, and collect_env could not read its version"
+    if refusal.error_code in (MISMATCH, UNKNOWN):
+        return f"a driver is there, and NVML says {refusal.error}"
     return Driver(version=None)
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.facts import Gpus, Launch, Raised, Torch, TorchDevice
+from gpudoctor.facts import Cuda, Gpus, Launch, Raised, Torch, TorchDevice
 from gpudoctor.importers import torch_messages
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.collect_env_gpus import LINE, hip_build
@@ -23,11 +23,14 @@ def torch_version(block: Block) -> str | None:
     return match["version"] if match else None
 
 
-def read_torch(block: Block, lists: Lists, gpus: Gpus | str | None, launch: Launch | None) -> Torch | str:
+def read_torch(
+    block: Block, rows: list[str], lists: Lists, gpus: Gpus | str | None, launch: Launch | None
+) -> Torch | str:
     """Read the torch fields; a text says why there are no facts.
 
     ``CUDA used to build PyTorch: None`` is a build without CUDA. Where that line is cut off and nothing else
-    names the build there are no facts: a torch of unknown build must not pass for one without CUDA.
+    names the build there are no facts: a torch of unknown build must not pass for one without CUDA. `rows` are those of
+    the whole text, where an error may stand beside the block.
     """
     version = torch_version(block)
     if version is None:
@@ -50,9 +53,17 @@ def read_torch(block: Block, lists: Lists, gpus: Gpus | str | None, launch: Laun
         warnings=warnings,
         arch_list=torch_messages.architectures(warnings),
         cuda_available=available,
+        cuda_error=torch_messages.init_error(rows) if available is False and build[0] else None,
         device_count=_device_count(gpus, launch, devices) if available else None,
         devices=devices,
     )
+
+
+def read_cuda(torch: Torch | str) -> Cuda | None:
+    """Return what the driver answered where CUDA is not available and torch says why."""
+    if isinstance(torch, str) or torch.cuda is None or torch.cuda_available is not False:
+        return None
+    return torch_messages.cuda([*torch.warnings, *([torch.cuda_error.message] if torch.cuda_error else [])])
 
 
 def _not_imported(block: Block, lists: Lists) -> Torch | str:

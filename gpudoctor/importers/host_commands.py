@@ -7,6 +7,8 @@ from typing import Any
 from gpudoctor.facts import Host, Limit
 
 _SIZE = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,3})?)(?P<unit>[KMGTP]?)(?:i?B?)$")
+_SIGNS = frozenset("KNVors")
+"""Letters with which a line begins that a container has."""
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 _DF = re.compile(r"(?:\S{1,200})\s+(?P<size>\S{1,16})\s+\S{1,16}\s+(?P<free>\S{1,16})\s+\d{1,3}%\s+/dev/shm$")
 _ULIMIT = re.compile(
@@ -17,6 +19,11 @@ _LIMITS = {"l": ("memlock", 1024), "n": ("nofile", 1), "u": ("nproc", 1)}
 _UNAME = re.compile(
     r"Linux \S{1,255} (?P<kernel>\d\.\d{1,3}\S{0,80}) #.{5,160}? (?P<machine>x86_64|aarch64|ppc64le)(?: |$)"
 )
+# What a container engine mounts, and what its prompt and NVIDIA's and vLLM's images show.
+_CONTAINER = re.compile(
+    r"overlay\s.{5,80}\s/$|shm\s.{5,80}\s/dev/shm$|root@[0-9a-f]{12}:|NVIDIA_REQUIRE_CUDA=|VLLM_USAGE_SOURCE=production-docker"
+)
+_KUBERNETES = "KUBERNETES_SERVICE_HOST="
 _NODE = re.compile(r"\b(?P<name>CPUTot|RealMemory|Arch)=(?P<value>[\w.]{1,40})")
 _NODE_OS = re.compile(r"OS=Linux (?P<kernel>\d\.\d{1,3}\S{0,80})(?: |$)")
 
@@ -31,6 +38,8 @@ def read(lines: Iterable[str]) -> Host | None:
     header: list[str] = []
     node = False
     for line in lines:
+        if line[:1] in _SIGNS and (engine := _engine(line)):
+            found["container"] = engine if found.get("container") != "kubernetes" else "kubernetes"
         if line.endswith("/dev/shm") and "shm_bytes" not in found:
             found |= _shm(line)
         elif line.startswith("total ") and "used" in line:
@@ -54,6 +63,12 @@ def read(lines: Iterable[str]) -> Host | None:
             node = False
     found.pop("node", None)
     return Host(**found, limits=limits) if found or limits else None
+
+
+def _engine(line: str) -> str | None:
+    if line.startswith(_KUBERNETES):
+        return "kubernetes"
+    return "docker" if _CONTAINER.match(line[:200]) else None
 
 
 def size(text: str) -> int | None:

@@ -25,7 +25,7 @@ _SXID = re.compile(
 )
 _PROCESS = re.compile(r"name='?(?P<name>[^,'<>]{1,80})'?[,)]?")
 _KILLED = re.compile(r"ut of memory: Kill(?:ed)? process \d{1,10} \((?P<name>[^)]{1,80})\)")
-_STUCK = re.compile(r"task (?P<name>[^:\s]{1,80}):\d{1,10} blocked for more than \d{1,6} seconds")
+_STUCK = re.compile(r"task (?P<name>\S{1,80}):\d{1,10} blocked for more than \d{1,6} seconds")
 _SECONDS = re.compile(r"^\[\s{0,8}(?P<seconds>\d{1,10}\.\d{1,9})\]")
 _INIT = re.compile(r"NVRM:.{0,200}(?:RmInitAdapter failed|rm_init_adapter failed)")
 _MOST = 500

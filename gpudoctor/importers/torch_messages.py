@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.facts import Raised
+from gpudoctor.facts import Cuda, Raised
 
 _WARNING = re.compile(r"(?:(?P<place>\S.{0,300}?):\d{1,6}: )?(?P<type>[A-Z]\w{0,40}Warning):(?P<text>.*)")
 _FROM_TORCH = re.compile(r"[\\/]torch[\\/]|^torch[\\/]")
@@ -24,6 +24,15 @@ _MODULE = re.compile(
 )
 _TORCH_FILE = re.compile(r"File \"(?P<file>[^\"]{1,400}[\\/]torch[\\/]__init__\.py)\"")
 _IMPORT = re.compile(r"(?:import torch|from torch\b|from torch\._C import)")
+# c10/cuda/CUDAFunctions.cpp: what cudaGetDeviceCount gave, in its words for some codes.
+_CODE = re.compile(r"cudaGetDeviceCount\(\).{0,200}?Error (?P<code>\d{1,4}): ")
+_CODES = {"CUDA unknown error": 999, "CUDA driver initialization failed": 3}
+_FOUND_VERSION = re.compile(r"driver on your system is too old \(found version (?P<version>\d{4,6})\)")
+_INIT_ERROR = re.compile(
+    r"(?:RuntimeError|torch\.AcceleratorError): (?P<message>(?:Unexpected error from cudaGetDeviceCount"
+    r"|CUDA unknown error|CUDA driver initialization failed|Found no NVIDIA driver"
+    r"|The NVIDIA driver on your system is too old|No CUDA GPUs are available).*)"
+)
 _MOST = 20
 
 
@@ -91,4 +100,32 @@ def import_error(lines: list[str]) -> tuple[Raised, str | None] | None:
             if file or (_IMPORT.search(text) and "torch" in error["message"]):
                 return Raised(type=error["type"], message=error["message"][:2000], traceback=text), file
             begin = None
+    return None
+
+
+def init_error(lines: list[str]) -> Raised | None:
+    """Return what ``torch.cuda.init()`` raised, wherever a traceback of the text shows it.
+
+    ``RuntimeError: Unexpected error from cudaGetDeviceCount(). … Error 802: system not yet initialized``
+    """
+    for line in lines:
+        if "Error: " in line[:400] and (match := _INIT_ERROR.search(line[:3000])):
+            return Raised(type="RuntimeError", message=match["message"][:2000])
+    return None
+
+
+def cuda(said: list[str]) -> Cuda | None:
+    """Return what the CUDA driver answered, by torch's words for it; ``None`` where they tell nothing of it.
+
+    The runtime's codes are the driver's for all that torch does not put in words of its own, but 35.
+    """
+    for text in said:
+        if match := _FOUND_VERSION.search(text):
+            version = int(match["version"])
+            return Cuda(version=f"{version // 1000}.{version % 1000 // 10}")
+        code = next((code for words, code in _CODES.items() if words in text), None)
+        if match := _CODE.search(text):
+            code = int(match["code"])
+        if code is not None:
+            return Cuda(init=code, stage="cuInit")
     return None

@@ -56,6 +56,46 @@ PARTS = st.sampled_from(
         "0,1",
         "MIG-",
         "NCCL_DEBUG=INFO\n",
+        "| Processes: |\n",
+        "| MIG devices: |\n",
+        "| 0 0 0 0 | 4MiB / 8MiB | 0 |\n",
+        "| 0 N/A N/A 1 C python 4MiB |\n",
+        "| N/A 34C P0 62W / 400W | 4MiB / 8MiB | 0% Default |\n",
+        "==============NVSMI LOG==============\n",
+        "GPU 00000000:18:00.0\n",
+        "    Remapped Rows\n",
+        "        Pending : Yes\n",
+        "    Process ID : 7\n",
+        "<nvidia_smi_log>",
+        '<gpu id="00000000:3B:00.0">',
+        "<ecc_errors><volatile>",
+        "<dram_uncorrectable>2</dram_uncorrectable>",
+        "</gpu>",
+        "</nvidia_smi_log>",
+        "&lt;nvidia_smi_log&gt;",
+        "<!DOCTYPE a [<!ENTITY b 'c'>]>&b;",
+        "\tGPU0\tGPU1\tCPU Affinity\n",
+        "GPU0\t X \tNV18\t0-3\n",
+        "Link 0: <inactive>\n",
+        "Link 0: CRC Errors: 3\n",
+        "Unable to determine the device handle for GPU ",
+        "0000:0B:00.0: Unknown Error\n",
+        "3b:00.0 3D controller [0302]: NVIDIA Corporation GA100 [10de:20f1]\n",
+        "LnkSta: Speed 8GT/s, Width x8\n",
+        "Kernel driver in use: nvidia\n",
+        "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x\n",
+        "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n",
+        "inet 127.0.0.1/8 scope host lo\n",
+        "shm 64M 0 64M 0% /dev/shm\n",
+        "total used free shared buff/cache available\n",
+        "Mem: 503Gi 1Gi 2Gi 3Gi 4Gi 5Gi\n",
+        "max locked memory (kbytes, -l) 64\n",
+        "NodeName=a CPUTot=8 RealMemory=9\n",
+        "JobId=1 NumNodes=2\n",
+        "NCCL INFO NCCL_DEBUG set by environment to INFO\n",
+        "Package Version\n",
+        "# packages in environment at /x:\n",
+        "torch 2.1.0\n",
         "Caching allocator config: {'A_B': 'c'}\n",
         "CPU(s): 8\n",
         "CPU:\n",
@@ -141,6 +181,32 @@ LONG = {
     + "MIG 1g.1 Device 0: (UUID: MIG-a)\n" * 60_000,
     "table rows": "OS: x\nPyTorch version: 1.0\n" + "| 1 N Off | 00000000:07:00.0 Off | 0 |\n" * 60_000,
     "packages": "OS: x\n" + "[pip3] torch==1.0\n" * 100_000 + "[conda] torch 2.0\n" * 100_000,
+    "a table's rows": "| NVIDIA-SMI 1 Driver Version: 1.1 |\n"
+    + "|   0  A  On  | 00000000:07:00.0 Off |  0 |\n" * 90_000,
+    "processes": "| Processes: |\n" + "|    0   N/A  N/A      4411      C   python      3310MiB |\n" * 60_000,
+    "a process's name": "| Processes: |\n|    0      4411    C   x" + " x" * M + " |\n",
+    "a query": "NVSMI LOG\nGPU 00000000:18:00.0\n" + "    A Section\n        Key : value\n" * 100_000,
+    "processes of a query": "NVSMI LOG\nGPU 00000000:18:00.0\n" + "Process ID : 7\nName : x\n" * 100_000,
+    "tags of XML": "<nvidia_smi_log>" + "<a>" * M,
+    "GPUs in XML": "<nvidia_smi_log>" + '<gpu id="00000000:3B:00.0"><uuid>x</uuid></gpu>' * 60_000,
+    "escaped XML": "&lt;nvidia_smi_log&gt;" + "&lt;gpu&gt;" * (M // 4),
+    "a matrix": "GPU0 GPU1 CPU\n" + "GPU0 X NV18\n" * 200_000,
+    "a wide matrix": " ".join(f"GPU{n}" for n in range(400)) + "\n" + ("GPU0 " + "X " * 400 + "\n") * 3000,
+    "links": "GPU 0: x\n" + "Link 0: 25 GB/s\nLink 0: CRC Errors: 3\n" * 100_000,
+    "devices": "".join(
+        f"{n // 256:02x}:{n % 256:02x}.0 3D controller: NVIDIA Corporation x\n" for n in range(60_000)
+    ),
+    "Xids": "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, name=x\n" * 80_000,
+    "an Xid's rest": "NVRM: Xid (PCI:0000:3b:00): 79, " + "name=" * M,
+    "interfaces": "1: lo: <LOOPBACK,UP> mtu 1\n" + "inet 1.2.3.4/8 x\n" * 200_000,
+    "variables": "A=b\n" * M,
+    "a variable": "NCCL_A=" + "python " * M,
+    "rows of a list": "Package Version\n" + "torch 2.1.0\n" * 200_000,
+    "blanks in a list": "Package Version\ntorch" + " " * (4 * M) + "2.1.0\n",
+    "sizes": "x" * 200 + " " * M + "/dev/shm\n",
+    "limits": ("max locked memory" + " " * 150 + "-l 64\n") * 20_000,
+    "empty lines": "NVIDIA\n" + "\n" * (10 * M),
+    "one letter a line": "NVIDIA\n" + "x\n" * (5 * M),
     "one line": "PyTorch version: 1.0\nOS: " + "(x86_64) " * (M // 4),
 }
 
@@ -150,3 +216,13 @@ def test_a_long_text_takes_time_in_proportion(text, read_text):
     begun = time.process_time()
     outcome(read_text, text)
     assert time.process_time() - begun < 20, "a few megabytes take seconds at most"
+
+
+@pytest.mark.parametrize(
+    "junk", ["\n", "x\n", "| x |\n", "GPU 0: x\n", " NVRM: x\n", "A=b\n", "0123456789abcdef " * 6 + "\n"]
+)
+def test_ten_megabytes_of_junk_take_two_seconds_at_most(junk, read_text):
+    text = "NVIDIA\n" + junk * (10 * M // len(junk))
+    begun = time.process_time()
+    outcome(read_text, text)
+    assert time.process_time() - begun < 4, "two, and as much for a busy machine"

@@ -1,0 +1,268 @@
+"""What tickets hold beside collect_env's output: lspci, dmesg, ip, df, ulimit, env, lists of packages."""
+
+import pytest
+
+from gpudoctor.facts import Cuda, Interface, Limit, PciDevice
+from gpudoctor.importers import kernel_log
+
+BLOCK = """\
+PyTorch version: 2.4.1+cu121
+Is debug build: False
+CUDA used to build PyTorch: 12.1
+OS: Ubuntu 22.04.4 LTS (x86_64)
+Is CUDA available: False
+GPU models and configuration: GPU 0: NVIDIA L4
+Nvidia driver version: 550.90.07
+"""
+LSPCI = """\
+00:1f.0 ISA bridge: Intel Corporation C621 Series Chipset LPC/eSPI Controller (rev 09)
+03:00.0 VGA compatible controller [0300]: ASPEED Technology, Inc. ASPEED Graphics Family [1a03:2000] (rev 41)
+3b:00.0 3D controller [0302]: NVIDIA Corporation TU104GL [Tesla T4] [10de:1eb8] (rev a1)
+\tSubsystem: NVIDIA Corporation TU104GL [Tesla T4] [10de:12a2]
+\tNUMA node: 1
+\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x16, ASPM not supported
+\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x8 (downgraded)
+\tKernel driver in use: nvidia
+\tKernel modules: nvidiafb, nouveau, nvidia_drm, nvidia
+0001:af:00.0 Bridge [0680]: NVIDIA Corporation GA100 [A100 NVSwitch] [10de:1af1] (rev a1)
+c1:00.0 Processing accelerators [1200]: Advanced Micro Devices, Inc. [AMD/ATI] Aldebaran [1002:740c] (rev 01)
+"""
+
+
+@pytest.mark.parametrize("carry", [str, lambda t: "\n".join("> " + line for line in t.split("\n"))])
+def test_lspci(carry, facts_of):
+    pci = facts_of(carry(LSPCI))["pci"]
+    assert pci.nvidia == [
+        PciDevice(
+            address="0000:3b:00.0",
+            device="0x1eb8",
+            device_class="0x0302",
+            driver="nvidia",
+            link_width=8,
+            link_width_max=16,
+            link_speed="2.5 GT/s PCIe",
+            link_speed_max="8.0 GT/s PCIe",
+            numa_node=1,
+        ),
+        PciDevice(address="0001:af:00.0", device="0x1af1", device_class="0x0680"),
+    ]
+    assert (len(pci.gpus), len(pci.switches), pci.amd[0].device) == (1, 1, "0x740c")
+
+
+def test_a_listing_without_numbers_and_drivers(facts_of):
+    text = "\n".join(
+        f"{bus}:00.{function} {kind}: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)"
+        for bus in ("01", "41")
+        for function, kind in enumerate(("VGA compatible controller", "Audio device"))
+    )
+    pci = facts_of(text)["pci"]
+    assert [(d.address, d.driver) for d in pci.gpus] == [("0000:01:00.0", None), ("0000:41:00.0", None)]
+    # What nvidia-smi shows, NVIDIA's driver holds.
+    shown = "".join(f"GPU {n}: NVIDIA GeForce RTX 3090 (UUID: GPU-{n})\n" for n in range(2))
+    both = facts_of(f"{text}\n{shown}")
+    assert [d.driver for d in both["pci"].gpus] == ["nvidia", "nvidia"]
+
+
+def test_the_kernel_s_log():
+    log = kernel_log.read(
+        [
+            "[Sun Mar 29 19:20:37 2026] NVRM: Xid (PCI:0000:5f:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen",
+            "[ 9123.55] NVRM: Xid (PCI:0000:90:00): 48, pid=812231, name=python3, DBE (double bit error) detected",
+            "[ 9124.00] NVRM: Xid (PCI:0000:90:00): 48, pid=812231, name=python3, DBE (double bit error) detected",
+            "Nov 02 10:00:00 gpu-7.example kernel: NVRM: Xid (0000:04:00): 31, Ch 00000008, engmask 00000101",
+            "[ 77.1] nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error",
+            "[ 78.1] nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+            "[ 90.0] Out of memory: Killed process 4711 (python) total-vm:1kB, anon-rss:1kB",
+            "[ 91.0] INFO: task kworker/0:1:77 blocked for more than 120 seconds.",
+            "[ 92.0] NVRM: GPU 0000:5f:00.0: RmInitAdapter failed! (0x22:0x56:762)",
+            "[ 1.0] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.90.07",
+        ]
+    )
+    assert log is not None
+    told = [(e.kind, e.code, e.pci_address, e.process, e.fatal, e.count) for e in log.events]
+    assert told == [
+        ("xid", 79, "0000:5f:00.0", "", None, 1),
+        ("xid", 48, "0000:90:00.0", "python3", None, 2),
+        ("xid", 31, "0000:04:00.0", "", None, 1),
+        ("sxid", 12028, "0000:c1:00.0", "", False, 1),
+        ("sxid", 20034, "0000:c1:00.0", "", True, 1),
+        ("oom-kill", None, "", "python", None, 1),
+        ("hung-task", None, "", "kworker/0:1", None, 1),
+        ("nvrm", None, "", "", None, 1),
+    ]
+    assert "gpu-7" not in str(log)  # a machine's name is no part of the line
+    assert log.events[1].seconds == 9124.0
+    assert kernel_log.read(["[ 1.0] NVRM: loading NVIDIA UNIX x86_64 Kernel Module"]) is None
+
+
+IP = """\
+1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default qlen 1000
+    link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00
+    inet 127.0.0.1/8 scope host lo
+    inet6 ::1/128 scope host
+2: eth0@if7: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default qlen 1000
+    link/ether 02:42:ac:11:00:02 brd ff:ff:ff:ff:ff:ff
+    inet 10.20.3.4/16 brd 10.20.255.255 scope global eth0
+4: docker0: <NO-CARRIER,BROADCAST,MULTICAST,UP> mtu 1500 qdisc noqueue state DOWN group default
+    inet 172.17.0.1/16 brd 172.17.255.255 scope global docker0
+"""
+IFCONFIG = """\
+eth0: flags=4163<UP,BROADCAST,RUNNING,MULTICAST>  mtu 9001
+        inet 10.20.3.4  netmask 255.255.0.0  broadcast 10.20.255.255
+        ether 02:42:ac:11:00:02  txqueuelen 1000  (Ethernet)
+lo: flags=73<UP,LOOPBACK,RUNNING>  mtu 65536
+        inet 127.0.0.1  netmask 255.0.0.0
+"""
+
+
+def test_interfaces(facts_of):
+    lo, eth0, docker0 = facts_of(IP)["interfaces"].all
+    assert (lo.name, lo.loopback, lo.addresses) == ("lo", True, ["127.0.0.1", "::1"])
+    assert eth0 == Interface(name="eth0", up=True, addresses=["10.20.3.4"], mtu=1500)
+    assert (docker0.up, docker0.virtual) == (False, True)
+    eth0, lo = facts_of(IFCONFIG)["interfaces"].all
+    assert (eth0.addresses, eth0.mtu, eth0.up, lo.loopback) == (["10.20.3.4"], 9001, True, True)
+
+
+def test_an_excerpt_is_not_all_interfaces(facts_of):
+    assert "interfaces" not in facts_of(BLOCK + IP[IP.index("2: eth0") :])
+
+
+HOST = """\
+Filesystem      Size  Used Avail Use% Mounted on
+overlay         1.8T  900G  800G  53% /
+shm              64M  1.5M   63M   3% /dev/shm
+$ free -h
+               total        used        free      shared  buff/cache   available
+Mem:           503Gi        41Gi       220Gi       1.2Gi       242Gi       457Gi
+$ ulimit -a
+max locked memory           (kbytes, -l) 64
+open files                          (-n) 256
+max user processes                  (-u) unlimited
+"""
+
+
+def test_the_machine(facts_of):
+    host = facts_of(HOST + BLOCK)["host"]
+    assert (host.shm_bytes, host.shm_free_bytes, host.container) == (64 << 20, 63 << 20, "docker")
+    assert (host.memory_bytes, host.memory_available_bytes) == (503 << 30, 457 << 30)
+    assert host.limits["memlock"].soft == 64 << 10
+    assert host.limits["nofile"].soft == 256
+    assert host.limits["nproc"] == Limit()
+    assert host.os == "Ubuntu 22.04.4 LTS"  # what collect_env says stays
+
+
+def test_numbers_of_unknown_unit_are_left_alone(facts_of):
+    text = HOST.replace("503Gi", "515412").replace("457Gi", "468000") + BLOCK
+    assert facts_of(text)["host"].memory_bytes is None
+    plain = "shm               65536     0     65536   0% /dev/shm\n"
+    assert facts_of(plain + BLOCK)["host"].shm_bytes == 64 << 20  # df counts in KiB
+
+
+def test_a_node_as_slurm_shows_it(facts_of):
+    text = """NodeName=gpu-a-12 Arch=x86_64 CoresPerSocket=64
+   CPUAlloc=32 CPUTot=128 CPULoad=8.01
+   OS=Linux 4.18.0-477.27.1.el8_8.x86_64 #1 SMP Thu Aug 31 10:29:22 EDT 2023
+   RealMemory=1031518 AllocMem=256000 FreeMem=700123 Sockets=2 Boards=1
+   State=MIXED ThreadsPerCore=1
+
+NodeName=gpu-a-13 Arch=x86_64
+   CPUTot=64 RealMemory=1
+"""
+    host = facts_of(text)["host"]
+    assert (host.cpus, host.memory_bytes, host.machine) == (128, 1031518 << 20, "x86_64")
+    assert (host.kernel, host.system) == ("4.18.0-477.27.1.el8_8.x86_64", "Linux")
+    assert "gpu-a-12" not in str(host)
+
+
+def test_a_job_as_slurm_shows_it(facts_of):
+    text = "JobId=4711 JobName=train\n   UserId=erika(1000)\n   NumNodes=2 NumCPUs=64 NumTasks=8 CPUs/Task=8 ReqB:S:C:T=0\n"
+    assert facts_of(text)["launch"].variables == {
+        "SLURM_CPUS_PER_TASK": "8", "SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": "2", "SLURM_NTASKS": "8",
+    }  # fmt: skip
+
+
+def test_variables_of_env_and_of_nccl(facts_of):
+    text = """$ env
+HOME=/home/erika
+MASTER_ADDR=10.0.0.1
+RANK=3
+WANDB_API_KEY=0123456789
+SLURM_JWT=eyJ.x.y
+
+node7:1402:1402 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to eth0.
+node7:1402:1402 [0] NCCL INFO ENV/Plugin: NCCL_DEBUG set by environment to INFO.
+"""
+    assert facts_of(text)["launch"].variables == {
+        "MASTER_ADDR": "10.0.0.1", "NCCL_DEBUG": "INFO", "NCCL_SOCKET_IFNAME": "eth0", "RANK": "3",
+    }  # fmt: skip
+
+
+def test_what_a_script_in_the_prose_sets_is_no_environment(facts_of):
+    script = """I start it so:
+export MASTER_ADDR=$(hostname)
+export MASTER_PORT=29501
+export WORLD_SIZE=2
+RANK=0
+NCCL_DEBUG=INFO torchrun train.py
+"""
+    assert "launch" not in facts_of(script + BLOCK)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Package            Version\n------------------ ------------\n{}",
+        "$ uv pip list\nPackage    Version    Editable project location\n---------- ---------- -----\n{}",
+        "# packages in environment at /opt/conda/envs/x:\n#\n# Name   Version   Build  Channel\n{}",
+    ],
+)
+def test_lists_of_packages(text, facts_of):
+    rows = "my-secret-project  0.1\nnumpy  1.26.4\npytorch  2.1.2  py3.10_cuda11.8\ntorchvision  0.18.0\n"
+    if "conda" not in text:
+        rows = rows.replace("pytorch  2.1.2", "torch    2.1.2")
+    facts = facts_of(text.format(rows) + "\nand so on\nnumpy  9.9.9\n")
+    assert [(d.name, d.version) for d in facts["distributions"].installed] == [
+        ("numpy", "1.26.4"), ("torch", "2.1.2"), ("torchvision", "0.18.0"),
+    ]  # fmt: skip
+    assert facts["torchvision"].torch_version == "2.1.2"
+
+
+def test_a_few_pins_are_no_list(facts_of):
+    assert "distributions" not in facts_of(f"requirements:\ntorch==2.0.1\ntorchvision==0.16.0\n\n{BLOCK}")
+
+
+WARNING = "/opt/torch/cuda/__init__.py:129: UserWarning: CUDA initialization: {} (Triggered internally at x.cpp:108.)\n"
+
+
+@pytest.mark.parametrize(
+    "said, cuda",
+    [
+        (
+            "CUDA unknown error - this may be due to an incorrectly set up environment",
+            Cuda(init=999, stage="cuInit"),
+        ),
+        (
+            "Unexpected error from cudaGetDeviceCount(). Did you … Error 802: system not",
+            Cuda(init=802, stage="cuInit"),
+        ),
+        ("CUDA driver initialization failed, you might not have a CUDA gpu.", Cuda(init=3, stage="cuInit")),
+        ("The NVIDIA driver on your system is too old (found version 11040).", Cuda(version="11.4")),
+        ("Found no NVIDIA driver on your system.", None),
+    ],
+)
+def test_what_the_driver_answered_as_torch_words_it(said, cuda, facts_of):
+    assert facts_of(WARNING.format(said) + BLOCK).get("cuda") == cuda
+    raised = facts_of(f"Traceback:\nRuntimeError: {said}\n\n{BLOCK}")
+    assert (raised.get("cuda"), raised["torch"].cuda_error.message) == (cuda, said)
+    works = BLOCK.replace("available: False", "available: True")
+    assert "cuda" not in facts_of(f"Yesterday: RuntimeError: {said}\n\n{works}")
+
+
+def test_a_module_that_does_not_fit_its_library_is_loaded(facts_of):
+    text = "Failed to initialize NVML: Driver/library version mismatch\n" + BLOCK.replace(
+        "GPU 0: NVIDIA L4", "Could not collect"
+    ).replace("550.90.07", "Could not collect")
+    facts = facts_of(text)
+    assert facts["gpus"].error_code == 18
+    assert "driver" not in facts
