@@ -18,7 +18,7 @@ from gpudoctor.snapshot import Snapshot
 
 __all__ = ["Imported", "Unreadable", "read"]
 
-_OBJECT = re.compile(r"\s*\{")
+_OBJECT = re.compile(r"\s*\{(?!\s*')")  # Python prints dictionaries with another quote
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from gpudoctor.facts import Distributions, Driver, Gpu, Gpus, Host, Launch, Pci,
 from gpudoctor.facts.distributions import normal_name
 from gpudoctor.importers import (
     collect_env,
+    framework_env,
     gpu_merging,
     host_commands,
     ip_addresses,
@@ -37,7 +38,7 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     pasted = _Pasted(text, pieces)
     found = collect_env.read(rows, pasted.table, pasted.refusal)
     block = found is not None
-    found = pasted.added(found or {})
+    found = pasted.added(found or framework_env.read(pieces) or {})
     snapshot = _snapshot(found, topics)
     if snapshot.facts:
         return snapshot

@@ -1,0 +1,115 @@
+"""What libraries' own commands print of the environment: sglang, MMCV, detectron2, transformers, accelerate.
+
+They give torch, torchvision and the GPUs in fewer words than torch's collect_env, and some of torch's build.
+"""
+
+import re
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpudoctor.facts import Driver, Gpu, Gpus, Python, Torch, TorchDevice, Torchvision
+
+# "2022-11-11 08:08:37,084 - mmdeploy - INFO - " of a logger, "'CUDA available': True," of pprint
+_LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [\w.]{1,40} - INFO - ")
+_FIELD = re.compile(
+    r"[{'\"*-]{0,3}\s?[`'\"]?(?P<key>CUDA available|GPU available|GPU \d{1,2}(?:,\d{1,2}){0,63}(?: Compute Capability)?"
+    r"|CUDA Driver Version|Driver version|PyTorch(?: version \(GPU\?\))?|TorchVision|torchvision|Python(?: version)?)"
+    r"[`'\"]?(?:\s{0,8}:\s{0,8}|\s{2,60})(?P<value>\S.{0,400})"
+)
+_VERSION = re.compile(r"v?(?P<version>\d{1,2}\.\d{1,3}[\w.+-]{0,60})")
+_DRIVER = re.compile(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?(?!\S)")
+_LOCAL = re.compile(r"\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20}))")
+_RUNTIME = re.compile(r"[\s'-]{0,60}CUDA Runtime (?P<cuda>\d{1,2}\.\d{1,2})")
+_FLAGS = re.compile(r"NVCC architecture flags: (?P<flags>-gencode;.{10,3000})")
+_CODE = re.compile(r"code=((?:sm|compute)_\d{2,3}[af]?)")
+_ARCH = re.compile(r" \(arch=(?P<capability>\d{1,2}\.\d)\)")
+_AVAILABLE = {"true": True, "false": False}
+
+
+def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
+    """Read the fields that come first, by topic; ``None`` where no line says whether CUDA is available.
+
+    ``CUDA available: True`` … ``GPU 0,1: NVIDIA A40`` … ``PyTorch: 2.4.0+cu121``
+    """
+    fields: dict[str, str] = {}
+    runtime, architectures = None, list[str]()
+    for line in rows:
+        row = _LOGGED.sub("", line) if line.startswith("20") else line
+        if match := _FIELD.match(row):
+            fields.setdefault(match["key"], match["value"].strip().rstrip(",}").strip("'\""))
+        elif runtime is None and (built := _RUNTIME.match(row)):
+            runtime = built["cuda"]
+        elif not architectures and (flags := _FLAGS.search(row)):
+            architectures = list(dict.fromkeys(_CODE.findall(flags["flags"])))
+    available = _available(fields)
+    if available is None:
+        return None
+    capability = next((v for key, v in fields.items() if key.endswith("Compute Capability")), "")
+    devices, capabilities = _devices(fields, capability)
+    driver = _DRIVER.match(fields.get("CUDA Driver Version", fields.get("Driver version", "")))
+    version = driver[0] if driver else None
+    torch = _torch(fields, available, runtime, architectures)
+    if torch and available and devices:
+        seen = [
+            TorchDevice(ordinal=gpu.index, name=gpu.name, capability=told)
+            for gpu, told in zip(devices, capabilities, strict=True)
+        ]
+        torch = replace(torch, devices=seen, device_count=len(seen))
+    vision = _VERSION.match(fields.get("TorchVision", fields.get("torchvision", "")))
+    python = _VERSION.match(fields.get("Python", fields.get("Python version", "")))
+    return {
+        "torch": torch or "the text does not say for which CUDA torch was built",
+        "gpus": Gpus(driver_version=version, devices=devices) if devices else None,
+        "driver": Driver(version=version) if version else None,
+        "torchvision": Torchvision(version=vision["version"], torch_version=torch.version if torch else None)
+        if vision
+        else None,
+        "python": Python(version=python["version"], chosen="it printed the environment") if python else None,
+    }
+
+
+def _available(fields: dict[str, str]) -> bool | None:
+    """Return what torch said; detectron2 adds its own words, ``No: torch.cuda.is_available() == False``."""
+    if "PyTorch version (GPU?)" in fields:
+        return _AVAILABLE.get(fields["PyTorch version (GPU?)"].rpartition("(")[2].rstrip(") ").lower())
+    said = fields.get("CUDA available", fields.get("GPU available", ""))
+    return False if said.startswith("No: ") else _AVAILABLE.get(said.partition(" ")[0].lower())
+
+
+def _torch(
+    fields: dict[str, str], available: bool, runtime: str | None, architectures: list[str]
+) -> Torch | None:
+    """Return the torch where the text says what it was built for; ``None`` where it does not."""
+    match = _VERSION.match(fields.get("PyTorch", fields.get("PyTorch version (GPU?)", "")))
+    if match is None:
+        return None
+    version = match["version"]
+    local = _LOCAL.search(version)
+    cuda = runtime
+    if local and local["cuda"]:
+        cuda = f"{local['cuda'][:-1]}.{local['cuda'][-1]}"
+    if cuda is None and not (local and (local["cpu"] or local["hip"])):
+        return None
+    return Torch(
+        imported=True,
+        version=version,
+        cuda=None if local and (local["cpu"] or local["hip"]) else cuda,
+        hip=local["hip"] if local else None,
+        cuda_available=available,
+        arch_list=architectures,
+    )
+
+
+def _devices(fields: dict[str, str], capability: str) -> tuple[list[Gpu], list[str]]:
+    """Return the GPUs that torch sees, numbered as torch does, and their compute capabilities where they are told."""
+    found: dict[int, tuple[str, str]] = {}
+    for key, value in fields.items():
+        if key.startswith("GPU ") and key[4:5].isdecimal() and not key.endswith("Capability"):
+            arch = _ARCH.search(value)
+            name = _ARCH.sub("", value).strip()
+            for number in key[4:].split(","):
+                found.setdefault(int(number), (name, arch["capability"] if arch else capability))
+    order = sorted(found)
+    return [Gpu(index=number, name=found[number][0]) for number in order], [found[n][1] for n in order]
