@@ -6,7 +6,7 @@ from gpudoctor.facts import Driver, Gpu, Gpus
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.nvidia_smi import Refusal, Table, listed
 
-MISMATCH, UNKNOWN = 18, 999  # nvmlReturn_t
+NOT_LOADED, MISMATCH, UNKNOWN = 9, 18, 999  # nvmlReturn_t
 LINE = "gpu models and configuration"
 _VERSION = re.compile(r"\d{2,4}\.\d{1,4}(?:\.\d{1,4})?(?!\S)")
 
@@ -61,6 +61,8 @@ def read_driver(block: Block, table: Table, refusal: Refusal, gpus: Gpus | str |
         return None
     if hip_build(block):
         return "torch is built for AMD GPUs"
+    if refusal.error_code == NOT_LOADED:
+        return Driver(version=None)
     seen = isinstance(gpus, Gpus) and gpus.devices
     # NVML started, though it had no GPU to give: a driver is there.
     if block.truth("is cuda available") or seen or refusal.no_devices or refusal.lost:

@@ -21,7 +21,7 @@ _UNAME = re.compile(
 )
 # What a container engine mounts, and what its prompt and NVIDIA's and vLLM's images show.
 _CONTAINER = re.compile(
-    r"overlay\s.{5,80}\s/$|shm\s.{5,80}\s/dev/shm$|root@[0-9a-f]{12}:|NVIDIA_REQUIRE_CUDA=|VLLM_USAGE_SOURCE=production-docker"
+    r"overlay\s.{5,80}\s/$|shm\s.{5,80}\s/dev/shm$|root@(?:[0-9a-f]{12}|[\w.-]{1,63}:/workspace)|NVIDIA_REQUIRE_CUDA=|VLLM_USAGE_SOURCE=production-docker"
 )
 _KUBERNETES = "KUBERNETES_SERVICE_HOST="
 _NODE = re.compile(r"\b(?P<name>CPUTot|RealMemory|Arch)=(?P<value>[\w.]{1,40})")

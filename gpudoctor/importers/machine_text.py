@@ -9,6 +9,7 @@ from gpudoctor.facts import Distributions, Driver, Gpu, Gpus, Host, Launch, Pci,
 from gpudoctor.facts.distributions import normal_name
 from gpudoctor.importers import (
     collect_env,
+    collect_env_gpus,
     framework_env,
     gpu_merging,
     host_commands,
@@ -111,8 +112,10 @@ class _Pasted:
         )
 
     def _driver(self, gpus: Gpus | str | None) -> Driver | None:
-        version = gpus.driver_version if isinstance(gpus, Gpus) else None
-        return Driver(version=version) if version else None
+        if not isinstance(gpus, Gpus):
+            return None
+        known = gpus.driver_version or (gpus.error_code == collect_env_gpus.NOT_LOADED)
+        return Driver(version=gpus.driver_version) if known else None
 
     def _bus(self, gpus: Gpus | str | None) -> Pci | None:
         """Complete a listing without ``-k``: what nvidia-smi shows, its driver holds."""

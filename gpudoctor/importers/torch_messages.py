@@ -17,6 +17,11 @@ _FOUND = re.compile(
     r"(?:\(CC\) )?(?P<capability>\d{1,2}\.\d)"
 )
 _ARCHITECTURES = re.compile(r"supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}[af]?[\s,]*)+)")
+# A list of those, since 2025; before, of a GPU that is too old, the oldest that this torch has code for.
+_BUILT = re.compile(r"- (?P<capability>\d{1,2}\.\d) which supports hardware CC")
+_OLDEST = re.compile(
+    r"minimum cuda capability supported by this library is (?P<capability>\d{1,2}\.\d)", re.IGNORECASE
+)
 _ERROR = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,60}(?:Error|Exception)): ?(?P<message>.*)")
 # Python's own line when `python -m torch.utils.collect_env` cannot import torch.
 _MODULE = re.compile(
@@ -69,6 +74,8 @@ def architectures(warnings: list[str]) -> list[str]:
     for text in warnings:
         if match := _ARCHITECTURES.search(text):
             return match[1].replace(",", " ").split()
+        if found := _BUILT.findall(text) or _OLDEST.findall(text):
+            return [f"sm_{capability.replace('.', '')}" for capability in dict.fromkeys(found)]
     return []
 
 

@@ -268,3 +268,38 @@ def test_a_module_that_does_not_fit_its_library_is_loaded(facts_of):
     facts = facts_of(text)
     assert facts["gpus"].error_code == 18
     assert "driver" not in facts
+
+
+@pytest.mark.parametrize(
+    "block", ["", BLOCK.replace("GPU 0: NVIDIA L4", "Could not collect").replace("550.90.07", "N/A")]
+)
+def test_a_module_that_is_not_loaded(block, facts_of):
+    text = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA\n"
+    facts = facts_of(text + block)
+    assert (facts["gpus"].error_code, facts["driver"].loaded) == (9, False)
+
+
+OLD_GPU = """\
+/opt/torch/cuda/__init__.py:187: UserWarning:
+    Found GPU0 Tesla K80 which is of cuda capability 3.7.
+    PyTorch no longer supports this GPU because it is too old.
+    The minimum cuda capability supported by this library is 5.0.
+
+"""
+OLD_GPU_2025 = """\
+/opt/torch/cuda/__init__.py:435: UserWarning:
+    Found GPU0 Tesla K80 which is of compute capability (CC) 3.7.
+    The following list shows the CCs this version of PyTorch was built for and the hardware CCs it supports:
+    - 7.5 which supports hardware CC >=7.5,<8.0
+    - 8.0 which supports hardware CC >=8.0,<9.0 except {8.7}
+    Please follow the instructions at https://pytorch.org/get-started/locally/
+
+"""
+
+
+@pytest.mark.parametrize("warning, built", [(OLD_GPU, ["sm_50"]), (OLD_GPU_2025, ["sm_75", "sm_80"])])
+def test_what_torch_was_built_for_by_its_warning(warning, built, facts_of):
+    text = BLOCK.replace("available: False", "available: True").replace("NVIDIA L4", "Tesla K80")
+    torch = facts_of(warning + text)["torch"]
+    assert torch.arch_list == built
+    assert [(d.name, d.capability) for d in torch.devices] == [("Tesla K80", "3.7")]

@@ -103,6 +103,14 @@ def test_instances_are_no_gpus(facts_of):
     row = FIRST.replace("                    0 |", "                   On |").replace("Disabled", " Enabled")
     (gpu,) = facts_of(HEAD + row + INSTANCES + PROCESSES)["gpus"].devices
     assert (gpu.mig, gpu.memory_bytes, gpu.ecc, gpu.ecc_uncorrected) == (True, 81920 << 20, True, None)
+    assert gpu.mig_uuids == [""]  # there is one, and the table does not tell its name
+    (cut,) = facts_of(HEAD + row)["gpus"].devices
+    assert cut.mig_uuids == [""]
+    none = INSTANCES.splitlines(keepends=True)[:3]
+    (gpu,) = facts_of(HEAD + row + "".join(none) + "|  No MIG devices found   |\n" + PROCESSES)[
+        "gpus"
+    ].devices
+    assert gpu.mig_uuids == []
 
 
 QUERY = """\

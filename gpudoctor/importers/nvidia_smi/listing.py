@@ -32,6 +32,7 @@ def listed(lines: Iterable[str]) -> list[Gpu]:
                 if len(devices) < _MOST:
                     devices.setdefault(last, Gpu(index=last, name=name, uuid=uuid["uuid"] if uuid else ""))
             elif last in devices and _MIG.match(text) and len(devices[last].mig_uuids) < 64:
-                uuids = [*devices[last].mig_uuids, *_UUID.findall(text)[:1]]
+                # An instance whose UUID was taken out is there all the same.
+                uuids = [*devices[last].mig_uuids, *(_UUID.findall(text)[:1] or [""])]
                 devices[last] = replace(devices[last], mig=True, mig_uuids=uuids)
     return [devices[index] for index in sorted(devices)]

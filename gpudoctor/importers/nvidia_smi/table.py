@@ -38,13 +38,22 @@ class Table:
     devices: list[Gpu] = field(default_factory=list)
     processes: dict[int, list[GpuProcess]] | None = None
     """By GPU; ``None``: the part with the processes is not there."""
+    instances: dict[int, int] | None = None
+    """How many MIG instances each GPU has; ``None``: the part with them is not there."""
 
     @property
     def gpus(self) -> list[Gpu]:
-        """The GPUs with their processes."""
-        if self.processes is None:
-            return self.devices
-        return [replace(gpu, processes=self.processes.get(gpu.index, [])) for gpu in self.devices]
+        """The GPUs with their processes and instances."""
+        return [self._whole(gpu) for gpu in self.devices]
+
+    def _whole(self, gpu: Gpu) -> Gpu:
+        if self.processes is not None:
+            gpu = replace(gpu, processes=self.processes.get(gpu.index, []))
+        if not gpu.mig or gpu.mig_uuids:
+            return gpu
+        # The part with the instances names no UUID. Where it was cut off there may be one, and an empty list says no.
+        count = 1 if self.instances is None else self.instances.get(gpu.index, 0)
+        return replace(gpu, mig_uuids=[""] * count)
 
 
 def read(lines: Iterable[str]) -> Table:
@@ -66,7 +75,7 @@ def read(lines: Iterable[str]) -> Table:
         if len(cells) < 3 or cells[0]:
             continue
         if cells[1].startswith("MIG devices"):
-            part = "instances"
+            part, table.instances = "instances", table.instances or {}
         elif cells[1].startswith("Processes"):
             part = "processes"
         elif part == "processes":
@@ -136,9 +145,11 @@ def _instance(table: Table, cells: list[str]) -> None:
     words = cells[1].split()
     if len(words) != 4 or not all(word.isascii() and word.isdecimal() for word in words):
         return
+    index = int(words[0][:4])
     for place, gpu in enumerate(table.devices):
-        if gpu.index == int(words[0][:4]):
+        if gpu.index == index and table.instances is not None:
             table.devices[place] = replace(gpu, mig=True)
+            table.instances[index] = min(table.instances.get(index, 0) + 1, 64)
 
 
 def _process(table: Table, text: str) -> None:
