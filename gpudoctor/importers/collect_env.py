@@ -44,14 +44,15 @@ def read(rows: list[str], table: Table, refusal: Refusal) -> dict[str, Struct | 
     launch = _launch(block)
     gpus = read_gpus(block, table, refusal)
     torch = read_torch(block, rows, lists, gpus, launch)
+    cuda = read_cuda(torch)
     return {
         "python": _python(block),
         "distributions": installed if installed.installed else None,
         "torch": torch,
-        "cuda": read_cuda(torch),
+        "cuda": cuda,
         "torchvision": torchvision(installed, version),
         "gpus": gpus,
-        "driver": read_driver(block, table, refusal, gpus),
+        "driver": read_driver(block, table, refusal, gpus, cuda),
         "host": _host(block),
         "launch": launch,
     }

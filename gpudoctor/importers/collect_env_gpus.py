@@ -2,7 +2,7 @@
 
 import re
 
-from gpudoctor.facts import Driver, Gpu, Gpus
+from gpudoctor.facts import Cuda, Driver, Gpu, Gpus
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.nvidia_smi import Refusal, Table, listed
 
@@ -47,7 +47,9 @@ def read_gpus(block: Block, table: Table, refusal: Refusal) -> Gpus | str | None
     return Gpus(error=f"nvidia-smi gave nothing{hint}", driver_version=version)
 
 
-def read_driver(block: Block, table: Table, refusal: Refusal, gpus: Gpus | str | None) -> Driver | str | None:
+def read_driver(
+    block: Block, table: Table, refusal: Refusal, gpus: Gpus | str | None, cuda: Cuda | None
+) -> Driver | str | None:
     """Read ``Nvidia driver version: 535.183.01``.
 
     Where the text says that there is none, a version of ``None`` means no driver, unless CUDA works or GPUs
@@ -67,6 +69,8 @@ def read_driver(block: Block, table: Table, refusal: Refusal, gpus: Gpus | str |
     # NVML started, though it had no GPU to give: a driver is there.
     if block.truth("is cuda available") or seen or refusal.no_devices or refusal.lost:
         return "a driver works, and collect_env could not read its version"
+    if cuda is not None:
+        return "a driver answered torch, and collect_env could not read its version"
     if refusal.error_code in (MISMATCH, UNKNOWN):
         return f"a driver is there, and NVML says {refusal.error}"
     return Driver(version=None)

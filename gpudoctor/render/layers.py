@@ -32,8 +32,11 @@ def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, 
 
 
 def _missing(family: str, snapshot: Snapshot) -> str:
-    known = snapshot.get(NEEDS[family]) is not None
-    return "torch was not imported" if known else snapshot.reason(NEEDS[family])
+    torch = snapshot.get(Torch)
+    if snapshot.get(NEEDS[family]) is None:
+        return snapshot.reason(NEEDS[family])
+    # A ticket tells that torch was imported, and not what it has.
+    return "which backends torch has is not known" if torch and torch.imported else "torch was not imported"
 
 
 def _hardware(snapshot: Snapshot) -> str | None:

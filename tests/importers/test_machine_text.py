@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor.facts import Cuda, Interface, Limit, PciDevice
 from gpudoctor.importers import kernel_log
+from gpudoctor.render.layers import layers
 
 BLOCK = """\
 PyTorch version: 2.4.1+cu121
@@ -261,6 +262,13 @@ def test_what_the_driver_answered_as_torch_words_it(said, cuda, facts_of):
     assert "cuda" not in facts_of(f"Yesterday: RuntimeError: {said}\n\n{works}")
 
 
+def test_a_driver_that_answers_is_loaded(facts_of, read_text):
+    text = WARNING.format("CUDA unknown error - this may be due to …") + WITHOUT
+    facts = facts_of(text)
+    assert facts["cuda"].init == 999
+    assert "driver" not in facts
+
+
 def test_a_module_that_does_not_fit_its_library_is_loaded(facts_of):
     text = "Failed to initialize NVML: Driver/library version mismatch\n" + BLOCK.replace(
         "GPU 0: NVIDIA L4", "Could not collect"
@@ -275,7 +283,7 @@ WITHOUT = BLOCK.replace("GPU 0: NVIDIA L4", "Could not collect").replace("550.90
 
 @pytest.mark.parametrize("block", ["", WITHOUT])
 def test_a_module_that_is_not_loaded(block, facts_of):
-    text = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA\n"
+    text = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that\n"
     facts = facts_of(text + block)
     assert (facts["gpus"].error_code, facts["driver"].loaded) == (9, False)
 
@@ -304,3 +312,8 @@ def test_what_torch_was_built_for_by_its_warning(warning, built, facts_of):
     torch = facts_of(warning + text)["torch"]
     assert torch.arch_list == built
     assert [(d.name, d.capability) for d in torch.devices] == [("Tesla K80", "3.7")]
+
+
+def test_a_layer_of_which_a_ticket_says_nothing_is_unknown(read_text):
+    shown = {family: (state, text) for family, state, text in layers(read_text(BLOCK).snapshot, [])}
+    assert shown["nccl"] == ("unknown", "which backends torch has is not known")
