@@ -21,7 +21,7 @@ from gpudoctor.registry import Registry
     "--from",
     "source",
     metavar="FILE",
-    help="Examine a saved report, a ticket, or collect_env's text; - reads standard input.",
+    help="Examine a saved report, a ticket, or what collect_env, nvidia-smi and the like say; - reads standard input.",
 )
 @click.option("--log", metavar="FILE", help="Look for the checks' symptoms in a training log too.")
 @checks_option

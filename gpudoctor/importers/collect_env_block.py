@@ -56,6 +56,13 @@ ANCHORS = frozenset({"is debug build", "cuda used to build pytorch", "is cuda av
 """Keys that a block holds once and prose never."""
 NOTHING = frozenset({"could not collect", "no cuda", "n/a", "none", "not available", "unknown"})
 """Values that say that there is none, in lower case."""
+_JOINED = re.compile(
+    r"(?<=\S) +(?=(?:PyTorch version|Is debug build|CUDA used to build PyTorch|ROCM used to build PyTorch|OS"
+    r"|GCC version|Clang version|CMake version|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version"
+    r"|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d{1,3}|Nvidia driver version|cuDNN version"
+    r"|Is XPU available|HIP runtime version|MIOpen runtime version|Is XNNPACK available|CPU|Architecture|CPU\(s\)"
+    r"|Model name|Versions of relevant libraries): |\[(?:pip3?|conda|uv)\] |GPU \d{1,3}: )"
+)
 _TITLES = ("collecting environment information", "system info")
 _BEGINS = re.compile(
     r"[|+]|GPU \d{1,4}:|MIG |\[(?:pip|conda|uv)|[A-Z][\w() ]{0,40}: {2,}|[A-Z][A-Z0-9_]{1,79}=|Traceback |[=`]{3,}"
@@ -94,6 +101,16 @@ class Block:
         begin = self.places[key] + 1
         end = min((place for place in self.places.values() if place >= begin), default=len(self.lines))
         yield from self.lines[begin:end]
+
+
+def spread(line: str) -> list[str]:
+    """Split a whole output that lost its line ends: ``… OS: Ubuntu 22.04 Is CUDA available: True …``.
+
+    Returns the line alone where it is none.
+    """
+    if len(line) < 200 or len(_JOINED.findall(line[:100_000])) < 6:
+        return [line]
+    return [part.strip() for part in _JOINED.sub("\n", line[:100_000]).split("\n")]
 
 
 def find(all_rows: list[str]) -> Block | None:

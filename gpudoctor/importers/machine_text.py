@@ -21,7 +21,7 @@ from gpudoctor.importers import (
     pasted_text,
     variables,
 )
-from gpudoctor.importers.collect_env_block import begins
+from gpudoctor.importers.collect_env_block import begins, spread
 from gpudoctor.importers.source import Unreadable
 from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
@@ -36,6 +36,7 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     Returns ``None`` where nothing in the text is known here.
     """
     pieces, rows = pasted_text.rows(text, begins)
+    rows = [part for row in rows for part in spread(row)]
     pasted = _Pasted(text, pieces)
     found = collect_env.read(rows, pasted.table, pasted.refusal)
     block = found is not None

@@ -374,6 +374,15 @@ def test_nvidia_smi_s_refusal(line, error, code, facts_of):
     assert facts_of(f"{line}\n{BLOCK}")["gpus"].error is None
 
 
+def test_a_block_that_lost_its_line_ends(facts_of):
+    whole = facts_of(f"Your environment ```text {' '.join(BLOCK.split())} ``` and the rest")
+    apart = facts_of(BLOCK)
+    assert whole["torch"] == apart["torch"]
+    assert whole["gpus"] == apart["gpus"]
+    assert whole["distributions"] == apart["distributions"]
+    assert (whole["host"].os, whole["python"].version) == ("Ubuntu 22.04.5 LTS", "3.11.9")
+
+
 def test_nvml_without_a_device_is_no_missing_driver(facts_of, read_text):
     text = "$ nvidia-smi\nNo devices were found\n" + without_gpus(
         "Could not collect", driver="Could not collect", available="False"
