@@ -57,11 +57,13 @@ ANCHORS = frozenset({"is debug build", "cuda used to build pytorch", "is cuda av
 NOTHING = frozenset({"could not collect", "no cuda", "n/a", "none", "not available", "unknown"})
 """Values that say that there is none, in lower case."""
 _JOINED = re.compile(
-    r"(?<=\S) +(?=(?:PyTorch version|Is debug build|CUDA used to build PyTorch|ROCM used to build PyTorch|OS"
-    r"|GCC version|Clang version|CMake version|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version"
-    r"|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d{1,3}|Nvidia driver version|cuDNN version"
-    r"|Is XPU available|HIP runtime version|MIOpen runtime version|Is XNNPACK available|CPU|Architecture|CPU\(s\)"
-    r"|Model name|Versions of relevant libraries): |\[(?:pip3?|conda|uv)\] |GPU \d{1,3}: )"
+    r"(?<=\S) +(?=(?:"
+    r"PyTorch version|Is debug build|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|GCC version"
+    r"|Clang version|CMake version|Libc version|Python version|Python platform|Is CUDA available"
+    r"|CUDA runtime version|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d{1,3}"
+    r"|Nvidia driver version|cuDNN version|Is XPU available|HIP runtime version|MIOpen runtime version"
+    r"|Is XNNPACK available|CPU|Architecture|CPU\(s\)|Model name|Versions of relevant libraries"
+    r"): |\[(?:pip3?|conda|uv)\] )"
 )
 _TITLES = ("collecting environment information", "system info")
 _BEGINS = re.compile(
