@@ -25,7 +25,7 @@ _RUNTIME = re.compile(r"[\s'-]{0,60}CUDA Runtime (?P<cuda>\d{1,2}\.\d{1,2})")
 _FLAGS = re.compile(r"NVCC architecture flags: (?P<flags>-gencode;.{10,3000})")
 _CODE = re.compile(r"code=((?:sm|compute)_\d{2,3}[af]?)")
 _ARCH = re.compile(r" \(arch=(?P<capability>\d{1,2}\.\d)\)")
-_AVAILABLE = {"true": True, "false": False}
+_AVAILABLE = {"true": True, "yes": True, "false": False}
 
 
 def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:

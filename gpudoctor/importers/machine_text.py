@@ -1,5 +1,6 @@
 """A pasted text of any kind -> a snapshot: each importer reads its own part, and the parts are joined."""
 
+import re
 from typing import Any
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 
 NOT_THERE = "not in the text"
+_LISTED = re.compile(r"\(UUID: (?:GPU|MIG)-")
 Found = dict[str, Struct | str | None]
 
 
@@ -88,7 +90,7 @@ class _Pasted:
         own = known.devices if isinstance(known, Gpus) else []
         devices = gpu_merging.merged(own, self.table.devices)
         if not devices and "gpus" not in found:
-            devices = nvidia_smi.listed(line for line in self.pieces if "(UUID: GPU-" in line)
+            devices = nvidia_smi.listed(line for line in self.pieces if _LISTED.search(line))
         devices = gpu_merging.merged(devices, self.links)
         # Without a handle for one of them nvidia-smi shows none of the others.
         devices = gpu_merging.with_lost(devices, self.refusal.lost)

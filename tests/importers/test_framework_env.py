@@ -86,8 +86,12 @@ def test_mmcv_as_a_dictionary(facts_of):
     assert [gpu.name for gpu in facts["gpus"].devices] == ["NVIDIA TITAN RTX"] * 2
 
 
-def test_detectron2(facts_of):
-    facts = facts_of(DETECTRON)
+@pytest.mark.parametrize("available", ["True", "Yes"])
+def test_detectron2(available, facts_of):
+    facts = facts_of(
+        DETECTRON.replace("GPU available           True", f"GPU available           {available}")
+    )
+    assert facts["torch"].cuda_available is True
     assert (facts["torch"].version, facts["torch"].cuda) == ("1.8.1+cu111", "11.1")
     (device,) = facts["torch"].devices
     assert (device.name, device.capability) == ("GeForce GTX 1650 Ti with Max-Q Design", "7.5")

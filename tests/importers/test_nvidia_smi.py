@@ -469,6 +469,12 @@ def test_a_lost_gpu_comes_after_those_that_are_listed(facts_of):
     ]  # fmt: skip
 
 
+def test_a_list_with_its_instances(facts_of):
+    text = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n  MIG 3g.40gb     Device  0: (UUID: MIG-1)\n"
+    (gpu,) = facts_of(text)["gpus"].devices
+    assert (gpu.uuid, gpu.mig, gpu.mig_uuids) == ("GPU-1", True, ["MIG-1"])
+
+
 def test_the_more_specific_output_wins_and_another_machine_stays_out(facts_of):
     other = HEAD + FIRST.replace("NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3").replace(
         "07:00.0", "99:00.0"
