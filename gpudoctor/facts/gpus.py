@@ -42,7 +42,8 @@ class GpuProcess(Struct, frozen=True, kw_only=True):
     name: str | None = None
     """The process's name, without its arguments; ``None``: it is outside this PID namespace or another user's."""
     own: bool = False
-    """It belongs to the launch that is examined: gpudoctor's own process group, session or ancestors."""
+    """It belongs to the launch that is examined: gpudoctor, what it started, its ancestors, and where a launcher
+    started it as a rank, the other ranks."""
 
 
 class Gpu(Struct, frozen=True, kw_only=True):
@@ -143,6 +144,18 @@ class Gpu(Struct, frozen=True, kw_only=True):
     """Compute processes; ``None``: NVML does not say."""
     errors: list[str] = []
     """NVML calls that failed with more than "not supported", such as ``memory: GPU is lost``."""
+    lost: bool = False
+    """An NVML call answered GPU_IS_LOST (15)."""
+    reset_required: bool = False
+    """An NVML call answered RESET_REQUIRED (16)."""
+    handle_code: int | None = None
+    """``nvmlReturn_t`` with which NVML refused to give its handle; 4 is NO_PERMISSION: it is not this user's."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether it does not answer any more: NVML calls it lost, or gives no handle of it for no such reason."""
+        told = any("is lost" in error.lower() for error in self.errors)
+        return self.lost or told or self.handle_code in (8, 11, 15, 999)
 
     @property
     def place(self) -> str:
@@ -182,11 +195,42 @@ class Gpus(Struct, frozen=True, kw_only=True):
     devices: list[Gpu] = []
     pairs: list[GpuPair] = []
     """Every pair of GPUs, where NVML tells how they are connected."""
+    hanging: list[str] = []
+    """NVML calls that had not returned when this was told, such as ``nvmlDeviceGetNvLinkState of GPU 3``."""
+    interrupted: str | None = None
+    """How the asking process ended when it did not finish (``killed by SIGSEGV``, ``no answer in 12 s``)."""
 
     @property
     def read(self) -> list[Gpu]:
         """The GPUs of which anything but failures could be read."""
         return [gpu for gpu in self.devices if gpu.name or gpu.uuid]
+
+    @property
+    def silence(self) -> str:
+        """Why nothing is known of any GPU; empty: GPUs were read, or there is none."""
+        if self.read:
+            return ""
+        if self.error is not None:
+            return f"NVML: {self.error}"
+        return "NVML gives no GPU that this process may read" if self.devices else ""
+
+    def chosen(self, visible: str | None) -> list[Gpu]:
+        """Return the GPUs that a value of CUDA_VISIBLE_DEVICES names, in its order; all of them without one."""
+        if visible is None or "MIG-" in visible:
+            return self.read
+        entries = [entry.strip() for entry in visible.split(",")]
+        found = []
+        for entry in entries:
+            matching = [
+                gpu
+                for gpu in self.read
+                if (entry.isdecimal() and gpu.index == int(entry))
+                or (entry.startswith("GPU-") and gpu.uuid.startswith(entry))
+            ]
+            if len(matching) != 1:  # CUDA stops at the first that names none
+                break
+            found += matching
+        return found
 
     def pair(self, first: int, second: int) -> GpuPair | None:
         """Return how two GPUs are connected; ``None``: not known."""
