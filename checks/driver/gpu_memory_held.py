@@ -27,11 +27,14 @@ launch: the ranks share one GPU.
 import re
 from collections.abc import Iterator, Mapping
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, byte_size, in_bytes
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, byte_size, in_bytes
+from gpudoctor.facts import Gpu, Gpus, Launch
 
 SIZE = r"\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)"
 MUCH = 0.25
 """Of the GPU's memory: what others must hold for it to be theirs to blame."""
+NOTICEABLE, UNSEEN = 1 << 30, 4 << 30
+"""Bytes of others that matter: of processes that show (an idle context takes a few hundred MiB), and of none."""
 
 SEE = Fix(
     "See who holds the memory",
@@ -131,3 +134,74 @@ def _own(text: str, holders: dict[str, float]) -> float:
 
 def _of(gpu: str | None) -> str:
     return f" of GPU {gpu}" if gpu else ""
+
+
+@check.environment
+def environment(gpus: Gpus, launch: Launch | None) -> Iterator[Finding]:
+    """Processes that are not of this launch hold memory of GPUs that it may use."""
+    if gpus.silence:
+        raise CannotTell(gpus.silence)
+    used = [
+        gpu
+        for gpu in gpus.chosen(launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None)
+        if not gpu.mig
+    ]
+    if used and all(gpu.memory_used_bytes is None and gpu.processes is None for gpu in used):
+        raise CannotTell("NVML does not tell how much memory is used")
+    held = {gpu.index: _held(gpu) for gpu in used}
+    hit = [gpu for gpu in used if held[gpu.index]]
+    if not hit:
+        return
+    said = []
+    for gpu in hit:
+        others = [process for process in gpu.processes or () if not process.own]
+        size = (
+            f"{byte_size(held[gpu.index])} of {byte_size(gpu.memory_bytes)}"
+            if gpu.memory_bytes
+            else byte_size(held[gpu.index])
+        )
+        who = ", ".join(f"{p.pid}{f' ({p.name})' if p.name else ''}" for p in others[:4])
+        said.append(
+            f"GPU {gpu.index}: {size}, {f'process {who}' if who else 'no process of this PID namespace'}"
+        )
+    pids = {p.pid: p.name for gpu in hit for p in gpu.processes or () if not p.own}
+    most = max(hit, key=lambda gpu: held[gpu.index])
+    verb = "is" if len(hit) == 1 else "are"
+    amount = (
+        f"{byte_size(held[most.index])} of {gpus.named(hit)}"
+        if len(hit) == 1
+        else (f"up to {byte_size(held[most.index])} of each of {gpus.named(hit)}")
+    )
+    message = f"{amount} {verb} held by other processes: this launch has less, and runs out of memory earlier"
+    yield check.found(message, severity=Severity.WARNING, evidence=said, fixes=_free(gpus, hit, pids))
+
+
+def _held(gpu: Gpu) -> int:
+    """Return the bytes that others hold; 0 where that is as on an idle GPU, or with a desktop on it."""
+    listed = [p for p in gpu.processes or () if not p.own]
+    by_them = sum(p.memory_bytes or 0 for p in listed)
+    own = sum(p.memory_bytes or 0 for p in gpu.processes or () if p.own)
+    beyond = max((gpu.memory_used_bytes or 0) - (gpu.memory_reserved_bytes or 0) - own, 0)
+    if listed and all(p.memory_bytes is None for p in listed):
+        by_them = beyond  # in a container NVML names the processes and not their share
+    if by_them >= NOTICEABLE:
+        return by_them
+    # Held, and by nobody who shows: another container's, or a display's, which takes less.
+    return beyond if beyond >= max(UNSEEN, MUCH * (gpu.memory_bytes or 0)) else 0
+
+
+def _free(gpus: Gpus, hit: list[Gpu], pids: dict[int, str | None]) -> list[Fix]:
+    fixes = [SEE]
+    if pids:
+        known = " ".join(str(pid) for pid in list(pids)[:8])
+        look = f"ps -o user,ppid,lstart,cmd -p {known.replace(' ', ',')}"
+        fixes = [
+            Fix(
+                "See what they are; if they are ranks of an earlier run of your own, end them",
+                f"{look}; kill {known}",
+            ),
+            SEE,
+        ]
+    if rest := gpus.without(hit):
+        fixes.append(Fix("Take the GPUs that are free", f"export CUDA_VISIBLE_DEVICES={rest}"))
+    return [*fixes, RESET]

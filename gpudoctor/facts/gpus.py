@@ -89,6 +89,8 @@ class Gpu(Struct, frozen=True, kw_only=True):
     """Degrees left to the slowdown temperature (``nvmlDeviceGetMarginTemperature``, or computed from the threshold)."""
     temperature_slowdown_celsius: int | None = None
     memory_temperature_celsius: int | None = None
+    memory_temperature_max_celsius: int | None = None
+    """Up to which the memory may be used (NVML_TEMPERATURE_THRESHOLD_MEM_MAX)."""
     throttle_reasons: list[str] | None = None
     """Why its clocks are held down now (``nvmlDeviceGetCurrentClocksEventReasons``), in NVML's words: ``gpu_idle``,
     ``applications_clocks_setting``, ``sw_power_cap``, ``hw_slowdown``, ``sync_boost``, ``sw_thermal_slowdown``,
@@ -213,6 +215,23 @@ class Gpus(Struct, frozen=True, kw_only=True):
         if self.error is not None:
             return f"NVML: {self.error}"
         return "NVML gives no GPU that this process may read" if self.devices else ""
+
+    def named(self, some: list[Gpu]) -> str:
+        """Return which GPUs these are, in words: one with its PCI address, several by number, or all of them."""
+        if len(some) == 1:
+            return some[0].place
+        if len(some) == len(self.devices):
+            return f"all {len(some)} GPUs"
+        return f"GPUs {self.numbers(some)}"
+
+    def numbers(self, some: list[Gpu]) -> str:
+        """Return the numbers of GPUs as nvidia-smi takes them: ``0,3``."""
+        return ",".join(str(gpu.index) for gpu in some)
+
+    def without(self, some: list[Gpu]) -> str:
+        """Return the numbers of the others that can be read, as CUDA_VISIBLE_DEVICES takes them."""
+        left_out = {gpu.index for gpu in some}
+        return self.numbers([gpu for gpu in self.read if gpu.index not in left_out and not gpu.gone])
 
     def chosen(self, visible: str | None) -> list[Gpu]:
         """Return the GPUs that a value of CUDA_VISIBLE_DEVICES names, in its order; all of them without one."""

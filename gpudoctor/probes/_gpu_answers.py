@@ -168,6 +168,7 @@ class Answers:
             "temperature_celsius": temperature,
             "temperature_slowdown_celsius": slowdown,
             "temperature_margin_celsius": margin,
+            "memory_temperature_max_celsius": self["temperature/memory most"],
             "memory_temperature_celsius": self[f"field values/{MEMORY_TEMPERATURE}"]
             or None,  # 0: it has no sensor
         }

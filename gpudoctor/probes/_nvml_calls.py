@@ -20,8 +20,8 @@ CORRECTED, UNCORRECTED = 0, 1
 VOLATILE, AGGREGATE = 0, 1
 DRAM, SRAM = 2, 7
 """``NVML_MEMORY_LOCATION_*`` that all GPUs with ECC count."""
-SLOWDOWN = 1
-"""``NVML_TEMPERATURE_THRESHOLD_SLOWDOWN``."""
+SLOWDOWN, MEMORY_MOST = 1, 2
+"""``NVML_TEMPERATURE_THRESHOLD_SLOWDOWN``, ``..._MEM_MAX``."""
 MEMORY_TEMPERATURE, RESET_STATUS, DRAIN_STATUS, RECOVERY_ACTION = 82, 226, 227, 230
 """``NVML_FI_DEV_*``."""
 P2P_READ, P2P_NVLINK = 0, 2
@@ -63,6 +63,7 @@ NUMBERED = {
     "ECC/SRAM": ("MemoryErrorCounter", UNCORRECTED, VOLATILE, SRAM),
     "ECC/SRAM ever": ("MemoryErrorCounter", UNCORRECTED, AGGREGATE, SRAM),
     "temperature/slowdown": ("TemperatureThreshold", SLOWDOWN),
+    "temperature/memory most": ("TemperatureThreshold", MEMORY_MOST),
     "retired pages/single": ("RetiredPages", 0),
     "retired pages/double": ("RetiredPages", 1),
 }

@@ -16,7 +16,7 @@
    A key that a gpu line lacks is something that this GPU has not: NVML_ERROR_NOT_SUPPORTED. `nvlinks` counts the
    active links of `links` (18). `mig` counts the instances of a GPU in MIG mode; 0 is MIG mode off. `lost=1` is a GPU
    that has no handle any more, `lost=2` one that was lost after its handle was given: all else fails with 15.
-   More keys: reserved replays persistence margin slowdown memtemp recovery reset drain reasons util power limit default
+   More keys: reserved replays persistence margin slowdown memtemp memmost recovery reset drain reasons util power limit default
    most (mW) clock maxclock appclock defclock ecc=1/1 corrected uncorrected ever dram sram sram_ever threshold
    rows=0/0/0/0 banks=640/0/0/0/0 retired=0/0 retired_pending unrepairable inforom=14 (its code) vbios part gsp
    fabric=STATE/STATUS health=MASK clique=ID processes=PID:BYTES,... remote=0000:05:00.0 link_errors=0/0/0
@@ -298,7 +298,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(device *gpu, unsigned long long *o
 
 int nvmlDeviceGetTemperatureThreshold(device *gpu, unsigned kind, unsigned *out) {
     ENTER_DEVICE(gpu);
-    return kind == 1 ? give_number(gpu, "slowdown", out) : NOT_SUPPORTED;
+    return kind == 1 ? give_number(gpu, "slowdown", out) : kind == 2 ? give_number(gpu, "memmost", out) : NOT_SUPPORTED;
 }
 
 int nvmlDeviceGetMarginTemperature(device *gpu, margin_info *out) {
