@@ -16,6 +16,7 @@ from gpudoctor.facts.checkpoint_file import (
 )
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
+from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
@@ -32,7 +33,7 @@ from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
-    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "DeviceNode",
+    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda", "CudaDevice", "DeviceNode",
     "Distribution", "Distributions", "Driver", "Entry", "Foreign", "Format", "Gpu", "GpuPair",
     "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key",
     "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink", "Optimizer", "Outcome", "Pci",
