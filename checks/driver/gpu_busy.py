@@ -27,7 +27,7 @@ at `nvidia-smi -q | grep -iE 'recovery action|reset'` and at the kernel log for 
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpu, Gpus, Launch
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 check = Check(
     severity=Severity.ERROR,
@@ -61,10 +61,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, launch: Launch | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
     """The compute mode of a GPU that this launch may use admits no process, or one, and that one is there."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     used = gpus.chosen(launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None)
     if used and all(gpu.compute_mode is None for gpu in used):
         raise CannotTell("NVML does not tell the compute mode")

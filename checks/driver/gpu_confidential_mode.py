@@ -24,7 +24,7 @@ NVIDIA calls other combinations undefined.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus, Launch
+from gpudoctor.facts import Gpus, Launch, Pci
 
 check = Check(
     severity=Severity.ERROR,
@@ -41,10 +41,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, launch: Launch | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
     """Confidential computing is on, several GPUs are used, and no mode for several GPUs is."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     used = gpus.chosen(launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None)
     if not gpus.confidential or len(used) < 2:
         return

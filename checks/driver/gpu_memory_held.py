@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, byte_size, in_bytes
-from gpudoctor.facts import Gpu, Gpus, Launch
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 SIZE = r"\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)"
 MUCH = 0.25
@@ -137,10 +137,10 @@ def _of(gpu: str | None) -> str:
 
 
 @check.environment
-def environment(gpus: Gpus, launch: Launch | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
     """Processes that are not of this launch hold memory of GPUs that it may use."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     used = [
         gpu
         for gpu in gpus.chosen(launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None)

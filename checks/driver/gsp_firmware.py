@@ -29,8 +29,8 @@ from gpudoctor.facts import Driver, Gpus, KernelLog
 SILENT = (119, 120)
 
 check = Check(
-    severity=Severity.ERROR,
-    follows=["gpu-fell-off-bus"],
+    severity=Severity.WARNING,
+    follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],
     fixes=[
         Fix(
             "On a cluster: leave this node out, and send the administrators its name and the line above",

@@ -22,7 +22,7 @@ keep it running, by `nvidia-persistenced`; workstations with a display need noth
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import Gpus, Pci
 
 # Cards with a display connector: a desktop keeps the driver's state.
 DISPLAY = ("GeForce", "TITAN", "Quadro", "RTX")
@@ -41,10 +41,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """Persistence is off for a GPU of a server."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     off = [
         gpu for gpu in gpus.read if gpu.persistence is False and not any(word in gpu.name for word in DISPLAY)
     ]

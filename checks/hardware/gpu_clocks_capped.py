@@ -24,7 +24,7 @@ clock is normal.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpu, Gpus
+from gpudoctor.facts import Gpu, Gpus, Pci
 
 SETTING = "applications_clocks_setting"
 NEARLY, LOADED, LOCKED = 0.9, 90, 0.7
@@ -43,10 +43,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """Application clocks are below the default, or a setting holds the clock of a GPU that is not idle."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     if gpus.read and all(
         gpu.sm_clock_mhz is None and gpu.sm_clock_application_mhz is None for gpu in gpus.read
     ):

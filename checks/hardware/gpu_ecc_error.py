@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, count
-from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog, Pci
 
 NUMBER = r"(?P<xid>48|63|64|92|94|95|140|171|172)\b"
 SEEN = re.compile(rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): {NUMBER}")
@@ -113,7 +113,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 
 @check.environment
-def environment(gpus: Gpus, log: KernelLog | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
     """Memory errors that could not be corrected since the driver was loaded, or more of the chip's own than allowed."""
     ill = [gpu for gpu in gpus.read if gpu.ecc_uncorrected or gpu.sram_threshold_exceeded]
     if ill:
@@ -126,8 +126,8 @@ def environment(gpus: Gpus, log: KernelLog | None) -> Iterator[Finding]:
         said = [f"GPU {gpu.index}: {gpu.ecc_corrected:,} corrected" for gpu in many]
         message = f"{gpus.named(many)}: many memory errors, all of them corrected so far"
         yield check.found(message, severity=Severity.NOTE, evidence=said, fixes=[LOOK])
-    elif not events and gpus.silence:
-        raise CannotTell(gpus.silence)
+    elif not events and gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
 
 
 def _found(gpus: Gpus, ill: list[Gpu]) -> Finding:

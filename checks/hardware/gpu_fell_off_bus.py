@@ -33,7 +33,7 @@ limit lowered, it is the power.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus, KernelLog
+from gpudoctor.facts import Gpus, KernelLog, Pci
 
 ADDRESS = r"(?P<address>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)"
 FALLEN = 79
@@ -90,7 +90,7 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, log: KernelLog | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
     """NVML calls a GPU lost or gives no handle of it, or the kernel log has Xid 79."""
     gone = [gpu for gpu in gpus.devices if gpu.gone]
     fixes = [fix for fix in check.fixes if "GPU,GPU" not in fix.command]
@@ -119,5 +119,5 @@ def environment(gpus: Gpus, log: KernelLog | None) -> Iterator[Finding]:
             message = f"the GPU at {event.pci_address or 'an unknown address'} fell off the bus (Xid 79){now}"
             severity = Severity.WARNING if back else Severity.ERROR
             yield check.found(message, severity=severity, evidence=[event.text], fixes=fixes)
-    elif gpus.silence:
-        raise CannotTell(gpus.silence)
+    elif gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))

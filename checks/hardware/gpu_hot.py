@@ -23,7 +23,7 @@ the GPUs of the node under the same load. `sudo ipmitool sdr type fan` shows the
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpu, Gpus
+from gpudoctor.facts import Gpu, Gpus, Pci
 
 NEAR = 5
 """Degrees to the slowdown temperature: within them the clocks begin to fall."""
@@ -43,10 +43,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """A GPU has used up its margin to the slowdown temperature, or its memory is too hot."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     if gpus.read and all(
         g.temperature_celsius is None and g.temperature_margin_celsius is None for g in gpus.read
     ):

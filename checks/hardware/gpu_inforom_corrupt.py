@@ -23,7 +23,7 @@ the vendor writes it anew or exchanges the card.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import Gpus, Pci
 
 check = Check(
     severity=Severity.WARNING,
@@ -40,10 +40,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """NVML finds the InfoROM corrupt."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     if corrupt := [gpu for gpu in gpus.read if gpu.inforom == "corrupt"]:
         message = f"the InfoROM of {gpus.named(corrupt)} is corrupt: its counters of memory errors cannot be relied on"
         yield check.found(message)

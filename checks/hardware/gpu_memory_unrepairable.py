@@ -23,7 +23,7 @@ setting that helps: the card must be exchanged.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import Gpus, Pci
 
 check = Check(
     severity=Severity.ERROR,
@@ -33,10 +33,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """NVML's flag for unrepairable memory is set."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     broken = [gpu for gpu in gpus.read if gpu.memory_unrepairable]
     if not broken:
         return

@@ -23,7 +23,7 @@ Where one GPU alone has a lower one, all ranks wait for it.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpu, Gpus
+from gpudoctor.facts import Gpu, Gpus, Pci
 
 LESS = 0.95
 """Of the default limit: a little below it costs next to nothing."""
@@ -36,10 +36,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """The enforced power limit is below the default one."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     known = [gpu for gpu in gpus.read if gpu.power_limit_watts and gpu.power_limit_default_watts]
     limited = [gpu for gpu in known if _share(gpu) < LESS]
     if not limited:

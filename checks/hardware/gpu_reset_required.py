@@ -26,7 +26,7 @@ show it with `nvidia-smi -q | grep -iA2 reset`. `sudo dmesg -T | grep -i xid` sh
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpu, Gpus
+from gpudoctor.facts import Gpu, Gpus, Pci
 
 # NVML_GPU_RECOVERY_ACTION_*, and what to do for each.
 ACTIONS = {
@@ -79,21 +79,23 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """NVML says that a GPU needs a reset, or which recovery it waits for."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     needy = [gpu for gpu in gpus.devices if not gpu.gone and _waits_for(gpu)]
     if not needy:
         return
     wanted = {_waits_for(gpu) for gpu in needy}
     words = " and ".join(sorted(ACTIONS.get(action, action) for action in wanted))
     verb = "needs" if len(needy) == 1 else "need"
-    closed = (
-        "nothing can run there before" if wanted - set(LATER) else "until then its peer access is limited"
-    )
+    closed = "nothing can run there before" if wanted - set(LATER) else "until then peer access is limited"
     severity = Severity.ERROR if wanted - set(LATER) else Severity.WARNING
-    said = [f"GPU {gpu.index}: recovery action {gpu.recovery_action}" for gpu in needy if gpu.recovery_action]
+    said = [
+        f"GPU {gpu.index}: recovery action {gpu.recovery_action}"
+        for gpu in needy
+        if gpu.recovery_action not in (None, "none")
+    ]
     said += [f"GPU {gpu.index}: {error}" for gpu in needy if gpu.reset_required for error in gpu.errors[:1]]
     message = f"{gpus.named(needy)} {verb} {words}: {closed}"
     yield check.found(message, severity=severity, evidence=said, fixes=_fixes(gpus, needy, wanted))

@@ -22,7 +22,7 @@ driver. At most 64 pages can be. A few over the years are normal; many, or some 
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import Gpus, Pci
 
 FULL, MANY = 60, 10
 """Pages: 64 can be retired, and NVIDIA exchanges a card near that; Meta's health checks take it out of use beyond 10."""
@@ -42,10 +42,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """Pages wait to be retired, or many were."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     many = [gpu for gpu in gpus.read if (gpu.retired_pages or 0) > MANY]
     waiting = [gpu for gpu in gpus.read if gpu.retired_pages_pending]
     if many:

@@ -24,7 +24,7 @@ tests the memory. The flag stays: a reset does not take it away.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import Gpu, Gpus
+from gpudoctor.facts import Gpu, Gpus, Pci
 
 MANY = 512
 """Rows remapped for uncorrectable errors, of which NVIDIA's DCGM and Azure's health checks fail a GPU beyond."""
@@ -39,10 +39,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """A remapping has failed; or there are banks without a spare row, or very many remapped rows."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     reasons = {gpu.index: _reason(gpu) for gpu in gpus.read}
     worn = [gpu for gpu in gpus.read if reasons[gpu.index]]
     if worn:
@@ -50,8 +50,9 @@ def environment(gpus: Gpus) -> Iterator[Finding]:
         some = failed or worn
         what = reasons[some[0].index]
         said = [f"GPU {gpu.index}: {reasons[gpu.index]}" for gpu in worn]
-        message = f"{gpus.named(some)}: {what}; the next cell that fails there stays in use"
-        severity = Severity.ERROR if failed else Severity.WARNING
+        message = f"{gpus.named(some)}: {what}"
+        grave = failed or any(gpu.remapped_rows and gpu.remapped_rows.uncorrectable > MANY for gpu in worn)
+        severity = Severity.ERROR if grave else Severity.WARNING
         fixes = [
             Fix(
                 "Test it, and have the card exchanged",
@@ -70,9 +71,9 @@ def _reason(gpu: Gpu) -> str:
     if rows is None:
         return ""
     if rows.failed:
-        return "a failing row of memory could not be exchanged"
+        return "a failing row of memory could not be exchanged and stays in use"
     if rows.banks_none:
-        return f"{count(rows.banks_none, 'bank')} of memory with no spare row left"
+        return f"{count(rows.banks_none, 'bank')} of memory with no spare row left: the next row that fails there stays in use"
     if rows.uncorrectable > MANY:
-        return f"{rows.uncorrectable} rows of memory were exchanged because of errors"
+        return f"{rows.uncorrectable} rows of memory were exchanged because of errors: it is failing"
     return ""

@@ -24,7 +24,7 @@ grows.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import Gpus, Pci
 
 check = Check(
     severity=Severity.WARNING,
@@ -37,10 +37,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """NVML says that a row waits to be remapped."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     waiting = [gpu for gpu in gpus.read if gpu.remapped_rows and gpu.remapped_rows.pending]
     if not waiting:
         return

@@ -26,7 +26,7 @@ Cap: Active" at full power and "Idle: Active" are normal.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import Gpus, Pci
 
 # Bits of NVML's clocks event reasons that mean protection; the others are idle, limits that were set, and the like.
 BITS = {
@@ -100,10 +100,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """NVML names a reason for low clocks that protects the GPU; power at its limit and idleness are none."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     if gpus.read and all(gpu.throttle_reasons is None for gpu in gpus.read):
         raise CannotTell("NVML does not tell why clocks are held down")
     held = {gpu.index: [r for r in PROTECTING if r in (gpu.throttle_reasons or ())] for gpu in gpus.read}

@@ -23,7 +23,7 @@ version that belongs to it.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpu, Gpus
+from gpudoctor.facts import Gpu, Gpus, Pci
 
 check = Check(
     severity=Severity.WARNING,
@@ -36,10 +36,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """Boards of one name and part number have several versions of the VBIOS; cards of shops always differ."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     equal: dict[tuple[str, str], list[Gpu]] = {}
     for gpu in gpus.read:
         if gpu.vbios and gpu.name and "GeForce" not in gpu.name and "TITAN" not in gpu.name:

@@ -28,7 +28,7 @@ several ranks wants whole GPUs.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
-from gpudoctor.facts import Gpus, Launch
+from gpudoctor.facts import Gpus, Launch, Pci
 
 # Without one of these, the ranks simply share a GPU: nccl-duplicate-gpu.
 MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
@@ -89,10 +89,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 
 @check.environment
-def environment(gpus: Gpus, launch: Launch | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
     """MIG is on where several ranks start, where no instance was made, or on some of the GPUs alone."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     cut = [gpu for gpu in gpus.read if gpu.mig]
     if not cut:
         return

@@ -26,7 +26,7 @@ log is the one to look at first: `cuda-oom` of the small card, for one.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, byte_size, count
-from gpudoctor.facts import Gpu, Gpus, Launch
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 UNEQUAL = 0.95
 """Of the largest memory: equal cards differ by the few MiB that a display takes, ECC in memory costs a sixteenth."""
@@ -64,10 +64,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, launch: Launch | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
     """The GPUs that this launch may use differ in model, memory or ECC."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     visible = launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None
     used = [gpu for gpu in gpus.chosen(visible) if gpu.name]
     kinds = {

@@ -23,7 +23,7 @@ Compare `nvidia-smi -L` with
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity
-from gpudoctor.facts import Gpu, Gpus, Launch, Torch
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci, Torch
 
 NAME = "CUDA_DEVICE_ORDER"
 BY_BUS = "PCI_BUS_ID"
@@ -36,10 +36,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, launch: Launch, torch: Torch | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, launch: Launch, torch: Torch | None, pci: Pci | None) -> Iterator[Finding]:
     """GPUs of several models, and CUDA's order is another than that of the bus."""
-    if gpus.silence:
-        raise CannotTell(gpus.silence)
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
     names = [gpu.name for gpu in gpus.read]
     if len(set(names)) < 2 or launch.variables.get(NAME) == BY_BUS:
         return

@@ -2,6 +2,11 @@
 
 from msgspec import Struct
 
+from gpudoctor.facts.pci import Pci
+
+NO_DRIVER = (9, 12)
+"""``nvmlReturn_t`` of a machine without a driver or without its library."""
+
 
 class NvLink(Struct, frozen=True, kw_only=True):
     """One NVLink of a GPU that has such a link: ``nvmlDeviceGetNvLinkState`` answered for it."""
@@ -207,10 +212,11 @@ class Gpus(Struct, frozen=True, kw_only=True):
         """The GPUs of which anything but failures could be read."""
         return [gpu for gpu in self.devices if gpu.name or gpu.uuid]
 
-    @property
-    def silence(self) -> str:
-        """Why nothing is known of any GPU; empty: GPUs were read, or there is none."""
+    def silence(self, pci: Pci | None) -> str:
+        """Return why nothing is known of any GPU; empty: GPUs were read, or the PCI bus shows that there is none."""
         if self.read:
+            return ""
+        if self.error_code in NO_DRIVER and pci is not None and not pci.gpus:
             return ""
         if self.error is not None:
             return f"NVML: {self.error}"

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from gpudoctor.facts import GpuProcess, KernelEvent, KernelLog, RemappedRows, TorchDevice
 from gpudoctor.snapshot import Snapshot
 from tests.scenarios import machine as models
-from tests.scenarios.fault import Change, Fault, both, edit, gpu, put, variables
+from tests.scenarios.fault import Change, Fault, Variant, both, edit, gpu, put, variables
 
 GIB = 1024**3
 NOTHING = {
@@ -335,16 +335,6 @@ FAULTS = [
         "gpu-confidential-mode",
     ),
     Fault("persistence-off", H, gpu(None, persistence=False), "persistence-mode-off", note=True),
-    Fault(
-        "gsp-xid-119",
-        H,
-        xid(
-            119,
-            "NVRM: Xid (PCI:0000:2a:00): 119, Timeout after 6s of waiting for RPC response from GPU2 GSP!",
-        ),
-        "gsp-firmware",
-        also=("gpu-xid",),
-    ),
     Fault("compute-prohibited", H, gpu(1, compute_mode="prohibited"), "gpu-busy", says="Prohibited"),
     Fault(
         "compute-exclusive-and-taken",
@@ -390,4 +380,82 @@ FAULTS = [
         "device-order",
         says="other GPUs than meant",
     ),
+]
+
+UNTOLD = dict.fromkeys(
+    """persistence temperature_margin_celsius temperature_slowdown_celsius memory_temperature_celsius throttle_reasons
+    power_limit_watts power_limit_default_watts sm_clock_mhz sm_clock_max_mhz sm_clock_application_mhz ecc
+    ecc_uncorrected sram_threshold_exceeded remapped_rows retired_pages memory_unrepairable recovery_action inforom
+    compute_mode mig processes gsp_firmware fabric_state""".split()
+)
+"""What NVML answers with NOT_SUPPORTED on one GPU or another."""
+WORKING = {
+    "utilization_percent": 100,
+    "throttle_reasons": ["sw_power_cap"],
+    "power_watts": 690.0,
+    "sm_clock_mhz": 1410,
+    "temperature_celsius": 71,
+    "temperature_margin_celsius": 16,
+}
+
+VARIANTS = [
+    Variant("nothing-supported", H, gpu(None, **UNTOLD)),
+    Variant("nothing-supported-on-a-laptop", "wsl-4090", gpu(None, **UNTOLD)),
+    Variant("not-my-gpus", "container-2-of-8", gpu(1, **NOTHING, handle_code=4)),
+    Variant("own-training", H, gpu(None, **held(4711, 70, own=True), **WORKING)),
+    Variant(
+        "others-on-what-i-did-not-choose",
+        "four-of-eight-chosen",
+        both(*(gpu(n, **held(4711, 60)) for n in range(4))),
+    ),
+    Variant("idle-reserve", H, gpu(None, memory_used_bytes=7 * GIB // 10, memory_reserved_bytes=None)),
+    Variant("desktop", "workstation-4090", gpu(0, memory_used_bytes=3 * GIB)),
+    Variant(
+        "desktop-on-a-laptop",
+        "wsl-4090",
+        gpu(0, memory_bytes=8 * GIB, memory_used_bytes=3 * GIB, processes=None),
+    ),
+    Variant(
+        "services-on-the-gpu",
+        A,
+        gpu(None, processes=[GpuProcess(pid=900, memory_bytes=300 << 20, name="nv-hostengine")]),
+    ),
+    Variant("full-load", H, gpu(None, **{**WORKING, "processes": []})),
+    Variant(
+        "geforce-under-load-below-its-maximum",
+        "workstation-2x4090",
+        gpu(None, throttle_reasons=[], utilization_percent=100, sm_clock_mhz=2520, sm_clock_max_mhz=3105),
+    ),
+    Variant(
+        "t4-at-its-default-clock",
+        T,
+        gpu(
+            None,
+            throttle_reasons=["applications_clocks_setting"],
+            sm_clock_mhz=585,
+            sm_clock_max_mhz=1590,
+            sm_clock_application_mhz=585,
+            sm_clock_application_default_mhz=585,
+        ),
+    ),
+    Variant("power-raised", "workstation-4090", gpu(0, power_limit_watts=600.0)),
+    Variant("warm-under-load", T, gpu(None, temperature_celsius=78, temperature_margin_celsius=15)),
+    Variant(
+        "display-card-left-out",
+        "workstation-4xa6000",
+        both(
+            other_model(0, models.T4),
+            variables(CUDA_VISIBLE_DEVICES="1,2,3", CUDA_DEVICE_ORDER="PCI_BUS_ID"),
+            edit("torch", device_count=3, devices=lambda old: old[1:]),
+        ),
+    ),
+    Variant("cards-of-two-vendors", "workstation-2x4090", gpu(1, vbios="95.02.3C.40.B8")),
+    Variant("rows-remapped-long-ago", A, gpu(3, **rows(correctable=2, uncorrectable=1))),
+    Variant("few-retired-pages", V, gpu(3, retired_pages=4, ecc_uncorrected_aggregate=3)),
+    Variant("protected-pcie", H, edit("gpus", confidential=True, confidential_multi_gpu="protected_pcie")),
+    Variant(
+        "confidential-one-gpu", "cloud-l4", edit("gpus", confidential=True, confidential_multi_gpu="none")
+    ),
+    Variant("exclusive-mode-of-a-cluster", "srun-rank", gpu(None, compute_mode="exclusive_process")),
+    Variant("recovery-action-none-and-waiting-ecc-mode", A, gpu(None, ecc_pending=False)),
 ]
