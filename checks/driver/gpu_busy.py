@@ -26,7 +26,7 @@ at `nvidia-smi -q | grep -iE 'recovery action|reset'` and at the kernel log for 
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 check = Check(
@@ -85,7 +85,7 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         yield check.found(message, evidence=who, fixes=_admit(gpus, taken))
     elif single and ranks > len(used):
         message = (
-            f"{ranks} ranks start on {len(used)} GPUs, each of which admits one process (Exclusive Process)"
+            f"{ranks} ranks start on {count(len(used), 'GPU')}, each of which admits one process (Exclusive Process)"
         )
         yield check.found(message, fixes=_admit(gpus, single))
     elif single:
