@@ -84,9 +84,7 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         message = f"{gpus.named(taken)} admits one process (Exclusive Process), and that one is there: the next is refused"
         yield check.found(message, evidence=who, fixes=_admit(gpus, taken))
     elif single and ranks > len(used):
-        message = (
-            f"{ranks} ranks start on {count(len(used), 'GPU')}, each of which admits one process (Exclusive Process)"
-        )
+        message = f"{ranks} ranks start on {count(len(used), 'GPU')}, each of which admits one process (Exclusive Process)"
         yield check.found(message, fixes=_admit(gpus, single))
     elif single:
         message = f"{gpus.named(single)}: one process at a time (Exclusive Process); a second one on it is refused as 'busy'"

@@ -81,10 +81,10 @@ check = Check(
 @check.environment
 def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """NVML says that a GPU needs a reset, or which recovery it waits for."""
-    if gpus.silence(pci):
-        raise CannotTell(gpus.silence(pci))
     needy = [gpu for gpu in gpus.devices if not gpu.gone and _waits_for(gpu)]
     if not needy:
+        if gpus.silence(pci):
+            raise CannotTell(gpus.silence(pci))
         return
     wanted = {_waits_for(gpu) for gpu in needy}
     words = " and ".join(sorted(ACTIONS.get(action, action) for action in wanted))

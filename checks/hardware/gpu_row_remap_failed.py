@@ -1,4 +1,4 @@
-"""A failing row of the GPU's memory could not be exchanged, or no spare row is left.
+"""A failing row of the GPU memory could not be exchanged, or no spare row is left.
 
 ## What happens
 
