@@ -29,7 +29,9 @@ from gpudoctor.facts import Gpu, Gpus, Pci
 SETTING = "applications_clocks_setting"
 NEARLY, LOADED, LOCKED = 0.9, 90, 0.7
 """Of the clock that it could have; percent of utilization; and a share of the maximum that no boost of a loaded GPU
-stays below where nothing holds it down (a GeForce's maximum is more than it reaches)."""
+stays below where nothing holds it down: the maximum of a GeForce is more than it reaches."""
+REACHING = ("7.0", "8.0", "9.0", "10.0", "10.3")
+"""Capabilities of chips for computing alone (V100 to B300), which reach their maximum where nothing holds them down."""
 
 check = Check(
     severity=Severity.WARNING,
@@ -77,6 +79,7 @@ def _reason(gpu: Gpu) -> str:
     could = default or most
     if reasons == [SETTING] and now < NEARLY * could:
         return f"{now} of {could} MHz"
-    if not reasons and (gpu.utilization_percent or 0) >= LOADED and now < LOCKED * most:
+    share = NEARLY if gpu.capability in REACHING else LOCKED
+    if not reasons and (gpu.utilization_percent or 0) >= LOADED and now < share * most:
         return f"{now} of {most} MHz under load, and no other reason"
     return ""

@@ -57,6 +57,8 @@ NOTES = (RETIRED, 92)
 GRAVE, CONTAINED, REMAP_FAILED = (95, 64, 140, 48, 94), 94, 64
 MANY_CORRECTED = 20_000_000
 """Since the driver was loaded: Azure's health checks count more as a sign of wear, Meta's only 50 million."""
+MANY_SRAM = 4
+"""Over the GPU's life, after which clusters exchange a card whose driver has no flag for it yet."""
 LOOK = Fix("See all counters", "nvidia-smi -q -d ECC,ROW_REMAPPER")
 
 check = Check(
@@ -115,7 +117,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.environment
 def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
     """Memory errors that could not be corrected since the driver was loaded, or more of the chip's own than allowed."""
-    ill = [gpu for gpu in gpus.read if gpu.ecc_uncorrected or gpu.sram_threshold_exceeded]
+    ill = [gpu for gpu in gpus.read if gpu.ecc_uncorrected or _worn(gpu)]
     if ill:
         yield _found(gpus, ill)
         return
@@ -130,16 +132,22 @@ def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[
         raise CannotTell(gpus.silence(pci))
 
 
+def _worn(gpu: Gpu) -> bool:
+    """Return whether the chip's own memory failed too often: NVML's flag, or the count where NVML has no flag."""
+    if gpu.sram_threshold_exceeded is not None:
+        return gpu.sram_threshold_exceeded
+    return (gpu.sram_uncorrected_aggregate or 0) > MANY_SRAM
+
+
 def _found(gpus: Gpus, ill: list[Gpu]) -> Finding:
-    worn = [gpu for gpu in ill if gpu.sram_threshold_exceeded]
+    worn = [gpu for gpu in ill if _worn(gpu)]
     said = []
     for gpu in ill:
         if gpu.ecc_uncorrected:
             said.append(f"GPU {gpu.index}: {gpu.ecc_uncorrected} uncorrected since the driver was loaded")
-        if gpu.sram_threshold_exceeded:
-            said.append(
-                f"GPU {gpu.index}: SRAM Threshold Exceeded, {gpu.sram_uncorrected_aggregate or 'some'} in all"
-            )
+        if _worn(gpu):
+            passed = "SRAM Threshold Exceeded, " if gpu.sram_threshold_exceeded else "SRAM errors: "
+            said.append(f"GPU {gpu.index}: {passed}{gpu.sram_uncorrected_aggregate or 'some'} in all")
     total = sum(gpu.ecc_uncorrected or 0 for gpu in ill)
     what = (
         count(total, "memory error") + " that could not be corrected"
@@ -157,7 +165,7 @@ def _found(gpus: Gpus, ill: list[Gpu]) -> Finding:
         )
     )
     exchange = (
-        "Have the card exchanged: NVIDIA's threshold is passed"
+        "Have the card exchanged: so many errors in the chip's own memory are NVIDIA's condition"
         if worn
         else "Have the card exchanged if they return"
     )

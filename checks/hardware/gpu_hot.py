@@ -27,8 +27,8 @@ from gpudoctor.facts import Gpu, Gpus, Pci
 
 NEAR = 5
 """Degrees to the slowdown temperature: within them the clocks begin to fall."""
-TOO_HOT, MEMORY_TOO_HOT = 92, 105
-"""Celsius, where NVML tells no limit: beyond the slowdown of data-centre GPUs (87 to 92), and of their memory."""
+TOO_HOT, MEMORY_TOO_HOT = 90, 105
+"""Celsius, where NVML tells no limit: where data-centre GPUs slow down (87 to 93), and beyond what any memory is made for."""
 
 check = Check(
     severity=Severity.WARNING,

@@ -44,12 +44,12 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     for gpu in gpus.read:
         if gpu.vbios and gpu.name and "GeForce" not in gpu.name and "TITAN" not in gpu.name:
             equal.setdefault((gpu.name, gpu.board_part), []).append(gpu)
-    for (name, part), some in equal.items():
+    for (name, _), some in equal.items():
         versions = {v: [g for g in some if g.vbios == v] for v in sorted({gpu.vbios for gpu in some})}
         if len(versions) > 1:
             said = [f"{version}: GPU {gpus.numbers(those)}" for version, those in versions.items()]
-            # Without a part number they may be boards of different vendors.
-            severity = None if part else Severity.NOTE
+            # Cards of a workstation are bought one by one.
+            severity = Severity.NOTE if any(word in name for word in ("RTX", "Quadro")) else None
             message = (
                 f"{len(some)} x {name} have {len(versions)} versions of the VBIOS: {', '.join(versions)}"
             )

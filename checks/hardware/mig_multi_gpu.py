@@ -122,3 +122,6 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         message = f"{on}, and {whole}: ranks cannot use both together"
         fixes = [Fix("Use whole GPUs alone", f"export CUDA_VISIBLE_DEVICES={gpus.numbers(off)}"), turn_off]
         yield check.found(message, severity=Severity.WARNING, fixes=fixes)
+    elif len(cut) > 1 and not named:
+        message = f"{on}: a CUDA process sees one instance of one of them; several ranks want whole GPUs"
+        yield check.found(message, severity=Severity.NOTE, fixes=[check.fixes[0], turn_off])

@@ -3,6 +3,7 @@
 What was learnt before a call that does not return is told while it is waited for, with the name of that call.
 """
 
+import time
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from gpudoctor.probes._nvml_calls import Calls
 from gpudoctor.probes._nvml_questions import Questions, Silence
 
 deadline = 12.0
-THREADS_EACH, THREADS_MOST = 8, 64
-"""For one GPU, and in all: a call takes 20 ms on a busy node, and a GPU with 18 NVLinks is asked 150 times."""
+THREADS, THREADS_MOST, SLOW = 8, 64, 0.005
+"""Threads; and how many where a call takes that many seconds: on a busy node it takes 20 ms, and a GPU with 18 NVLinks
+is asked 150 times. Elsewhere they would only use up a container's processes."""
 GPUS_MOST = 64
 # NVML_CC_SYSTEM_MULTIGPU_*
 MULTI_GPU = ("none", "protected_pcie", "nvle")
@@ -56,10 +58,14 @@ class _Node:
         if not self._done("devices", "nvmlDeviceGetCount"):
             return
         self.count = min(self.questions.get(None, "devices") or 0, GPUS_MOST)
-        self.questions.begin(min(THREADS_EACH * self.count, THREADS_MOST))
+        self.questions.begin(min(self.count, THREADS))
+        begun = time.monotonic()
         for index in range(self.count):
             self.calls.gpu(index)
         self._settle()
+        # Each of the threads made four calls for each of its GPUs.
+        each = (time.monotonic() - begun) / 4 / max(self.count / THREADS, 1)
+        self.questions.begin(min(THREADS * self.count, THREADS_MOST if each > SLOW else THREADS))
         if self.count:
             tell({"topic": "gpus", "facts": self.facts()})  # whatever else of the library kills this process
         self.calls.confidential()

@@ -36,6 +36,7 @@ SETTING = ["applications_clocks_setting"]
         ({**SET, "throttle_reasons": ["gpu_idle"]}, "application clock 1005 MHz"),
         ({"throttle_reasons": SETTING}, "1200 of 1410 MHz"),
         ({**DEFAULT, "throttle_reasons": SETTING, "sm_clock_mhz": 900}, "900 of 1095 MHz"),
+        ({"utilization_percent": 99, "capability": "8.0"}, "1200 of 1410 MHz under load"),
         ({"utilization_percent": 99, "sm_clock_mhz": 900}, "900 of 1410 MHz under load"),
     ],
 )
@@ -56,6 +57,7 @@ def test_passes():
         one(throttle_reasons=["sw_power_cap"], sm_clock_mhz=900, utilization_percent=100),
         one(**DEFAULT, throttle_reasons=SETTING, sm_clock_max_mhz=1590, sm_clock_mhz=1095),
         one(utilization_percent=100),
+        one(utilization_percent=100, capability="8.0", sm_clock_mhz=1380),
         one(throttle_reasons=None, sm_clock_mhz=300),
     ):
         result, _ = run(gpu)

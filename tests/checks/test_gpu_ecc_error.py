@@ -103,7 +103,9 @@ def test_found_in_nvml_s_counters():
     assert finding.severity is Severity.ERROR
     _, [finding] = run(Gpu(index=0, name="H100", sram_threshold_exceeded=True, sram_uncorrected_aggregate=12))
     assert "SRAM Threshold Exceeded, 12 in all" in finding.evidence[0].text
-    assert "exchanged: NVIDIA's threshold is passed" in finding.fixes[-1].summary
+    assert finding.fixes[-1].summary.startswith("Have the card exchanged: ")
+    _, [finding] = run(Gpu(index=0, name="A100", sram_uncorrected_aggregate=5))
+    assert "SRAM errors: 5 in all" in finding.evidence[0].text
 
 
 def test_found_in_the_kernel_log():

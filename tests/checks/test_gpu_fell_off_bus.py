@@ -74,6 +74,7 @@ FALLEN = KernelLog(events=[KernelEvent(kind="xid", code=79, pci_address="0000:0a
         Gpu(index=1, name="H100", lost=True, errors=["power: GPU is lost"]),
         Gpu(index=1, errors=["handle: Unknown Error"], handle_code=999),
         Gpu(index=1, errors=["GPU is lost"]),
+        Gpu(index=1, errors=["name: Unknown Error"]),
     ],
 )
 def test_found(gpu):

@@ -25,7 +25,7 @@ def test_found():
     assert finding.severity is Severity.WARNING
 
 
-def test_a_note_where_the_boards_may_be_of_two_vendors():
+def test_a_note_for_cards_that_are_bought_one_by_one():
     _, [finding] = run(one(0, "94.02", "RTX A6000", ""), one(1, "94.03", "RTX A6000", ""))
     assert finding.severity is Severity.NOTE
 

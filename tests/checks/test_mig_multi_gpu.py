@@ -76,6 +76,11 @@ def test_found_in_the_facts():
     assert finding.fixes[0].command == "export CUDA_VISIBLE_DEVICES=1"
 
 
+def test_a_note_where_several_gpus_are_cut_and_nobody_starts_ranks():
+    _, [finding] = run(CUT, Gpu(index=1, name="A100", mig=True, mig_uuids=["MIG-3"]))
+    assert finding.severity is Severity.NOTE
+
+
 def test_passes():
     for result, _ in (
         run(CUT),

@@ -8,6 +8,7 @@
      hang FUNCTION [GPU]       that function never returns
      crash FUNCTION [GPU]      that function dereferences a null pointer
      delay MS                  each call takes that long
+     slow FUNCTION MS          that function does
      confidential ON MODE      nvmlSystemGetConfComputeSettings
      pair A B LEVEL READ NV    topology level of two GPUs (10 ... 50), P2P status for reading and for NVLink
      gpu name=NVIDIA H100 80GB HBM3 uuid=GPU-... capability=9.0 memory=85899345920 used=1 pci=00000000:3B:00.0
@@ -23,10 +24,10 @@
 
    Signatures, codes and buffer sizes follow NVIDIA's nvml.h. */
 
+#define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6,
@@ -94,7 +95,7 @@ static void load(void) {
             strcpy(orders[order_count++].function, "nvmlInit");
         } else if (sscanf(line, "%15s %63s %d %d", orders[order_count].verb, name, &orders[order_count].code,
                           &orders[order_count].gpu) >= 2) {
-            if (strcmp(orders[order_count].verb, "fail")) orders[order_count].gpu = orders[order_count].code;
+            if (strcmp(orders[order_count].verb, "fail") && strcmp(orders[order_count].verb, "slow")) orders[order_count].gpu = orders[order_count].code;
             base_name(name, orders[order_count++].function);
         }
     }
@@ -106,10 +107,10 @@ static int enter_for(const char *function, int gpu) {
     char name[64];
     base_name(function, name);
     if (!loaded || !strcmp(name, "nvmlInit")) load();
-    struct timespec pause_for = { delay / 1000, delay % 1000 * 1000000L };
-    if (delay) nanosleep(&pause_for, NULL);
+    usleep((useconds_t)delay * 1000);
     for (unsigned i = 0; i < order_count; i++) {
         if (strcmp(orders[i].function, name) || (orders[i].gpu >= 0 && orders[i].gpu != gpu)) continue;
+        if (!strcmp(orders[i].verb, "slow")) usleep((useconds_t)orders[i].code * 1000);
         if (!strcmp(orders[i].verb, "hang")) for (;;) pause();
         if (!strcmp(orders[i].verb, "crash")) *(volatile int *)0 = 0;
         if (!strcmp(orders[i].verb, "fail")) return orders[i].code;
