@@ -97,10 +97,11 @@ class Questions:
             self._waiting.put(None)
 
     def settle(self, told: Callable[[list[Silence]], None]) -> None:
-        """Wait until everything is answered; `told` is given the calls that have not returned, at each change."""
+        """Wait until all is answered; `told` is given the calls that have not returned, whenever more is known."""
         if not self._threads:
             self._work(once=True)
         before: set[tuple[int, str]] = set()
+        answered = 0
         while self._open and not self._done.wait(TICK):
             silent = self.silent()
             for call in silent.values():
@@ -108,7 +109,8 @@ class Questions:
             now = {(thread, str(call)) for thread, call in silent.items()}
             if now - before:  # others take the place of threads that are stuck
                 self.begin(self._threads + len(now - before))
-            if now != before:
+            if now != before or (now and len(self.answers) != answered):
+                answered = len(self.answers)
                 told(list(silent.values()))
                 before = now
 
