@@ -4,9 +4,6 @@ from msgspec import Struct
 
 from gpudoctor.facts.pci import Pci
 
-NO_DRIVER = (9, 12)
-"""``nvmlReturn_t`` of a machine without a driver or without its library."""
-
 
 class NvLink(Struct, frozen=True, kw_only=True):
     """One NVLink of a GPU that has such a link: ``nvmlDeviceGetNvLinkState`` answered for it."""
@@ -185,6 +182,10 @@ class GpuPair(Struct, frozen=True, kw_only=True):
     (topology), ``DR`` (disabled by regkey), ``NS``; empty: not known."""
 
 
+NO_DRIVER = (9, 12)
+"""``nvmlReturn_t`` of a machine without a driver or without its library."""
+
+
 class Gpus(Struct, frozen=True, kw_only=True):
     """What NVML answers."""
 
@@ -212,6 +213,11 @@ class Gpus(Struct, frozen=True, kw_only=True):
     def read(self) -> list[Gpu]:
         """The GPUs of which anything but failures could be read."""
         return [gpu for gpu in self.devices if gpu.name or gpu.uuid]
+
+    def pair(self, first: int, second: int) -> GpuPair | None:
+        """Return how two GPUs are connected; ``None``: not known."""
+        wanted = {first, second}
+        return next((p for p in self.pairs if {p.first, p.second} == wanted), None)
 
     def silence(self, pci: Pci | None) -> str:
         """Return why nothing is known of any GPU; empty: GPUs were read, or the PCI bus shows that there is none."""
@@ -257,8 +263,3 @@ class Gpus(Struct, frozen=True, kw_only=True):
                 break
             found += matching
         return found
-
-    def pair(self, first: int, second: int) -> GpuPair | None:
-        """Return how two GPUs are connected; ``None``: not known."""
-        wanted = {first, second}
-        return next((p for p in self.pairs if {p.first, p.second} == wanted), None)
