@@ -152,28 +152,27 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
     hit = [gpu for gpu in used if held[gpu.index]]
     if not hit:
         return
-    said = []
-    for gpu in hit:
-        others = [process for process in gpu.processes or () if not process.own]
-        size = (
-            f"{byte_size(held[gpu.index])} of {byte_size(gpu.memory_bytes)}"
-            if gpu.memory_bytes
-            else byte_size(held[gpu.index])
-        )
-        who = ", ".join(f"{p.pid}{f' ({p.name})' if p.name else ''}" for p in others[:4])
-        said.append(
-            f"GPU {gpu.index}: {size}, {f'process {who}' if who else 'no process of this PID namespace'}"
-        )
     pids = {p.pid: p.name for gpu in hit for p in gpu.processes or () if not p.own}
-    most = max(hit, key=lambda gpu: held[gpu.index])
-    verb = "is" if len(hit) == 1 else "are"
+    most = byte_size(max(held.values()))
     amount = (
-        f"{byte_size(held[most.index])} of {gpus.named(hit)}"
+        f"{most} of {gpus.named(hit)} is"
         if len(hit) == 1
-        else (f"up to {byte_size(held[most.index])} of each of {gpus.named(hit)}")
+        else f"up to {most} of each of {gpus.named(hit)} are"
     )
-    message = f"{amount} {verb} held by other processes: this launch has less, and runs out of memory earlier"
-    yield check.found(message, severity=Severity.WARNING, evidence=said, fixes=_free(gpus, hit, pids))
+    yield check.found(
+        f"{amount} held by other processes: this launch has less, and runs out of memory earlier",
+        severity=Severity.WARNING,
+        evidence=[_line(gpu, held[gpu.index]) for gpu in hit],
+        fixes=_free(gpus, hit, pids),
+    )
+
+
+def _line(gpu: Gpu, held: int) -> str:
+    """Say how much of a GPU is held, and by whom."""
+    others = [process for process in gpu.processes or () if not process.own]
+    who = ", ".join(f"{p.pid}{f' ({p.name})' if p.name else ''}" for p in others[:4])
+    size = byte_size(held) + (f" of {byte_size(gpu.memory_bytes)}" if gpu.memory_bytes else "")
+    return f"GPU {gpu.index}: {size}, {f'process {who}' if who else 'no process of this PID namespace'}"
 
 
 def _held(gpu: Gpu) -> int:

@@ -386,6 +386,34 @@ def test_no_code_of_no_call_crashes_and_not_supported_is_no_fault(
                 ), order
 
 
+def test_what_an_older_pynvml_lacks_is_not_known(
+    library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = tmp_path / "scenario.txt"
+    scenario.write_text(FULL.format(n="01", links=2) + "\n")
+    monkeypatch.setenv("NVML_SCENARIO", str(scenario))
+    for name in (
+        "nvmlDeviceGetMarginTemperature",
+        "nvmlDeviceGetCurrentClocksEventReasons",
+        "nvmlDeviceGetUnrepairableMemoryFlag_v1",
+        "c_nvmlGpuFabricInfo_v3_t",
+        "c_nvmlEccSramErrorStatus_v1_t",
+        "c_nvmlSystemConfComputeSettings_v1_t",
+        "nvmlMemory_v2",
+    ):
+        monkeypatch.delattr(pynvml, name)
+    [gpu] = probe_gpus.probe().devices
+    assert gpu.temperature_margin_celsius == 87 - 89  # computed from the threshold
+    assert gpu.throttle_reasons == ["hw_slowdown", "hw_thermal_slowdown"]  # by the function's older name
+    assert (gpu.memory_unrepairable, gpu.sram_threshold_exceeded, gpu.memory_reserved_bytes) == (
+        None,
+        None,
+        None,
+    )
+    assert (gpu.fabric_state, gpu.ecc_uncorrected) == ("completed", 3)
+    assert gpu.errors == ["InfoROM: Corrupted infoROM"]
+
+
 def test_a_library_that_crashes_takes_nothing_with_it(ask: Ask, with_gpus: Scenario) -> None:
     with_gpus("crash nvmlInit_v2")
     snapshot = ask("gpus", "launch", "pci")

@@ -424,7 +424,14 @@ VARIANTS = [
     Variant(
         "geforce-under-load-below-its-maximum",
         "workstation-2x4090",
-        gpu(None, throttle_reasons=[], utilization_percent=100, sm_clock_mhz=2520, sm_clock_max_mhz=3105),
+        gpu(
+            None,
+            throttle_reasons=[],
+            utilization_percent=100,
+            sm_clock_mhz=2520,
+            sm_clock_max_mhz=3105,
+            pcie_generation=4,
+        ),
     ),
     Variant(
         "t4-at-its-default-clock",
