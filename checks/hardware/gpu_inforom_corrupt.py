@@ -7,8 +7,8 @@ its life, its serial number or its power limit may be wrong or missing.
 
 ## Why
 
-The InfoROM is a small flash memory on the board. Power was lost while it was written, or it fails. The record of rows
-that must be remapped lies there too, so that a failing row may come back into use.
+The InfoROM is a small flash memory on the board, and its content does not fit its checksum any more. The record of rows
+of memory that must be remapped lies there too.
 
 ## How to tell
 

@@ -7,8 +7,8 @@ otherwise. Mostly nothing else; sometimes one GPU has other clocks, power limits
 
 ## Why
 
-A card was exchanged, or an update of the firmware reached only some. NVIDIA tests a board with one version throughout,
-and fixes faults of links and power in new ones.
+A card was exchanged, or an update of the firmware reached only some. Clusters ask for one version throughout (Azure's
+health checks do), since clocks, power and links are set by it.
 
 ## How to tell
 
