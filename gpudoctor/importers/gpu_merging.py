@@ -40,6 +40,7 @@ def with_lost(known: list[Gpu], lost: Iterable[Gpu]) -> list[Gpu]:
         ]
         if same:
             errors = [*result[same[0]].errors, *gpu.errors]
+            result[same[0]] = replace(result[same[0]], lost=gpu.lost, handle_code=gpu.handle_code)
             result[same[0]] = replace(
                 result[same[0]], errors=errors, pci_address=result[same[0]].pci_address or gpu.pci_address
             )

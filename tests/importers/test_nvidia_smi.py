@@ -74,6 +74,7 @@ def test_a_gpu_of_which_nothing_can_be_read(facts_of):
     assert (first.errors, first.name) == ([], "NVIDIA A100-SXM4-80GB")
     assert (second.name, second.ecc_uncorrected, second.temperature_celsius) == ("", None, None)
     assert second.errors == ["ECC: Unknown Error", "temperature and utilization: Unknown Error"]
+    assert (first.gone, second.gone) == (False, True)
 
 
 def test_a_laptop_that_cannot_tell_its_power_has_no_errors(facts_of):
@@ -272,12 +273,14 @@ def test_a_query(carry, facts_of):
 def test_a_query_of_a_gpu_that_requires_a_reset(facts_of):
     (gpu,) = facts_of(query(reset="Yes", action="Reset"))["gpus"].devices
     assert (gpu.errors, gpu.recovery_action) == (["reset status: GPU requires reset"], "gpu_reset")
+    assert (gpu.reset_required, gpu.lost) == (True, False)
 
 
 def test_a_query_of_a_lost_gpu(facts_of):
     text = query().replace("33 C", "GPU is lost").replace(": Enabled\n    MIG", ": [GPU is lost]\n    MIG")
     (gpu,) = facts_of(text)["gpus"].devices
     assert gpu.errors == ["persistence mode: GPU is lost", "gpu current temp: GPU is lost"]
+    assert (gpu.reset_required, gpu.lost) == (False, True)
 
 
 def test_a_query_of_one_of_eight_is_numbered_by_its_node(facts_of):
@@ -458,6 +461,7 @@ def test_nvlinks(carry, facts_of):
 def test_a_gpu_without_a_handle(rest, index, address, error, facts_of):
     (gpu,) = facts_of(f"Unable to determine the device handle for {rest}")["gpus"].devices
     assert (gpu.index, gpu.pci_address, gpu.errors) == (index, address, [f"handle: {error}"])
+    assert gpu.gone is (error != "Not Found")
 
 
 def test_a_lost_gpu_comes_after_those_that_are_listed(facts_of):

@@ -128,7 +128,9 @@ def gpu(readings: Readings, index: int) -> Gpu:
         gsp_firmware=True if r.text("gsp_firmware_version") else None,
         **_fabric(r),
         processes=_processes(r),
-        errors=_errors(r),
+        errors=(errors := _errors(r)),
+        lost=any(error.lower().endswith(": gpu is lost") for error in errors),
+        reset_required=any(error.endswith(": GPU requires reset") for error in errors),
     )
 
 

@@ -24,6 +24,7 @@ _HANDLE = re.compile(
     r"(?P<error>[A-Z][\w /-]{2,60})",
     re.IGNORECASE,
 )
+_HANDLE_CODES = {"gpu is lost": 15, "unknown error": 999, "not found": 6, "insufficient permissions": 4}
 _MOST = 64
 
 
@@ -69,4 +70,13 @@ def _lost(refusal: Refusal, line: str) -> None:
     address = pci_address(match["address"] or "")
     if any(gpu.index == index and gpu.pci_address == address for gpu in refusal.lost):
         return
-    refusal.lost.append(Gpu(index=index, pci_address=address, errors=[f"handle: {match['error'].strip()}"]))
+    error = match["error"].strip()
+    refusal.lost.append(
+        Gpu(
+            index=index,
+            pci_address=address,
+            errors=[f"handle: {error}"],
+            lost=error.lower() == "gpu is lost",
+            handle_code=_HANDLE_CODES.get(error.lower()),
+        )
+    )

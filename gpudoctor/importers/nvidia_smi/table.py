@@ -26,6 +26,8 @@ _PROCESS = re.compile(
 )
 _PERSISTENCE = {"On": True, "Off": False}
 _MODES = {*_PERSISTENCE, "N/A", "WDDM", "TCC", "MCDM", "Disabled", "Enabled", "ERR!"}
+UNKNOWN = 999
+"""``nvmlReturn_t`` of the words ``Unknown Error``, for which the table has ``ERR!``."""
 _MOST = 64
 
 
@@ -137,6 +139,8 @@ def _second(gpu: Gpu, cells: list[str]) -> dict[str, Any]:
     words = cells[1].split()
     if "ERR!" in cells[3] or (temperature is None and "ERR!" in words[:2]):
         found["errors"] = [*gpu.errors, "temperature and utilization: Unknown Error"]
+        if gpu.errors:  # nothing is left that it answers
+            found["handle_code"] = UNKNOWN
     return found
 
 
