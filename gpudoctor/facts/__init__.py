@@ -4,6 +4,7 @@ A check names the types it needs in its function's annotations and gets the valu
 Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
 """
 
+from gpudoctor.facts.accelerators import gpus_here
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
     Entry,
@@ -42,6 +43,6 @@ __all__ = [
     "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Library", "Limit", "Listener", "Log",
     "Misread", "Names", "NcclConfiguration", "NvLink", "Optimizer", "Outcome", "Pci", "PciDevice", "Prefix", "Python",
     "Raised", "RemappedRows", "Resolution", "Run", "Setting", "ShapeDifference", "Silence", "Sockets",
-    "StateDict", "Torch", "TorchDevice", "Torchvision", "Variables", "is_elsewhere", "misread", "number",
+    "StateDict", "Torch", "TorchDevice", "Torchvision", "Variables", "gpus_here", "is_elsewhere", "misread", "number",
     "settings",
 ]  # fmt: skip

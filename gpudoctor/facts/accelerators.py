@@ -1,0 +1,15 @@
+"""How many NVIDIA GPUs a machine has, from whoever can tell."""
+
+from gpudoctor.facts.gpus import Gpus
+from gpudoctor.facts.pci import Pci
+from gpudoctor.facts.torch import Torch
+
+
+def gpus_here(torch: Torch | None, gpus: Gpus | None, pci: Pci | None) -> int | None:
+    """Return the most GPUs that torch, NVML and the bus show; ``None``: none of them was asked."""
+    counts = [
+        torch.device_count or 0 if torch is not None else None,
+        len(gpus.devices) if gpus is not None else None,
+        len(pci.usable) if pci is not None else None,
+    ]
+    return max((count for count in counts if count is not None), default=None)
