@@ -89,7 +89,11 @@ LEVELS = {"DETAIL": (Severity.WARNING, "each collective is compared over gloo be
           "INFO": (Severity.NOTE, "DDP measures and prints its own times")}  # fmt: skip
 OF_CUDA = re.compile(r"CUDA|PYTORCH_|NSIGHT|CUDNN|CUBLAS|TORCH_NCCL|NCCL|NVIDIA")
 
-check = Check(severity=Severity.WARNING, no_reproduction="nothing fails: it is slow")
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[Fix("See what is set", "printenv | grep -E 'CUDA|TORCH|NCCL|MALLOC|PYTHON|LD_'")],
+    no_reproduction="nothing fails: it is slow",
+)
 
 
 @check.environment

@@ -1,4 +1,4 @@
-"""A variable makes a failure of NCCL or torch worse: it hangs for ever, or it is hidden.
+"""A variable lets a failure hang for ever, or hides it.
 
 ## What happens
 
@@ -46,7 +46,11 @@ IGNORED = {
     "NCCL_IGNORE_COLLNET_MISMATCH": "NCCL goes on where ranks have different CollNet plug-ins",
 }
 
-check = Check(severity=Severity.WARNING, no_reproduction="needs a GPU")
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[Fix("See what is set, on every node", "printenv | grep -E 'NCCL|TORCH|KMP'")],
+    no_reproduction="needs a GPU",
+)
 
 
 @check.environment

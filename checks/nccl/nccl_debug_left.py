@@ -2,7 +2,7 @@
 
 ## What happens
 
-Each rank prints hundreds of lines at the start, and with TRACE, or with the subsystems COLL, P2P, CALL, PROXY or ALL,
+Each rank prints hundreds of lines at the start, and with TRACE, or with the subsystems COLL, CALL, PROXY, TUNING or ALL,
 lines for every collective: logs of gigabytes, ranks that wait for the terminal or the file server, and the one line that
 matters in the middle of it. A NCCL_DEBUG_FILE without `%h` and `%p` is written by all ranks at once, each over the other.
 
@@ -27,7 +27,7 @@ from gpudoctor import Check, Finding, Fix, Severity
 from gpudoctor.facts import Gpus, Launch, NcclConfiguration, Pci, Torch, gpus_here, settings
 
 # src/debug.cc: what prints with every collective or message; the others print when a communicator is made.
-EACH_TIME = {"COLL", "P2P", "CALL", "PROXY", "NET", "ALL", "ALLOC", "REG", "SHM"}
+EACH_TIME = {"COLL", "CALL", "PROXY", "TUNING", "ALL"}
 DUMPS = ("NCCL_TOPO_DUMP_FILE", "NCCL_GRAPH_DUMP_FILE")
 QUIET = Fix(
     "Let NCCL speak when something fails", "export NCCL_DEBUG=WARN; unset NCCL_DEBUG_SUBSYS NCCL_DEBUG_FILE"

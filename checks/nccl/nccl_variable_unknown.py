@@ -188,7 +188,8 @@ def _looked(name: str, variables: Variables) -> str:
     nccl = variables.nccl
     if OF_NCCL.fullmatch(name) and nccl is not None and nccl.version:
         return f"neither NCCL {nccl.version.partition('+')[0]} nor torch"
-    return "neither torch nor its NCCL" if nccl is not None else "torch does not"
+    shared = nccl is not None and not OF_TORCH.fullmatch(name)
+    return "neither torch nor its NCCL" if shared else "torch does not"
 
 
 def _nearest(name: str, variables: Variables) -> str | None:
@@ -233,7 +234,8 @@ def _likeness(name: str, known: str) -> float:
 
 def _set(setting: Setting, name: str, value: str) -> Fix:
     if setting.where:
-        return Fix(f"Write in {setting.where}: {name}={value}", f"{name}={value}", Kind.EDIT)
+        where = shlex.quote(setting.where)
+        return Fix(f"Write it in that file as {name}={value}", f"grep -n {setting.name} {where}", Kind.ADMIN)
     unset = f"; unset {setting.name}" if name != setting.name else ""
     return Fix("Write it as it is read", f"export {name}={shlex.quote(value)}{unset}")
 

@@ -82,7 +82,11 @@ PINNED = (
     "NCCL_MAX_NRINGS",
 )
 
-check = Check(severity=Severity.WARNING, no_reproduction="needs two GPUs")
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[Fix("See what is set", "printenv | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf")],
+    no_reproduction="needs two GPUs",
+)
 
 
 @check.environment

@@ -74,7 +74,7 @@ def read_only_data(data):
                 begins = headers[names][4] + name
                 if data[begins : begins + 7] == b".rodata":
                     found.append((offset, offset + length))
-    except (struct.error, IndexError):
+    except (struct.error, IndexError, OverflowError, ValueError):
         pass
     return found or [(0, len(data))]
 
