@@ -17,6 +17,7 @@ from gpudoctor.facts.checkpoint_file import (
 )
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
+from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
@@ -38,11 +39,11 @@ from gpudoctor.facts.variables import Library, Variables
 
 __all__ = [
     "HARMLESS", "REMOVED", "RENAMED", "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues",
-    "Comparison", "ConfigurationFile", "DeviceNode", "Distribution", "Distributions", "Driver", "Entry",
-    "Foreign", "Format", "Gpu", "GpuPair", "GpuProcess", "Gpus", "Host", "Interface", "Interfaces",
-    "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Library", "Limit", "Listener", "Log",
-    "Misread", "Names", "NcclConfiguration", "NvLink", "Optimizer", "Outcome", "Pci", "PciDevice", "Prefix", "Python",
-    "Raised", "RemappedRows", "Resolution", "Run", "Setting", "ShapeDifference", "Silence", "Sockets",
-    "StateDict", "Torch", "TorchDevice", "Torchvision", "Variables", "gpus_here", "is_elsewhere", "misread", "number",
-    "settings",
+    "Comparison", "ConfigurationFile", "Cuda", "CudaDevice", "DeviceNode", "Distribution",
+    "Distributions", "Driver", "Entry", "Foreign", "Format", "Gpu", "GpuPair", "GpuProcess", "Gpus",
+    "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Library",
+    "Limit", "Listener", "Log", "Misread", "Names", "NcclConfiguration", "NvLink", "Optimizer", "Outcome",
+    "Pci", "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "Setting",
+    "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
+    "Variables", "gpus_here", "is_elsewhere", "misread", "number", "settings",
 ]  # fmt: skip
