@@ -30,7 +30,16 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity
-from gpudoctor.facts import Gpus, Launch, NcclConfiguration, Pci, Setting, Torch, gpus_here, settings
+from gpudoctor.facts import (
+    Gpus,
+    Launch,
+    NcclConfiguration,
+    Pci,
+    Setting,
+    Torch,
+    for_processors_alone,
+    settings,
+)
 
 ON = re.compile(r"(?!\s*(?:0+|false|off|no|n|f)?\s*$).*", re.IGNORECASE | re.DOTALL)
 """Anything but an empty value, 0 and no."""
@@ -106,7 +115,7 @@ def environment(
 ) -> Iterator[Finding]:
     """A variable is set that is there for debugging."""
     known = settings(launch, configuration)
-    nothing_to_slow = gpus_here(torch, gpus, pci) == 0
+    nothing_to_slow = for_processors_alone(torch, gpus, pci)
     for table, severity in ((COSTLY, Severity.WARNING), (CHEAP, Severity.NOTE)):
         for name, (counts, costs) in table.items():
             if name in known and counts.fullmatch(known[name].value):

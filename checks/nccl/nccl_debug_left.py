@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity
-from gpudoctor.facts import Gpus, Launch, NcclConfiguration, Pci, Torch, gpus_here, settings
+from gpudoctor.facts import Gpus, Launch, NcclConfiguration, Pci, Torch, for_processors_alone, settings
 
 # src/debug.cc: what prints with every collective or message; the others print when a communicator is made.
 EACH_TIME = {"COLL", "CALL", "PROXY", "TUNING", "ALL"}
@@ -46,7 +46,7 @@ def environment(
 ) -> Iterator[Finding]:
     """NCCL_DEBUG is above WARN, or a dump is asked for."""
     known = settings(launch, configuration)
-    nobody = gpus_here(torch, gpus, pci) == 0  # without a GPU there is no NCCL to print
+    nobody = for_processors_alone(torch, gpus, pci)  # then there is no NCCL to print
     level = known.get("NCCL_DEBUG")
     loud = level is not None and level.value.strip().upper() in ("INFO", "TRACE", "ABORT")
     if level is not None and loud:

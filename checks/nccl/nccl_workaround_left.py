@@ -41,6 +41,7 @@ from gpudoctor.facts import (
     Pci,
     Setting,
     Torch,
+    for_processors_alone,
     gpus_here,
     number,
     settings,
@@ -102,6 +103,8 @@ def environment(
         return
     known = settings(launch, configuration)
     here = gpus_here(torch, gpus, pci)
+    if here == 0 and not for_processors_alone(torch, gpus, pci):
+        here = None  # a login node: how many GPUs its jobs get is not known
     for setting in known.values():
         costs = _costs(setting)
         if costs is None:

@@ -4,7 +4,7 @@ A check names the types it needs in its function's annotations and gets the valu
 Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
 """
 
-from gpudoctor.facts.accelerators import gpus_here
+from gpudoctor.facts.accelerators import for_processors_alone, gpus_here
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
     Entry,
@@ -45,5 +45,5 @@ __all__ = [
     "Limit", "Listener", "Log", "Misread", "Names", "NcclConfiguration", "NvLink", "Optimizer", "Outcome",
     "Pci", "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "Setting",
     "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
-    "Variables", "gpus_here", "is_elsewhere", "misread", "number", "settings",
+    "Variables", "for_processors_alone", "gpus_here", "is_elsewhere", "misread", "number", "settings",
 ]  # fmt: skip

@@ -49,6 +49,8 @@ def test_what_was_left(name: str, value: str, severity: Severity) -> None:
 
 
 def test_without_a_gpu_cuda_is_not_slowed_down() -> None:
+    login = Torch(imported=True, cuda="13.2", device_count=0)
+    assert look(login, CUDA_LAUNCH_BLOCKING="1")[1][0].severity is Severity.WARNING
     none = Torch(imported=True, cuda=None, device_count=0)
     _, [finding] = look(none, CUDA_LAUNCH_BLOCKING="1")
     assert finding.severity is Severity.NOTE

@@ -48,8 +48,10 @@ def test_what_prints(variables: dict[str, str], severity: Severity, says: str) -
     assert says in finding.message
 
 
-def test_without_a_gpu_it_is_a_note() -> None:
-    none = Torch(imported=True, cuda="13.2", device_count=0)
+def test_without_nccl_it_is_a_note() -> None:
+    login = Torch(imported=True, cuda="13.2", device_count=0)
+    assert look(login, NCCL_DEBUG="TRACE")[1][0].severity is Severity.WARNING
+    none = Torch(imported=True, cuda=None, device_count=0)
     assert look(none, NCCL_DEBUG="TRACE")[1][0].severity is Severity.NOTE
 
 

@@ -29,7 +29,7 @@ def look(here: Gpus | None, torch: Torch | None = None, **variables: str) -> tup
         (gpus(4), Severity.WARNING, "through main memory"),
         (gpus(2, p2p="CNS"), Severity.NOTE, "no peer access anyway"),
         (gpus(1), Severity.NOTE, "with 1 GPU here that changes nothing"),
-        (Gpus(), Severity.NOTE, "with 0 GPUs here that changes nothing"),
+        (Gpus(), Severity.WARNING, "through main memory"),  # a login node
         (None, Severity.WARNING, "through main memory"),
     ],
 )
@@ -76,6 +76,12 @@ def test_what_frameworks_set_themselves_is_a_note(name: str, value: str) -> None
 )  # fmt: skip
 def test_what_is_switched_on_is_left_in_peace(name: str, value: str) -> None:
     assert look(gpus(8, 18), **{name: value})[0].status is CheckStatus.PASSED
+
+
+def test_a_torch_without_cuda_has_no_nccl() -> None:
+    _, [finding] = look(Gpus(), Torch(imported=True, cuda=None, device_count=0), NCCL_P2P_DISABLE="1")
+    assert finding.severity is Severity.NOTE
+    assert "with 0 GPUs here that changes nothing" in finding.message
 
 
 def test_another_vendors_library_is_not_judged() -> None:
