@@ -9,10 +9,11 @@ import sys
 # A file named json.py or re.py in the working folder must not break this script.
 search_path = list(sys.path)
 sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+import contextlib
+import difflib
 import glob
 import importlib.util
 import json
-import mmap
 import re
 import struct
 import time
@@ -22,7 +23,7 @@ sys.path[:] = search_path
 ROOT = sys.argv[sys.argv.index("--root") + 1] if "--root" in sys.argv else "/"
 CACHE = "--no-cache" not in sys.argv
 BEGUN = time.monotonic()
-SEARCH_SECONDS = 3.0
+SEARCH_SECONDS = 1.5
 FORMAT = 1  # of the cache: a change of what is read out of a library makes old entries useless
 
 # What getenv gets is a string of its own: it ends with a NUL, and begins after one. The linker lets a string that ends
@@ -38,7 +39,11 @@ OPTION = re.compile(
     rb"cudamalloc|hipmalloc|capture|all|reserve)|backend)(?=\0)"
 )
 VERSION = re.compile(rb"NCCL version (\d+\.\d+\.\d+[\w.+-]*)")
-ASKED = re.compile(r"(?:NCCL|TORCH[A-Z]*|PYTORCH|GLOO)_\w+", re.ASCII)
+# Of TORCH_* and PYTORCH_* names anybody has some; one that is nearly a known name is worth a search.
+ASKED = re.compile(
+    r"(?:NCCL|TORCH_NCCL|TORCH_FR|TORCH_DIST[A-Z]*|TORCH_GLOO|TORCHELASTIC|GLOO)_\w+", re.ASCII
+)
+NEARLY = re.compile(r"(?:TORCH|PYTORCH)_\w+", re.ASCII)
 # Packages beside torch that read such variables themselves.
 PACKAGES = (
     "torch/distributed torch accelerate colossalai composer deepspeed fairscale horovod lightning lightning_fabric "
@@ -62,43 +67,49 @@ def find(name):
     return folders[0] if folders else None
 
 
-def read_only_data(data):
-    """Yield the byte ranges of an ELF file's sections .rodata*; the whole file where it has none."""
+def read_only_data(file):
+    """Return where an ELF file's sections .rodata* begin and end; the whole file where it has none."""
+
+    def read(at, size):
+        file.seek(at)
+        return file.read(size)
+
     found = []
     try:
-        if data[:6] == b"\x7fELF\x02\x01":  # 64 bit, little-endian
-            (start,) = struct.unpack_from("<Q", data, 0x28)
-            size, count, names = struct.unpack_from("<HHH", data, 0x3A)
-            headers = [struct.unpack_from("<IIQQQQ", data, start + n * size) for n in range(count)]
+        head = read(0, 64)
+        if head[:6] == b"\x7fELF\x02\x01":  # 64 bit, little-endian
+            (start,) = struct.unpack_from("<Q", head, 0x28)
+            size, count, names = struct.unpack_from("<HHH", head, 0x3A)
+            table = read(start, size * count)
+            headers = [struct.unpack_from("<IIQQQQ", table, n * size) for n in range(count)]
+            words = read(headers[names][4], headers[names][5])
             for name, _, _, _, offset, length in headers:
-                begins = headers[names][4] + name
-                if data[begins : begins + 7] == b".rodata":
+                if words[name : name + 7] == b".rodata":
                     found.append((offset, offset + length))
-    except (struct.error, IndexError, OverflowError, ValueError):
-        pass
-    return found or [(0, len(data))]
+    except (struct.error, IndexError, OverflowError, ValueError, OSError, MemoryError):  # no whole ELF file
+        found = []
+    return found or [(0, os.fstat(file.fileno()).st_size)]
 
 
-def chunks(data):
+def chunks(file):
     """Yield a file's read-only data in pieces of bounded size, which overlap by the length of a name."""
-    for start, end in read_only_data(data):
+    for start, end in read_only_data(file):
         for at in range(start, end, 1 << 24):
-            yield data[max(at - 128, start) : min(at + (1 << 24), end)]
+            begins = max(at - 128, start)
+            file.seek(begins)
+            yield file.read(min(at + (1 << 24), end) - begins)
 
 
 def read_library(path):
     names, options, version = set(), set(), None
     with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_size < 64:
-            return {"path": path, "version": None, "names": [], "options": []}
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            for chunk in chunks(data):
-                names.update(match.decode() for match in NAME.findall(chunk))
-                names.update(alias for alias in ALIASES if alias.encode() + b"\0" in chunk)
-                if os.path.basename(path).startswith("libc10"):
-                    options.update(match.decode() for match in OPTION.findall(chunk))
-                told = VERSION.search(chunk)
-                version = told.group(1).decode() if told and version is None else version
+        for chunk in chunks(file):
+            names.update(match.decode() for match in NAME.findall(chunk))
+            names.update(alias for alias in ALIASES if alias.encode() + b"\0" in chunk)
+            if os.path.basename(path).startswith("libc10"):
+                options.update(match.decode() for match in OPTION.findall(chunk))
+            told = VERSION.search(chunk)
+            version = told.group(1).decode() if told and version is None else version
     if "NCCL_TOPO_FILE" not in names:  # libtorch_cuda names the version that it was compiled against
         version = None
     return {"path": path, "version": version, "names": sorted(names), "options": sorted(options)}
@@ -111,9 +122,8 @@ def identity(path):
 
 def cache_file():
     """Return the one file that is written without -o; it may be deleted at any time."""
-    home = os.environ.get("XDG_CACHE_HOME") or (
-        os.path.join(os.environ["HOME"], ".cache") if os.environ.get("HOME") else None
-    )
+    own = os.environ.get("HOME")
+    home = os.environ.get("XDG_CACHE_HOME") or (os.path.join(own, ".cache") if own else None)
     return os.path.join(home, "gpudoctor", "variable-names.json") if home and CACHE else None
 
 
@@ -131,22 +141,25 @@ def remember(entries):
     path = cache_file()
     if path is None:
         return
-    beside = "%s.%d" % (path, os.getpid())
+    beside = path + os.urandom(6).hex()  # ranks of several machines may share the folder
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(beside, "w", encoding="utf-8") as file:
             json.dump(entries, file)
         os.replace(beside, path)
     except (OSError, ValueError):
-        try:
+        with contextlib.suppress(OSError):
             os.remove(beside)
-        except OSError:
-            pass
 
 
-def is_library(entry):
-    keys = {"path": str, "names": list, "options": list}
-    return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in keys.items())
+def is_entry(entry):
+    """Return whether a part of the cache is what is written there: anybody may have edited it."""
+    try:
+        library = entry["library"]
+        words = [library["path"], library["version"] or "", *library["names"], *library["options"]]
+    except (TypeError, KeyError, IndexError):
+        return False
+    return "identity" in entry and all(isinstance(word, str) for word in words)
 
 
 def read_libraries(paths):
@@ -156,9 +169,7 @@ def read_libraries(paths):
         try:
             own = identity(path)
             entry = known.get(path)
-            if not (
-                isinstance(entry, dict) and entry.get("identity") == own and is_library(entry.get("library"))
-            ):
+            if not is_entry(entry) or entry["identity"] != own:
                 entry = {"identity": own, "library": read_library(path)}
         except (OSError, ValueError):  # it went away, or may not be read
             continue
@@ -185,14 +196,8 @@ def library_paths(torch):
     loaders = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
     paths += [os.path.join(folder, "libnccl.so.2") for folder in loaders]
     paths += [path for path in re.split("[: ]", os.environ.get("LD_PRELOAD", "")) if "libnccl" in path]
-    wanted = (
-        "libtorch_cpu",
-        "libtorch_cuda.",
-        "libtorch_python",
-        "libtorch_hip",
-        "libc10.",
-        "libc10_cuda",
-        "libnccl",
+    wanted = tuple(
+        "libtorch_cpu libtorch_cuda. libtorch_python libtorch_hip libc10. libc10_cuda libnccl".split()
     )
     found = [path for path in paths if os.path.isfile(path) and os.path.basename(path).startswith(wanted)]
     if not any("libnccl" in path for path in found):
@@ -206,9 +211,8 @@ def library_paths(torch):
 def plug_ins():
     """Return the plug-ins of NCCL that it would look for: by name on the loader's path, or by their own path."""
     folders = [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if folder]
-    folders += glob.glob(os.path.join(ROOT, "opt", "*", "lib*")) + glob.glob(
-        os.path.join(ROOT, "opt", "*", "*", "lib*")
-    )
+    for depth in (["*", "lib*"], ["*", "*", "lib*"]):
+        folders += glob.glob(os.path.join(ROOT, "opt", *depth))
     folders += [os.path.join(ROOT, "usr", "local", "lib"), os.path.join(ROOT, "usr", "local", "gib", "lib64")]
     found = []
     for folder in folders:
@@ -276,7 +280,12 @@ def main():
         "allocator_options": options if "max_split_size_mb" in options else [],
     }
     known = {name for library in libraries for name in library["names"]}
-    open_names = sorted(name for name in set(os.environ) - known if ASKED.fullmatch(name))
+    open_names = sorted(
+        name
+        for name in set(os.environ) - known
+        if ASKED.fullmatch(name)
+        or (NEARLY.fullmatch(name) and difflib.get_close_matches(name, known, n=1, cutoff=0.88))
+    )
     if open_names and libraries:
         facts["searched"] = False
         tell({"topic": "variables", "facts": facts})
