@@ -222,6 +222,11 @@ def _choices(value: str, known: list[str], write: str) -> Misread | None:
     )
 
 
+def _interfaces(value: str) -> Misread | None:
+    """Judge a list of interfaces as one of adapters, but for blanks: nccl-interface knows what a name matches."""
+    return _devices(re.sub(r"\s", "", value))
+
+
 def _devices(value: str) -> Misread | None:
     """Judge a list of names or prefixes: ``^`` (not these) and ``=`` (exactly) stand once, before the whole list."""
     first, *others = value.strip().removeprefix("^").removeprefix("=").split(",")
@@ -250,7 +255,7 @@ WORDS = {
     "NCCL_ALGO": lambda value: _choices(value, ALGORITHMS, "Ring,Tree"),
     "NCCL_PROTO": lambda value: _choices(value, PROTOCOLS, "Simple"),
     "NCCL_IB_HCA": _devices,
-    "NCCL_SOCKET_IFNAME": _devices,
-    "NCCL_OOB_NET_IFNAME": _devices,
+    "NCCL_SOCKET_IFNAME": _interfaces,
+    "NCCL_OOB_NET_IFNAME": _interfaces,
 }
 """Variables of words; an empty one is as good as unset."""

@@ -32,7 +32,7 @@ FITS = {
     ],
     "NCCL_PROTO": ["Simple", "^LL128", "LL,LL128;allreduce:simple"],
     "NCCL_SOCKET_FAMILY": ["AF_INET", "AF_INET6"],
-    "NCCL_SOCKET_IFNAME": ["eth0", "=eth0,eth1", "^docker,lo", "^=docker0", "eth,ib"],
+    "NCCL_SOCKET_IFNAME": ["eth0", "=eth0,eth1", "eth0, eth1", "^docker,lo", "^=docker0", "eth,ib"],
     "NCCL_IB_HCA": ["mlx5", "=mlx5_0:1,mlx5_1:1", "^=mlx5_1,mlx5_4", "=mlx5_0::0:0,mlx5_1::0:1"],
     "NCCL_LAUNCH_MODE": ["GROUP", "PARALLEL"],
     "NCCL_IB_RETRY_CNT": ["7", "0"],
