@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from gpudoctor.facts import KernelEvent
 
 # /dev/kmsg: "4,1234,98765432,-;text"; dmesg: "[  98.765432] text", with CONFIG_PRINTK_CALLER "[  98.765432][ T1] text";
-# journalctl -o short-monotonic: "[   98.765432] node1 kernel: text"; a file: "Nov 22 10:00:00 node1 kernel: [ 98.7] text".
+# journalctl -o short-monotonic: "[   98.765432] node1 kernel: text"; a file:
+# "Nov 22 10:00:00 node1 kernel: [ 98.7] text".
 RECORD = re.compile(r"\d{1,4},\d+,(?P<usec>\d+),[^;]*;(?P<text>.*)")
 LINE = re.compile(
     r"(?:<\d+>)?(?:(?:[A-Z][a-z]{2} +\d+ [\d:]+|\d{4}-\d\d-\d\d\S+) \S+ kernel: ?)?"
@@ -73,16 +74,20 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
     (re.compile(pattern), make)
     for pattern, make in [
         (
-            rf"\bXid \({PLACE}\): (?P<code>\d{{1,3}})\b(?:, pid='?(?P<pid>\d+|<unknown>)'?)?"
-            r"(?:, name='?(?P<process>[^,']{1,80}))?",
+            (
+                rf"\bXid \({PLACE}\): (?P<code>\d{{1,3}})\b(?:, pid='?(?P<pid>\d+|<unknown>)'?)?"
+                r"(?:, name='?(?P<process>[^,']{1,80}))?"
+            ),
             _event("xid"),
         ),
         (rf"\bSXid \({PLACE}\): (?P<code>\d+), (?P<fatal>Fatal|Non-fatal)\b", _event("sxid")),
         (rf"NVRM: GPU (?:at )?{PLACE}:? .{{0,8}}has fallen off the bus", _event("xid", code=79)),
         (
-            rf"NVRM: (?:GPU {PLACE}: )?.{{0,80}}(?:RmInitAdapter failed|rm_init_adapter failed|"
-            r"probe routine (?:failed|was not called)|I/O region assigned to your NVIDIA device is invalid|"
-            r"requires use of the NVIDIA open kernel modules|not supported by|supported through the NVIDIA)",
+            (
+                rf"NVRM: (?:GPU {PLACE}: )?.{{0,80}}(?:RmInitAdapter failed|rm_init_adapter failed|"
+                r"probe routine (?:failed|was not called)|I/O region assigned to your NVIDIA device is invalid|"
+                r"requires use of the NVIDIA open kernel modules|not supported by|supported through the NVIDIA)"
+            ),
             _event("nvrm"),
         ),
         (rf"\bnvidia {PLACE}: .{{0,60}}IO_PAGE_FAULT", _event("iommu")),
@@ -108,18 +113,24 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
             _event("segfault"),
         ),
         (
-            r"(?P<process>[^\[\s]{1,40})\[(?P<pid>\d+)\]:? (?:segfault at|general protection fault).{0,200}"
-            r" in (?:libnccl|libcuda|libtorch|libc10)",
+            (
+                r"(?P<process>[^\[\s]{1,40})\[(?P<pid>\d+)\]:? (?:segfault at|general protection fault).{0,200}"
+                r" in (?:libnccl|libcuda|libtorch|libc10)"
+            ),
             _event("segfault"),
         ),
         (
-            rf" {PLACE}: (?:AER: )?PCIe Bus Error: severity=(?:Uncorrect(?:ed|able) )?"
-            r"(?:(?P<fatal>\(Fatal\)|\(Non-Fatal\))|Corrected)",
+            (
+                rf" {PLACE}: (?:AER: )?PCIe Bus Error: severity=(?:Uncorrect(?:ed|able) )?"
+                r"(?:(?P<fatal>\(Fatal\)|\(Non-Fatal\))|Corrected)"
+            ),
             _event("aer"),
         ),
         (
-            rf"mlx5_core {PLACE}: .{{0,60}}(?:insufficient power on the PCIe slot|Port module event\[error\]|"
-            r"[Hh]igh [Tt]emperature)",
+            (
+                rf"mlx5_core {PLACE}: .{{0,60}}(?:insufficient power on the PCIe slot|Port module event\[error\]|"
+                r"[Hh]igh [Tt]emperature)"
+            ),
             _event("mlx5"),
         ),
         (r"\b(?:nfs|NFS): server (?P<process>\S+) not responding", _event("nfs")),

@@ -98,7 +98,7 @@ def _file(path: Path) -> list[Line]:
             data = file.read(BYTES_MOST)
     except OSError:
         return []
-    return [line for line in _lines(data, kernel=path.name != "messages")]
+    return list(_lines(data, kernel=path.name != "messages"))
 
 
 def _lines(data: bytes, kernel: bool = True) -> Iterator[Line]:

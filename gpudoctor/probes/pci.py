@@ -189,7 +189,7 @@ def _redirects(folder: Path) -> bool | None:
 
 
 def _told_by_driver(path: Path) -> dict[str, str]:
-    """Read what NVIDIA's driver says of a GPU: lines ``Device Minor: \t 0``."""
+    r"""Read what NVIDIA's driver says of a GPU: lines ``Device Minor: \t 0``."""
     pairs = (line.partition(":") for line in (_text(path) or "").splitlines())
     return {name.strip(): value.strip() for name, _, value in pairs}
 
