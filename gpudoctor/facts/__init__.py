@@ -17,6 +17,7 @@ from gpudoctor.facts.checkpoint_file import (
 )
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
+from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
@@ -34,10 +35,11 @@ from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
-    "AerErrors", "Affinity", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "DeviceNode",
-    "Distribution", "Distributions", "Driver", "Entry", "Fabric", "Foreign", "Format", "Gpu", "GpuPair",
-    "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key",
-    "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink", "Optimizer", "Outcome", "Pci",
-    "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference",
-    "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision", "cpus_in", "path_between",
+    "AerErrors", "Affinity", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda",
+    "CudaDevice", "DeviceNode", "Distribution", "Distributions", "Driver", "Entry", "Fabric", "Foreign",
+    "Format", "Gpu", "GpuPair", "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent",
+    "KernelLog", "Key", "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink",
+    "Optimizer", "Outcome", "Pci", "PciDevice", "Prefix", "Python", "Raised", "RemappedRows",
+    "Resolution", "Run", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice",
+    "Torchvision", "cpus_in", "path_between",
 ]  # fmt: skip
