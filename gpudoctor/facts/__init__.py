@@ -29,6 +29,7 @@ from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.names import Names, Resolution
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
+from gpudoctor.facts.peers import over_pcie, own_gpu
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
@@ -41,5 +42,5 @@ __all__ = [
     "KernelLog", "Key", "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink",
     "Optimizer", "Outcome", "Pci", "PciDevice", "Prefix", "Python", "Raised", "RemappedRows",
     "Resolution", "Run", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice",
-    "Torchvision", "cpus_in", "path_between",
+    "Torchvision", "cpus_in", "over_pcie", "own_gpu", "path_between",
 ]  # fmt: skip

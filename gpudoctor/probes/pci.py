@@ -150,7 +150,7 @@ def _aer(folder: Path) -> AerErrors | None:
     kinds: dict[str, int] = {}
     for severity in ("correctable", "nonfatal", "fatal"):
         text = _text(folder / f"aer_dev_{severity}")
-        counts = dict(re.findall(r"^(\w+) (\d+)$", text or "", re.MULTILINE))
+        counts = dict(re.findall(r"^(\S.*?) (\d+)$", text or "", re.MULTILINE))
         totals = [int(n) for name, n in counts.items() if name.startswith("TOTAL_ERR")]
         named = {name: int(n) for name, n in counts.items() if not name.startswith("TOTAL_ERR") and int(n)}
         if text is not None:

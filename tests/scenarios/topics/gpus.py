@@ -39,7 +39,7 @@ def _path(machine: Machine, a: int, b: int) -> str:
 def _p2p(machine: Machine) -> str:
     if machine.model.nvlinks and (machine.fabric if machine.model.switched else machine.bridged):
         return "OK"
-    return "CNS" if machine.model.name.startswith("NVIDIA GeForce RTX 4") else "OK"
+    return "CNS" if "GeForce" in machine.model.name else "OK"
 
 
 def _gpu(machine: Machine, n: int, model: Model) -> Gpu:
