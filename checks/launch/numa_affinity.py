@@ -20,7 +20,7 @@ may use, `nvidia-smi topo -m` the processors near each GPU.
 ## See also
 
 - [NUMA binding](https://docs.pytorch.org/docs/main/elastic/numa.html): torchrun binds each rank to the node of its GPU
-- [numactl](https://github.com/numactl/numactl): binding by hand
+- [sbatch](https://slurm.schedmd.com/sbatch.html): `--gpu-bind` and `--cpu-bind`
 """
 
 from collections.abc import Iterator
