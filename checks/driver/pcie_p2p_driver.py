@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Gpus, Launch
 
-SERIES = re.compile(r"\bRTX 40\d\d\b")
+SERIES = re.compile(r"\bRTX 40[5-9]0\b")
 # accelerate/utils/environment.py, check_cuda_p2p_ib_support: the first driver without the fault.
 FIRST_GOOD = (550, 40, 7)
 

@@ -6,8 +6,9 @@ from gpudoctor.facts.gpus import Gpu, Gpus
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.pci import Pci, PciDevice
 
-# Cards that have no peer access over PCIe: GeForce since RTX 20 (`nvidia-smi topo -p2p r` says CNS or NS).
-WITHOUT_PEERS = re.compile(r"GeForce|\bRTX [2345]0\d\d\b|TITAN")
+# Cards without peer access over PCIe: GeForce since RTX 20 (``nvidia-smi topo -p2p r`` says CNS or NS); the RTX 4000
+# and 5000 of workstations have it.
+WITHOUT_PEERS = re.compile(r"GeForce|\bRTX [2-5]0[5-9]0\b|TITAN")
 
 
 def over_pcie(gpus: Gpus) -> bool:

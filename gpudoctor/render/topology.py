@@ -8,7 +8,8 @@ from gpudoctor.snapshot import Snapshot
 
 SPEAKS_OF_IT = frozenset(
     "acs-enabled fabric-manager-down fabric-state gpu-missing gpu-sxid imex-down iommu-translating nccl-p2p "
-    "nvlink-down nvlink-errors numa-affinity numa-remote-gpu p2p-corruption pcie-errors pcie-link-degraded pcie-p2p-driver".split()
+    "nvlink-down nvlink-errors numa-affinity numa-remote-gpu p2p-corruption pcie-errors pcie-link-degraded "
+    "pcie-p2p-driver".split()
 )
 """Checks whose findings the picture explains."""
 MEANINGS = {
