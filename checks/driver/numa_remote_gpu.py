@@ -19,7 +19,7 @@ counts GPUs in another order, or a container got a cpuset of its own.
 ## See also
 
 - [NUMA binding](https://docs.pytorch.org/docs/main/elastic/numa.html): torchrun binds each rank to the node of its GPU
-- [sbatch](https://slurm.schedmd.com/sbatch.html): `--gpu-bind` and `--cpu-bind`
+- [sbatch](https://slurm.schedmd.com/sbatch.html): `--gpu-bind`, and processors near a GPU
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ check = Check(
         ),
         Fix(
             "Under Slurm: give each task the GPU that is near its processors",
-            "srun --gpus-per-task=1 --gpu-bind=closest --cpu-bind=cores python train.py",
+            "srun --gpus-per-task=1 --gpu-bind=closest python train.py",
         ),
         Fix(
             "Or bind it by hand, to the node of its GPU",

@@ -26,7 +26,7 @@ activated. Across nodes there may be another reason: the IMEX service or its cha
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import Gpus, Pci
 
 BLOCK = r"(?:^|\n)\s*Fabric\s*\n"
 
@@ -80,9 +80,11 @@ WORDS = {
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """A GPU has not joined the fabric that the others have, or joined with an error, or its fabric is not healthy."""
-    if not gpus.devices and gpus.error:
+    if gpus.error and not gpus.devices:
+        if pci is not None and not pci.usable:
+            return  # there is no GPU
         raise CannotTell(gpus.error)
     if gpus.fabric_waits:
         return  # none has: that is the fabric manager

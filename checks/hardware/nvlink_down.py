@@ -79,7 +79,9 @@ CARD_BRIDGE = 2
 @check.environment
 def environment(gpus: Gpus, pci: Pci | None, cuda: Cuda | None) -> Iterator[Finding]:
     """A GPU has fewer links up than its siblings, or none of a board's GPUs has any."""
-    if not gpus.devices and gpus.error:
+    if gpus.error and not gpus.devices:
+        if pci is not None and not pci.usable:
+            return  # there is no GPU
         raise CannotTell(gpus.error)
     if gpus.fabric_waits or (cuda is not None and cuda.init == SYSTEM_NOT_READY):
         return  # the links come up when the fabric manager runs

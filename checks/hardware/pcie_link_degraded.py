@@ -1,4 +1,4 @@
-"""A GPU's PCIe link has fewer lanes, or under load a lower speed, than card and slot can do.
+"""A GPU's PCIe link has fewer lanes, or is slower, than card and slot can do.
 
 ## What happens
 

@@ -1,4 +1,4 @@
-"""The processors or the memory of this process do not fit the GPUs that it will use.
+"""The processors or the memory of this process do not fit its GPUs.
 
 ## What happens
 
@@ -20,7 +20,7 @@ may use, `nvidia-smi topo -m` the processors near each GPU.
 ## See also
 
 - [NUMA binding](https://docs.pytorch.org/docs/main/elastic/numa.html): torchrun binds each rank to the node of its GPU
-- [sbatch](https://slurm.schedmd.com/sbatch.html): `--gpu-bind` and `--cpu-bind`
+- [sbatch](https://slurm.schedmd.com/sbatch.html): `--gpu-bind`, and processors near a GPU
 """
 
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ NCCL_P2P_DISABLE=1, this is it.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import Gpus, Pci
 
 WARN = r"(?: \(\w+\))? NCCL WARN"  # since 2.30 the function's name stands before it
 
@@ -86,9 +86,11 @@ REASONS = {
 
 
 @check.environment
-def environment(gpus: Gpus) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     """NVML denies peer access where NVLink or a common PCIe switch joins two GPUs."""
     if gpus.error and not gpus.devices:
+        if pci is not None and not pci.usable:
+            return  # there is no GPU
         raise CannotTell(gpus.error)
     devices = {gpu.index: gpu for gpu in gpus.devices}
     if gpus.confidential or any(gpu.mig for gpu in gpus.devices):
