@@ -25,7 +25,7 @@ counts GPUs in another order, or a container got a cpuset of its own.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity
-from gpudoctor.facts import Affinity, Gpus, Launch, Pci, PciDevice, cpus_in, own_gpu
+from gpudoctor.facts import Affinity, Gpus, Launch, Pci, PciDevice, own_gpu
 
 check = Check(
     severity=Severity.WARNING,
@@ -51,9 +51,9 @@ check = Check(
 def environment(pci: Pci, affinity: Affinity, launch: Launch | None, gpus: Gpus | None) -> Iterator[Finding]:
     """None of the processors that this rank may use is near the GPU that it will use."""
     device = own_gpu(pci, gpus, launch)
-    if device is None or not device.local_cpus:
+    near = affinity.near(device.local_cpus, device.numa_node) if device else set()
+    if device is None or not near:
         return
-    near = cpus_in(device.local_cpus)
     if not affinity.cpus or not affinity.online:
         raise CannotTell("the processors of this process are not known")
     if not near <= set(affinity.online) or near == set(affinity.online):

@@ -96,7 +96,7 @@ def environment(
     )
     found: list[Finding] = []
     if pci is not None and pci.gpus:
-        found = _bus(pci, launch, share) or ([] if share else _driver(pci, driver, gpus, log))
+        found = _bus(pci, launch, share) or ([] if share else _driver(pci, gpus, log))
         if not found and gpus is not None and not share:
             found = _nvml(pci, gpus, driver, log)
     if not found and gpus is not None and gpus.devices and not any(gpu.mig for gpu in gpus.devices):
@@ -123,11 +123,11 @@ def _bus(pci: Pci, launch: Launch | None, share: bool) -> list[Finding]:
     return []
 
 
-def _driver(pci: Pci, driver: Driver | None, gpus: Gpus | None, log: KernelLog | None) -> list[Finding]:
+def _driver(pci: Pci, gpus: Gpus | None, log: KernelLog | None) -> list[Finding]:
     """Find GPUs that the driver did not take, while it took others or is loaded all the same."""
     left = [card for card in pci.usable if card.driver is None and not card.excluded]
     taken = [card for card in pci.usable if card.driver == "nvidia"]
-    if not left or not taken or (driver is not None and not driver.loaded):
+    if not left or not taken:
         return []
     if gpus is not None and {card.address for card in left} & {gpu.pci_address for gpu in gpus.devices}:
         return []  # NVML has it: it is only not told who drives it
@@ -151,8 +151,6 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     """Find GPUs that the driver holds and NVML does not list."""
     cards = pci.bound or [card for card in pci.usable if card.driver is None and not card.excluded]
     if gpus.error or not cards or len(cards) <= len(gpus.devices):
-        return []
-    if driver is not None and not driver.loaded:
         return []
     known = {gpu.pci_address for gpu in gpus.devices}
     lost = [card for card in cards if card.address not in known] if known - {""} else []

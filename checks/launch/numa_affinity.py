@@ -26,7 +26,7 @@ may use, `nvidia-smi topo -m` the processors near each GPU.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity, count
-from gpudoctor.facts import Affinity, Gpus, Launch, Pci, PciDevice, cpus_in, own_gpu
+from gpudoctor.facts import Affinity, Gpus, Launch, Pci, PciDevice, own_gpu
 
 check = Check(
     severity=Severity.WARNING,
@@ -49,24 +49,27 @@ check = Check(
 @check.environment
 def environment(pci: Pci, affinity: Affinity, launch: Launch | None, gpus: Gpus | None) -> Iterator[Finding]:
     """A part of the machine is all that may be used, without the processors or the memory near the GPUs."""
-    cards = [card for card in pci.usable if card.local_cpus]
+    near = {card.address: affinity.near(card.local_cpus, card.numa_node) for card in pci.usable}
+    cards = [card for card in pci.usable if near[card.address]]
     if not cards:
         return
     if not affinity.cpus or not affinity.online:
         raise CannotTell("the processors of this process are not known")
     online, own = set(affinity.online), set(affinity.cpus)
-    if any(not cpus_in(card.local_cpus) <= online for card in cards):
+    if any(not near[card.address] <= online for card in cards):
         return  # /sys shows another machine's processors
     mine = own_gpu(pci, gpus, launch)
     listed = {gpu.pci_address for gpu in gpus.devices} if gpus else set()
     wanted = [mine] if mine else [card for card in cards if not listed or card.address in listed]
-    yield from _processors(wanted, own, online) if mine is None else ()
+    yield from _processors(wanted, near, own, online) if mine is None else ()
     yield from _memory(wanted, affinity)
 
 
-def _processors(cards: list[PciDevice], own: set[int], online: set[int]) -> Iterator[Finding]:
+def _processors(
+    cards: list[PciDevice], near: dict[str, set[int]], own: set[int], online: set[int]
+) -> Iterator[Finding]:
     """Judge a process that will start ranks for several GPUs; one with a GPU of its own is `numa-remote-gpu`'s."""
-    far = [card for card in cards if cpus_in(card.local_cpus) and not cpus_in(card.local_cpus) & own]
+    far = [card for card in cards if not near.get(card.address, own) & own]
     if len(cards) < 2 or not far or own == online:
         return
     named = ", ".join(card.address for card in far[:4]) + (

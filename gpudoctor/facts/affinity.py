@@ -20,6 +20,10 @@ class Affinity(Struct, frozen=True, kw_only=True):
         """Whether it may run on a part of the processors only; ``None``: not known."""
         return set(self.cpus) < set(self.online) if self.cpus and self.online else None
 
+    def near(self, local_cpus: str, node: int | None) -> set[int]:
+        """Return the processors near a device: those that the bus names, or those of its NUMA node."""
+        return cpus_in(local_cpus) or cpus_in(self.nodes.get(str(node), ""))
+
     def node_of(self, cpus: set[int]) -> list[str]:
         """Return the NUMA nodes that some processors belong to."""
         return [node for node, text in self.nodes.items() if cpus & cpus_in(text)]

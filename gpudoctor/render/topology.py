@@ -69,6 +69,8 @@ def _path(gpus: Gpus, pci: Pci | None, a: Gpu, b: Gpu) -> str:
     pair = gpus.pair(a.index, b.index)
     if pair is not None and pair.path:
         return pair.path
+    if a.nvlinks_active and b.nvlinks_active:
+        return ""  # they may well be joined
     first, second = _device(pci, a), _device(pci, b)
     return path_between(first, second) if first and second else ""
 
