@@ -105,6 +105,8 @@ def environment(gpus: Gpus, pci: Pci | None, cuda: Cuda | None) -> Iterator[Find
         if (gpu.nvlinks_active or 0) < should:
             yield check.found(_fewer(gpu, should, len(boards) > 1))
     yield from _cards(cards)
+    if pci is not None and len(pci.usable) == len(gpus.devices):
+        yield from _without_partner(cards)
 
 
 def _fewer(gpu: Gpu, should: int, siblings: bool) -> str:
@@ -145,6 +147,19 @@ def _cards(cards: list[Gpu]) -> Iterator[Finding]:
         first, second = sorted(joined, key=lambda gpu: gpu.nvlinks_active or 0)
         if first.nvlinks_active != second.nvlinks_active and not (first.nvlinks_active or 0) % CARD_BRIDGE:
             yield check.found(_fewer(first, second.nvlinks_active or 0, siblings=True))
+
+
+def _without_partner(cards: list[Gpu]) -> Iterator[Finding]:
+    """Find the one card whose links are up, where all cards of the machine are known: the other end is down."""
+    joined = [gpu for gpu in cards if gpu.nvlinks_active]
+    others = [gpu for gpu in cards if not gpu.nvlinks_active and gpu.name == joined[0].name] if joined else []
+    if len(joined) == 1 and others:
+        named = " or ".join(gpu.place for gpu in others[:4])
+        message = (
+            f"{joined[0].place} has {count(joined[0].nvlinks_active or 0, 'NVLink')} up and no other card has any: the "
+            f"links of its partner ({named}) are down"
+        )
+        yield check.found(message)
 
 
 def _apart(gpus: Gpus) -> Iterator[Finding]:

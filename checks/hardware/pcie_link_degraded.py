@@ -31,8 +31,8 @@ from collections.abc import Iterator
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Gpu, Gpus, Pci, PciDevice
 
-BUSY = 30
-"""Percent of utilization from which a link has no reason to be slow."""
+BUSY, FULLY_BUSY = 30, 80
+"""Percent of utilization from which a link has no reason to be slow, and from which it is believed to be no remainder."""
 
 SEE = Fix(
     "See the link of each GPU while something runs on it",
@@ -118,4 +118,6 @@ def _generation(gpu: Gpu) -> tuple[int, int] | None:
     now, most, busy = gpu.pcie_generation, gpu.pcie_generation_max, gpu.utilization_percent
     if not now or not most or now >= most or busy is None or busy < BUSY:
         return None
-    return None if "gpu_idle" in (gpu.throttle_reasons or []) else (now, most)
+    # The percentage is that of the last second: a GPU that was busy then may be idle now.
+    idle = "gpu_idle" in (gpu.throttle_reasons or []) and busy < FULLY_BUSY
+    return None if idle else (now, most)

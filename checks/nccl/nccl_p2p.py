@@ -87,16 +87,17 @@ REASONS = {
 
 @check.environment
 def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
-    """NVML denies peer access where NVLink or a common PCIe switch joins two GPUs."""
+    """NVML denies peer access where NVLink, a board or a common PCIe switch joins two GPUs."""
     if gpus.error and not gpus.devices:
         if pci is not None and not pci.usable:
             return  # there is no GPU
         raise CannotTell(gpus.error)
     devices = {gpu.index: gpu for gpu in gpus.devices}
-    if gpus.confidential or any(gpu.mig for gpu in gpus.devices):
-        return  # there peer access is off, and must be
+    if gpus.confidential or gpus.fabric_waits or any(gpu.mig for gpu in gpus.devices):
+        return  # there peer access is off, and must be, or comes with the fabric
     denied = [pair for pair in gpus.pairs if pair.p2p in REASONS]
-    linked = [pair for pair in denied if pair.path.startswith("NV")]
+    board = {index for index, gpu in devices.items() if gpu.board}
+    linked = [pair for pair in denied if pair.path.startswith("NV") or {pair.first, pair.second} <= board]
     turned_off = [pair for pair in denied if pair.p2p == "DR"]
     near = [
         pair

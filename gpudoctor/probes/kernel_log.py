@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpudoctor.facts import KernelLog
@@ -17,6 +17,10 @@ SECONDS_MOST = 5.0
 """For one source; the kernel's buffer is read in a tenth of a second."""
 BYTES_MOST = 64 << 20
 FILES = ("var/log/kern.log", "var/log/dmesg", "var/log/messages")
+PROGRAMS = {
+    "journalctl -k": ("journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager", "-q"),
+    "dmesg": ("dmesg",),
+}
 COMMAND = "sudo gpudoctor check --only gpu-xid"
 
 
@@ -28,9 +32,10 @@ def probe(root: Path = Path("/")) -> KernelLog:
     except OSError as error:
         refused.append(f"/dev/kmsg: {error.strerror or error}")
     if root == Path("/"):
-        if lines := _journal():
-            return _facts("journalctl -k", lines, root)
-        refused.append("journalctl shows no kernel messages")
+        for name, command in PROGRAMS.items():
+            if lines := _asked(command):
+                return _facts(name, lines, root)
+        refused.append(f"{' and '.join(PROGRAMS)} show nothing")
     for name in FILES:
         if lines := _file(root / name):
             return _facts(f"/{name}", lines, root)
@@ -71,9 +76,8 @@ def _device(path: Path) -> list[Line]:
     return list(_lines(bytes(data)))
 
 
-def _journal() -> list[Line]:
-    """Ask the journal for this boot; who may not read it is shown nothing, and no error."""
-    command = ["journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager", "-q"]
+def _asked(command: Sequence[str]) -> list[Line]:
+    """Ask a program for this boot's messages; who may not read them is shown nothing, and mostly no error."""
     try:
         asked = subprocess.run(
             command,
@@ -85,8 +89,8 @@ def _journal() -> list[Line]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    lines = list(_lines(asked.stdout[-BYTES_MOST:]))
-    return lines if any(line.seconds is not None for line in lines) else []
+    lines = list(_lines(asked.stdout[-BYTES_MOST:])) if asked.returncode == 0 else []
+    return [line for line in lines if not line.text.startswith("-- ")]
 
 
 def _file(path: Path) -> list[Line]:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from gpudoctor.facts import AerErrors, Bridge, Pci, PciDevice
 
@@ -11,6 +12,9 @@ ACCELERATORS = ("0x0300", "0x0302", "0x0380", "0x1200")
 """VGA, 3D and other display controllers, processing accelerators."""
 DISCRETE = ("0x0302", "0x0380", "0x1200")
 NETWORK = "0x02"
+BRIDGE = "0x0604"
+SECONDARY_BUS, SUBORDINATE_BUS = 0x19, 0x1A
+"""Where the header of a bridge's configuration holds the first and the last bus below it."""
 LANES = (1, 2, 4, 8, 12, 16, 32)
 """What a link can have; a device that does not answer reads 63, one without a link 0."""
 
@@ -26,21 +30,22 @@ def probe(root: Path = Path("/")) -> Pci:
     """Read the accelerators and RDMA adapters below `root`; raises OSError where there is no PCI bus to list."""
     nvidia, amd, intel, nics = [], [], [], []
     bridges: dict[str, Path] = {}
-    for folder in sorted((root / "sys/bus/pci/devices").iterdir()):
+    folders = sorted((root / "sys/bus/pci/devices").iterdir())
+    ports = _ports(folders)
+    for folder in folders:
         vendor, kind = _text(folder / "vendor"), (_text(folder / "class") or "")[:6]
         if vendor is None or not kind:  # gone between the listing and the reading
             continue
         if vendor == NVIDIA:
-            device = _device(folder, kind, root)
-            nvidia.append(device)
+            nvidia.append(_device(folder, kind, root, ports))
             if kind in ACCELERATORS:
-                bridges.update(_above(folder))
+                bridges.update(_above(folder, ports))
         elif vendor == AMD and kind in ACCELERATORS:
-            amd.append(_device(folder, kind, root))
-        elif vendor == INTEL and (kind in DISCRETE or (kind in ACCELERATORS and _above(folder))):
-            intel.append(_device(folder, kind, root))
+            amd.append(_device(folder, kind, root, ports))
+        elif vendor == INTEL and (kind in DISCRETE or (kind in ACCELERATORS and _above(folder, ports))):
+            intel.append(_device(folder, kind, root, ports))
         elif kind.startswith(NETWORK) and (names := _rdma(folder)):
-            nics.append(_device(folder, kind, root, names))
+            nics.append(_device(folder, kind, root, ports, names))
     return Pci(
         nvidia=nvidia,
         amd=amd,
@@ -54,8 +59,10 @@ def probe(root: Path = Path("/")) -> Pci:
     )
 
 
-def _device(folder: Path, kind: str, root: Path, names: list[str] | None = None) -> PciDevice:
-    chain = _above(folder)
+def _device(
+    folder: Path, kind: str, root: Path, ports: list["_Port"], names: list[str] | None = None
+) -> PciDevice:
+    chain = _above(folder, ports)
     above = next(iter(chain.values()), None)
     node = _number(folder / "numa_node")
     told = _told_by_driver(root / "proc/driver/nvidia/gpus" / folder.name / "information")
@@ -113,13 +120,45 @@ def _target(link: Path) -> str | None:
         return None
 
 
-def _above(folder: Path) -> dict[str, Path]:
-    """Return the bridges above a device, the nearest first: its folder lies in theirs."""
+class _Port(NamedTuple):
+    """A bridge, and the buses that lie below it."""
+
+    domain: str
+    first: int
+    last: int
+    folder: Path
+
+
+def _ports(folders: list[Path]) -> list[_Port]:
+    """Return the bridges with their buses: two attributes, or two bytes of the configuration's public part."""
+    found = []
+    for folder in folders:
+        if not (_text(folder / "class") or "").startswith(BRIDGE):
+            continue
+        first, last = _number(folder / "secondary_bus_number"), _number(folder / "subordinate_bus_number")
+        space = _bytes(folder / "config")
+        if (first is None or last is None) and len(space) > SUBORDINATE_BUS:
+            first, last = space[SECONDARY_BUS], space[SUBORDINATE_BUS]
+        if first and last:
+            found.append(_Port(folder.name.partition(":")[0], first, last, folder))
+    return found
+
+
+def _above(folder: Path, ports: list[_Port]) -> dict[str, Path]:
+    """Return the bridges above a device, the nearest first: its folder lies in theirs.
+
+    Where the folders do not lie in each other, as in a copied tree, the numbers of the buses tell.
+    """
     try:
         place = folder.resolve()
     except OSError:
         return {}
-    return {parent.name: parent for parent in place.parents if ADDRESS.fullmatch(parent.name)}
+    parents = {parent.name: parent for parent in place.parents if ADDRESS.fullmatch(parent.name)}
+    if parents or not ADDRESS.fullmatch(folder.name):
+        return parents
+    domain, bus, _ = folder.name.split(":")
+    over = [port for port in ports if port.domain == domain and port.first <= int(bus, 16) <= port.last]
+    return {port.folder.name: port.folder for port in sorted(over, key=lambda port: port.last - port.first)}
 
 
 def _host_bridge(folder: Path) -> str:
@@ -167,12 +206,16 @@ def _aer(folder: Path) -> AerErrors | None:
     )
 
 
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
 def _redirects(folder: Path) -> bool | None:
     """Return whether a bridge's access control redirects; ``None`` where only the first 64 bytes are readable."""
-    try:
-        space = (folder / "config").read_bytes()
-    except OSError:
-        return None
+    space = _bytes(folder / "config")
     if len(space) < EXTENDED + 4:
         return None
     place, seen = EXTENDED, set()

@@ -69,6 +69,7 @@ def nvml(path: str, p2p: str, name: str = "NVIDIA L40S", **fields: object) -> Gp
             Severity.ERROR,
             "GPU 0 and GPU 1 are joined (NV12), and peer access is denied (GNS)",
         ),
+        (nvml("PIX", "CNS", "NVIDIA A100-SXM4-80GB"), Severity.ERROR, "are joined (PIX)"),
         (nvml("SYS", "DR"), Severity.WARNING, "it was turned off by a setting of the driver"),
         (nvml("PIX", "CNS"), Severity.NOTE, "the chipset does not support it"),
     ],

@@ -48,6 +48,9 @@ def run(**facts: object) -> tuple[Result, list[Finding]]:
 
 
 H100, A100, CARD = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA A100 80GB PCIe"
+TWO = Pci(
+    nvidia=[PciDevice(address=f"0000:{n}0:00.0", device_class="0x0300", driver="nvidia") for n in range(1, 3)]
+)
 SWITCHES = Pci(nvidia=[PciDevice(address="0000:c0:00.0", device_class="0x0680")])
 
 
@@ -85,6 +88,10 @@ def matrix(name: str, number: int, lonely: int) -> Gpus:
         ({"gpus": nvml(H100, 18, 16), "pci": SWITCHES}, "it should have 18"),
         ({"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 3)}, "a bridge's links come up together"),
         ({"gpus": nvml(CARD, 12, 12, 8)}, "GPU 1: 8 of its NVLinks are up"),
+        (
+            {"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 4, 0), "pci": TWO},
+            "the links of its partner (GPU 1) are down",
+        ),
         ({"gpus": matrix(H100, 8, 5)}, "GPU 5 has no NVLink to any other GPU"),
     ],
 )
@@ -100,6 +107,7 @@ def test_found(facts, says):
         {"gpus": nvml(H100, 18, *[18] * 8), "pci": SWITCHES},
         {"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 0, 0)},  # no bridge
         {"gpus": nvml(CARD, 12, 0, 0, 0, 0)},
+        {"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 4, 0)},  # its partner may belong to another container
         {"gpus": nvml(CARD, 12, 12, 12, 0)},  # the third card has no partner
         {"gpus": nvml(CARD, 12, 4, 4)},  # one bridge of three
         {"gpus": nvml("NVIDIA H100 PCIe", 18, 12, 12)},

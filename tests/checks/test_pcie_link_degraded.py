@@ -41,6 +41,10 @@ SLOW = {"pcie_generation": 1, "pcie_generation_max": 5}
         ({"pci": bus(None, None, None), "gpus": nvml(1)}, "run at 1/16 of their speed"),
         ({"gpus": nvml(8)}, "8 of 16"),
         ({"pci": bus(4, 16, 8), "gpus": nvml(4, 8)}, "4 of 8"),
+        (
+            {"gpus": nvml(16, utilization_percent=90, throttle_reasons=["gpu_idle"], **SLOW)},
+            "generation 1 of 5",
+        ),
         ({"gpus": nvml(16, utilization_percent=99, **SLOW)}, "generation 1 of 5 while the GPU is 99 % busy"),
     ],
 )

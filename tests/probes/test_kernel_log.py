@@ -228,3 +228,33 @@ def test_an_empty_file_is_no_clean_log(tmp_path: Path) -> None:
     (tmp_path / "var/log/kern.log").touch()
     with pytest.raises(PermissionError):
         kernel_log.probe(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("program", "said", "source"),
+    [
+        ("journalctl", f"[   98.765432] node1 kernel: {XID}", "journalctl -k"),
+        ("journalctl", f"Nov 22 10:00:00 node1 kernel: {XID}", "journalctl -k"),
+        ("dmesg", f"[   98.765432] {XID}", "dmesg"),
+        ("journalctl", "-- No entries --", None),
+        ("dmesg", "", None),
+    ],
+)
+def test_a_program_is_asked_where_the_device_may_not_be_read(
+    program: str, said: str, source: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> list[object]:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(kernel_log, "_device", refuse)
+    monkeypatch.setattr(kernel_log, "FILES", ())
+    script = tmp_path / program
+    script.write_text(f"#!/bin/sh\necho '{said}'\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}")
+    if source is None:
+        with pytest.raises(PermissionError):
+            kernel_log.probe()
+    else:
+        log = kernel_log.probe()
+        assert (log.source, [event.code for event in log.events]) == (source, [79])

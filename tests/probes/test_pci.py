@@ -223,3 +223,29 @@ def test_the_control_group_tells_whose_share_this_is(tmp_path: Path) -> None:
     ):
         own.write_text(text)
         assert probe(tmp_path).share is share, text
+
+
+@pytest.mark.parametrize("by_attributes", [True, False])
+def test_bridges_of_a_flat_copy_are_known_by_their_buses(tmp_path: Path, by_attributes: bool) -> None:
+    add(tmp_path, "0000:19:00.0", "0x10de", "0x26b9", "0x030200", "nvidia")
+    for address, first, last in (
+        ("0000:16:01.0", 0x17, 0x1B),
+        ("0000:17:00.0", 0x19, 0x19),
+        ("0000:80:01.0", 0x81, 0x90),
+    ):
+        bridge = add(tmp_path, address, "0x1000", "0xc030", "0x060400")
+        (bridge / "max_link_width").write_text("8\n")
+        space = bytearray(acs(0x1D))
+        if by_attributes:
+            (bridge / "secondary_bus_number").write_text(f"{first}\n")
+            (bridge / "subordinate_bus_number").write_text(f"{last}\n")
+        else:
+            space[0x19], space[0x1A] = first, last
+        (bridge / "config").write_bytes(space)
+    pci = probe(tmp_path)
+    assert pci.gpus[0].above == ["0000:17:00.0", "0000:16:01.0"]
+    assert pci.gpus[0].upstream_width_max == 8
+    assert [(bridge.address, bridge.acs) for bridge in pci.bridges] == [
+        ("0000:17:00.0", True),
+        ("0000:16:01.0", True),
+    ]
