@@ -83,7 +83,7 @@ def matrix(name: str, number: int, lonely: int) -> Gpus:
             "GPU 1: 17 of its NVLinks are up (down: 17), its siblings have 18",
         ),
         ({"gpus": nvml(A100, 12, 12, 0)}, "GPU 1: 0 of its NVLinks are up"),
-        ({"gpus": nvml(A100, 12, 0, 0)}, "the NVLinks of all 2 GPUs are down"),
+        ({"gpus": nvml(A100, 12, *[0] * 8)}, "the NVLinks of all 8 GPUs are down"),
         ({"gpus": nvml(H100, 18, 0), "pci": SWITCHES}, "the GPU's NVLinks are down, although NVSwitches"),
         ({"gpus": nvml(H100, 18, 16), "pci": SWITCHES}, "it should have 18"),
         ({"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 3)}, "a bridge's links come up together"),
@@ -119,12 +119,23 @@ def test_found(facts, says):
         {"gpus": nvml(A100, 12, 0, 0), "cuda": Cuda(init=802), "pci": SWITCHES},
         {"gpus": Gpus(devices=[Gpu(index=0, name="NVIDIA L4")])},
         {"gpus": matrix(CARD, 3, 2)},
+        {"gpus": matrix("", 3, 2)},  # cards or not: two are joined, as a bridge joins them
         {"gpus": matrix(H100, 2, 1)},
     ],
 )
 def test_passes(facts):
     result, findings = run(**facts)
     assert result.status is CheckStatus.PASSED, findings
+
+
+def test_a_guest_with_a_part_of_a_board_may_be_meant_to_be_so():
+    _, [finding] = run(gpus=nvml(A100, 12, 0, 0))
+    assert finding.severity is Severity.WARNING
+    assert "the NVLinks of all 2 GPUs are down" in finding.message
+
+
+def test_a_machine_without_a_gpu_is_asked_nothing():
+    assert run(gpus=Gpus(error="NVML Shared Library Not Found"), pci=Pci())[0].status is CheckStatus.PASSED
 
 
 @pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="Driver Not Loaded")}])
