@@ -40,7 +40,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Sighting
-from gpudoctor.facts import Gpus, KernelEvent, KernelLog
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog
 
 # ECC, NVLink, the bus and a pending reset are other checks.
 OF_OTHERS = {48, 63, 64, 74, 79, 92, 94, 95, 136, 140, *range(144, 151), 154, 155, 171, 172}
@@ -79,6 +79,8 @@ GPU = {
 }
 # NVIDIA's own action for these is: none.
 IGNORED = {14, 37, 38, 43, 44, 45, 66, 67, 93, 106, 107, 121, 137, 141, 152, 153, 157, 161}
+RECOVERY_CHANGED = 154
+ACTION = re.compile(r" to 0x[1-9a-fA-F]\w* \(([^)]{1,60})\)")
 CLEAN_UP = {43, 45}
 """What the driver does to a program after a fault."""
 FIRMWARE_STOPPED = (119, 120)
@@ -189,6 +191,7 @@ def environment(log: KernelLog, gpus: Gpus | None) -> Iterator[Finding]:
     for event in log.of("xid"):
         newest.setdefault(event.pci_address, []).append(event)
     for events in newest.values():
+        yield from _recovery(events, log, gpus)
         own = [e for e in events if e.code is not None and e.code not in OF_OTHERS]
         if any(e.code not in CLEAN_UP for e in events):
             own = [e for e in own if e.code not in CLEAN_UP]  # what followed from another one
@@ -196,6 +199,25 @@ def environment(log: KernelLog, gpus: Gpus | None) -> Iterator[Finding]:
             continue
         worst = min(own, key=lambda e: (_known_severity(e, log, gpus).rank, -(e.seconds or 0.0)))
         yield _seen(worst, log, _known_severity(worst, log, gpus))
+
+
+def _recovery(events: list[KernelEvent], log: KernelLog, gpus: Gpus | None) -> Iterator[Finding]:
+    """Report that the driver asked for a recovery, where NVML is too old to tell whether it still does."""
+    asked = [event for event in events if event.code == RECOVERY_CHANGED]
+    action = ACTION.search(asked[-1].text) if asked else None
+    if action is None:
+        return
+    gpu = _of(asked[-1], gpus)
+    if gpu is not None and gpu.recovery_action is not None:
+        return  # gpu-reset-required goes by what NVML says now
+    message = f"Xid 154 of the GPU at {asked[-1].pci_address}: the driver asks for its recovery ({action[1]})"
+    evidence = [Evidence(asked[-1].text, log.source)]
+    yield check.found(message, evidence=evidence, fixes=[LEAVE_OUT, RESET, DIAGNOSE])
+
+
+def _of(event: KernelEvent, gpus: Gpus | None) -> Gpu | None:
+    """Return the GPU that an event speaks of, as NVML knows it."""
+    return next((g for g in (gpus.devices if gpus else []) if g.pci_address == event.pci_address), None)
 
 
 def _known_severity(event: KernelEvent, log: KernelLog, gpus: Gpus | None) -> Severity:
@@ -209,7 +231,7 @@ def _known_severity(event: KernelEvent, log: KernelLog, gpus: Gpus | None) -> Se
     old = age is not None and age > SINCE
     if event.code in PROGRAM or event.code in IGNORED:
         return Severity.NOTE if old else Severity.WARNING
-    gpu = next((g for g in (gpus.devices if gpus else []) if g.pci_address == event.pci_address), None)
+    gpu = _of(event, gpus)
     recovered = gpu is not None and gpu.recovery_action == "none" and not gpu.errors
     return Severity.WARNING if recovered else Severity.ERROR
 

@@ -161,6 +161,20 @@ def test_what_nvml_says_now_is_the_verdict_and_the_line_evidence():
     assert finding.severity is Severity.ERROR
 
 
+CHANGED = (
+    "NVRM: Xid (PCI:0000:0a:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
+)
+
+
+def test_a_recovery_that_nvml_is_too_old_to_tell_of():
+    log = kernel(event(154, text=CHANGED))
+    _, [finding] = run(kernel_log=log)
+    assert finding.message.endswith("the driver asks for its recovery (GPU Reset Required)")
+    assert run(kernel_log=log, gpus=RESET_SINCE)[1] == []
+    back = event(154, text="154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)")
+    assert run(kernel_log=kernel(back))[1] == []
+
+
 @pytest.mark.parametrize(
     "log",
     [
