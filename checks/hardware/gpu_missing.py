@@ -32,6 +32,7 @@ says why the driver did not take a GPU.
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): what the driver says of a GPU that is lost
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
@@ -113,6 +114,8 @@ def _bus(pci: Pci, launch: Launch | None, share: bool) -> list[Finding]:
         return [
             check.found(f"{words}: a GPU does not answer at all any more", fixes=[LEAVE_OUT, COMPARE, RESEAT])
         ]
+    # A card beside the board, for the screens or for video, is of another model.
+    here = Counter(card.device for card in pci.gpus).most_common(1)[0][1]
     if pci.switches and not share and here not in FULL_BOARDS:
         words = f"{count(here, 'GPU')} on the PCI bus, beside {count(len(pci.switches), 'NVSwitch', 'NVSwitches')}"
         whole = next(n for n in (*FULL_BOARDS, here) if n >= here)

@@ -139,6 +139,7 @@ MIG = Gpus(devices=[gpu(0, mig=True), gpu(1, mig=False)])
         },
         {"pci": Pci(), "gpus": GPUS, "host": Host(wsl=True)},
         {"pci": Pci(nvidia=[*(card(n) for n in range(8)), SWITCH])},
+        {"pci": Pci(nvidia=[*(card(n) for n in range(8)), card(8, device="0x27b8"), SWITCH])},
         {"pci": Pci(nvidia=[*(card(n) for n in range(7)), SWITCH]), "host": Host(container="kubernetes")},
     ],
 )
