@@ -153,7 +153,7 @@ def _driver(pci: Pci, gpus: Gpus | None, log: KernelLog | None) -> list[Finding]
 def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) -> list[Finding]:
     """Find GPUs that the driver holds and NVML does not list."""
     cards = pci.bound or [card for card in pci.usable if card.driver is None and not card.excluded]
-    answered = not gpus.error and (gpus.devices or gpus.driver_version)
+    answered = not gpus.error and not gpus.interrupted and (gpus.devices or gpus.driver_version)
     if not answered or not cards or len(cards) <= len(gpus.devices):
         return []
     known = {gpu.pci_address for gpu in gpus.devices}

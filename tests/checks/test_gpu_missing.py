@@ -128,7 +128,8 @@ MIG = Gpus(devices=[gpu(0, mig=True), gpu(1, mig=False)])
         # vfio-pci hands it on to a virtual machine
         {"pci": Pci(nvidia=[*BUS.nvidia[:3], card(3, "vfio-pci")]), "gpus": THREE, "driver": LOADED},
         {"pci": BUS, "gpus": Gpus(error="Driver Not Loaded", error_code=9), "driver": Driver()},
-        {"pci": BUS, "gpus": Gpus(), "driver": LOADED},  # NVML hangs: it told nothing
+        {"pci": BUS, "gpus": Gpus(), "driver": LOADED},  # NVML told nothing
+        {"pci": BUS, "gpus": Gpus(devices=THREE.devices, interrupted="no answer in 12 s"), "driver": LOADED},
         {"pci": BUS, "gpus": GPUS, "cuda": Cuda(init=999)},
         {"pci": BUS, "gpus": GPUS, "cuda": Cuda(init=0, count=1, interrupted="no answer in 10 s")},
         {"gpus": MIG, "cuda": Cuda(init=0, count=1)},
