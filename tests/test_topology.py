@@ -103,3 +103,9 @@ def test_gpus_of_other_makers_are_named() -> None:
     [(name, state, text)] = [row for row in layers(Snapshot({"pci": bus}), []) if row[0] == "hardware"]
     assert (name, state) == ("hardware", "ok")
     assert text == "no NVIDIA GPU on the PCI bus; 2 AMD GPUs, not examined"
+
+
+def test_links_that_differ_are_not_told_as_alike() -> None:
+    fewer = gpu(2, nvlinks_active=17)(snapshot(HEALTHY["board-8xh100"]))
+    told = {name: text for name, _, text in layers(fewer, [])}
+    assert "17 to 18 NVLinks" in told["hardware"]

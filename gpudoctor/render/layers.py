@@ -69,7 +69,8 @@ def describe_gpus(gpus: Gpus) -> str:
         parts.append(f"PCIe {generation}.0 x{width}")
     linked = [gpu.nvlinks_active for gpu in gpus.devices if gpu.nvlinks_active]
     if linked and len(linked) == len(gpus.devices):
-        parts.append(f"{min(linked)} NVLinks each")
+        least, most = min(linked), max(linked)
+        parts.append(f"{least} NVLinks each" if least == most else f"{least} to {most} NVLinks")
     elif len(gpus.devices) > 1 and not linked:
         parts.append("no NVLink")
     return ", ".join(parts)
