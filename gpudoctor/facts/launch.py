@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 ALLOWED = re.compile(
-    r"(CUDA|NCCL|TORCH|PYTORCH|GLOO|MASTER|LOCAL|GROUP|ROLE|SLURM|TORCHELASTIC)_\w+"
+    r"(CUDA|NCCL|TORCH|PYTORCH|GLOO|MASTER|LOCAL|GROUP|ROLE|SLURM|TORCHELASTIC|PET)_\w+"
     r"|TORCH\w*|NVIDIA_VISIBLE_DEVICES|OMP_NUM_THREADS|RANK|WORLD_SIZE|KUBERNETES_SERVICE_HOST"
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
 )
@@ -39,7 +39,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     @property
     def nodes(self) -> int | None:
         """How many nodes this launch spans; ``None`` when nothing says so."""
-        for name in ("GROUP_WORLD_SIZE", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
+        for name in ("GROUP_WORLD_SIZE", "PET_NNODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
             if (count := self.number(name)) is not None:
                 return count
         world, local = self.number("WORLD_SIZE"), self.number("LOCAL_WORLD_SIZE")
