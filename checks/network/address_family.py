@@ -25,7 +25,10 @@ everywhere. `cat /proc/sys/net/ipv6/conf/all/disable_ipv6` prints 1 where IPv6 i
 - [NCCL_SOCKET_FAMILY](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-family): AF_INET for IPv4, AF_INET6 for IPv6
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Interfaces, Launch, Names, nccl_choice
 
 check = Check(
     severity=Severity.ERROR,
@@ -78,3 +81,78 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+FAMILIES = {"AF_INET": "IPv4", "AF_INET6": "IPv6"}
+
+
+@check.environment
+def environment(interfaces: Interfaces, launch: Launch | None, names: Names | None) -> Iterator[Finding]:
+    """MASTER_ADDR, or what NCCL was told, is of a family that this machine has no address of."""
+    if not interfaces.all:
+        return
+    master = names.master if names else None
+    if master is not None and master.addresses:
+        reason = _lacking(master.name, master.addresses, interfaces)
+        if reason:
+            address = ", ".join(master.addresses)
+            shown = master.name if master.name == address else f"{master.name} ({address})"
+            yield check.found(f"MASTER_ADDR {shown} {reason}", fixes=_environment_fixes(interfaces))
+    variables = launch.variables if launch else {}
+    family = FAMILIES.get(variables.get("NCCL_SOCKET_FAMILY", ""))
+    rest = {name: value for name, value in variables.items() if name != "NCCL_SOCKET_FAMILY"}
+    if (
+        family
+        and not nccl_choice(interfaces, variables).interfaces
+        and nccl_choice(interfaces, rest).interfaces
+    ):
+        taken = nccl_choice(interfaces, rest).interfaces[0].name
+        message = (
+            f"NCCL_SOCKET_FAMILY is {variables['NCCL_SOCKET_FAMILY']}, and {taken}, which NCCL would take, has no {family} "
+            "address: NCCL finds no interface"
+        )
+        yield check.found(message, fixes=[Fix("Let NCCL use what there is", "unset NCCL_SOCKET_FAMILY")])
+
+
+def _lacking(name: str, addresses: list[str], interfaces: Interfaces) -> str:
+    """Return why this machine cannot speak to addresses of their family; empty: it can."""
+    own = interfaces.addresses
+    if not all(":" in a for a in addresses):
+        if any(":" in a or a.startswith("127.") for a in addresses) or any(_global(a, 4) for a in own):
+            return ""
+        return "is IPv4, and this machine has IPv6 addresses alone" if any(_global(a, 6) for a in own) else ""
+    off = " (IPv6 is switched off)" if interfaces.ipv6 is False else ""
+    if addresses == ["::1"]:
+        return (
+            ""
+            if "::1" in own
+            else f"is IPv6, and this machine has no ::1{off}: rank 0 cannot be reached there"
+        )
+    if all(a.startswith("fe80:") for a in addresses) and "%" not in name and _is_address(name):
+        return "is a link-local address without its interface (fe80::1%eth0): no connection can be made to it"
+    # of link-local neighbours alone no other network is reached
+    linked = any(":" in a and not a.startswith("fe80:") and a != "::1" for a in own)
+    reachable = linked or any(a.startswith("fe80:") for a in addresses)
+    return "" if reachable else f"is IPv6, and this machine has no IPv6 address to speak from{off}"
+
+
+def _global(address: str, version: int) -> bool:
+    local = address.startswith(("127.", "fe80:")) or address == "::1"
+    return not local and (":" in address) is (version == 6)
+
+
+def _is_address(name: str) -> bool:
+    return ":" in name
+
+
+def _environment_fixes(interfaces: Interfaces) -> list[Fix]:
+    """Offer the family that is there; who may, switches IPv6 on."""
+    return [
+        Fix("On one machine", "export MASTER_ADDR=127.0.0.1"),
+        Fix("On several: an IPv4 address of rank 0's machine, printed there", "hostname -I"),
+        Fix(
+            "Switch IPv6 on, where the network has it",
+            "sudo sysctl -w net.ipv6.conf.all.disable_ipv6=0",
+            Kind.ADMIN,
+        ),
+    ]

@@ -33,11 +33,13 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Interfaces, Launch, Names
+from gpudoctor.facts import Interfaces, Launch, Names, Resolution, spans_nodes
 
 SEVERAL = (
     r"--nnodes[= ]\"?[2-9]|group_world_size=[2-9]|NNODES=[2-9]|min_nodes\s*: [2-9]|node_rank[= ]\"?[1-9]"
 )
+ANYBODY = r"localhost\d?(?:\.localdomain\d?)?"
+"""Names that are no machine's own: duplicate-hostname."""
 ENDPOINT = Fix(
     "Write name and port alone",
     "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
@@ -130,7 +132,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 def environment(names: Names, launch: Launch | None, interfaces: Interfaces | None) -> Iterator[Finding]:
     """MASTER_ADDR or the own name cannot serve as an address for the other ranks."""
     own, master = names.own, names.master
-    spans = _spans(names, launch, interfaces)
+    spans = spans_nodes(launch, names, interfaces)
     several = "this launch spans nodes" if spans else ""
     fixes = _fixes(own.name, interfaces, spans)
     if master is not None and master.error:
@@ -152,7 +154,9 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
         )
         message = f"the own name {own.name} does not resolve ({own.error}), {rest}"
         yield check.found(message, severity=None if spans else Severity.WARNING, fixes=fixes)
-    elif own.loopback:
+    elif own.is_here(interfaces) is False:
+        yield check.found(_elsewhere(own, spans), severity=None if spans else Severity.WARNING, fixes=fixes)
+    elif own.loopback and not (spans and re.fullmatch(ANYBODY, own.name)):
         interface = launch.variables.get("GLOO_SOCKET_IFNAME") if launch else None
         rest = "fine on one machine; with several, gloo would send the other ranks to themselves"
         if spans:
@@ -162,10 +166,12 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
         yield check.found(message, severity=severity, fixes=fixes)
 
 
-def _spans(names: Names, launch: Launch | None, interfaces: Interfaces | None) -> bool:
-    """Return whether ranks of other machines must reach this one: the launch says so, or its rank 0 is elsewhere."""
-    nodes = launch.nodes if launch else None
-    return names.master_is_here(interfaces) is False if nodes is None else nodes > 1
+def _elsewhere(own: Resolution, spans: bool) -> str:
+    """Say what comes of a name that leads to another machine, or to none."""
+    rest = "so torchrun --standalone and c10d rendezvous wait in vain, even on one machine"
+    if spans:
+        rest = "and this launch spans nodes: the other ranks look for this one there"
+    return f"the own name {own.name} is {', '.join(own.addresses)}, which no interface of this machine has, {rest}"
 
 
 def _fixes(name: str, interfaces: Interfaces | None, spans: bool) -> list[Fix]:

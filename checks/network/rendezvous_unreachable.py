@@ -30,7 +30,10 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 - [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization): MASTER_ADDR and MASTER_PORT
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Host, Interfaces, Launch, Names, Route
 
 # localhost.localdomain as the other side's name is duplicate-hostname.
 # ::ffff:192.0.2.7 is an IPv4 address; of an IPv6 address the last number is no port.
@@ -127,3 +130,68 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(
+    names: Names, launch: Launch | None, interfaces: Interfaces | None, host: Host | None
+) -> Iterator[Finding]:
+    """The kernel knows no way to MASTER_ADDR, or rank 0 runs here and MASTER_ADDR is elsewhere."""
+    master = names.master
+    if master is None or not master.addresses or _of_other_checks(master.addresses, interfaces):
+        return
+    lost = master.no_way
+    shown = (
+        master.name if master.name in master.addresses else f"{master.name} ({', '.join(master.addresses)})"
+    )
+    if lost is not None:
+        message = f"there is no way from here to MASTER_ADDR {shown}: {_why(lost)}"
+        yield check.found(message, fixes=_environment_fixes(master.addresses[0]))
+    elif names.master_is_here(interfaces) is False and _rank_0_is_here(launch):
+        if host is None or host.container or (launch and "KUBERNETES_SERVICE_HOST" in launch.variables):
+            return  # a published port, or a service, leads to this container by another address
+        message = (
+            f"rank 0 opens its store here, and MASTER_ADDR {shown} is no address of this machine: "
+            "the ranks look for it elsewhere and find nobody"
+        )
+        yield check.found(message, fixes=_environment_fixes(master.addresses[0]))
+
+
+def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> bool:
+    """Return whether another check knows why: loopback or an interface is down, or a family is missing."""
+    if interfaces is None:
+        return False
+    own = [one for a in addresses if (one := interfaces.having(a)) is not None]
+    if any(a.startswith("127.") or a == "::1" for a in addresses) or any(not one.runs for one in own):
+        return True
+    spoken = [a for a in interfaces.addresses if a != "::1" and not a.startswith(("127.", "fe80:"))]
+    families = {":" in a for a in spoken}
+    return bool(families) and all((":" in a) not in families for a in addresses)
+
+
+def _why(lost: Route) -> str:
+    if lost.silent and not lost.error:
+        return "this machine asked for it on its network, and nobody answered"
+    return lost.error or ""
+
+
+def _rank_0_is_here(launch: Launch | None) -> bool:
+    """Return whether this is rank 0, or all ranks are on this machine."""
+    if launch is None:
+        return False
+    everyone = launch.number("WORLD_SIZE")
+    alone = everyone is not None and everyone == launch.number("LOCAL_WORLD_SIZE")
+    return launch.number("RANK") == 0 or alone
+
+
+def _environment_fixes(address: str) -> list[Fix]:
+    return [
+        Fix("On one machine", "export MASTER_ADDR=127.0.0.1"),
+        Fix(
+            "On several: an address of rank 0's machine, printed there; the same on all nodes", "hostname -I"
+        ),
+        Fix(
+            "See which way the kernel would take, and which interfaces there are",
+            f"ip route get {address}; ip -br addr",
+        ),
+    ]

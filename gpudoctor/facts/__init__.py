@@ -47,5 +47,6 @@ __all__ = [
     "Key", "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NcclChoice", "NvLink", "Optimizer",
     "Outcome", "Pci", "PciDevice", "Prefix", "Proxies", "Proxy", "Python", "Raised", "RemappedRows",
     "Resolution", "Route", "Run", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch",
-    "TorchDevice", "Torchvision", "gloo_names", "is_loopback", "means_nothing_elsewhere", "nccl_asked", "nccl_choice", "spans_nodes",
+    "TorchDevice", "Torchvision", "gloo_names", "is_loopback", "means_nothing_elsewhere", "nccl_asked",
+    "nccl_choice", "spans_nodes",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """What names resolve to here: the own host name, MASTER_ADDR, and the endpoint of torchrun's rendezvous."""
 
 import ipaddress
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -51,7 +52,10 @@ class Resolution(Struct, frozen=True, kw_only=True):
         if interfaces is None or not interfaces.all:
             return None
         bare = {address.partition("%")[0] for address in interfaces.addresses}
-        return any(a.partition("%")[0] in bare for a in self.addresses)
+        if any(a.partition("%")[0] in bare for a in self.addresses):
+            return True
+        # Aliases of a redacted report are alike only where both sides have them.
+        return False if _aliases(bare) or not _aliases(self.addresses) else None
 
 
 class Names(Struct, frozen=True, kw_only=True):
@@ -78,6 +82,10 @@ class Names(Struct, frozen=True, kw_only=True):
         here = self.master.is_here(interfaces)
         # A name that means both, and an address on no interface, is one thing to the ranks here.
         return bool(here) or not set(self.own.addresses).isdisjoint(self.master.addresses)
+
+
+def _aliases(addresses: Iterable[str]) -> bool:
+    return any(":" not in a and "." not in a for a in addresses)
 
 
 def spans_nodes(launch: Launch | None, names: Names | None, interfaces: Interfaces | None) -> bool:

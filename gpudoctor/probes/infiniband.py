@@ -8,10 +8,11 @@ from pathlib import Path
 
 from gpudoctor.facts import Gid, IbDevice, IbPort, Infiniband
 
-ERRORS = ("symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_rcv_remote_physical_errors",
-          "port_xmit_discards", "port_xmit_constraint_errors", "port_rcv_constraint_errors",
-          "local_link_integrity_errors", "excessive_buffer_overrun_errors", "local_ack_timeout_err", "rnr_nak_retry_err", "packet_seq_err",
-          "out_of_sequence", "req_transport_retries_exceeded", "rx_icrc_encapsulated")  # fmt: skip
+ERRORS = (
+    "symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_rcv_remote_physical_errors",
+    "port_xmit_discards", "local_link_integrity_errors", "excessive_buffer_overrun_errors", "local_ack_timeout_err",
+    "rnr_nak_retry_err", "packet_seq_err", "out_of_sequence", "req_transport_retries_exceeded",
+)  # fmt: skip
 RATE = re.compile(r"([\d.]+) Gb/sec(?: \((\d+)X ?(\w*)\))?")
 NULL = ipaddress.IPv6Address(0)
 MOST_GIDS = 32
