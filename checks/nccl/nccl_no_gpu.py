@@ -25,7 +25,10 @@ mean the variable or the driver; no GPU in either means that none was handed to 
 - [Which backend to use](https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use): NCCL with GPUs, gloo without
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpus, Launch, Pci, Torch
 
 check = Check(
     severity=Severity.ERROR,
@@ -62,3 +65,15 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(launch: Launch, torch: Torch, pci: Pci | None, gpus: Gpus | None) -> Iterator[Finding]:
+    """Ranks that are told how to use NCCL stand on a machine without a GPU."""
+    told = [name for name in launch.variables if name.startswith("NCCL_")]
+    if not told or (launch.number("WORLD_SIZE") or 1) < 2 or torch.device_count != 0 or not torch.cuda:
+        return
+    if pci is None or pci.usable or (gpus is not None and gpus.devices):
+        return  # with a GPU there, another check says why it cannot be used
+    message = f"{told[0]} is set and the launch has {launch.number('WORLD_SIZE')} ranks, and no GPU is here for NCCL to use"
+    yield check.found(message, severity=Severity.WARNING)

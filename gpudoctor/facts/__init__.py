@@ -21,7 +21,7 @@ from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
 from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
 from gpudoctor.facts.host import Host, Limit
-from gpudoctor.facts.infiniband import Gid, IbDevice, IbPort, Infiniband
+from gpudoctor.facts.infiniband import Gid, IbDevice, IbPort, Infiniband, adapters_asked, gpus_served
 from gpudoctor.facts.interface_choice import (
     NcclChoice,
     gloo_names,
@@ -34,6 +34,7 @@ from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.names import Names, Resolution, Route, is_loopback, spans_nodes
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
+from gpudoctor.facts.plugins import Plugins
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
@@ -41,12 +42,67 @@ from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
-    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "DeviceNode", "Distribution",
-    "Distributions", "Driver", "Entry", "Foreign", "Format", "Gid", "Gpu", "GpuPair", "GpuProcess", "Gpus",
-    "Host", "IbDevice", "IbPort", "Infiniband", "Interface", "Interfaces", "KernelEvent", "KernelLog",
-    "Key", "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NcclChoice", "NvLink", "Optimizer",
-    "Outcome", "Pci", "PciDevice", "Prefix", "Proxies", "Proxy", "Python", "Raised", "RemappedRows",
-    "Resolution", "Route", "Run", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch",
-    "TorchDevice", "Torchvision", "gloo_names", "is_loopback", "means_nothing_elsewhere", "nccl_asked",
-    "nccl_choice", "spans_nodes",
+    "AerErrors",
+    "Bridge",
+    "CheckpointFile",
+    "CheckpointValues",
+    "Comparison",
+    "DeviceNode",
+    "Distribution",
+    "Distributions",
+    "Driver",
+    "Entry",
+    "Foreign",
+    "Format",
+    "Gid",
+    "Gpu",
+    "GpuPair",
+    "GpuProcess",
+    "Gpus",
+    "Host",
+    "IbDevice",
+    "IbPort",
+    "Infiniband",
+    "Interface",
+    "Interfaces",
+    "KernelEvent",
+    "KernelLog",
+    "Key",
+    "KeyGroup",
+    "Launch",
+    "Limit",
+    "Listener",
+    "Log",
+    "Names",
+    "NcclChoice",
+    "NvLink",
+    "Optimizer",
+    "Outcome",
+    "Pci",
+    "PciDevice",
+    "Plugins",
+    "Prefix",
+    "Proxies",
+    "Proxy",
+    "Python",
+    "Raised",
+    "RemappedRows",
+    "Resolution",
+    "Route",
+    "Run",
+    "ShapeDifference",
+    "Silence",
+    "Sockets",
+    "StateDict",
+    "Torch",
+    "TorchDevice",
+    "Torchvision",
+    "adapters_asked",
+    "gloo_names",
+    "gpus_served",
+    "is_loopback",
+    "means_nothing_elsewhere",
+    "nccl_asked",
+    "nccl_choice",
+    "spans_nodes",
 ]  # fmt: skip

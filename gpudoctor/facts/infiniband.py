@@ -1,6 +1,11 @@
 """RDMA adapters: InfiniBand, RoCE and EFA, and what a process needs to use them."""
 
+from collections.abc import Mapping
+
 from msgspec import Struct
+
+from gpudoctor.facts.gpus import Gpus
+from gpudoctor.facts.pci import Pci
 
 
 class Gid(Struct, frozen=True, kw_only=True):
@@ -101,3 +106,40 @@ class Infiniband(Struct, frozen=True, kw_only=True):
             == (device.driver, device.model, device.board, port.link_layer)
             and not other.virtual_function
         ]
+
+    @property
+    def carrying(self) -> list[tuple[IbDevice, IbPort]]:
+        """The active ports of InfiniBand and RoCE, not EFA's."""
+        return [(d, p) for d, p in self.active if not d.efa and p.link_layer in ("InfiniBand", "Ethernet")]
+
+    def fabric(self, gpus: int) -> bool:
+        """Return whether this is a machine whose GPUs are meant to talk over its adapters.
+
+        InfiniBand says so; a RoCE port may be any server's Ethernet, so there must be one for each of several GPUs.
+        """
+        bands = [p.link_layer for _, p in self.carrying]
+        return gpus > 1 and (len(bands) >= max(gpus, 4) or "InfiniBand" in bands)
+
+
+def gpus_served(gpus: Gpus | None, pci: Pci | None) -> int:
+    """Return how many GPUs share the adapters: those on the bus, of which a container may have a part."""
+    return max(len(pci.usable) if pci else 0, len(gpus.devices) if gpus else 0)
+
+
+def adapters_asked(infiniband: Infiniband, variables: Mapping[str, str]) -> list[IbDevice] | None:
+    """Return the adapters that NCCL_IB_HCA fits; ``None``: it is not set.
+
+    Its grammar is that of NCCL_SOCKET_IFNAME, with a port behind a colon: ``^``, ``=``, prefixes, commas.
+    """
+    asked = variables.get("NCCL_IB_HCA", "")
+    if not asked:
+        return None
+    without = asked.startswith("^")
+    exact = asked.removeprefix("^").startswith("=")
+    names = asked.removeprefix("^").removeprefix("=").split(",")
+    wanted = [name for name in (part.partition(":")[0] for part in names) if name]
+    fits = [
+        any(device.name == name if exact else device.name.startswith(name) for name in wanted)
+        for device in infiniband.devices
+    ]
+    return [device for device, fit in zip(infiniband.devices, fits, strict=True) if fit is not without]
