@@ -101,6 +101,9 @@ def environment(interfaces: Interfaces, launch: Launch | None, names: Names | No
         return
     first = choice.interfaces[0]
     better = _offered(interfaces)
+    down = [i for i in interfaces.all if not i.runs and i.addresses and not means_nothing_elsewhere(i)]
+    if down and not better and not choice.asked:
+        return  # interface-down: that is the one it would take
     which = f"NCCL_SOCKET_IFNAME is {choice.asked}, by which NCCL takes" if choice.asked else "NCCL will take"
     message = f"{which} {first.name} first, whose address means nothing on the other nodes of this launch"
     severity = None if choice.asked or not better else Severity.WARNING

@@ -28,7 +28,7 @@ everywhere. `cat /proc/sys/net/ipv6/conf/all/disable_ipv6` prints 1 where IPv6 i
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Interfaces, Launch, Names, nccl_choice
+from gpudoctor.facts import Interfaces, Launch, Names, nccl_choice, outward_addresses
 
 check = Check(
     severity=Severity.ERROR,
@@ -116,33 +116,22 @@ def environment(interfaces: Interfaces, launch: Launch | None, names: Names | No
 
 def _lacking(name: str, addresses: list[str], interfaces: Interfaces) -> str:
     """Return why this machine cannot speak to addresses of their family; empty: it can."""
-    own = interfaces.addresses
+    spoken = {":" in address for address in outward_addresses(interfaces)}
     if not all(":" in a for a in addresses):
-        if any(":" in a or a.startswith("127.") for a in addresses) or any(_global(a, 4) for a in own):
-            return ""
-        return "is IPv4, and this machine has IPv6 addresses alone" if any(_global(a, 6) for a in own) else ""
+        alone = spoken == {True} and not any(":" in a or a.startswith("127.") for a in addresses)
+        return "is IPv4, and this machine has IPv6 addresses alone" if alone else ""
     off = " (IPv6 is switched off)" if interfaces.ipv6 is False else ""
     if addresses == ["::1"]:
+        missing = f"is IPv6, and this machine has no ::1{off}: rank 0 cannot be reached there"
+        return "" if "::1" in interfaces.addresses else missing
+    if all(a.startswith("fe80:") for a in addresses):
+        bare = ":" in name and "%" not in name
         return (
-            ""
-            if "::1" in own
-            else f"is IPv6, and this machine has no ::1{off}: rank 0 cannot be reached there"
+            "is a link-local address without its interface (fe80::1%eth0): no connection can be made to it"
+            if bare
+            else ""
         )
-    if all(a.startswith("fe80:") for a in addresses) and "%" not in name and _is_address(name):
-        return "is a link-local address without its interface (fe80::1%eth0): no connection can be made to it"
-    # of link-local neighbours alone no other network is reached
-    linked = any(":" in a and not a.startswith("fe80:") and a != "::1" for a in own)
-    reachable = linked or any(a.startswith("fe80:") for a in addresses)
-    return "" if reachable else f"is IPv6, and this machine has no IPv6 address to speak from{off}"
-
-
-def _global(address: str, version: int) -> bool:
-    local = address.startswith(("127.", "fe80:")) or address == "::1"
-    return not local and (":" in address) is (version == 6)
-
-
-def _is_address(name: str) -> bool:
-    return ":" in name
+    return "" if spoken != {False} else f"is IPv6, and this machine has no IPv6 address to speak from{off}"
 
 
 def _environment_fixes(interfaces: Interfaces) -> list[Fix]:

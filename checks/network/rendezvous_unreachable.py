@@ -33,7 +33,7 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Host, Interfaces, Launch, Names, Route
+from gpudoctor.facts import Host, Interfaces, Launch, Names, Route, outward_addresses
 
 # localhost.localdomain as the other side's name is duplicate-hostname.
 # ::ffff:192.0.2.7 is an IPv4 address; of an IPv6 address the last number is no port.
@@ -164,8 +164,7 @@ def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> boo
     own = [one for a in addresses if (one := interfaces.having(a)) is not None]
     if any(a.startswith("127.") or a == "::1" for a in addresses) or any(not one.runs for one in own):
         return True
-    spoken = [a for a in interfaces.addresses if a != "::1" and not a.startswith(("127.", "fe80:"))]
-    families = {":" in a for a in spoken}
+    families = {":" in a for a in outward_addresses(interfaces)}
     return bool(families) and all((":" in a) not in families for a in addresses)
 
 

@@ -87,6 +87,12 @@ def means_nothing_elsewhere(interface: Interface) -> bool:
     return interface.name.startswith(OWN_TO_EACH_MACHINE) and not interface.default_route
 
 
+def outward_addresses(interfaces: Interfaces) -> set[str]:
+    """Return the addresses from which this machine speaks to others: of what runs, neither loopback nor a bridge."""
+    running = [i for i in interfaces.usable if i.runs and not means_nothing_elsewhere(i)]
+    return {address for one in running for address in one.addresses if not address.startswith("fe80:")}
+
+
 def _version(address: str) -> int:
     try:
         return ipaddress.ip_address(address.partition("%")[0]).version
