@@ -160,7 +160,7 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
         interface = launch.variables.get("GLOO_SOCKET_IFNAME") if launch else None
         rest = "fine on one machine; with several, gloo would send the other ranks to themselves"
         if spans:
-            rest = f"and {several}: gloo publishes that address, and the other ranks look for this one on themselves"
+            rest = f"and {several}: gloo publishes it, and the other ranks look for this one on themselves"
         message = f"the own name {own.name} resolves to {', '.join(own.addresses)} alone, {rest}"
         severity = Severity.NOTE if not spans else Severity.WARNING if interface else None
         yield check.found(message, severity=severity, fixes=fixes)

@@ -148,13 +148,15 @@ def environment(
         message = f"there is no way from here to MASTER_ADDR {shown}: {_why(lost)}"
         yield check.found(message, fixes=_environment_fixes(master.addresses[0]))
     elif names.master_is_here(interfaces) is False and _rank_0_is_here(launch):
-        if host is None or host.container or (launch and "KUBERNETES_SERVICE_HOST" in launch.variables):
-            return  # a published port, or a service, leads to this container by another address
+        if launch and "KUBERNETES_SERVICE_HOST" in launch.variables:
+            return  # a service leads to this pod by another address
         message = (
             f"rank 0 opens its store here, and MASTER_ADDR {shown} is no address of this machine: "
             "the ranks look for it elsewhere and find nobody"
         )
-        yield check.found(message, fixes=_environment_fixes(master.addresses[0]))
+        # a container's published port can be meant
+        severity = Severity.WARNING if host is not None and host.container else None
+        yield check.found(message, severity=severity, fixes=_environment_fixes(master.addresses[0]))
 
 
 def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> bool:

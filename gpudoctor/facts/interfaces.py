@@ -51,8 +51,8 @@ class Interfaces(Struct, frozen=True, kw_only=True):
 
     @property
     def usable(self) -> list[Interface]:
-        """Those that are up, have an address and are not loopback."""
-        return [i for i in self.all if i.up and i.addresses and not i.loopback]
+        """Those over which packets can pass, that have an address and are not loopback."""
+        return [i for i in self.all if i.runs and i.addresses and not i.loopback]
 
     @property
     def addresses(self) -> set[str]:
@@ -75,5 +75,5 @@ class Interfaces(Struct, frozen=True, kw_only=True):
     @property
     def best(self) -> Interface | None:
         """The interface that other machines most likely reach: of the default route, with a device; or ``None``."""
-        order = sorted(self.usable, key=lambda i: (not i.default_route, not i.runs, i.virtual))
+        order = sorted(self.usable, key=lambda i: (not i.default_route, i.virtual))
         return order[0] if order else None

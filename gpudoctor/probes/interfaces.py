@@ -29,13 +29,14 @@ def probe(root: Path = Path("/")) -> Interfaces:
         all=[
             Interface(
                 name=name,
-                up=state.isup,
+                # psutil's isup asks for a carrier, too (IFF_RUNNING)
+                up="up" in state.flags.split(",") if state.flags else state.isup,
                 addresses=addresses.get(name, []),
                 mtu=state.mtu or None,
                 speed_mbps=state.speed or None,
                 loopback="loopback" in state.flags,
                 virtual=not os.path.exists(f"/sys/class/net/{name}/device"),
-                running="running" in state.flags if state.flags else None,
+                running=state.isup,
                 labels=labels.get(name, []),
                 default_route=name in routed,
                 index=index(name),
