@@ -1,4 +1,4 @@
-"""The network adapters cannot reach the GPUs' memory, so all data goes through the host's.
+"""The adapters cannot reach the GPUs' memory, so data goes through the host.
 
 ## What happens
 
@@ -55,8 +55,7 @@ check = Check(
         ),
         Fix(
             "Or install NVIDIA's open kernel module, with which DMA-BUF works (Turing and newer)",
-            "sudo apt-get install nvidia-open",
-            Kind.ADMIN,
+            kind=Kind.ADMIN,
         ),
         Fix(
             "See then whether NCCL uses it: the lines end in GDRDMA",

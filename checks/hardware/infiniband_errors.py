@@ -58,11 +58,7 @@ check = Check(
             "On a cluster: leave this node out, and send the administrators its name and that output",
             "sbatch --exclude=NODE train.sbatch",
         ),
-        Fix(
-            "Clean or exchange the cable or transceiver; see what the link says of itself",
-            "sudo mlxlink -d DEVICE -m -c",
-            Kind.ADMIN,
-        ),
+        Fix("Clean or exchange the cable or transceiver", kind=Kind.ADMIN),
     ],
     no_reproduction="needs an InfiniBand adapter",
 )

@@ -47,16 +47,14 @@ LEAVE = Fix(
     "On a cluster: leave this node out, and send the administrators its name and the output of ibstat",
     "sbatch --exclude=NODE train.sbatch",
 )
-LOOK = Fix("Compare this node's ports with a good node's", "ibstat; ibdev2netdev")
+LOOK = Fix("Compare this node's ports with a good node's", "ibstat")
 MANAGER = Fix(
     "Start a subnet manager, on one node of the fabric or on a managed switch",
     "sudo systemctl start opensm",
     Kind.ADMIN,
 )
 CABLE = Fix(
-    "Look at cable, transceiver and switch port; then see whether the link comes up",
-    "sudo mlxlink -d DEVICE",
-    Kind.ADMIN,
+    "Look at cable, transceiver and switch port, and at the switch's side of the link", kind=Kind.ADMIN
 )
 
 check = Check(

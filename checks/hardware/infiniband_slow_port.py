@@ -17,7 +17,7 @@ where one switch port is split between two nodes.
 ## How to tell
 
 `grep . /sys/class/infiniband/*/ports/*/rate` on this node and on a good one: SDR is 2.5 Gb/s for each lane, QDR 10, FDR
-14, EDR 25, HDR 50, NDR 100, XDR 200. `sudo mlxlink -d mlx5_0 -m` shows cable and reason.
+14, EDR 25, HDR 50, NDR 100, XDR 200.
 
 ## See also
 
@@ -37,11 +37,7 @@ check = Check(
             "On a cluster: leave this node out, and send the administrators its name and that output",
             "sbatch --exclude=NODE train.sbatch",
         ),
-        Fix(
-            "Clean or exchange cable and transceiver, and bring the link up anew",
-            "sudo mlxlink -d DEVICE -m",
-            Kind.ADMIN,
-        ),
+        Fix("Clean or exchange cable and transceiver, and bring the link up anew", kind=Kind.ADMIN),
     ],
     no_reproduction="needs an InfiniBand adapter",
 )

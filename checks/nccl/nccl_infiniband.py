@@ -141,7 +141,10 @@ GIVE = Fix(
     "docker run --gpus all --network=host --ipc=host --ulimit memlock=-1 --cap-add=IPC_LOCK --device=/dev/infiniband IMAGE",
 )
 VERBS = Fix("Load the kernel's part", "sudo modprobe ib_uverbs", Kind.ADMIN)
-LIBRARY = Fix("Install the library", "sudo apt-get install libibverbs1 ibverbs-providers", Kind.ADMIN)
+LIBRARY = Fix(
+    "Install rdma-core's libibverbs (Debian: libibverbs1 and ibverbs-providers) in this image",
+    kind=Kind.ADMIN,
+)
 CHOOSE = Fix("Let NCCL find the GID index itself (2.21 or later)", "unset NCCL_IB_GID_INDEX")
 ADAPTERS = Fix("Let NCCL take all adapters that are up", "unset NCCL_IB_HCA")
 

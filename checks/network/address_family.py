@@ -141,7 +141,7 @@ def _environment_fixes(interfaces: Interfaces) -> list[Fix]:
         Fix("On several: an IPv4 address of rank 0's machine, printed there", "hostname -I"),
         Fix(
             "Switch IPv6 on, where the network has it",
-            "sudo sysctl -w net.ipv6.conf.all.disable_ipv6=0",
+            "sudo sysctl net.ipv6.conf.all.disable_ipv6=0",
             Kind.ADMIN,
         ),
     ]
