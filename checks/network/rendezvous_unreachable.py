@@ -33,7 +33,17 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Host, Interfaces, Launch, Names, Route, outward_addresses
+from gpudoctor.facts import (
+    Firewall,
+    Host,
+    Interfaces,
+    Launch,
+    Names,
+    Route,
+    means_nothing_elsewhere,
+    outward_addresses,
+    spans_nodes,
+)
 
 # localhost.localdomain as the other side's name is duplicate-hostname.
 # ::ffff:192.0.2.7 is an IPv4 address; of an IPv6 address the last number is no port.
@@ -49,6 +59,17 @@ NO_HOST = rf"(?:{LONE})[\s\S]{{0,8000}}C10d store has failed|{SAME}"
 NO_FAMILY = r"errno: 97 - Address family"
 # The store was there and went away: its process ended.
 LATER = r"in _call_store|in num_nodes_waiting"
+
+# net.ipv4.ip_local_port_range of Linux: first, middle and last.
+CHOSEN = (32768, 45000, 60999)
+OPEN = [
+    Fix(
+        "Let the other nodes in, on all ports: gloo and NCCL choose theirs",
+        "sudo ufw allow from SUBNET",
+        Kind.ADMIN,
+    ),
+    Fix("See the rules", "sudo iptables -S INPUT", Kind.ADMIN),
+]
 
 check = Check(
     severity=Severity.ERROR,
@@ -134,10 +155,16 @@ check = Check(
 
 @check.environment
 def environment(
-    names: Names, launch: Launch | None, interfaces: Interfaces | None, host: Host | None
+    names: Names,
+    launch: Launch | None,
+    interfaces: Interfaces | None,
+    host: Host | None,
+    firewall: Firewall | None,
 ) -> Iterator[Finding]:
-    """The kernel knows no way to MASTER_ADDR, or rank 0 runs here and MASTER_ADDR is elsewhere."""
+    """The kernel knows no way to MASTER_ADDR, rank 0 runs here and MASTER_ADDR is elsewhere, or a firewall is between."""
     master = names.master
+    if firewall is not None and spans_nodes(launch, names, interfaces):
+        yield from _closed(firewall, launch, interfaces, names.master_is_here(interfaces) is not False)
     if master is None or not master.addresses or _of_other_checks(master.addresses, interfaces):
         return
     lost = master.no_way
@@ -157,6 +184,27 @@ def environment(
         # a container's published port can be meant
         severity = Severity.WARNING if host is not None and host.container else None
         yield check.found(message, severity=severity, fixes=_environment_fixes(master.addresses[0]))
+
+
+def _closed(
+    firewall: Firewall, launch: Launch | None, interfaces: Interfaces | None, host: bool
+) -> Iterator[Finding]:
+    """Say that this machine's own firewall keeps other nodes out: of rank 0's port, or of those that are chosen."""
+    ways = [i.name for i in interfaces.usable if not means_nothing_elsewhere(i)] if interfaces else []
+    port = launch.master_port if launch else None
+    stopped = firewall.stops(port, ways) if port and host else None
+    if stopped is not None:
+        message = f"this machine's firewall ({stopped.source}) lets no other node in to MASTER_PORT {port}"
+        yield check.found(message, fixes=OPEN)
+        return
+    chosen = [firewall.stops(number, ways) for number in CHOSEN]
+    closed = next((table for table in chosen if table is not None), None)
+    if closed is not None and all(chosen):
+        message = (
+            f"this machine's firewall ({closed.source}) lets no other node in to ports {CHOSEN[0]} to {CHOSEN[-1]}, among which gloo "
+            "and NCCL choose theirs"
+        )
+        yield check.found(message, fixes=OPEN)
 
 
 def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> bool:

@@ -20,6 +20,7 @@ from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
+from gpudoctor.facts.firewall import Filter, Firewall, Rule
 from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
 from gpudoctor.facts.host import Host, Limit
 from gpudoctor.facts.infiniband import Gid, IbDevice, IbPort, Infiniband, adapters_asked, gpus_served
@@ -45,12 +46,12 @@ from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
     "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda", "CudaDevice",
-    "DeviceNode", "Distribution", "Distributions", "Driver", "Entry", "Foreign", "Format", "Gid", "Gpu",
-    "GpuPair", "GpuProcess", "Gpus", "Host", "IbDevice", "IbPort", "Infiniband", "Interface",
-    "Interfaces", "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Limit", "Listener", "Log",
-    "Names", "NcclChoice", "NvLink", "Optimizer", "Outcome", "Pci", "PciDevice", "Plugins", "Prefix",
-    "Proxies", "Proxy", "Python", "Raised", "RemappedRows", "Resolution", "Route", "Run",
-    "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
-    "adapters_asked", "gloo_names", "gpus_served", "is_loopback", "means_nothing_elsewhere",
-    "nccl_asked", "nccl_choice", "outward_addresses", "spans_nodes",
+    "DeviceNode", "Distribution", "Distributions", "Driver", "Entry", "Filter", "Firewall", "Foreign",
+    "Format", "Gid", "Gpu", "GpuPair", "GpuProcess", "Gpus", "Host", "IbDevice", "IbPort", "Infiniband",
+    "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Limit",
+    "Listener", "Log", "Names", "NcclChoice", "NvLink", "Optimizer", "Outcome", "Pci", "PciDevice",
+    "Plugins", "Prefix", "Proxies", "Proxy", "Python", "Raised", "RemappedRows", "Resolution", "Route",
+    "Rule", "Run", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice",
+    "Torchvision", "adapters_asked", "gloo_names", "gpus_served", "is_loopback",
+    "means_nothing_elsewhere", "nccl_asked", "nccl_choice", "outward_addresses", "spans_nodes",
 ]  # fmt: skip

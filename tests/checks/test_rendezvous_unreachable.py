@@ -2,7 +2,18 @@
 
 from typing import Any
 
-from gpudoctor.facts import Host, Interface, Interfaces, Launch, Names, Resolution, Route
+from gpudoctor.facts import (
+    Filter,
+    Firewall,
+    Host,
+    Interface,
+    Interfaces,
+    Launch,
+    Names,
+    Resolution,
+    Route,
+    Rule,
+)
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -134,6 +145,26 @@ def test_loopback_that_is_down_is_another_checks() -> None:
     master = Resolution(name="localhost", addresses=["127.0.0.1"], routes=[lost])
     facts = {"names": Names(own=OWN, master=master), "interfaces": Interfaces(all=[LO, ETH0])}
     assert run(**facts)[0].status is CheckStatus.PASSED
+
+
+def test_the_own_firewall() -> None:
+    drop = Rule(target="drop", ports=[(29500, 29500)])
+    firewall = Firewall(filters=[Filter(source="iptables", chains={"INPUT": [drop]})])
+    here = Resolution(name="node1", addresses=["10.0.0.4"])
+    variables = {"MASTER_PORT": "29500", "WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"}
+    facts = {
+        "names": Names(own=OWN, master=here),
+        "interfaces": Interfaces(all=[LO, ETH0]),
+        "launch": Launch(variables=variables),
+    }
+    _, [finding] = run(**facts, firewall=firewall)
+    assert finding.message == "this machine's firewall (iptables) lets no other node in to MASTER_PORT 29500"
+    assert run(**facts, firewall=Firewall())[1] == []
+    assert run(**{**facts, "launch": Launch(variables={"MASTER_PORT": "29500"})}, firewall=firewall)[1] == []
+    closed = Firewall(filters=[Filter(source="nft", policy="drop")])
+    elsewhere = Names(own=OWN, master=Resolution(name="10.0.0.9", addresses=["10.0.0.9"]))
+    _, [finding] = run(**{**facts, "names": elsewhere}, firewall=closed)
+    assert "to ports 32768 to 60999, among which gloo and NCCL choose theirs" in finding.message
 
 
 def test_unknown() -> None:

@@ -82,6 +82,9 @@ PULLED: dict[str, Any] = {"state": "DOWN", "phys_state": "Polling", "rate_gbps":
 BRIDGE = Interface(
     name="br-4f1d2c", up=True, running=True, index=2, kind="bridge", virtual=True, addresses=["172.18.0.1"]
 )
+CLOSED_PORT = Rule(target="drop", ports=[(29500, 29500)])
+SSH = Rule(target="accept", ports=[(22, 22)])
+SUBNET = Rule(target="accept", conditional=True)
 NO_ROUTE = "Network is unreachable"
 RAILS = "cloud-8xa100-roce"
 SIX = "fd00:7::9"
@@ -389,6 +392,26 @@ FAULTS = [
         "rendezvous-no-host",
         says="takes itself for a guest",
     ),
+    # firewalls
+    Fault(
+        "firewall-closes-the-port",
+        RANK,
+        both(
+            master("10.0.0.4", "10.0.0.4", source="10.0.0.4"),
+            edit("firewall", filters=[Filter(source="iptables", chains={"INPUT": [CLOSED_PORT]})]),
+        ),
+        "rendezvous-unreachable",
+        says="lets no other node in to MASTER_PORT 29500",
+    ),
+    Fault(
+        "firewall-lets-ssh-in-alone",
+        RANK,
+        edit(
+            "firewall", filters=[Filter(source="nft", policy="drop", start="input", chains={"input": [SSH]})]
+        ),
+        "rendezvous-unreachable",
+        says="ports 32768 to 60999",
+    ),
     # names
     Fault(
         "own-name-elsewhere",
@@ -608,6 +631,21 @@ FAULTS = [
 ]
 
 VARIANTS = [
+    Variant(
+        "firewall-lets-the-subnet-in",
+        RANK,
+        edit(
+            "firewall",
+            filters=[Filter(source="nft", policy="drop", start="input", chains={"input": [SSH, SUBNET]})],
+        ),
+    ),
+    Variant(
+        "firewall-of-a-single-machine",
+        LAPTOP,
+        edit(
+            "firewall", filters=[Filter(source="iptables", policy="drop", chains={"INPUT": [SSH]})], ufw=True
+        ),
+    ),
     Variant("gloo-told-its-interface", RANK, variables(GLOO_SOCKET_IFNAME="eth0", NCCL_SOCKET_IFNAME="eth0")),
     Variant(
         "gloo-told-two",
