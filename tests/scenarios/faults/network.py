@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from gpudoctor.facts import Infiniband, Interface, Listener, Proxy, Resolution, Route
+from gpudoctor.facts import Filter, Infiniband, Interface, Listener, Proxy, Resolution, Route, Rule
 from gpudoctor.snapshot import Snapshot
 from tests.scenarios.fault import Change, Fault, Variant, both, edit, put, variables
 from tests.scenarios.healthy import POD, SRUN
