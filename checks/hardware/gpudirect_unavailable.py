@@ -47,6 +47,7 @@ CONSUMER = ("GeForce", "TITAN")
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note on one machine with fewer than four GPUs",
     fixes=[
         Fix(
             "Load the module, now and at each start",

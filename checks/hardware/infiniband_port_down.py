@@ -59,6 +59,7 @@ CABLE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where few ports are there to compare",
     fixes=[LOOK, LEAVE, CABLE],
     no_reproduction="needs an InfiniBand adapter",
 )

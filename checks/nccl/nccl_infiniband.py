@@ -58,6 +58,7 @@ CALL = r"Call to (?P<call>ibv_(?!query_ece|set_ece|get_async_event|destroy_|clos
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note where NCCL goes over TCP instead",
     symptoms=[
         r"infiniband (?P<device>mlx\d_\d+): create_mkey_warn",  # the kernel: memory could not be registered
         rf"NET/IB\w*(?:/GIN)? ?: ?{COMPLETION}",
@@ -166,7 +167,7 @@ def environment(
     if asked == []:
         has = ", ".join(d.name for d in infiniband.devices) or "none"
         message = f"NCCL_IB_HCA is {variables['NCCL_IB_HCA']}, which fits no adapter (here: {has}): NCCL goes over TCP, many times slower"
-        yield check.found(message, fixes=[ADAPTERS])
+        yield check.found(message, severity=Severity.WARNING, fixes=[ADAPTERS])
     served = gpus_served(gpus, pci)
     wanted = (
         spans_nodes(launch, names, interfaces) or bool(asked) or (infiniband.fabric(served) and served >= 4)

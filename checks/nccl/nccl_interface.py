@@ -46,6 +46,7 @@ REASON = r"(?P<reason>[A-Z][a-z]+(?: \w+){0,6})"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where NCCL would choose that interface by itself",
     symptoms=[
         r"Bootstrap ?: ?no socket interface found",
         r"NET/Socket ?: ?(?:no interface found|No usable listening interface found)",

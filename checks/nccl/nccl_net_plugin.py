@@ -37,6 +37,7 @@ HARMLESS = r"(?!Setting |Using |Running |Selected |Initializ|Configuring |NIC gr
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where NCCL goes on without it",
     symptoms=[
         rf"NCCL WARN NET/(?P<network>OFI|gIB|FasTrak|GPUDirectTCPXO?|UCX)\b ?:? ?{HARMLESS}(?P<reason>\S.{{3,160}})",
         r"NCCL WARN Failed: (?P<network>UCX) error .{0,40}(?P<reason>'-\d+' \w[\w ]*)",

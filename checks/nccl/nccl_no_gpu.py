@@ -32,6 +32,7 @@ from gpudoctor.facts import Gpus, Launch, Pci, Torch
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning before the training",
     symptoms=[
         r"ProcessGroupNCCL is only supported with GPUs, no GPUs found",
         r"nccl2 requires at least one CUDA device",  # torch 2.15

@@ -59,6 +59,7 @@ SEVERAL_NODES = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note on one machine",
     symptoms=[
         # c10d; Linux, macOS and Windows number and word it differently. -5 and -9 mean no address of that family.
         r"\((?P<host>[^,() ]+), (?P<port>\w+)\) cannot be retrieved \(gai error: (-2|-3|8|11001) - (?P<reason>[^)]+)\)",

@@ -45,6 +45,7 @@ NAME = r"(?P<interface>(?!docker|veth|virbr|br-|lo:|cali|flannel|cni|tap)[a-z][\
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note where the launch may do without it",
     symptoms=[
         rf"\b{NAME}: (?:NIC )?Link is Down\b",
         rf"\b(?:mlx\d|bnxt|ice|i40e|ena|hns3|qede|cxgb\d)\w* \S{{1,20}} {NAME}: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b",

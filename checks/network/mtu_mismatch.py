@@ -33,6 +33,7 @@ from gpudoctor.facts import Interface, Interfaces, means_nothing_elsewhere
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where one machine alone shows it",
     symptoms=[
         r"local error: [Mm]essage too long,? mtu ?[=:] ?(?P<mtu>\d+)",
         r"Frag(?:mentation)? needed and DF set(?: \(mtu ?= ?(?P<mtu>\d+)\))?",

@@ -42,6 +42,7 @@ BYPASS = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note before anything failed",
     symptoms=[
         r"(?:host='(?P<host>[\w.-]+)', port=\d+\).{0,400})?ProxyError\(['\"](?P<reason>[\w ]{4,80}?)\.?['\"]",
         r"\bProxyError: (?P<reason>\d{3} [A-Z][\w ]{2,60})",

@@ -73,6 +73,7 @@ OPEN = [
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in a container",
     symptoms=[
         Symptom(
             rf"client socket has timed out after (?:(?P<ms>\d+)ms|(?P<seconds>\d+)s) while trying to connect to(?: {PEER}|(?! ))",
