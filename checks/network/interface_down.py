@@ -170,7 +170,8 @@ def _passed_on(interfaces: Interfaces, names: Names | None) -> Iterator[tuple[st
     for role, resolution in resolutions:
         for address in resolution.addresses if resolution else []:
             one = interfaces.having(address)
-            if one is not None and not one.loopback and not one.runs:
+            # an address of docker's bridge is wrong whether it is up or not
+            if one is not None and not one.runs and not means_nothing_elsewhere(one):
                 yield f"{role} {resolution.name if resolution else ''}", one
 
 

@@ -109,12 +109,6 @@ def _dead(proxy: Proxy, sockets: Sockets | None, host: Host | None) -> str:
     if proxy.error:
         return f"{proxy.host} does not resolve ({proxy.error})"
     # WSL hands connections to localhost on to Windows, whose listeners do not show here.
-    if (
-        not proxy.local
-        or sockets is None
-        or not sockets.listeners
-        or (host and host.wsl)
-        or proxy.port is None
-    ):
+    if not proxy.local or sockets is None or (host and host.wsl) or proxy.port is None:
         return ""
     return "" if sockets.listener(proxy.port) else f"nothing listens on port {proxy.port} of this machine"
