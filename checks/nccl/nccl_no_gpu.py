@@ -32,7 +32,7 @@ from gpudoctor.facts import Gpus, Launch, Pci, Torch
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning before the training",
+    otherwise="a warning or a note before the training",
     symptoms=[
         r"ProcessGroupNCCL is only supported with GPUs, no GPUs found",
         r"nccl2 requires at least one CUDA device",  # torch 2.15
@@ -68,6 +68,16 @@ check = Check(
 )
 
 
+# Variables by which a job is told of its GPUs; without any, ranks may well train on the CPU.
+PROMISES = (
+    "SLURM_GPUS_ON_NODE",
+    "SLURM_JOB_GPUS",
+    "SLURM_STEP_GPUS",
+    "SLURM_GPUS_PER_TASK",
+    "NVIDIA_VISIBLE_DEVICES",
+)
+
+
 @check.environment
 def environment(launch: Launch, torch: Torch, pci: Pci | None, gpus: Gpus | None) -> Iterator[Finding]:
     """Ranks that are told how to use NCCL stand on a machine without a GPU."""
@@ -77,4 +87,5 @@ def environment(launch: Launch, torch: Torch, pci: Pci | None, gpus: Gpus | None
     if pci is None or pci.usable or (gpus is not None and gpus.devices):
         return  # with a GPU there, another check says why it cannot be used
     message = f"{told[0]} is set and the launch has {launch.number('WORLD_SIZE')} ranks, and no GPU is here for NCCL to use"
-    yield check.found(message, severity=Severity.WARNING)
+    promised = any(launch.variables.get(name, "") not in ("", "0", "-1", "void", "none") for name in PROMISES)
+    yield check.found(message, severity=Severity.WARNING if promised else Severity.NOTE)

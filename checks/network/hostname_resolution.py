@@ -134,7 +134,13 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
     """MASTER_ADDR or the own name cannot serve as an address for the other ranks."""
     own, master = names.own, names.master
     spans = spans_nodes(launch, names, interfaces)
-    several = "this launch spans nodes" if spans else ""
+    # rank 0 on another machine tells that there is one only if MASTER_ADDR is right
+    told = launch is not None and launch.nodes is not None
+    several = (
+        "this launch spans nodes"
+        if told or master is None
+        else f"MASTER_ADDR {master.name} is another machine"
+    )
     fixes = _fixes(own.name, interfaces, spans)
     if master is not None and master.error:
         message = (
@@ -156,7 +162,11 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
         message = f"the own name {own.name} does not resolve ({own.error}), {rest}"
         yield check.found(message, severity=None if spans else Severity.WARNING, fixes=fixes)
     elif own.is_here(interfaces) is False:
-        yield check.found(_elsewhere(own, spans), severity=None if spans else Severity.WARNING, fixes=fixes)
+        yield check.found(
+            _elsewhere(own, several if spans else ""),
+            severity=None if spans else Severity.WARNING,
+            fixes=fixes,
+        )
     elif own.loopback and not (spans and re.fullmatch(ANYBODY, own.name)):
         interface = launch.variables.get("GLOO_SOCKET_IFNAME") if launch else None
         rest = "fine on one machine; with several, gloo would send the other ranks to themselves"
@@ -167,11 +177,11 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
         yield check.found(message, severity=severity, fixes=fixes)
 
 
-def _elsewhere(own: Resolution, spans: bool) -> str:
+def _elsewhere(own: Resolution, several: str) -> str:
     """Say what comes of a name that leads to another machine, or to none."""
     rest = "so torchrun --standalone and c10d rendezvous wait in vain, even on one machine"
-    if spans:
-        rest = "and this launch spans nodes: the other ranks look for this one there"
+    if several:
+        rest = f"and {several}: the other ranks look for this one there"
     return f"the own name {own.name} is {', '.join(own.addresses)}, which no interface of this machine has, {rest}"
 
 

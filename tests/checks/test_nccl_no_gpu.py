@@ -26,6 +26,7 @@ NOT_THIS = [
 CHECK = Registry().check("nccl-no-gpu")
 NONE = Torch(version="2.15.0+cu132", cuda="13.2", device_count=0)
 RANKS = Launch(variables={"NCCL_DEBUG": "INFO", "WORLD_SIZE": "4"})
+JOB = Launch(variables={**RANKS.variables, "SLURM_GPUS_ON_NODE": "4"})
 GPU = Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0302")])
 
 
@@ -34,10 +35,14 @@ def run(**facts: Any) -> tuple[Result, list[Finding]]:
 
 
 def test_ranks_for_nccl_without_a_gpu() -> None:
-    result, [finding] = run(launch=RANKS, torch=NONE, pci=Pci())
+    result, [finding] = run(launch=JOB, torch=NONE, pci=Pci())
     assert result.status is CheckStatus.FOUND
     assert finding.severity is Severity.WARNING
     assert "NCCL_DEBUG is set and the launch has 4 ranks" in finding.message
+
+
+def test_without_a_promise_of_gpus_it_is_a_note() -> None:
+    assert run(launch=RANKS, torch=NONE, pci=Pci())[1][0].severity is Severity.NOTE
 
 
 def test_passes() -> None:
