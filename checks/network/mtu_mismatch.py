@@ -31,6 +31,9 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Interface, Interfaces, means_nothing_elsewhere
 
+SMALLEST = 1280
+"""Bytes that IPv6 asks of every link (RFC 8200, section 5)."""
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where one machine alone shows it",
@@ -80,6 +83,18 @@ def environment(interfaces: Interfaces) -> Iterator[Finding]:
         fix = Fix("Give it the others' MTU", f"sudo ip link set {odd[0].name} mtu {usual}", Kind.ADMIN)
         look = Fix("Compare the nodes", "grep . /sys/class/net/*/mtu")
         yield check.found(message, severity=Severity.WARNING, fixes=[look, fix])
+    for one in interfaces.usable:
+        if (
+            one.kind in ("ethernet", "infiniband", "veth", "bond")
+            and one.mtu is not None
+            and one.mtu < SMALLEST
+        ):
+            message = (
+                f"{one.name} has an MTU of {one.mtu}, less than any network between nodes has: IPv6 needs {SMALLEST}, and each message "
+                "is cut into many small packets"
+            )
+            fix = Fix("Give it the MTU of Ethernet", f"sudo ip link set {one.name} mtu 1500", Kind.ADMIN)
+            yield check.found(message, severity=Severity.WARNING, fixes=[fix])
 
 
 def _alike(interfaces: Interfaces) -> Iterator[list[Interface]]:

@@ -2,6 +2,9 @@
 
 from msgspec import Struct
 
+DEAD = ("down", "lowerlayerdown", "notpresent")
+"""Operational states in which nothing passes (``Documentation/networking/operstates.rst``)."""
+
 
 class Interface(Struct, frozen=True, kw_only=True):
     """One network interface (``psutil.net_if_stats``, ``net_if_addrs``; the rest from ``/sys/class/net/NAME``)."""
@@ -39,7 +42,7 @@ class Interface(Struct, frozen=True, kw_only=True):
     @property
     def runs(self) -> bool:
         """Whether packets can pass: it is up, and nothing says that it has no carrier."""
-        return self.up and self.running is not False
+        return self.up and self.running is not False and self.operstate not in DEAD
 
 
 class Interfaces(Struct, frozen=True, kw_only=True):

@@ -125,10 +125,10 @@ def _network(snapshot: Snapshot) -> str | None:
 
 def describe_ports(adapters: Infiniband) -> str:
     """Return which RDMA ports carry traffic: ``8 x InfiniBand 400 Gb/s``."""
-    kinds = Counter(
-        f"{PORTS.get(port.link_layer, 'EFA' if device.efa else 'RDMA')}{f' {port.rate_gbps:g} Gb/s' if port.rate_gbps else ''}"
-        for device, port in adapters.active
-    )
+    kinds: Counter[str] = Counter()
+    for device, port in adapters.active:
+        kind = PORTS.get(port.link_layer, "EFA" if device.efa else "RDMA")
+        kinds[f"{kind} {port.rate_gbps:g} Gb/s" if port.rate_gbps else kind] += 1
     return " + ".join(f"{number} x {kind}" for kind, number in kinds.items())
 
 

@@ -64,6 +64,12 @@ def test_one_rail_differs() -> None:
     assert finding.fixes[-1].command == "sudo ip link set eth3 mtu 9000"
 
 
+def test_packets_that_are_too_small_for_ipv6() -> None:
+    _, [finding] = run(interfaces=Interfaces(all=[rail(0, 576, default_route=True)]))
+    assert finding.message.startswith("eth0 has an MTU of 576, less than any network between nodes has")
+    assert run(interfaces=Interfaces(all=[rail(0, 1280)]))[1] == []
+
+
 def test_different_networks_may_differ() -> None:
     for rails in (
         [rail(0, 1500), rail(1, 9000)],

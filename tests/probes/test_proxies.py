@@ -3,7 +3,10 @@
 import msgspec
 import pytest
 
+from gpudoctor.facts import Proxies, Proxy
 from gpudoctor.probes.proxies import bypasses, proxy, read
+from gpudoctor.redact.report import private
+from gpudoctor.report import Report
 
 
 def test_names_and_passwords_are_never_kept() -> None:
@@ -16,6 +19,11 @@ def test_names_and_passwords_are_never_kept() -> None:
     text = msgspec.json.encode(facts).decode()
     assert "ada" not in text
     assert "geheim" not in text
+
+
+def test_a_proxys_host_is_private_in_a_report() -> None:
+    found = Proxies(all=[Proxy(variable="http_proxy", host="proxy.site-7.example", port=3128)])
+    assert "proxy.site-7.example" in private(Report(facts={"proxies": found})).hosts
 
 
 def test_both_spellings_and_an_address_without_a_scheme() -> None:

@@ -18,6 +18,8 @@ PROXY = Proxy(variable="http_proxy", scheme="http", host="proxy.example", port=3
 
 def interface(name: str, **fields: Any) -> Change:
     """Replace fields of one interface."""
+    if fields.get("running"):
+        fields.setdefault("operstate", "up")
 
     def change(snapshot: Snapshot) -> Snapshot:
         known: Any = snapshot.facts["interfaces"]
@@ -464,6 +466,13 @@ FAULTS = [
         interface("eth5", mtu=1500),
         "mtu-mismatch",
         says="eth5 has an MTU of 1500",
+    ),
+    Fault("tiny-mtu", BOARD, interface("eth0", mtu=576), "mtu-mismatch", says="MTU of 576"),
+    Fault(
+        "own-address-on-a-dead-link",
+        BOARD,
+        both(interface("eth0", operstate="lowerlayerdown"), variables(**TWO_NODES)),
+        "interface-down",
     ),
     # proxies
     Fault(
