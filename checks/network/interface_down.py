@@ -25,6 +25,7 @@ line in `sudo dmesg -T | grep -i link` with that of the job's first error. `etht
 - [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): what NCCL does with interfaces that cannot talk
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -134,8 +135,15 @@ def _others(interfaces: Interfaces, seen: set[str], spans: bool) -> Iterator[Fin
             yield check.found(message, severity=Severity.WARNING, fixes=_fixes(one, interfaces))
         elif _set_up(one):
             message = f"{one.name} has an address and {_state(one)}: nothing passes over it"
-            severity = Severity.WARNING if spans else Severity.NOTE
+            needed = spans and (one.kind == "infiniband" or len(_siblings(one, interfaces)) > 1)
+            severity = Severity.WARNING if needed else Severity.NOTE
             yield check.found(message, severity=severity, fixes=_fixes(one, interfaces))
+
+
+def _siblings(one: Interface, interfaces: Interfaces) -> list[Interface]:
+    """Return the interfaces that carry traffic and are called like this one but for the numbers."""
+    stem = re.sub(r"\d+", "", one.name)
+    return [i for i in interfaces.usable if re.sub(r"\d+", "", i.name) == stem]
 
 
 def _set_up(one: Interface) -> bool:

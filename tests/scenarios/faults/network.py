@@ -648,6 +648,11 @@ FAULTS = [
 
 VARIANTS = [
     Variant(
+        "spare-port-that-kept-its-address",
+        RANK,
+        interface("eth1", addresses=["10.3.0.4"]),
+    ),
+    Variant(
         "firewall-lets-the-subnet-in",
         RANK,
         edit(
