@@ -1,5 +1,6 @@
 """Read which HTTP proxies are set; what they hold of names and passwords is left where it is."""
 
+import functools
 import ipaddress
 import os
 import socket
@@ -43,20 +44,25 @@ def proxy(variable: str, value: str) -> Proxy:
         host, port = parts.hostname or "", parts.port
     except ValueError:
         return Proxy(variable=variable)
-    error = None
-    try:
-        socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as refused:
-        error = str(getattr(refused, "strerror", "") or refused)
     return Proxy(
         variable=variable,
         scheme=parts.scheme,
         host=host,
         port=port,
         credentials=parts.username is not None,
-        error=error if host else None,
+        error=_unresolved(host) if host else None,
         local=host == "localhost" or _is_loopback(host),
     )
+
+
+@functools.cache
+def _unresolved(host: str) -> str | None:
+    """Return the resolver's words where a name has no address; asked once, since a dead name server is slow."""
+    try:
+        socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as refused:
+        return str(getattr(refused, "strerror", "") or refused)
+    return None
 
 
 def bypasses(left_out: str, host: str) -> bool:
