@@ -23,7 +23,7 @@ class NcclChoice(Struct, frozen=True, kw_only=True):
 
 
 def nccl_choice(interfaces: Interfaces, variables: Mapping[str, str]) -> NcclChoice:
-    """Return what NCCL takes, by ``findInterfaces`` of its socket code.
+    """Return what NCCL takes, by ``findInterfaces`` of its socket code; compared with NCCL 2.30.7.
 
     NCCL_SOCKET_IFNAME is a list of prefixes; ``=`` in front makes them names, ``^`` leaves them out. Without it come
     ib*, all but docker, lo and virbr, and then those.
