@@ -73,7 +73,7 @@ OPEN = [
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning in a container",
+    otherwise="a warning in a container, a note where only root could tell",
     symptoms=[
         Symptom(
             rf"client socket has timed out after (?:(?P<ms>\d+)ms|(?P<seconds>\d+)s) while trying to connect to(?: {PEER}|(?! ))",
@@ -206,6 +206,10 @@ def _closed(
             "and NCCL choose theirs"
         )
         yield check.found(message, fixes=OPEN)
+    elif firewall.filters is None and (firewall.ufw or firewall.firewalld):
+        service = "ufw" if firewall.ufw else "firewalld"
+        message = f"{service} is active here, and only root can read whether it lets the other nodes in"
+        yield check.found(message, severity=Severity.NOTE, fixes=OPEN)
 
 
 def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> bool:

@@ -160,6 +160,9 @@ def test_the_own_firewall() -> None:
     _, [finding] = run(**facts, firewall=firewall)
     assert finding.message == "this machine's firewall (iptables) lets no other node in to MASTER_PORT 29500"
     assert run(**facts, firewall=Firewall())[1] == []
+    _, [note] = run(**facts, firewall=Firewall(ufw=True))
+    assert note.severity is Severity.NOTE
+    assert note.message == "ufw is active here, and only root can read whether it lets the other nodes in"
     assert run(**{**facts, "launch": Launch(variables={"MASTER_PORT": "29500"})}, firewall=firewall)[1] == []
     closed = Firewall(filters=[Filter(source="nft", policy="drop")])
     elsewhere = Names(own=OWN, master=Resolution(name="10.0.0.9", addresses=["10.0.0.9"]))
