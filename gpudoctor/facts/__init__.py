@@ -4,6 +4,8 @@ A check names the types it needs in its function's annotations and gets the valu
 Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
 """
 
+from gpudoctor.facts.accelerators import for_processors_alone, gpus_here
+from gpudoctor.facts.affinity import Affinity, cpus_in
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
     Entry,
@@ -20,6 +22,7 @@ from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
+from gpudoctor.facts.fabric import Fabric
 from gpudoctor.facts.firewall import Filter, Firewall, Rule
 from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
 from gpudoctor.facts.host import Host, Limit
@@ -36,22 +39,108 @@ from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.names import Names, Resolution, Route, is_loopback, spans_nodes
-from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
+from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
+from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
+from gpudoctor.facts.peers import over_pcie, own_gpu
 from gpudoctor.facts.plugins import Plugins
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
+from gpudoctor.facts.variable_grammar import Misread, misread, number
+from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_elsewhere
+from gpudoctor.facts.variables import Library, Variables
 
 __all__ = [
-    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda", "CudaDevice",
-    "DeviceNode", "Distribution", "Distributions", "Driver", "Entry", "Filter", "Firewall", "Foreign",
-    "Format", "Gid", "Gpu", "GpuPair", "GpuProcess", "Gpus", "Host", "IbDevice", "IbPort", "Infiniband",
-    "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Limit",
-    "Listener", "Log", "Names", "NcclChoice", "NvLink", "Optimizer", "Outcome", "Pci", "PciDevice",
-    "Plugins", "Prefix", "Proxies", "Proxy", "Python", "Raised", "RemappedRows", "Resolution", "Route",
-    "Rule", "Run", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice",
-    "Torchvision", "adapters_asked", "gloo_names", "gpus_served", "is_loopback",
-    "means_nothing_elsewhere", "nccl_asked", "nccl_choice", "outward_addresses", "spans_nodes",
+    "HARMLESS",
+    "REMOVED",
+    "RENAMED",
+    "AerErrors",
+    "Affinity",
+    "Bridge",
+    "CheckpointFile",
+    "CheckpointValues",
+    "Comparison",
+    "ConfigurationFile",
+    "Cuda",
+    "CudaDevice",
+    "DeviceNode",
+    "Distribution",
+    "Distributions",
+    "Driver",
+    "Entry",
+    "Fabric",
+    "Filter",
+    "Firewall",
+    "Foreign",
+    "Format",
+    "Gid",
+    "Gpu",
+    "GpuPair",
+    "GpuProcess",
+    "Gpus",
+    "Host",
+    "IbDevice",
+    "IbPort",
+    "Infiniband",
+    "Interface",
+    "Interfaces",
+    "KernelEvent",
+    "KernelLog",
+    "Key",
+    "KeyGroup",
+    "Launch",
+    "Library",
+    "Limit",
+    "Listener",
+    "Log",
+    "Misread",
+    "Names",
+    "NcclChoice",
+    "NcclConfiguration",
+    "NvLink",
+    "Optimizer",
+    "Outcome",
+    "Pci",
+    "PciDevice",
+    "Plugins",
+    "Prefix",
+    "Proxies",
+    "Proxy",
+    "Python",
+    "Raised",
+    "RemappedRows",
+    "Resolution",
+    "Route",
+    "Rule",
+    "Run",
+    "Setting",
+    "ShapeDifference",
+    "Silence",
+    "Sockets",
+    "StateDict",
+    "Torch",
+    "TorchDevice",
+    "Torchvision",
+    "Variables",
+    "adapters_asked",
+    "cpus_in",
+    "for_processors_alone",
+    "gloo_names",
+    "gpus_here",
+    "gpus_served",
+    "is_elsewhere",
+    "is_loopback",
+    "means_nothing_elsewhere",
+    "misread",
+    "nccl_asked",
+    "nccl_choice",
+    "number",
+    "outward_addresses",
+    "over_pcie",
+    "own_gpu",
+    "path_between",
+    "settings",
+    "spans_nodes",
 ]  # fmt: skip

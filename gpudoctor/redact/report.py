@@ -10,7 +10,18 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from gpudoctor.facts import Distributions, Format, Launch, Names, Outcome, Proxies, Python, Sockets, Torch
+from gpudoctor.facts import (
+    Distributions,
+    Format,
+    KernelLog,
+    Launch,
+    Names,
+    Outcome,
+    Proxies,
+    Python,
+    Sockets,
+    Torch,
+)
 from gpudoctor.model import Fix, Kind, Role, Severity, Source
 from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
@@ -113,6 +124,8 @@ def private(report: Report) -> Private:
     own = [resolution.name for resolution in asked if resolution]
     proxies = facts.get(Proxies)
     own += [proxy.host for proxy in proxies.all] if proxies else []
+    kernel = facts.get(KernelLog)
+    own += [event.process for event in kernel.of("nfs")] if kernel else []  # the server that does not answer
     return Private(
         # A name such as "vm" or "node" tells nothing, and stands in sentences that are not about it.
         hosts=_known(
