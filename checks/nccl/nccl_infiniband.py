@@ -28,6 +28,19 @@ address). `ib_write_bw -d mlx5_0 PEER` between the two nodes tests the path with
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor.facts import (
+    Gpus,
+    IbDevice,
+    IbPort,
+    Infiniband,
+    Interfaces,
+    Launch,
+    Names,
+    Pci,
+    adapters_asked,
+    gpus_served,
+    spans_nodes,
+)
 
 # enum ibv_wc_status of rdma-core's verbs.h. 5, "flushed", follows from another failure: nccl-remote-exit.
 STATUS = {
@@ -45,6 +58,7 @@ CALL = r"Call to (?P<call>ibv_(?!query_ece|set_ece|get_async_event|destroy_|clos
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note where NCCL goes over TCP instead",
     symptoms=[
         r"infiniband (?P<device>mlx\d_\d+): create_mkey_warn",  # the kernel: memory could not be registered
         rf"NET/IB\w*(?:/GIN)? ?: ?{COMPLETION}",
@@ -119,3 +133,90 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     else:
         message = f"the InfiniBand adapters cannot be used: {reason}"
     yield check.found(message)
+
+
+MOST_GIDS = 32
+"""As many of a port's table are known."""
+GIVE = Fix(
+    "Hand the adapters to the container, with the right to lock memory",
+    "docker run --gpus all --network=host --ipc=host --ulimit memlock=-1 --cap-add=IPC_LOCK --device=/dev/infiniband IMAGE",
+)
+VERBS = Fix("Load the kernel's part", "sudo modprobe ib_uverbs", Kind.ADMIN)
+LIBRARY = Fix(
+    "Install rdma-core's libibverbs (Debian: libibverbs1 and ibverbs-providers) in this image",
+    kind=Kind.ADMIN,
+)
+CHOOSE = Fix("Let NCCL find the GID index itself (2.21 or later)", "unset NCCL_IB_GID_INDEX")
+ADAPTERS = Fix("Let NCCL take all adapters that are up", "unset NCCL_IB_HCA")
+
+
+@check.environment
+def environment(
+    infiniband: Infiniband,
+    launch: Launch | None,
+    names: Names | None,
+    interfaces: Interfaces | None,
+    gpus: Gpus | None,
+    pci: Pci | None,
+) -> Iterator[Finding]:
+    """NCCL could not use the adapters that are there, or is told of one that is not."""
+    variables = launch.variables if launch else {}
+    if variables.get("NCCL_IB_DISABLE") == "1" or variables.get("NCCL_NET", "").lower() == "socket":
+        return
+    asked = adapters_asked(infiniband, variables)
+    if asked == []:
+        has = ", ".join(d.name for d in infiniband.devices) or "none"
+        message = f"NCCL_IB_HCA is {variables['NCCL_IB_HCA']}, which fits no adapter (here: {has}): NCCL goes over TCP, many times slower"
+        yield check.found(message, severity=Severity.WARNING, fixes=[ADAPTERS])
+    served = gpus_served(gpus, pci)
+    wanted = (
+        spans_nodes(launch, names, interfaces) or bool(asked) or (infiniband.fabric(served) and served >= 4)
+    )
+    if served:
+        yield from _out_of_reach(infiniband, Severity.WARNING if wanted else Severity.NOTE)
+    yield from _gids(infiniband, variables.get("NCCL_IB_GID_INDEX", ""))
+
+
+def _out_of_reach(infiniband: Infiniband, severity: Severity) -> Iterator[Finding]:
+    """Say what this process lacks to use active adapters."""
+    active = infiniband.carrying or [(d, p) for d, p in infiniband.active if d.efa]
+    if not active or (severity is Severity.NOTE and all(p.link_layer == "Ethernet" for _, p in active)):
+        return  # without a fabric, a RoCE port is any server's Ethernet
+    rest = "so NCCL goes over TCP, many times slower"
+    if not infiniband.verbs:
+        message = (
+            f"{active[0][0].name} is active, and there is no /dev/infiniband/uverbs* for this process, {rest}"
+        )
+        yield check.found(message, severity=severity, fixes=[GIVE, VERBS])
+    elif len(infiniband.verbs_refused) == len(infiniband.verbs):
+        message = f"this process may not open /dev/infiniband/{infiniband.verbs_refused[0]}, {rest}"
+        yield check.found(message, severity=severity, fixes=[GIVE, VERBS])
+    elif infiniband.libibverbs is False:
+        message = f"{active[0][0].name} is active, and libibverbs.so.1 is not installed here, {rest}"
+        yield check.found(message, severity=severity, fixes=[LIBRARY])
+
+
+def _gids(infiniband: Infiniband, asked: str) -> Iterator[Finding]:
+    """Judge NCCL_IB_GID_INDEX by the tables of the RoCE ports."""
+    if not asked.isdecimal() or int(asked) >= MOST_GIDS:
+        return
+    index = int(asked)
+    ports = [(d, p) for d, p in infiniband.carrying if p.link_layer == "Ethernet" and p.gids]
+    empty = [(d, p) for d, p in ports if not any(g.index == index for g in p.gids)]
+    old = [
+        (d, p) for d, p in ports if any(g.index == index and "v2" not in g.type and g.type for g in p.gids)
+    ]
+    if empty:
+        message = f"NCCL_IB_GID_INDEX is {asked}, and {empty[0][0].name} has no address there{_right(empty[0])}: connections fail"
+        yield check.found(message, fixes=[CHOOSE])
+    elif old:
+        message = (
+            f"NCCL_IB_GID_INDEX is {asked}, which is RoCE v1 on {old[0][0].name}{_right(old[0])}: v1 passes no router, and "
+            "connections to nodes of another subnet fail"
+        )
+        yield check.found(message, severity=Severity.WARNING, fixes=[CHOOSE])
+
+
+def _right(one: tuple[IbDevice, IbPort]) -> str:
+    right = [g.index for g in one[1].gids if "v2" in g.type and g.kind == "ipv4"]
+    return f" (RoCE v2 with its IPv4 address is {right[0]})" if right else ""

@@ -26,13 +26,27 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 - [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): interfaces that are up and lead nowhere; ports
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import (
+    Interface,
+    Interfaces,
+    Launch,
+    Names,
+    NcclChoice,
+    means_nothing_elsewhere,
+    nccl_asked,
+    nccl_choice,
+    spans_nodes,
+)
 
 PEER = r"(?P<address>[^\s<>]{1,80})(?:<\d+>)?"
 REASON = r"(?P<reason>[A-Z][a-z]+(?: \w+){0,6})"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where NCCL would choose that interface by itself",
     symptoms=[
         r"Bootstrap ?: ?no socket interface found",
         r"NET/Socket ?: ?(?:no interface found|No usable listening interface found)",
@@ -72,3 +86,65 @@ check = Check(
     ],
     no_reproduction="needs a GPU",
 )
+
+
+@check.environment
+def environment(interfaces: Interfaces, launch: Launch | None, names: Names | None) -> Iterator[Finding]:
+    """What NCCL was told fits no interface, or it takes one that leads nowhere."""
+    variables = launch.variables if launch else {}
+    choice = nccl_choice(interfaces, variables)
+    spans = spans_nodes(launch, names, interfaces)
+    if choice.asked is not None and not choice.interfaces:
+        if not any(one.runs and one.addresses for one in nccl_asked(interfaces, variables)):
+            yield from _fits_none(choice, interfaces, variables)
+        return  # with addresses of another family alone: address-family
+    if not spans or not choice.interfaces or not means_nothing_elsewhere(choice.interfaces[0]):
+        return
+    first = choice.interfaces[0]
+    better = _offered(interfaces)
+    down = [i for i in interfaces.all if not i.runs and i.addresses and not means_nothing_elsewhere(i)]
+    if down and not better and not choice.asked:
+        return  # interface-down: that is the one it would take
+    which = f"NCCL_SOCKET_IFNAME is {choice.asked}, by which NCCL takes" if choice.asked else "NCCL will take"
+    message = f"{which} {first.name} first, whose address means nothing on the other nodes of this launch"
+    severity = None if choice.asked or not better else Severity.WARNING
+    yield check.found(message, severity=severity, fixes=_environment_fixes(better))
+
+
+def _fits_none(choice: NcclChoice, interfaces: Interfaces, variables: dict[str, str]) -> Iterator[Finding]:
+    """Say why nothing is left; what fits and is down is interface-down's."""
+    asked = choice.asked or ""
+    if nccl_asked(interfaces, variables) and not asked.startswith("^"):
+        if any(one.runs for one in nccl_asked(interfaces, variables)):
+            message = f"NCCL_SOCKET_IFNAME is {asked}, and what it fits has no address"
+            yield check.found(message, fixes=_environment_fixes(_offered(interfaces)))
+        return
+    has = ", ".join(i.name for i in interfaces.usable) or "lo alone"
+    message = f"NCCL_SOCKET_IFNAME is {asked}, which fits no interface of this machine with an address (it has {has})"
+    if " " in asked:
+        message += "; NCCL takes a space for a part of the name"
+    message += ': NCCL ends with "no socket interface found"'
+    yield check.found(message, fixes=_environment_fixes(_offered(interfaces)))
+
+
+def _offered(interfaces: Interfaces) -> list[Interface]:
+    real = [i for i in interfaces.usable if i.runs and not means_nothing_elsewhere(i)]
+    return sorted(real, key=lambda i: not i.default_route)
+
+
+def _environment_fixes(better: list[Interface]) -> list[Fix]:
+    """Name an interface of this machine; what all nodes share is a prefix, or what to leave out."""
+    fixes = [
+        Fix(
+            "Let NCCL choose; it leaves out docker*, virbr* and lo where there is something else",
+            "unset NCCL_SOCKET_IFNAME",
+        ),
+    ]
+    if better:
+        name = better[0].name
+        said = f"Or name the interface that leads to the other nodes; here {name} (`=` in front: this name alone)"
+        fixes.append(Fix(said, f"export NCCL_SOCKET_IFNAME={name}"))
+    return [
+        *fixes,
+        Fix("Or keep NCCL off the virtual ones", "export NCCL_SOCKET_IFNAME=^lo,docker,virbr,veth,br-"),
+    ]

@@ -27,13 +27,17 @@ NCCL loads `libnccl-net.so` from LD_LIBRARY_PATH (EFA on AWS, gIB or FasTrak on 
 - [nccl#1231](https://github.com/NVIDIA/nccl/issues/1231): why "No plugin found" is harmless
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Infiniband, Interfaces, Launch, Names, Plugins, spans_nodes
 
 # Lines of a healthy start that some versions of the plug-ins print as warnings.
 HARMLESS = r"(?!Setting |Using |Running |Selected |Initializ|Configuring |NIC group)"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where NCCL goes on without it",
     symptoms=[
         rf"NCCL WARN NET/(?P<network>OFI|gIB|FasTrak|GPUDirectTCPXO?|UCX)\b ?:? ?{HARMLESS}(?P<reason>\S.{{3,160}})",
         r"NCCL WARN Failed: (?P<network>UCX) error .{0,40}(?P<reason>'-\d+' \w[\w ]*)",
@@ -72,3 +76,52 @@ check = Check(
     ],
     no_reproduction="needs a GPU",
 )
+
+
+FORGET = Fix(
+    "Forget what another machine's job script asked for", "unset NCCL_NET NCCL_NET_PLUGIN NCCL_TUNER_PLUGIN"
+)
+INSTALL = Fix(
+    "Install AWS's plug-in, or take Amazon's image; its folder must stand in LD_LIBRARY_PATH",
+    "export LD_LIBRARY_PATH=/opt/amazon/ofi-nccl/lib:$LD_LIBRARY_PATH",
+)
+
+
+@check.environment
+def environment(
+    launch: Launch,
+    plugins: Plugins,
+    infiniband: Infiniband | None,
+    names: Names | None,
+    interfaces: Interfaces | None,
+) -> Iterator[Finding]:
+    """NCCL is told to use a network that this machine does not have, or EFA has no plug-in."""
+    network, plugin = (launch.variables.get(name, "") for name in ("NCCL_NET", "NCCL_NET_PLUGIN"))
+    lacking = _lacking(network, plugins, infiniband)
+    if lacking:
+        yield check.found(f"NCCL_NET is {network}, and {lacking}: NCCL ends with an error", fixes=[FORGET])
+        return
+    if plugin and plugin != "none" and not plugin.startswith("STATIC") and "/" not in plugin:
+        missing = [p for p in plugin.split(",") if p and not plugins.network(p.removesuffix(".so"))]
+        if missing:
+            message = (
+                f"NCCL_NET_PLUGIN is {plugin}, and there is no such library in LD_LIBRARY_PATH or the loader's cache: NCCL goes on "
+                "with its own network code"
+            )
+            yield check.found(message, severity=Severity.WARNING, fixes=[FORGET])
+            return
+    efa = [d.name for d, _ in infiniband.active if d.efa] if infiniband else []
+    if efa and not plugins.network() and plugin != "none" and spans_nodes(launch, names, interfaces):
+        message = f"{efa[0]} is an EFA adapter, and NCCL's plug-in for it is not found: traffic between nodes goes over TCP"
+        yield check.found(message, severity=Severity.WARNING, fixes=[INSTALL])
+
+
+def _lacking(network: str, plugins: Plugins, infiniband: Infiniband | None) -> str:
+    """Return what is missing for a network that NCCL must use; empty: nothing that is known."""
+    if network.lower() == "ib" and infiniband is not None and not infiniband.carrying:
+        return "this machine has no active InfiniBand or RoCE port"
+    if network.lower() == "aws libfabric" and infiniband is not None:
+        if not any(d.efa for d in infiniband.devices):
+            return "this machine has no EFA adapter"
+        return "" if plugins.network() else "its plug-in is not found"
+    return ""

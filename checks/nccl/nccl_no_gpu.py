@@ -25,10 +25,14 @@ mean the variable or the driver; no GPU in either means that none was handed to 
 - [Which backend to use](https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use): NCCL with GPUs, gloo without
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpus, Launch, Pci, Torch
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note before the training",
     symptoms=[
         r"ProcessGroupNCCL is only supported with GPUs, no GPUs found",
         r"nccl2 requires at least one CUDA device",  # torch 2.15
@@ -62,3 +66,26 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+# Variables by which a job is told of its GPUs; without any, ranks may well train on the CPU.
+PROMISES = (
+    "SLURM_GPUS_ON_NODE",
+    "SLURM_JOB_GPUS",
+    "SLURM_STEP_GPUS",
+    "SLURM_GPUS_PER_TASK",
+    "NVIDIA_VISIBLE_DEVICES",
+)
+
+
+@check.environment
+def environment(launch: Launch, torch: Torch, pci: Pci | None, gpus: Gpus | None) -> Iterator[Finding]:
+    """Ranks that are told how to use NCCL stand on a machine without a GPU."""
+    told = [name for name in launch.variables if name.startswith("NCCL_")]
+    if not told or (launch.number("WORLD_SIZE") or 1) < 2 or torch.device_count != 0 or not torch.cuda:
+        return
+    if pci is None or pci.usable or (gpus is not None and gpus.devices):
+        return  # with a GPU there, another check says why it cannot be used
+    message = f"{told[0]} is set and the launch has {launch.number('WORLD_SIZE')} ranks, and no GPU is here for NCCL to use"
+    promised = any(launch.variables.get(name, "") not in ("", "0", "-1", "void", "none") for name in PROMISES)
+    yield check.found(message, severity=Severity.WARNING if promised else Severity.NOTE)

@@ -25,7 +25,10 @@ everywhere. `cat /proc/sys/net/ipv6/conf/all/disable_ipv6` prints 1 where IPv6 i
 - [NCCL_SOCKET_FAMILY](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-family): AF_INET for IPv4, AF_INET6 for IPv6
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Interfaces, Launch, Names, nccl_choice, outward_addresses
 
 check = Check(
     severity=Severity.ERROR,
@@ -78,3 +81,67 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+FAMILIES = {"AF_INET": "IPv4", "AF_INET6": "IPv6"}
+
+
+@check.environment
+def environment(interfaces: Interfaces, launch: Launch | None, names: Names | None) -> Iterator[Finding]:
+    """MASTER_ADDR, or what NCCL was told, is of a family that this machine has no address of."""
+    if not interfaces.all:
+        return
+    master = names.master if names else None
+    if master is not None and master.addresses:
+        reason = _lacking(master.name, master.addresses, interfaces)
+        if reason:
+            address = ", ".join(master.addresses)
+            shown = master.name if master.name == address else f"{master.name} ({address})"
+            yield check.found(f"MASTER_ADDR {shown} {reason}", fixes=_environment_fixes(interfaces))
+    variables = launch.variables if launch else {}
+    family = FAMILIES.get(variables.get("NCCL_SOCKET_FAMILY", ""))
+    rest = {name: value for name, value in variables.items() if name != "NCCL_SOCKET_FAMILY"}
+    if (
+        family
+        and not nccl_choice(interfaces, variables).interfaces
+        and nccl_choice(interfaces, rest).interfaces
+    ):
+        taken = nccl_choice(interfaces, rest).interfaces[0].name
+        message = (
+            f"NCCL_SOCKET_FAMILY is {variables['NCCL_SOCKET_FAMILY']}, and {taken}, which NCCL would take, has no {family} "
+            "address: NCCL finds no interface"
+        )
+        yield check.found(message, fixes=[Fix("Let NCCL use what there is", "unset NCCL_SOCKET_FAMILY")])
+
+
+def _lacking(name: str, addresses: list[str], interfaces: Interfaces) -> str:
+    """Return why this machine cannot speak to addresses of their family; empty: it can."""
+    spoken = {":" in address for address in outward_addresses(interfaces)}
+    if not all(":" in a for a in addresses):
+        alone = spoken == {True} and not any(":" in a or a.startswith("127.") for a in addresses)
+        return "is IPv4, and this machine has IPv6 addresses alone" if alone else ""
+    off = " (IPv6 is switched off)" if interfaces.ipv6 is False else ""
+    if addresses == ["::1"]:
+        missing = f"is IPv6, and this machine has no ::1{off}: rank 0 cannot be reached there"
+        return "" if "::1" in interfaces.addresses else missing
+    if all(a.startswith("fe80:") for a in addresses):
+        bare = ":" in name and "%" not in name
+        return (
+            "is a link-local address without its interface (fe80::1%eth0): no connection can be made to it"
+            if bare
+            else ""
+        )
+    return "" if spoken != {False} else f"is IPv6, and this machine has no IPv6 address to speak from{off}"
+
+
+def _environment_fixes(interfaces: Interfaces) -> list[Fix]:
+    """Offer the family that is there; who may, switches IPv6 on."""
+    return [
+        Fix("On one machine", "export MASTER_ADDR=127.0.0.1"),
+        Fix("On several: an IPv4 address of rank 0's machine, printed there", "hostname -I"),
+        Fix(
+            "Switch IPv6 on, where the network has it",
+            "sudo sysctl net.ipv6.conf.all.disable_ipv6=0",
+            Kind.ADMIN,
+        ),
+    ]

@@ -25,7 +25,11 @@ NCCL_DEBUG=INFO, lines that begin with one name and say "Bootstrap: Using" two a
 - [pytorch#150532](https://github.com/pytorch/pytorch/issues/150532): `--local-addr` instead of the node's name
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Interfaces, Launch, Names, spans_nodes
 
 LOCAL = r"localhost\d?(?:\.localdomain\d?)?"
 
@@ -71,3 +75,15 @@ check = Check(
     ],
     no_reproduction="needs two hosts",
 )
+
+
+@check.environment
+def environment(names: Names, launch: Launch | None, interfaces: Interfaces | None) -> Iterator[Finding]:
+    """The own name is one that any machine may have, and the launch spans nodes."""
+    name = names.own.name
+    if re.fullmatch(LOCAL, name) and spans_nodes(launch, names, interfaces):
+        message = (
+            f"this machine is called {name}, as any other may be, and this launch spans nodes: torchrun passes that name on, and "
+            "each node takes it for itself"
+        )
+        yield check.found(message)

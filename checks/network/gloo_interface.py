@@ -24,7 +24,18 @@ nodes can ping. `ip route get ADDRESS` names the interface that leads to another
 - [YOLOX#139](https://github.com/Megvii-BaseDetection/YOLOX/issues/139): Unable to find address for: ib0
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import (
+    Interface,
+    Interfaces,
+    Launch,
+    Names,
+    gloo_names,
+    means_nothing_elsewhere,
+    spans_nodes,
+)
 
 PAIR = r"gloo/transport/\w+/\w+\.(?:cc|h):\d+\] "
 # Docker's and libvirt's bridges, and link-local addresses: each machine has its own.
@@ -78,3 +89,65 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(interfaces: Interfaces, launch: Launch | None, names: Names | None) -> Iterator[Finding]:
+    """What gloo was told does not exist or leads nowhere; or, not told, its own name's address does."""
+    variables = launch.variables if launch else {}
+    spans = spans_nodes(launch, names, interfaces)
+    told = gloo_names(variables)
+    for name in told:
+        wrong = _wrong(name, interfaces, spans)
+        if wrong:
+            message = f"GLOO_SOCKET_IFNAME is {variables['GLOO_SOCKET_IFNAME']}: {wrong}"
+            yield check.found(message, fixes=_environment_fixes(interfaces, spans))
+    if told or not spans or names is None or names.own.loopback:
+        return  # a name that is loopback, or on no interface here, is hostname-resolution's
+    here = [one for a in names.own.addresses if (one := interfaces.having(a)) is not None]
+    local = [a for a in names.own.addresses if a.startswith("169.254.")]
+    if here and (local or all(means_nothing_elsewhere(one) for one in here)):
+        address = ", ".join(names.own.addresses)
+        message = (
+            f"the own name {names.own.name} is {address}, the address of {here[0].name}: gloo publishes it, and it means "
+            "nothing on the other nodes"
+        )
+        yield check.found(message, fixes=_environment_fixes(interfaces, spans))
+
+
+def _wrong(name: str, interfaces: Interfaces, spans: bool) -> str:
+    """Return what is wrong with one name that gloo was told; empty: nothing, or interface-down knows it."""
+    one = interfaces.named(name)
+    if one is None:
+        if name != name.strip():
+            return f"there is a space in {name!r}, and gloo takes it for a part of the name"
+        if name.startswith(("^", "=")):
+            return f"{name[0]} is of NCCL's language, and gloo takes full names alone"
+        has = ", ".join(i.name for i in _offered(interfaces)) or "none with an address"
+        return f"this machine has no interface {name}; it has {has}"
+    if not one.runs:
+        return ""
+    if not one.addresses:
+        return f"{name} has no address, so gloo cannot listen there"
+    if one.loopback and spans:
+        return f"{name} is loopback, and the launch spans nodes: the others look for this one on themselves"
+    if spans and means_nothing_elsewhere(one):
+        return f"the address of {name} means nothing on the other nodes"
+    return ""
+
+
+def _offered(interfaces: Interfaces) -> list[Interface]:
+    real = [i for i in interfaces.usable if i.runs and not means_nothing_elsewhere(i)]
+    return sorted(real, key=lambda i: not i.default_route)
+
+
+def _environment_fixes(interfaces: Interfaces, spans: bool) -> list[Fix]:
+    """Name an interface of this machine; each node has its own."""
+    fixes = []
+    offered = _offered(interfaces)
+    if offered:
+        said = f"Take the interface that leads to the other nodes, each node's own name for it; here {offered[0].name}"
+        fixes.append(Fix(said, f"export GLOO_SOCKET_IFNAME={offered[0].name}"))
+    if not spans:
+        fixes.append(Fix("On one machine gloo needs no such variable", "unset GLOO_SOCKET_IFNAME"))
+    return [*fixes, Fix("See the interfaces and their addresses", "ip -br addr")]

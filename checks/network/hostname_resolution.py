@@ -33,11 +33,13 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Interfaces, Launch, Names
+from gpudoctor.facts import Interfaces, Launch, Names, Resolution, spans_nodes
 
 SEVERAL = (
     r"--nnodes[= ]\"?[2-9]|group_world_size=[2-9]|NNODES=[2-9]|min_nodes\s*: [2-9]|node_rank[= ]\"?[1-9]"
 )
+ANYBODY = r"localhost\d?(?:\.localdomain\d?)?"
+"""Names that are no machine's own: duplicate-hostname."""
 ENDPOINT = Fix(
     "Write name and port alone",
     "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
@@ -57,6 +59,7 @@ SEVERAL_NODES = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note on one machine",
     symptoms=[
         # c10d; Linux, macOS and Windows number and word it differently. -5 and -9 mean no address of that family.
         r"\((?P<host>[^,() ]+), (?P<port>\w+)\) cannot be retrieved \(gai error: (-2|-3|8|11001) - (?P<reason>[^)]+)\)",
@@ -130,8 +133,14 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 def environment(names: Names, launch: Launch | None, interfaces: Interfaces | None) -> Iterator[Finding]:
     """MASTER_ADDR or the own name cannot serve as an address for the other ranks."""
     own, master = names.own, names.master
-    spans = _spans(names, launch, interfaces)
-    several = "this launch spans nodes" if spans else ""
+    spans = spans_nodes(launch, names, interfaces)
+    # rank 0 on another machine tells that there is one only if MASTER_ADDR is right
+    told = launch is not None and launch.nodes is not None
+    several = (
+        "this launch spans nodes"
+        if told or master is None
+        else f"MASTER_ADDR {master.name} is another machine"
+    )
     fixes = _fixes(own.name, interfaces, spans)
     if master is not None and master.error:
         message = (
@@ -152,20 +161,28 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
         )
         message = f"the own name {own.name} does not resolve ({own.error}), {rest}"
         yield check.found(message, severity=None if spans else Severity.WARNING, fixes=fixes)
-    elif own.loopback:
+    elif own.is_here(interfaces) is False:
+        yield check.found(
+            _elsewhere(own, several if spans else ""),
+            severity=None if spans else Severity.WARNING,
+            fixes=fixes,
+        )
+    elif own.loopback and not (spans and re.fullmatch(ANYBODY, own.name)):
         interface = launch.variables.get("GLOO_SOCKET_IFNAME") if launch else None
         rest = "fine on one machine; with several, gloo would send the other ranks to themselves"
         if spans:
-            rest = f"and {several}: gloo publishes that address, and the other ranks look for this one on themselves"
+            rest = f"and {several}: gloo publishes it, and the other ranks look for this one on themselves"
         message = f"the own name {own.name} resolves to {', '.join(own.addresses)} alone, {rest}"
         severity = Severity.NOTE if not spans else Severity.WARNING if interface else None
         yield check.found(message, severity=severity, fixes=fixes)
 
 
-def _spans(names: Names, launch: Launch | None, interfaces: Interfaces | None) -> bool:
-    """Return whether ranks of other machines must reach this one: the launch says so, or its rank 0 is elsewhere."""
-    nodes = launch.nodes if launch else None
-    return names.master_is_here(interfaces) is False if nodes is None else nodes > 1
+def _elsewhere(own: Resolution, several: str) -> str:
+    """Say what comes of a name that leads to another machine, or to none."""
+    rest = "so torchrun --standalone and c10d rendezvous wait in vain, even on one machine"
+    if several:
+        rest = f"and {several}: the other ranks look for this one there"
+    return f"the own name {own.name} is {', '.join(own.addresses)}, which no interface of this machine has, {rest}"
 
 
 def _fixes(name: str, interfaces: Interfaces | None, spans: bool) -> list[Fix]:

@@ -25,13 +25,28 @@ line in `sudo dmesg -T | grep -i link` with that of the job's first error. `etht
 - [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): what NCCL does with interfaces that cannot talk
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import (
+    Interface,
+    Interfaces,
+    Launch,
+    Names,
+    gloo_names,
+    means_nothing_elsewhere,
+    nccl_asked,
+    nccl_choice,
+    spans_nodes,
+)
 
 # Bridges and virtual ends go down with each container.
 NAME = r"(?P<interface>(?!docker|veth|virbr|br-|lo:|cali|flannel|cni|tap)[a-z][\w.-]{1,14})"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note where the launch may do without it",
     symptoms=[
         rf"\b{NAME}: (?:NIC )?Link is Down\b",
         rf"\b(?:mlx\d|bnxt|ice|i40e|ena|hns3|qede|cxgb\d)\w* \S{{1,20}} {NAME}: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b",
@@ -68,3 +83,117 @@ check = Check(
     ],
     no_reproduction="needs a network interface that goes down",
 )
+
+
+UP = "Bring it up; if it does not stay up, look at cable, transceiver and switch"
+LOOPBACK = [
+    Fix("Switch loopback on", "sudo ip link set lo up", Kind.ADMIN),
+    Fix(
+        "A container of your own: let its runtime make the network",
+        "docker run --gpus all --network=host --ipc=host IMAGE",
+    ),
+]
+
+
+@check.environment
+def environment(interfaces: Interfaces, launch: Launch | None, names: Names | None) -> Iterator[Finding]:
+    """Loopback is down, or an interface that the ranks were told to use, or whose address they pass on."""
+    lo = interfaces.loopback
+    if lo is not None and not (lo.up and "127.0.0.1" in lo.addresses):
+        state = "has no address" if lo.up else "is down"
+        message = f"lo {state}: 127.0.0.1 does not answer, so the ranks of this machine cannot meet there"
+        yield check.found(message, fixes=LOOPBACK)
+    told = list(_told(interfaces, launch))
+    for variable, one in told:
+        value = launch.variables[variable] if launch else ""
+        message = (
+            f"{variable}={value} names {one.name}, and {one.name} {_state(one)}: the ranks cannot use it"
+        )
+        yield check.found(message, fixes=_fixes(one, interfaces, variable))
+    seen = {one.name for _, one in told}
+    spans = spans_nodes(launch, names, interfaces)
+    for role, one in _passed_on(interfaces, names):
+        if one.name not in seen:
+            seen.add(one.name)
+            rest = "connections to it fail" if not one.up or spans else "other machines cannot reach it"
+            severity = None if spans else Severity.WARNING if not one.up else Severity.NOTE
+            message = f"{role} is the address of {one.name}, which {_state(one)}: {rest}"
+            yield check.found(message, severity=severity, fixes=_fixes(one, interfaces))
+    yield from _others(interfaces, seen, spans)
+
+
+def _others(interfaces: Interfaces, seen: set[str], spans: bool) -> Iterator[Finding]:
+    """Interfaces that were set up, with an address or as a part of a bond, and carry nothing."""
+    for one in interfaces.all:
+        if one.runs or one.name in seen or one.loopback:
+            continue
+        bond = interfaces.named(one.master) if one.master else None
+        if bond is not None and bond.kind == "bond" and bond.runs:
+            message = (
+                f"{one.name}, a part of {bond.name}, {_state(one)}: {bond.name} carries less than it could"
+            )
+            yield check.found(message, severity=Severity.WARNING, fixes=_fixes(one, interfaces))
+        elif _set_up(one):
+            message = f"{one.name} has an address and {_state(one)}: nothing passes over it"
+            needed = spans and (one.kind == "infiniband" or len(_siblings(one, interfaces)) > 1)
+            severity = Severity.WARNING if needed else Severity.NOTE
+            yield check.found(message, severity=severity, fixes=_fixes(one, interfaces))
+
+
+def _siblings(one: Interface, interfaces: Interfaces) -> list[Interface]:
+    """Return the interfaces that carry traffic and are called like this one but for the numbers."""
+    stem = re.sub(r"\d+", "", one.name)
+    return [i for i in interfaces.usable if re.sub(r"\d+", "", i.name) == stem]
+
+
+def _set_up(one: Interface) -> bool:
+    """Return whether it has an address that somebody gave it, and is none of containers', tunnels or radio."""
+    given = [a for a in one.addresses if not a.startswith(("fe80:", "169.254."))]
+    passing = one.kind in ("bridge", "wireless", "tun", "wireguard", "virtual") or means_nothing_elsewhere(
+        one
+    )
+    return bool(given) and not passing
+
+
+def _told(interfaces: Interfaces, launch: Launch | None) -> Iterator[tuple[str, Interface]]:
+    """Yield what variables name and is down; of NCCL's prefixes only where none that fits is up."""
+    variables = launch.variables if launch else {}
+    for name in gloo_names(variables):
+        one = interfaces.named(name)
+        if one is not None and not one.runs:
+            yield "GLOO_SOCKET_IFNAME", one
+    if not nccl_choice(interfaces, variables).interfaces:
+        fitting = nccl_asked(interfaces, variables)
+        if (
+            fitting
+            and not any(one.runs for one in fitting)
+            and not variables["NCCL_SOCKET_IFNAME"].startswith("^")
+        ):
+            yield "NCCL_SOCKET_IFNAME", fitting[0]
+
+
+def _passed_on(interfaces: Interfaces, names: Names | None) -> Iterator[tuple[str, Interface]]:
+    """Yield the interfaces that are down of the addresses by which ranks find this machine."""
+    resolutions = [("MASTER_ADDR", names.master), ("the own name", names.own)] if names else []
+    for role, resolution in resolutions:
+        for address in resolution.addresses if resolution else []:
+            one = interfaces.having(address)
+            # an address of docker's bridge is wrong whether it is up or not
+            if one is not None and not one.runs and not means_nothing_elsewhere(one):
+                yield f"{role} {resolution.name if resolution else ''}", one
+
+
+def _state(one: Interface) -> str:
+    return "has no carrier" if one.up else "is down"
+
+
+def _fixes(one: Interface, interfaces: Interfaces, variable: str = "") -> list[Fix]:
+    """Offer what is up; who may, brings this one up."""
+    best = interfaces.best
+    fixes = []
+    if best is not None and best.runs:
+        said = f"Use one that is up, on each node by its own name: here {best.name}"
+        names = [variable] if variable else ["NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"]
+        fixes.append(Fix(said, "export " + " ".join(f"{name}={best.name}" for name in names)))
+    look = Fix("See which interfaces are up, with what addresses", "ip -br link; ip -br addr")
+    return [*fixes, look, Fix(UP, f"sudo ip link set {one.name} up", Kind.ADMIN)]

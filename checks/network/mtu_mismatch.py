@@ -24,10 +24,19 @@ local length error, since it no longer takes the smaller of both sides' MTU.
 - [nccl#1957](https://github.com/NVIDIA/nccl/issues/1957): packets of 4 KB on an interface with 1500
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import Interface, Interfaces, means_nothing_elsewhere
+
+SMALLEST = 1280
+"""Bytes that IPv6 asks of every link (RFC 8200, section 5)."""
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where one machine alone shows it",
     symptoms=[
         r"local error: [Mm]essage too long,? mtu ?[=:] ?(?P<mtu>\d+)",
         r"Frag(?:mentation)? needed and DF set(?: \(mtu ?= ?(?P<mtu>\d+)\))?",
@@ -54,3 +63,46 @@ check = Check(
     ],
     no_reproduction="needs two hosts",
 )
+
+
+@check.environment
+def environment(interfaces: Interfaces) -> Iterator[Finding]:
+    """One of several links alike has another MTU than the rest; what the other nodes have does not show here."""
+    for links in _alike(interfaces):
+        sizes = Counter(link.mtu for link in links)
+        usual, times = sizes.most_common(1)[0]
+        odd = [link for link in links if link.mtu != usual]
+        if not odd or len(links) < 3 or len(odd) * 2 >= times:
+            continue
+        names = ", ".join(link.name for link in odd)
+        values = ", ".join(sorted({str(link.mtu) for link in odd}))
+        message = (
+            f"{names} has an MTU of {values}, and {count(times, 'other link')} of its kind {usual}: "
+            "large messages between nodes hang or break where the sizes meet"
+        )
+        fix = Fix("Give it the others' MTU", f"sudo ip link set {odd[0].name} mtu {usual}", Kind.ADMIN)
+        look = Fix("Compare the nodes", "grep . /sys/class/net/*/mtu")
+        yield check.found(message, severity=Severity.WARNING, fixes=[look, fix])
+    for one in interfaces.usable:
+        if (
+            one.kind in ("ethernet", "infiniband", "veth", "bond")
+            and one.mtu is not None
+            and one.mtu < SMALLEST
+        ):
+            message = (
+                f"{one.name} has an MTU of {one.mtu}, less than any network between nodes has: IPv6 needs {SMALLEST}, and each message "
+                "is cut into many small packets"
+            )
+            fix = Fix("Give it the MTU of Ethernet", f"sudo ip link set {one.name} mtu 1500", Kind.ADMIN)
+            yield check.found(message, severity=Severity.WARNING, fixes=[fix])
+
+
+def _alike(interfaces: Interfaces) -> Iterator[list[Interface]]:
+    """Yield links of one kind, speed and naming, none of which leads to the rest of the world."""
+    groups: dict[tuple[str, int | None, str], list[Interface]] = {}
+    for one in interfaces.usable:
+        leads = one.default_route or one.master or not one.runs or means_nothing_elsewhere(one)
+        if leads or one.mtu is None or one.kind not in ("ethernet", "infiniband", "veth"):
+            continue
+        groups.setdefault((one.kind, one.speed_mbps, re.sub(r"\d+", "", one.name)), []).append(one)
+    yield from groups.values()

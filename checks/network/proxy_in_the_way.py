@@ -30,10 +30,19 @@ it, `env -u https_proxy -u HTTPS_PROXY curl -I https://huggingface.co` shows whe
 - [ray#23865](https://github.com/ray-project/ray/issues/23865): Ray behind a proxy
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Host, Proxies, Proxy, Sockets
+
+BYPASS = Fix(
+    "Keep connections inside the job from the proxy: name every node",
+    "export no_proxy=localhost,127.0.0.1,NODE,.DOMAIN NO_PROXY=localhost,127.0.0.1,NODE,.DOMAIN",
+)
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning or a note before anything failed",
     symptoms=[
         r"(?:host='(?P<host>[\w.-]+)', port=\d+\).{0,400})?ProxyError\(['\"](?P<reason>[\w ]{4,80}?)\.?['\"]",
         r"\bProxyError: (?P<reason>\d{3} [A-Z][\w ]{2,60})",
@@ -51,10 +60,7 @@ check = Check(
             "Where no proxy is needed: do without it",
             "unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY",
         ),
-        Fix(
-            "Keep connections inside the job from the proxy: name every node",
-            "export no_proxy=localhost,127.0.0.1,NODE,.DOMAIN NO_PROXY=localhost,127.0.0.1,NODE,.DOMAIN",
-        ),
+        BYPASS,
         Fix(
             "Where one is needed: the address that the site's documentation gives for compute nodes",
             "export https_proxy=http://PROXY:PORT http_proxy=http://PROXY:PORT",
@@ -67,3 +73,42 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(proxies: Proxies, sockets: Sockets | None, host: Host | None) -> Iterator[Finding]:
+    """A proxy is set that cannot work, or that catches what stays on this machine."""
+    told: set[tuple[str, str]] = set()
+    for proxy in proxies.all:
+        wrong = _dead(proxy, sockets, host)
+        if wrong and (proxy.host, wrong) not in told:
+            told.add((proxy.host, wrong))
+            message = f"{proxy.variable} names a proxy that cannot be used: {wrong}"
+            yield check.found(message, severity=Severity.WARNING)
+    if told or not proxies.for_plain_http:
+        return
+    first = proxies.for_plain_http[0].variable
+    if proxies.bypassed.get("localhost") is False:
+        message = (
+            f"{first} is set, and no_proxy does not name localhost: connections of this machine to itself over HTTP or gRPC go "
+            "to the proxy (torch's own store and NCCL use none)"
+        )
+        yield check.found(message, severity=Severity.WARNING, fixes=[BYPASS])
+    elif proxies.bypassed.get("master") is False:
+        message = (
+            f"{first} is set, and no_proxy does not name MASTER_ADDR: what speaks HTTP or gRPC to that node goes to the proxy "
+            "(torch's own store and NCCL use none)"
+        )
+        yield check.found(message, severity=Severity.NOTE, fixes=[BYPASS])
+
+
+def _dead(proxy: Proxy, sockets: Sockets | None, host: Host | None) -> str:
+    """Return why a proxy cannot answer; empty: nothing says so."""
+    if not proxy.host:
+        return "its value is no address"
+    if proxy.error:
+        return f"{proxy.host} does not resolve ({proxy.error})"
+    # WSL hands connections to localhost on to Windows, whose listeners do not show here.
+    if not proxy.local or sockets is None or (host and host.wsl) or proxy.port is None:
+        return ""
+    return "" if sockets.listener(proxy.port) else f"nothing listens on port {proxy.port} of this machine"

@@ -28,7 +28,10 @@ On the first node: `getent hosts "$(hostname)"` and `hostname -I`; the endpoint 
 - [Rendezvous](https://docs.pytorch.org/docs/stable/elastic/rendezvous.html): `is_host` of the c10d backend
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Interfaces, Launch, Names, is_loopback
 
 FAILED = r"The connection to the C10d store has failed"
 # The same words as rendezvous-unreachable's; these show that the node that should be the host prints them: it is the
@@ -70,3 +73,25 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(names: Names, launch: Launch, interfaces: Interfaces | None) -> Iterator[Finding]:
+    """The endpoint that torchrun was told is this machine by an address that its own name does not lead to."""
+    endpoint, own = names.endpoint, names.own
+    variables = launch.variables
+    if endpoint is None or not endpoint.addresses or variables.get("PET_RDZV_BACKEND", "static") != "c10d":
+        return
+    if "is_host" in variables.get("PET_RDZV_CONF", "") or launch.number("PET_NODE_RANK") not in (None, 0):
+        return
+    # torchrun's rule: the name itself, or an address that both names lead to
+    if endpoint.name in ("localhost", own.name) or is_loopback(endpoint.name):
+        return
+    if set(endpoint.addresses) & set(own.addresses) or not endpoint.is_here(interfaces):
+        return
+    leads = f"is {', '.join(own.addresses)}" if own.addresses else f"does not resolve ({own.error})"
+    message = (
+        f"the endpoint {endpoint.name} is this machine, and its own name {own.name} {leads}: torchrun compares the two, "
+        "takes itself for a guest, and nobody opens the rendezvous"
+    )
+    yield check.found(message)

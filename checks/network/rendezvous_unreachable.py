@@ -30,7 +30,20 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 - [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization): MASTER_ADDR and MASTER_PORT
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import (
+    Firewall,
+    Host,
+    Interfaces,
+    Launch,
+    Names,
+    Route,
+    means_nothing_elsewhere,
+    outward_addresses,
+    spans_nodes,
+)
 
 # localhost.localdomain as the other side's name is duplicate-hostname.
 # ::ffff:192.0.2.7 is an IPv4 address; of an IPv6 address the last number is no port.
@@ -47,8 +60,20 @@ NO_FAMILY = r"errno: 97 - Address family"
 # The store was there and went away: its process ended.
 LATER = r"in _call_store|in num_nodes_waiting"
 
+# net.ipv4.ip_local_port_range of Linux: first, middle and last.
+CHOSEN = (32768, 45000, 60999)
+OPEN = [
+    Fix(
+        "Let the other nodes in, on all ports: gloo and NCCL choose theirs",
+        "sudo ufw allow from SUBNET",
+        Kind.ADMIN,
+    ),
+    Fix("See the rules", "sudo iptables -S INPUT", Kind.ADMIN),
+]
+
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in a container, a note where only root could tell",
     symptoms=[
         Symptom(
             rf"client socket has timed out after (?:(?P<ms>\d+)ms|(?P<seconds>\d+)s) while trying to connect to(?: {PEER}|(?! ))",
@@ -127,3 +152,100 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(
+    names: Names,
+    launch: Launch | None,
+    interfaces: Interfaces | None,
+    host: Host | None,
+    firewall: Firewall | None,
+) -> Iterator[Finding]:
+    """The kernel knows no way to MASTER_ADDR, rank 0 runs here and MASTER_ADDR is elsewhere, or a firewall is between."""
+    master = names.master
+    if firewall is not None and spans_nodes(launch, names, interfaces):
+        yield from _closed(firewall, launch, interfaces, names.master_is_here(interfaces) is not False)
+    if master is None or not master.addresses or _of_other_checks(master.addresses, interfaces):
+        return
+    lost = master.no_way
+    shown = (
+        master.name if master.name in master.addresses else f"{master.name} ({', '.join(master.addresses)})"
+    )
+    if lost is not None:
+        message = f"there is no way from here to MASTER_ADDR {shown}: {_why(lost)}"
+        yield check.found(message, fixes=_environment_fixes(master.addresses[0]))
+    elif names.master_is_here(interfaces) is False and _rank_0_is_here(launch):
+        if launch and "KUBERNETES_SERVICE_HOST" in launch.variables:
+            return  # a service leads to this pod by another address
+        message = (
+            f"rank 0 opens its store here, and MASTER_ADDR {shown} is no address of this machine: "
+            "the ranks look for it elsewhere and find nobody"
+        )
+        # a container's published port can be meant
+        severity = Severity.WARNING if host is not None and host.container else None
+        yield check.found(message, severity=severity, fixes=_environment_fixes(master.addresses[0]))
+
+
+def _closed(
+    firewall: Firewall, launch: Launch | None, interfaces: Interfaces | None, host: bool
+) -> Iterator[Finding]:
+    """Say that this machine's own firewall keeps other nodes out: of rank 0's port, or of those that are chosen."""
+    ways = [i.name for i in interfaces.usable if not means_nothing_elsewhere(i)] if interfaces else []
+    port = launch.master_port if launch else None
+    stopped = firewall.stops(port, ways) if port and host else None
+    if stopped is not None:
+        message = f"this machine's firewall ({stopped.source}) lets no other node in to MASTER_PORT {port}"
+        yield check.found(message, fixes=OPEN)
+        return
+    chosen = [firewall.stops(number, ways) for number in CHOSEN]
+    closed = next((table for table in chosen if table is not None), None)
+    if closed is not None and all(chosen):
+        message = (
+            f"this machine's firewall ({closed.source}) lets no other node in to ports {CHOSEN[0]} to {CHOSEN[-1]}, among which gloo "
+            "and NCCL choose theirs"
+        )
+        yield check.found(message, fixes=OPEN)
+    elif firewall.filters is None and (firewall.ufw or firewall.firewalld):
+        service = "ufw" if firewall.ufw else "firewalld"
+        message = f"{service} is active here, and only root can read whether it lets the other nodes in"
+        yield check.found(message, severity=Severity.NOTE, fixes=OPEN)
+
+
+def _of_other_checks(addresses: list[str], interfaces: Interfaces | None) -> bool:
+    """Return whether another check knows why: loopback or an interface is down, or a family is missing."""
+    if interfaces is None:
+        return False
+    own = [one for a in addresses if (one := interfaces.having(a)) is not None]
+    if any(a.startswith("127.") or a == "::1" for a in addresses) or any(not one.runs for one in own):
+        return True
+    families = {":" in a for a in outward_addresses(interfaces)}
+    return bool(families) and all((":" in a) not in families for a in addresses)
+
+
+def _why(lost: Route) -> str:
+    if lost.silent and not lost.error:
+        return "this machine asked for it on its network, and nobody answered"
+    return lost.error or ""
+
+
+def _rank_0_is_here(launch: Launch | None) -> bool:
+    """Return whether this is rank 0, or all ranks are on this machine."""
+    if launch is None:
+        return False
+    everyone = launch.number("WORLD_SIZE")
+    alone = everyone is not None and everyone == launch.number("LOCAL_WORLD_SIZE")
+    return launch.number("RANK") == 0 or alone
+
+
+def _environment_fixes(address: str) -> list[Fix]:
+    return [
+        Fix("On one machine", "export MASTER_ADDR=127.0.0.1"),
+        Fix(
+            "On several: an address of rank 0's machine, printed there; the same on all nodes", "hostname -I"
+        ),
+        Fix(
+            "See which way the kernel would take, and which interfaces there are",
+            f"ip route get {address}; ip -br addr",
+        ),
+    ]

@@ -23,15 +23,27 @@ from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
 from gpudoctor.facts.fabric import Fabric
+from gpudoctor.facts.firewall import Filter, Firewall, Rule
 from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
 from gpudoctor.facts.host import Host, Limit
+from gpudoctor.facts.infiniband import Gid, IbDevice, IbPort, Infiniband, adapters_asked, gpus_served
+from gpudoctor.facts.interface_choice import (
+    NcclChoice,
+    gloo_names,
+    means_nothing_elsewhere,
+    nccl_asked,
+    nccl_choice,
+    outward_addresses,
+)
 from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
-from gpudoctor.facts.names import Names, Resolution
+from gpudoctor.facts.names import Names, Resolution, Route, is_loopback, spans_nodes
 from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
 from gpudoctor.facts.peers import over_pcie, own_gpu
+from gpudoctor.facts.plugins import Plugins
+from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
@@ -59,13 +71,19 @@ __all__ = [
     "Driver",
     "Entry",
     "Fabric",
+    "Filter",
+    "Firewall",
     "Foreign",
     "Format",
+    "Gid",
     "Gpu",
     "GpuPair",
     "GpuProcess",
     "Gpus",
     "Host",
+    "IbDevice",
+    "IbPort",
+    "Infiniband",
     "Interface",
     "Interfaces",
     "KernelEvent",
@@ -79,17 +97,23 @@ __all__ = [
     "Log",
     "Misread",
     "Names",
+    "NcclChoice",
     "NcclConfiguration",
     "NvLink",
     "Optimizer",
     "Outcome",
     "Pci",
     "PciDevice",
+    "Plugins",
     "Prefix",
+    "Proxies",
+    "Proxy",
     "Python",
     "Raised",
     "RemappedRows",
     "Resolution",
+    "Route",
+    "Rule",
     "Run",
     "Setting",
     "ShapeDifference",
@@ -100,14 +124,23 @@ __all__ = [
     "TorchDevice",
     "Torchvision",
     "Variables",
+    "adapters_asked",
     "cpus_in",
     "for_processors_alone",
+    "gloo_names",
     "gpus_here",
+    "gpus_served",
     "is_elsewhere",
+    "is_loopback",
+    "means_nothing_elsewhere",
     "misread",
+    "nccl_asked",
+    "nccl_choice",
     "number",
+    "outward_addresses",
     "over_pcie",
     "own_gpu",
     "path_between",
     "settings",
+    "spans_nodes",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 ALLOWED = re.compile(
-    r"(CUDA|NCCL|TORCH|PYTORCH|GLOO|MASTER|LOCAL|GROUP|ROLE|SLURM|TORCHELASTIC)_\w+"
+    r"(CUDA|NCCL|TORCH|PYTORCH|GLOO|MASTER|LOCAL|GROUP|ROLE|SLURM|TORCHELASTIC|PET)_\w+"
     # misspelt, as people do: such a name is read by nobody, and that is what is looked for
     r"|(NCLL|NNCL|NCC|NCL|NCCCL|TROCH|PTORCH)_\w+"
     # debugging that stays on, and what plug-ins of NCCL read
@@ -44,7 +44,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     @property
     def nodes(self) -> int | None:
         """How many nodes this launch spans; ``None`` when nothing says so."""
-        for name in ("GROUP_WORLD_SIZE", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
+        for name in ("GROUP_WORLD_SIZE", "PET_NNODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
             if (count := self.number(name)) is not None:
                 return count
         world, local = self.number("WORLD_SIZE"), self.number("LOCAL_WORLD_SIZE")

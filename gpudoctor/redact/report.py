@@ -10,7 +10,18 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from gpudoctor.facts import Distributions, Format, KernelLog, Launch, Names, Outcome, Python, Sockets, Torch
+from gpudoctor.facts import (
+    Distributions,
+    Format,
+    KernelLog,
+    Launch,
+    Names,
+    Outcome,
+    Proxies,
+    Python,
+    Sockets,
+    Torch,
+)
 from gpudoctor.model import Fix, Kind, Role, Severity, Source
 from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
@@ -28,6 +39,8 @@ RESERVED = frozenset(member.value for kind in ENUMS for member in kind)
 """Words of the report itself: a user of that name would make it unreadable."""
 HOST_VARIABLES = (
     "MASTER_ADDR",
+    "PET_MASTER_ADDR",
+    "PET_RDZV_ENDPOINT",
     "SLURMD_NODENAME",
     "SLURM_JOB_NODELIST",
     "SLURM_LAUNCH_NODE_IPADDR",
@@ -107,7 +120,10 @@ def private(report: Report) -> Private:
     facts = Snapshot(report.facts)
     names, launch, python = facts.get(Names), facts.get(Launch), facts.get(Python)
     variables = launch.variables if launch else {}
-    own = [names.own.name, *([names.master.name] if names.master else [])] if names else []
+    asked = [names.own, names.master, names.endpoint] if names else []
+    own = [resolution.name for resolution in asked if resolution]
+    proxies = facts.get(Proxies)
+    own += [proxy.host for proxy in proxies.all] if proxies else []
     kernel = facts.get(KernelLog)
     own += [event.process for event in kernel.of("nfs")] if kernel else []  # the server that does not answer
     return Private(

@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Callable
 
-from gpudoctor.facts import Driver, Gpus, Host, Interfaces, Launch, Names, Pci, Torch, Torchvision
+from gpudoctor.facts import Driver, Gpus, Host, Infiniband, Interfaces, Launch, Names, Pci, Torch, Torchvision
 from gpudoctor.model import FAMILIES, Finding, Severity
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count, whole_gib
 
 SHOWN = ("RANK", "WORLD_", "LOCAL_", "MASTER_", "CUDA_VIS", "SLURM_NTASKS")
 """How the launch variables begin that are shown with their values."""
+
+PORTS = {"InfiniBand": "InfiniBand", "Ethernet": "RoCE"}
+"""Kinds of RDMA ports by their link layer."""
 
 
 def layers(snapshot: Snapshot, findings: list[Finding]) -> list[tuple[str, str, str]]:
@@ -125,7 +128,19 @@ def _network(snapshot: Snapshot) -> str | None:
         answer = names.own.error or ", ".join(names.own.addresses[:3])
         verb = f" {names.own.name} resolves to" if names.own.addresses else ":"
         parts.append(f"host name{verb} {answer}")
+    adapters = snapshot.get(Infiniband)
+    if adapters is not None and adapters.active:
+        parts.append(describe_ports(adapters))
     return ", ".join(parts)
+
+
+def describe_ports(adapters: Infiniband) -> str:
+    """Return which RDMA ports carry traffic: ``8 x InfiniBand 400 Gb/s``."""
+    kinds: Counter[str] = Counter()
+    for device, port in adapters.active:
+        kind = PORTS.get(port.link_layer, "EFA" if device.efa else "RDMA")
+        kinds[f"{kind} {port.rate_gbps:g} Gb/s" if port.rate_gbps else kind] += 1
+    return " + ".join(f"{number} x {kind}" for kind, number in kinds.items())
 
 
 def _launch(snapshot: Snapshot) -> str | None:

@@ -1,4 +1,13 @@
-"""address-family: seen in logs."""
+"""address-family: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "the nodes' addresses are of different families, IPv4 and IPv6, or one is switched off"
 EXAMPLES = {
@@ -49,3 +58,48 @@ NOT_THIS = [
     "node1:1:2 [0] NCCL WARN ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)",
     "OSError: [Errno 97] Address family not supported by protocol",
 ]
+
+CHECK = Registry().check("address-family")
+LO = Interface(name="lo", up=True, running=True, index=1, addresses=["127.0.0.1", "::1"], loopback=True)
+ETH0 = Interface(name="eth0", up=True, running=True, index=2, addresses=["10.0.0.4"], default_route=True)
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def master(*addresses: str) -> Names:
+    own = Resolution(name="node1", addresses=["10.0.0.4"])
+    return Names(own=own, master=Resolution(name=addresses[0], addresses=list(addresses)))
+
+
+def test_an_ipv6_address_where_there_is_no_ipv6() -> None:
+    interfaces = Interfaces(all=[LO, ETH0], ipv6=False)
+    result, [finding] = run(interfaces=interfaces, names=master("fd00::1"))
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.ERROR
+    assert "has no IPv6 address to speak from (IPv6 is switched off)" in finding.message
+
+
+def test_nccl_is_told_a_family_without_addresses() -> None:
+    launch = Launch(variables={"NCCL_SOCKET_FAMILY": "AF_INET6"})
+    _, [finding] = run(interfaces=Interfaces(all=[LO, ETH0]), launch=launch)
+    assert "eth0, which NCCL would take, has no IPv6 address" in finding.message
+
+
+def test_passes() -> None:
+    both = Interface(name="eth0", up=True, running=True, addresses=["10.0.0.4", "fd00::4"])
+    for interfaces, names in (
+        (Interfaces(all=[LO, both]), master("fd00::1")),
+        (Interfaces(all=[LO, ETH0]), master("10.0.0.9")),
+        (Interfaces(all=[LO, ETH0], ipv6=False), master("fd00::1", "10.0.0.9")),
+        (Interfaces(all=[LO, ETH0]), master("::1")),
+        (Interfaces(all=[LO, ETH0]), master("127.0.0.1")),
+        (Interfaces(all=[LO]), master("10.0.0.9")),
+        (Interfaces(), master("fd00::1")),
+    ):
+        assert run(interfaces=interfaces, names=names)[1] == []
+
+
+def test_unknown() -> None:
+    assert run()[0].reason == "interfaces: not in this report"

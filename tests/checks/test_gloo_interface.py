@@ -1,4 +1,13 @@
-"""gloo-interface: seen in logs."""
+"""gloo-interface: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 EXAMPLES = {
     (
@@ -44,3 +53,50 @@ NOT_THIS = [
     ),
     "RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [172.17.0.2]:33212",
 ]
+
+CHECK = Registry().check("gloo-interface")
+LO = Interface(name="lo", up=True, running=True, index=1, addresses=["127.0.0.1", "::1"], loopback=True)
+ETH0 = Interface(name="eth0", up=True, running=True, index=2, addresses=["10.0.0.4"], default_route=True)
+TWO_NODES = Launch(variables={"WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"})
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def test_a_name_that_is_not_there() -> None:
+    launch = Launch(variables={"GLOO_SOCKET_IFNAME": "ens5"})
+    result, [finding] = run(interfaces=Interfaces(all=[LO, ETH0]), launch=launch)
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.ERROR
+    assert "this machine has no interface ens5; it has eth0" in finding.message
+    assert finding.fixes[0].command == "export GLOO_SOCKET_IFNAME=eth0"
+
+
+def test_loopback_serves_one_machine_and_not_two() -> None:
+    interfaces = Interfaces(all=[LO, ETH0])
+    one = Launch(variables={"GLOO_SOCKET_IFNAME": "lo", "WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8"})
+    assert run(interfaces=interfaces, launch=one)[0].status is CheckStatus.PASSED
+    two = Launch(variables={**TWO_NODES.variables, "GLOO_SOCKET_IFNAME": "lo"})
+    assert run(interfaces=interfaces, launch=two)[0].status is CheckStatus.FOUND
+
+
+def test_the_own_name_is_the_address_of_a_bridge() -> None:
+    docker = Interface(name="docker0", up=True, running=True, addresses=["172.17.0.1"])
+    facts = {
+        "interfaces": Interfaces(all=[LO, ETH0, docker]),
+        "names": Names(own=Resolution(name="node2", addresses=["172.17.0.1"])),
+    }
+    assert run(**facts)[0].status is CheckStatus.PASSED
+    _, [finding] = run(**facts, launch=TWO_NODES)
+    assert "172.17.0.1, the address of docker0: gloo publishes it" in finding.message
+
+
+def test_what_is_down_is_interface_downs() -> None:
+    down = Interface(name="eth1", up=False, addresses=["10.1.0.4"])
+    launch = Launch(variables={"GLOO_SOCKET_IFNAME": "eth1"})
+    assert run(interfaces=Interfaces(all=[LO, down]), launch=launch)[0].status is CheckStatus.PASSED
+
+
+def test_unknown() -> None:
+    assert run()[0].reason == "interfaces: not in this report"

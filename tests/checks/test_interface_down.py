@@ -1,4 +1,13 @@
-"""interface-down: seen in logs."""
+"""interface-down: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "a network interface is down: connections over it fail"
 EXAMPLES = {
@@ -29,3 +38,52 @@ NOT_THIS = [
     "node1:1:2 [0] NCCL WARN NET/IB : mlx5_0:1 Got async event : port error",
     "OSError: [Errno 99] Cannot assign requested address",
 ]
+
+CHECK = Registry().check("interface-down")
+LO = Interface(name="lo", up=True, running=True, index=1, addresses=["127.0.0.1", "::1"], loopback=True)
+ETH0 = Interface(name="eth0", up=True, running=True, index=2, addresses=["10.0.0.4"], default_route=True)
+DOWN = Interface(name="eth1", up=False, running=False, index=3, addresses=["10.1.0.4"])
+GLOO = Launch(variables={"GLOO_SOCKET_IFNAME": "eth1"})
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def test_loopback_is_down() -> None:
+    lo = Interface(name="lo", up=False, running=False, addresses=["127.0.0.1"], loopback=True)
+    _, [finding] = run(interfaces=Interfaces(all=[lo, ETH0]))
+    assert finding.message.startswith("lo is down: 127.0.0.1 does not answer")
+    assert "sudo ip link set lo up" in [fix.command for fix in finding.fixes]
+
+
+def test_what_a_variable_names_is_down() -> None:
+    result, [finding] = run(interfaces=Interfaces(all=[LO, ETH0, DOWN]), launch=GLOO)
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.ERROR
+    assert finding.message == "GLOO_SOCKET_IFNAME=eth1 names eth1, and eth1 is down: the ranks cannot use it"
+    assert finding.fixes[0].command == "export GLOO_SOCKET_IFNAME=eth0"
+
+
+def test_the_own_names_interface_is_down() -> None:
+    names = Names(own=Resolution(name="node1", addresses=["10.1.0.4"]))
+    _, [finding] = run(interfaces=Interfaces(all=[LO, ETH0, DOWN]), names=names)
+    assert finding.severity is Severity.WARNING
+    assert "the own name node1 is the address of eth1, which is down" in finding.message
+
+
+def test_one_that_was_set_up_and_carries_nothing_is_a_note() -> None:
+    _, [finding] = run(interfaces=Interfaces(all=[LO, ETH0, DOWN]))
+    assert finding.severity is Severity.NOTE
+
+
+def test_spare_ports_and_bridges_are_left_in_peace() -> None:
+    spare = Interface(name="eth2", up=True, running=False, kind="ethernet")
+    docker = Interface(name="docker0", up=True, running=False, kind="bridge", addresses=["172.17.0.1"])
+    radio = Interface(name="wlan0", up=False, kind="wireless", addresses=["192.168.1.9"])
+    result, _ = run(interfaces=Interfaces(all=[LO, ETH0, spare, docker, radio]), launch=Launch())
+    assert result.status is CheckStatus.PASSED
+
+
+def test_unknown() -> None:
+    assert run()[0].reason == "interfaces: not in this report"

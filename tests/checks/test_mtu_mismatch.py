@@ -1,4 +1,13 @@
-"""mtu-mismatch: seen in logs."""
+"""mtu-mismatch: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import Interface, Interfaces
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "packets are larger than the network between the nodes allows: small messages pass, large ones hang"
 EXAMPLES = {
@@ -25,3 +34,51 @@ NOT_THIS = [
     "OSError: [Errno 36] File name too long",
 ]
 REST = ": small messages pass, large ones hang"
+
+CHECK = Registry().check("mtu-mismatch")
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def rail(number: int, mtu: int, **fields: Any) -> Interface:
+    return Interface(
+        name=f"eth{number}",
+        up=True,
+        running=True,
+        kind="ethernet",
+        addresses=[f"10.{number}.0.4"],
+        mtu=mtu,
+        speed_mbps=fields.pop("speed_mbps", 200000),
+        **fields,
+    )
+
+
+def test_one_rail_differs() -> None:
+    rails = [rail(n, 1500 if n == 3 else 9000) for n in range(8)]
+    result, [finding] = run(interfaces=Interfaces(all=rails))
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("eth3 has an MTU of 1500, and 7 other links of its kind 9000")
+    assert finding.fixes[-1].command == "sudo ip link set eth3 mtu 9000"
+
+
+def test_packets_that_are_too_small_for_ipv6() -> None:
+    _, [finding] = run(interfaces=Interfaces(all=[rail(0, 576, default_route=True)]))
+    assert finding.message.startswith("eth0 has an MTU of 576, less than any network between nodes has")
+    assert run(interfaces=Interfaces(all=[rail(0, 1280)]))[1] == []
+
+
+def test_different_networks_may_differ() -> None:
+    for rails in (
+        [rail(0, 1500), rail(1, 9000)],
+        [rail(0, 1500, default_route=True), rail(1, 9000), rail(2, 9000)],
+        [rail(0, 1500, speed_mbps=25000), rail(1, 9000), rail(2, 9000), rail(3, 9000)],
+        [rail(0, 1500), rail(1, 1500), rail(2, 9000), rail(3, 9000)],
+    ):
+        assert run(interfaces=Interfaces(all=rails))[0].status is CheckStatus.PASSED
+
+
+def test_unknown() -> None:
+    assert run()[0].reason == "interfaces: not in this report"

@@ -1,4 +1,13 @@
-"""nccl-infiniband: seen in logs."""
+"""nccl-infiniband: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import Gid, IbDevice, IbPort, Infiniband, Launch, Pci, PciDevice
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "a transfer from 10.0.0.2 ended with status 12: the other side did not answer, and the retries are used up"
 EXAMPLES = {
@@ -67,3 +76,91 @@ NOT_THIS = [
     "NET/IB : Got completion from peer 10.0.0.2<38560> with status=5 opcode=0 len=0 vendor err 249 (Send)",
     "NCCL WARN NET/IB : req 0/1 tag 0 peer 10.0.0.2<58683> collective mismatch error, local size 496640 remote size 65536",
 ]
+
+CHECK = Registry().check("nccl-infiniband")
+EIGHT = Pci(nvidia=[PciDevice(address=f"0000:{n:02x}:00.0", device_class="0x0302") for n in range(8)])
+
+
+def device(number: int, **fields: Any) -> IbDevice:
+    port = {
+        "state": "ACTIVE",
+        "phys_state": "LinkUp",
+        "rate_gbps": 400,
+        "lanes": 4,
+        "speed": "NDR",
+        "link_layer": "InfiniBand",
+    }
+    about = {name: fields.pop(name) for name in ("driver", "board", "virtual_function") if name in fields}
+    return IbDevice(
+        name=f"mlx5_{number}",
+        pci_address=f"0000:{number + 16:02x}:00.0",
+        ports=[IbPort(**{**port, **fields})],
+        **{"driver": "mlx5_core", **about},
+    )
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+ROCE = [Gid(index=0, type="IB/RoCE v1", kind="link-local"), Gid(index=3, type="RoCE v2", kind="ipv4")]
+
+
+def board(count: int = 8, verbs: int = 8, libibverbs: bool | None = True, **port: Any) -> Infiniband:
+    return Infiniband(
+        devices=[device(n, **port) for n in range(count)],
+        verbs=[f"uverbs{n}" for n in range(verbs)],
+        libibverbs=libibverbs,
+    )
+
+
+def told(**variables: str) -> Launch:
+    return Launch(variables=variables)
+
+
+def test_no_nodes_for_this_process() -> None:
+    result, [finding] = run(infiniband=board(verbs=0), pci=EIGHT)
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.WARNING
+    assert "there is no /dev/infiniband/uverbs* for this process, so NCCL goes over TCP" in finding.message
+    one = Pci(nvidia=EIGHT.nvidia[:1])
+    assert run(infiniband=board(count=1, verbs=0), pci=one)[1][0].severity is Severity.NOTE
+    assert run(infiniband=board(verbs=0), pci=EIGHT, launch=told(NCCL_IB_DISABLE="1"))[1] == []
+
+
+def test_nodes_that_may_not_be_opened_and_no_library() -> None:
+    from msgspec.structs import replace
+
+    refused = replace(board(verbs=1), verbs_refused=["uverbs0"])
+    assert "may not open /dev/infiniband/uverbs0" in run(infiniband=refused, pci=EIGHT)[1][0].message
+    assert (
+        "libibverbs.so.1 is not installed" in run(infiniband=board(libibverbs=False), pci=EIGHT)[1][0].message
+    )
+
+
+def test_the_gid_index() -> None:
+    roce = board(link_layer="Ethernet", gids=ROCE)
+    [empty] = run(infiniband=roce, pci=EIGHT, launch=told(NCCL_IB_GID_INDEX="5"))[1]
+    assert empty.severity is Severity.ERROR
+    assert "mlx5_0 has no address there (RoCE v2 with its IPv4 address is 3)" in empty.message
+    [old] = run(infiniband=roce, pci=EIGHT, launch=told(NCCL_IB_GID_INDEX="0"))[1]
+    assert old.severity is Severity.WARNING
+    for fine in ("3", "-1", "200"):
+        assert run(infiniband=roce, pci=EIGHT, launch=told(NCCL_IB_GID_INDEX=fine))[1] == []
+
+
+def test_an_adapter_that_is_not_there() -> None:
+    [finding] = run(infiniband=board(), pci=EIGHT, launch=told(NCCL_IB_HCA="mlx4_0"))[1]
+    assert "fits no adapter" in finding.message
+    for fine in ("mlx5", "=mlx5_0:1,mlx5_1", "^mlx5_7"):
+        assert run(infiniband=board(), pci=EIGHT, launch=told(NCCL_IB_HCA=fine))[1] == []
+
+
+def test_a_servers_ethernet_is_left_in_peace() -> None:
+    ethernet = board(count=2, verbs=0, link_layer="Ethernet")
+    assert run(infiniband=ethernet, pci=EIGHT)[0].status is CheckStatus.PASSED
+    assert run(infiniband=board(verbs=0))[0].status is CheckStatus.PASSED  # no GPU
+
+
+def test_unknown() -> None:
+    assert run()[0].reason == "infiniband: not in this report"

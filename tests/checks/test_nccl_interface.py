@@ -1,4 +1,13 @@
-"""nccl-interface: seen in logs."""
+"""nccl-interface: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import Interface, Interfaces, Launch
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "NCCL has no network interface that reaches the other ranks"
 EXAMPLES = {
@@ -63,3 +72,40 @@ NOT_THIS = [
         "NCCL WARN ncclSocketInit: connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)"
     ),
 ]
+
+CHECK = Registry().check("nccl-interface")
+LO = Interface(name="lo", up=True, running=True, index=1, addresses=["127.0.0.1", "::1"], loopback=True)
+ETH0 = Interface(name="eth0", up=True, running=True, index=2, addresses=["10.0.0.4"], default_route=True)
+TWO_NODES = Launch(variables={"WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"})
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def test_nothing_fits() -> None:
+    launch = Launch(variables={"NCCL_SOCKET_IFNAME": "ib0, eth0"})
+    result, [finding] = run(interfaces=Interfaces(all=[LO, ETH0]), launch=launch)
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.ERROR
+    assert "fits no interface of this machine with an address (it has eth0)" in finding.message
+    assert "takes a space for a part of the name" in finding.message
+
+
+def test_a_bridge_comes_first() -> None:
+    bridge = Interface(name="br-1a2b", up=True, running=True, index=1, addresses=["172.18.0.1"])
+    interfaces = Interfaces(all=[LO, bridge, ETH0])
+    assert run(interfaces=interfaces, launch=Launch())[0].status is CheckStatus.PASSED
+    _, [finding] = run(interfaces=interfaces, launch=TWO_NODES)
+    assert finding.severity is Severity.WARNING
+    assert "NCCL will take br-1a2b first" in finding.message
+
+
+def test_passes() -> None:
+    for name in ("eth", "=eth0", "^lo,docker", "^docker0"):
+        launch = Launch(variables={**TWO_NODES.variables, "NCCL_SOCKET_IFNAME": name})
+        assert run(interfaces=Interfaces(all=[LO, ETH0]), launch=launch)[1] == [] or name == "^docker0"
+
+
+def test_unknown() -> None:
+    assert run()[0].reason == "interfaces: not in this report"

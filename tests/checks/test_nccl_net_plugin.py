@@ -1,4 +1,13 @@
-"""nccl-net-plugin: seen in logs."""
+"""nccl-net-plugin: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import IbDevice, IbPort, Infiniband, Launch, Plugins
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 EXAMPLES = {
     "node0:4711:4790 [0] nccl_net_ofi_rdma.c:5100 NCCL WARN NET/OFI Creating new endpoint for domain 0x7f9b00 failed: Invalid argument": (
@@ -52,3 +61,47 @@ NOT_THIS = [
     "node0:4711:4711 [0] NCCL INFO Using network Socket",
     "Error response from daemon: network training_default not found",
 ]
+
+CHECK = Registry().check("nccl-net-plugin")
+EFA = Infiniband(
+    devices=[IbDevice(name="rdmap0", driver="efa", ports=[IbPort(state="ACTIVE", link_layer="Unspecified")])]
+)
+OFI = Plugins(found=["libnccl-net-ofi.so"])
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def told(**variables: str) -> Launch:
+    return Launch(variables=variables)
+
+
+def test_a_network_that_is_not_here() -> None:
+    result, [finding] = run(launch=told(NCCL_NET="AWS Libfabric"), plugins=OFI, infiniband=Infiniband())
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.ERROR
+    assert "this machine has no EFA adapter" in finding.message
+    _, [finding] = run(launch=told(NCCL_NET="IB"), plugins=Plugins(), infiniband=EFA)
+    assert "no active InfiniBand or RoCE port" in finding.message
+
+
+def test_a_plugin_that_is_not_found() -> None:
+    _, [finding] = run(launch=told(NCCL_NET_PLUGIN="gib"), plugins=OFI)
+    assert finding.severity is Severity.WARNING
+
+
+def test_efa_without_a_plugin() -> None:
+    two = told(WORLD_SIZE="16", LOCAL_WORLD_SIZE="8")
+    assert "rdmap0 is an EFA adapter" in run(launch=two, plugins=Plugins(), infiniband=EFA)[1][0].message
+    assert run(launch=two, plugins=OFI, infiniband=EFA)[1] == []
+    assert run(launch=told(), plugins=Plugins(), infiniband=EFA)[1] == []
+
+
+def test_passes() -> None:
+    for variables in ({}, {"NCCL_NET_PLUGIN": "none"}, {"NCCL_NET_PLUGIN": "ofi"}, {"NCCL_NET": "Socket"}):
+        assert run(launch=told(**variables), plugins=OFI, infiniband=EFA)[0].status is CheckStatus.PASSED
+
+
+def test_unknown() -> None:
+    assert run(launch=told())[0].reason == "plugins: not in this report"

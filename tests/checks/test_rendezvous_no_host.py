@@ -1,4 +1,13 @@
-"""rendezvous-no-host: seen in logs."""
+"""rendezvous-no-host: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import Interface, Interfaces, Launch, Names, Resolution
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 ERROR = (
     "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. "
@@ -36,3 +45,41 @@ NOT_THIS = [
     '  File "/opt/env/torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py", line 112, in _call_store\n'
     + ERROR,
 ]
+
+CHECK = Registry().check("rendezvous-no-host")
+LO = Interface(name="lo", up=True, running=True, index=1, addresses=["127.0.0.1", "::1"], loopback=True)
+ETH0 = Interface(name="eth0", up=True, running=True, index=2, addresses=["10.0.0.4"], default_route=True)
+IB0 = Interface(name="ib0", up=True, running=True, addresses=["10.5.0.4"])
+C10D = {"PET_RDZV_BACKEND": "c10d", "PET_RDZV_ENDPOINT": "10.5.0.4:29500"}
+OWN = Resolution(name="node1", addresses=["10.0.0.4"])
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def ask(endpoint: str, own: Resolution = OWN, **more: str) -> list[Finding]:
+    names = Names(own=own, endpoint=Resolution(name=endpoint, addresses=[endpoint]))
+    interfaces = Interfaces(all=[LO, ETH0, IB0])
+    return run(names=names, launch=Launch(variables={**C10D, **more}), interfaces=interfaces)[1]
+
+
+def test_an_address_that_the_own_name_does_not_lead_to() -> None:
+    [finding] = ask("10.5.0.4")
+    assert finding.severity is Severity.ERROR
+    assert "the endpoint 10.5.0.4 is this machine, and its own name node1 is 10.0.0.4" in finding.message
+    [finding] = ask("10.0.0.4", own=Resolution(name="node1", addresses=["127.0.1.1"]))
+    assert "node1 is 127.0.1.1" in finding.message
+
+
+def test_passes() -> None:
+    assert ask("10.0.0.4") == []
+    assert ask("10.5.0.9") == []
+    assert ask("10.5.0.4", PET_RDZV_CONF="is_host=true") == []
+    assert ask("10.5.0.4", PET_NODE_RANK="1") == []
+    assert ask("10.5.0.4", PET_RDZV_BACKEND="static") == []
+    assert run(names=Names(own=OWN), launch=Launch())[0].status is CheckStatus.PASSED
+
+
+def test_unknown() -> None:
+    assert run()[0].status is CheckStatus.UNKNOWN

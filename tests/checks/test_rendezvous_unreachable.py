@@ -1,4 +1,24 @@
-"""rendezvous-unreachable: seen in logs."""
+"""rendezvous-unreachable: in logs and before the training."""
+
+from typing import Any
+
+from gpudoctor.facts import (
+    Filter,
+    Firewall,
+    Host,
+    Interface,
+    Interfaces,
+    Launch,
+    Names,
+    Resolution,
+    Route,
+    Rule,
+)
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "this process could not connect"
 EXAMPLES = {
@@ -74,3 +94,81 @@ NOT_THIS = [
     ),
     "RuntimeError: Connection refused",
 ]
+
+CHECK = Registry().check("rendezvous-unreachable")
+LO = Interface(name="lo", up=True, running=True, index=1, addresses=["127.0.0.1", "::1"], loopback=True)
+ETH0 = Interface(name="eth0", up=True, running=True, index=2, addresses=["10.0.0.4"], default_route=True)
+OWN = Resolution(name="node1", addresses=["10.0.0.4"])
+
+
+def run(**facts: Any) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def names(**route: Any) -> Names:
+    way = Route(address="10.99.0.1", **route)
+    return Names(own=OWN, master=Resolution(name="10.99.0.1", addresses=["10.99.0.1"], routes=[way]))
+
+
+def test_the_kernel_knows_no_way() -> None:
+    result, [finding] = run(names=names(error="Network is unreachable"))
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.ERROR
+    assert finding.message == "there is no way from here to MASTER_ADDR 10.99.0.1: Network is unreachable"
+    assert "ip route get 10.99.0.1; ip -br addr" in [fix.command for fix in finding.fixes]
+
+
+def test_rank_0_is_here_and_its_address_is_not() -> None:
+    facts = {"names": names(source="10.0.0.4"), "interfaces": Interfaces(all=[LO, ETH0])}
+    first, other = (Launch(variables={"RANK": rank, "WORLD_SIZE": "2"}) for rank in "01")
+    _, [finding] = run(**facts, launch=first)
+    assert "rank 0 opens its store here" in finding.message
+    assert finding.severity is Severity.ERROR
+    _, [finding] = run(**facts, launch=first, host=Host(container="docker"))
+    assert finding.severity is Severity.WARNING
+    assert run(**facts, launch=other)[1] == []
+    pod = Launch(variables={**first.variables, "KUBERNETES_SERVICE_HOST": "10.96.0.1"})
+    assert run(**facts, launch=pod)[1] == []
+
+
+def test_a_name_of_which_one_address_is_reached_passes() -> None:
+    ways = [
+        Route(address="fd00::1", error="Network is unreachable"),
+        Route(address="10.0.0.9", source="10.0.0.4"),
+    ]
+    both = Resolution(name="node9", addresses=["fd00::1", "10.0.0.9"], routes=ways)
+    assert run(names=Names(own=OWN, master=both))[0].status is CheckStatus.PASSED
+
+
+def test_loopback_that_is_down_is_another_checks() -> None:
+    lost = Route(address="127.0.0.1", error="Network is unreachable")
+    master = Resolution(name="localhost", addresses=["127.0.0.1"], routes=[lost])
+    facts = {"names": Names(own=OWN, master=master), "interfaces": Interfaces(all=[LO, ETH0])}
+    assert run(**facts)[0].status is CheckStatus.PASSED
+
+
+def test_the_own_firewall() -> None:
+    drop = Rule(target="drop", ports=[(29500, 29500)])
+    firewall = Firewall(filters=[Filter(source="iptables", chains={"INPUT": [drop]})])
+    here = Resolution(name="node1", addresses=["10.0.0.4"])
+    variables = {"MASTER_PORT": "29500", "WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"}
+    facts = {
+        "names": Names(own=OWN, master=here),
+        "interfaces": Interfaces(all=[LO, ETH0]),
+        "launch": Launch(variables=variables),
+    }
+    _, [finding] = run(**facts, firewall=firewall)
+    assert finding.message == "this machine's firewall (iptables) lets no other node in to MASTER_PORT 29500"
+    assert run(**facts, firewall=Firewall())[1] == []
+    _, [note] = run(**facts, firewall=Firewall(ufw=True))
+    assert note.severity is Severity.NOTE
+    assert note.message == "ufw is active here, and only root can read whether it lets the other nodes in"
+    assert run(**{**facts, "launch": Launch(variables={"MASTER_PORT": "29500"})}, firewall=firewall)[1] == []
+    closed = Firewall(filters=[Filter(source="nft", policy="drop")])
+    elsewhere = Names(own=OWN, master=Resolution(name="10.0.0.9", addresses=["10.0.0.9"]))
+    _, [finding] = run(**{**facts, "names": elsewhere}, firewall=closed)
+    assert "to ports 32768 to 60999, among which gloo and NCCL choose theirs" in finding.message
+
+
+def test_unknown() -> None:
+    assert run()[0].reason == "names: not in this report"

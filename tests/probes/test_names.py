@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.facts import Names
-from gpudoctor.probes.names import resolve
+from gpudoctor.facts import Names, Route
+from gpudoctor.probes.names import endpoint_host, resolve, unanswered
 from gpudoctor.snapshot import Snapshot
 
 Ask = Callable[..., Snapshot]
@@ -99,3 +99,52 @@ def test_a_master_that_does_not_resolve_leaves_the_own_name_alone(tmp_path: Path
     assert names.own.addresses == ["10.9.8.7"]
     assert names.master is not None
     assert names.master.error
+
+
+def test_the_way_to_an_address_is_known_without_a_packet() -> None:
+    assert resolve("127.0.0.1").routes == [Route(address="127.0.0.1", source="127.0.0.1")]
+
+
+@pytest.fixture
+def namespace() -> list[str]:
+    """Commands run in an empty network namespace, in which nothing but loopback is there, and up."""
+    command = ["unshare", "-n", "sh", "-c", 'ip link set lo up && echo ready && exec "$@"', "x"]
+    if shutil.which("unshare") is None or shutil.which("ip") is None:
+        pytest.skip("needs unshare (util-linux) and ip (iproute2)")
+    if subprocess.run([*command, "true"], capture_output=True).returncode:
+        pytest.skip("needs a network namespace (root)")
+    return command
+
+
+def test_an_address_without_a_way_to_it(namespace: list[str]) -> None:
+    command = [*namespace, "env", "MASTER_ADDR=192.0.2.77", *PROBE]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    told = next(line for line in answer.stdout.splitlines() if line.startswith("gpudoctor "))
+    master = msgspec.convert(json.loads(told.removeprefix("gpudoctor "))["facts"], Names).master
+    assert master is not None
+    assert master.no_way == Route(address="192.0.2.77", error="Network is unreachable")
+
+
+def test_who_did_not_answer_on_the_local_network(tmp_path: Path) -> None:
+    (tmp_path / "proc/net").mkdir(parents=True)
+    (tmp_path / "proc/net/arp").write_text(
+        "IP address       HW type     Flags       HW address            Mask     Device\n"
+        "10.0.0.1         0x1         0x2         02:00:00:00:00:01     *        eth0\n"
+        "10.0.0.77        0x1         0x0         00:00:00:00:00:00     *        eth0\n"
+    )
+    assert unanswered(tmp_path) == {"10.0.0.77"}
+    assert unanswered(tmp_path / "nowhere") == set()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "host"),
+    [
+        ("node1:29500", "node1"),
+        ("node1", "node1"),
+        ("[fd00::1]:29500", "fd00::1"),
+        ("", ""),
+        (" node1:1 ", "node1"),
+    ],
+)
+def test_the_host_of_an_endpoint(endpoint: str, host: str) -> None:
+    assert endpoint_host(endpoint) == host

@@ -1,0 +1,100 @@
+"""The adapters cannot reach the GPUs' memory, so data goes through the host.
+
+## What happens
+
+Nothing fails. With `NCCL_DEBUG=INFO` the lines "via NET/IB/0" lack "/GDRDMA" behind them, and traffic between nodes is
+much slower than the ports allow, for each byte is copied into the host's memory and out again.
+
+## Why
+
+An adapter reaches a GPU's memory (GPUDirect RDMA) by one of two ways:
+
+- DMA-BUF, part of Linux since 5.12, with NVIDIA's open kernel module;
+- the module `nvidia_peermem` (before driver 470 `nv_peer_mem`), which is installed with the driver and has to be loaded.
+
+With the closed kernel module and without `nvidia_peermem` there is neither. GeForce cards have no GPUDirect RDMA at all,
+and Amazon's EFA has a way of its own.
+
+## How to tell
+
+`head -1 /proc/driver/nvidia/version` says "Open Kernel Module" or not, `lsmod | grep -E 'peermem|peer_mem'` whether the
+other way is there.
+
+## See also
+
+- [GPUDirect RDMA with NVIDIA's operator](https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html): DMA-BUF and nvidia-peermem, and what each needs
+- [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): tests of the fabric
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import (
+    Driver,
+    Gpus,
+    Infiniband,
+    Interfaces,
+    Launch,
+    Names,
+    Pci,
+    gpus_served,
+    spans_nodes,
+)
+
+# Drivers whose adapters use nvidia_peermem.
+PEERS = ("mlx5_core", "bnxt_en", "irdma", "ice")
+CONSUMER = ("GeForce", "TITAN")
+
+check = Check(
+    severity=Severity.WARNING,
+    otherwise="a note on one machine with fewer than four GPUs",
+    fixes=[
+        Fix(
+            "Load the module, now and at each start",
+            "sudo modprobe nvidia_peermem && echo nvidia_peermem | sudo tee /etc/modules-load.d/nvidia_peermem.conf",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Or install NVIDIA's open kernel module, with which DMA-BUF works (Turing and newer)",
+            kind=Kind.ADMIN,
+        ),
+        Fix(
+            "See then whether NCCL uses it: the lines end in GDRDMA",
+            "NCCL_DEBUG=INFO srun --nodes=2 python train.py 2>&1 | grep 'via NET'",
+        ),
+    ],
+    no_reproduction="needs an InfiniBand adapter",
+)
+
+
+@check.environment
+def environment(
+    infiniband: Infiniband,
+    driver: Driver,
+    gpus: Gpus | None,
+    pci: Pci | None,
+    launch: Launch | None,
+    names: Names | None,
+    interfaces: Interfaces | None,
+) -> Iterator[Finding]:
+    """The kernel module is the closed one, nvidia_peermem is not loaded, and adapters for the GPUs are active."""
+    served = gpus_served(gpus, pci)
+    adapters = [d.name for d, _ in infiniband.carrying if d.driver in PEERS]
+    if not adapters or not served or not infiniband.fabric(served) or not driver.description:
+        return
+    if "Open Kernel Module" in driver.description or (
+        launch and launch.variables.get("NCCL_IB_DISABLE") == "1"
+    ):
+        return
+    if gpus and gpus.devices and all(any(word in g.name for word in CONSUMER) for g in gpus.devices):
+        return
+    if infiniband.peermem is None:
+        raise CannotTell("/sys/module is not readable here, so whether nvidia_peermem is loaded is not known")
+    if infiniband.peermem:
+        return
+    meant = served >= 4 or spans_nodes(launch, names, interfaces)
+    message = (
+        f"NVIDIA's kernel module is the closed one and nvidia_peermem is not loaded: {', '.join(adapters[:8])} cannot reach the "
+        "GPUs' memory, and traffic between nodes goes through the host's"
+    )
+    yield check.found(message, severity=None if meant else Severity.NOTE)

@@ -1,0 +1,149 @@
+"""An InfiniBand or RoCE port that the GPUs need is down, or nobody manages it.
+
+## What happens
+
+NCCL leaves the port out without a word and sends more through the others, or goes over TCP where none is left; or it
+waits for the port of the same place on another node, and ends with "Got completion … with status=12". `ibstat` shows
+"State: Down", "Physical state: Polling", or "State: Initializing".
+
+## Why
+
+| state | physical state | what it means |
+|---|---|---|
+| Down | Polling | the port looks for the other end and finds none: cable, transceiver, switch port, or the switch is off |
+| Down | Disabled | somebody switched it off, here or at the switch; over RoCE, its Ethernet interface is down |
+| Initializing | LinkUp | the cable is good, and no subnet manager has set the port up (InfiniBand alone) |
+
+On a board of eight GPUs each one has an adapter of its own; without it that GPU borrows its neighbour's. A port that
+was never plugged in, the second of a card or one of another network, is no fault.
+
+## How to tell
+
+`ibstat` or `grep . /sys/class/infiniband/*/ports/*/{state,phys_state,rate}` on this node and on a good one.
+
+## See also
+
+- [InfiniBand port states](https://advancedclustering.com/act_kb/infiniband-port-states): what ibstat's words mean
+- [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): `ibstat` and tests of the fabric without NCCL
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import (
+    Gpus,
+    IbDevice,
+    IbPort,
+    Infiniband,
+    Interfaces,
+    Launch,
+    Names,
+    Pci,
+    gpus_served,
+    spans_nodes,
+)
+
+LEAVE = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and the output of ibstat",
+    "sbatch --exclude=NODE train.sbatch",
+)
+LOOK = Fix("Compare this node's ports with a good node's", "ibstat")
+MANAGER = Fix(
+    "Start a subnet manager, on one node of the fabric or on a managed switch",
+    "sudo systemctl start opensm",
+    Kind.ADMIN,
+)
+CABLE = Fix(
+    "Look at cable, transceiver and switch port, and at the switch's side of the link", kind=Kind.ADMIN
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    otherwise="a warning where few ports are there to compare",
+    fixes=[LOOK, LEAVE, CABLE],
+    no_reproduction="needs an InfiniBand adapter",
+)
+Ports = list[tuple[IbDevice, IbPort]]
+
+
+@check.environment
+def environment(
+    infiniband: Infiniband,
+    pci: Pci | None,
+    gpus: Gpus | None,
+    launch: Launch | None,
+    names: Names | None,
+    interfaces: Interfaces | None,
+) -> Iterator[Finding]:
+    """A port is down that its siblings show to be needed, or waits for a subnet manager."""
+    served = gpus_served(gpus, pci)
+    spans = spans_nodes(launch, names, interfaces)
+    asked = launch.variables.get("NCCL_IB_HCA", "") if launch else ""
+    # a prefix, such as mlx5, fits the spare ports too
+    named = [] if asked.startswith("^") else [n.partition(":")[0] for n in asked.removeprefix("=").split(",")]
+    by_severity: dict[Severity, Ports] = {}
+    waiting: Ports = []
+    for device, port in infiniband.ports:
+        if not device.driver or device.efa or device.virtual_function or port.active or not port.state:
+            continue
+        if port.phys_state == "LinkUp" and port.link_layer == "InfiniBand":
+            waiting.append((device, port))
+            continue
+        told = device.name in named
+        severity = Severity.ERROR if told else _severity(infiniband, device, port, served, spans)
+        if severity is not None:
+            by_severity.setdefault(severity, []).append((device, port))
+    if waiting:
+        message = (
+            f"the cable of {_listed(waiting)} is good, and the port is in state {waiting[0][1].state}: "
+            "no subnet manager has set it up, so nothing passes"
+        )
+        yield check.found(message, fixes=[LOOK, MANAGER, LEAVE])
+    for severity, ports in by_severity.items():
+        yield check.found(_said(infiniband, ports), severity=severity)
+
+
+def _severity(
+    infiniband: Infiniband, device: IbDevice, port: IbPort, served: int, spans: bool
+) -> Severity | None:
+    """Return how bad it is that a port is down; ``None``: nothing says that it was ever meant to be up."""
+    siblings = infiniband.siblings(device, port)
+    active = [(d, p) for d, p in siblings if p.active]
+    down = len(siblings) - len(active)
+    if active and ((served and len(active) >= served) or _second(device, port, siblings)):
+        return None  # each GPU has its port, or it is the unused half of cards that carry one cable
+    if not active:
+        meant = spans and port.link_layer == "InfiniBand"
+        return (Severity.ERROR if served and len(siblings) >= served else Severity.WARNING) if meant else None
+    enough = 2 if port.link_layer == "InfiniBand" else 3
+    if served > 1 and len(siblings) == served and len(siblings) > enough - 1:
+        return Severity.ERROR
+    if len(active) >= enough and len(active) > down:
+        return Severity.ERROR if len(active) >= 3 * down else Severity.WARNING
+    return Severity.WARNING if port.counters.get("link_downed") and not served else None
+
+
+def _second(device: IbDevice, port: IbPort, siblings: Ports) -> bool:
+    """Return whether it is the other half of a card with a cable, and no card of the kind has two."""
+    card = device.pci_address.rpartition(".")[0]
+    halves: dict[str, int] = {}
+    for other, one in siblings:
+        key = other.pci_address.rpartition(".")[0] or other.name
+        halves[key] = halves.get(key, 0) + one.active
+    return halves.get(card or device.name, 0) > 0 and max(halves.values()) == 1
+
+
+def _said(infiniband: Infiniband, ports: Ports) -> str:
+    device, port = ports[0]
+    siblings = infiniband.siblings(device, port)
+    active = sum(p.active for _, p in siblings)
+    others = (
+        f"{count(active, 'port')} of its kind carry traffic" if active else "no port of its kind carries any"
+    )
+    state = f"{port.state.capitalize()}, {port.phys_state}" if port.phys_state else port.state.capitalize()
+    verb = "is" if len(ports) == 1 else "are"
+    return f"{_listed(ports)} {verb} down ({state}), and {others}: GPUs next to it go the long way round, or over TCP"
+
+
+def _listed(ports: Ports) -> str:
+    return ", ".join(d.name if len(d.ports) == 1 else f"{d.name} port {p.number}" for d, p in ports)

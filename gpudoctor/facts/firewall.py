@@ -1,0 +1,83 @@
+"""The packet filter of this machine, as far as it could be read."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+ENDS = {"accept": True, "drop": False, "reject": False}
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """One rule that a new TCP connection meets."""
+
+    target: str
+    """``accept``, ``drop``, ``reject``, ``return``, or the name of the chain that goes on."""
+    ports: list[tuple[int, int]] = []
+    """Destination ports, from and to; empty: all."""
+    interface: str = ""
+    """It holds for packets that come in there alone."""
+    conditional: bool = False
+    """It asks for more than that, such as the other side's address: whether it holds is not known."""
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """One table for packets that come in."""
+
+    source: str
+    """The command that told it: ``nft``, ``iptables``, ``iptables-legacy``, ``ip6tables``."""
+    name: str = ""
+    policy: str = "accept"
+    """What becomes of packets that no rule decides on."""
+    start: str = "INPUT"
+    chains: dict[str, list[Rule]] = {}
+
+    def lets_in(self, port: int, interfaces: Iterable[str] = ()) -> bool | None:
+        """Return whether a connection from another machine comes through to a port; ``None``: that depends.
+
+        `interfaces` are those by which it may come.
+        """
+        answer, certain = self._walk(self.start, port, set(interfaces), set())
+        if answer is None:
+            answer = ENDS.get(self.policy, True)
+        return answer if certain else None
+
+    def _walk(self, chain: str, port: int, by: set[str], seen: set[str]) -> tuple[bool | None, bool]:
+        """Return what a chain decides (``None``: nothing), and whether that is certain."""
+        certain = True
+        for rule in self.chains.get(chain, []) if chain not in seen else []:
+            if rule.ports and not any(first <= port <= last for first, last in rule.ports):
+                continue
+            if rule.interface and rule.interface not in by:
+                continue
+            if rule.conditional:
+                certain = certain and rule.target not in ENDS and not self._decides(rule.target)
+                continue
+            if rule.target == "return":
+                return None, certain
+            answer, sure = ENDS.get(rule.target), True
+            if answer is None:
+                answer, sure = self._walk(rule.target, port, by, seen | {chain})
+            certain = certain and sure
+            if answer is not None:
+                return answer, certain
+        return None, certain
+
+    def _decides(self, chain: str) -> bool:
+        """Return whether a chain that may be entered could decide anything."""
+        return bool(self.chains.get(chain))
+
+
+class Firewall(Struct, frozen=True, kw_only=True):
+    """All tables for packets that come in."""
+
+    filters: list[Filter] | None = None
+    """``None``: this process may not read them; that takes root."""
+    ufw: bool | None = None
+    """``ENABLED`` of ``/etc/ufw/ufw.conf``."""
+    firewalld: bool | None = None
+    """Its service has processes (``/sys/fs/cgroup/system.slice/firewalld.service``)."""
+
+    def stops(self, port: int, interfaces: Iterable[str] = ()) -> Filter | None:
+        """Return the table that certainly keeps other machines from a port, or ``None``."""
+        names = list(interfaces)
+        return next((f for f in self.filters or [] if f.lets_in(port, names) is False), None)
