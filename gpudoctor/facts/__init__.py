@@ -4,6 +4,7 @@ A check names the types it needs in its function's annotations and gets the valu
 Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
 """
 
+from gpudoctor.facts.cgroup import Cgroup
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
     Entry,
@@ -26,17 +27,21 @@ from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.names import Names, Resolution
+from gpudoctor.facts.numa import Numa, NumaNode
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
+from gpudoctor.facts.processes import Process, Processes, SharedSegment
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
+from gpudoctor.facts.storage import Folder, Storage
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
-    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda", "CudaDevice", "DeviceNode",
-    "Distribution", "Distributions", "Driver", "Entry", "Foreign", "Format", "Gpu", "GpuPair",
-    "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key",
-    "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink", "Optimizer", "Outcome", "Pci",
-    "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference",
-    "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
+    "AerErrors", "Bridge", "Cgroup", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda",
+    "CudaDevice", "DeviceNode", "Distribution", "Distributions", "Driver", "Entry", "Folder", "Foreign",
+    "Format", "Gpu", "GpuPair", "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent",
+    "KernelLog", "Key", "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "Numa", "NumaNode",
+    "NvLink", "Optimizer", "Outcome", "Pci", "PciDevice", "Prefix", "Process", "Processes", "Python",
+    "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference", "SharedSegment", "Silence",
+    "Sockets", "StateDict", "Storage", "Torch", "TorchDevice", "Torchvision",
 ]  # fmt: skip

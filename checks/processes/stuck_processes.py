@@ -1,0 +1,94 @@
+"""Processes are stuck in the kernel, or dead and not collected.
+
+## What happens
+
+`kill -9` does nothing. The GPU memory, the port and the files of the process stay taken, `nvidia-smi` may hang, and the
+next launch finds them so. Or `ps` shows ranks as `<defunct>`.
+
+## Why
+
+- State D: the process waits inside the kernel, for a driver whose GPU does not answer (look for an Xid) or for a network
+  disk that is gone. No signal reaches it. When what it waits for comes back it goes on; if not, only a restart helps.
+- State Z: the process has ended, and its parent has not asked how. It holds nothing but its number, unless threads of it
+  still are in state D. In a container whose first process does not collect children (a shell, or the script itself)
+  every rank that was killed stays so.
+
+## How to tell
+
+`ps -eo pid,ppid,stat,wchan:32,args | awk '$3 ~ /^[DZ]/'`, twice: a process that reads from a disk is in D for a moment.
+`sudo cat /proc/PID/stack` shows where it waits: names with nv are the driver, with nfs or rpc the disk.
+
+## See also
+
+- [docker run --init](https://docs.docker.com/reference/cli/docker/container/run/): a first process that collects children
+- [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html): states of processes
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import Host, Process, Processes
+
+LOOK = Fix("See what they wait for", "ps -eo pid,ppid,stat,wchan:32,lstart,args | awk '$3 ~ /^[DZ]/'")
+DRIVER = Fix("See whether a GPU or a disk does not answer", "sudo dmesg -T | tail -50", Kind.ADMIN)
+DRAIN = Fix(
+    "If nothing brings it back: take the node out of service and restart it",
+    'sudo scontrol update nodename=NODE state=drain reason="processes stuck in D"; sudo reboot',
+    Kind.ADMIN,
+)
+OTHER = Fix("Meanwhile, train on other nodes", "sbatch --exclude=NODE train.sbatch")
+INIT = Fix("In docker: start a first process that collects the dead", "docker run --init IMAGE")
+
+check = Check(
+    severity=Severity.WARNING,
+    follows=["gpu-fell-off-bus", "storage-stalled", "driver-hangs"],
+    fixes=[LOOK, DRIVER, DRAIN, OTHER, INIT],
+    no_reproduction="needs a device that does not answer",
+)
+
+
+@check.environment
+def environment(processes: Processes, host: Host | None) -> Iterator[Finding]:
+    """Python or NVIDIA's processes did not move between two looks, or are dead and still there."""
+    if processes.stuck:
+        stuck = processes.stuck
+        where = sorted({p.waits_in for p in stuck if p.waits_in})
+        message = (
+            f"{_named(stuck)} {'waits' if len(stuck) == 1 else 'wait'} inside the kernel (state D"
+            f"{', in ' + ', '.join(where[:3]) if where else ''}) and cannot be killed: what "
+            f"{'it holds' if len(stuck) == 1 else 'they hold'}, GPU memory and ports too, stays taken"
+        )
+        yield check.found(message, evidence=_lines(stuck), fixes=[LOOK, DRIVER, OTHER, DRAIN])
+    if processes.zombies:
+        dead = processes.zombies
+        parents = sorted({f"{p.parent_name} (pid {p.parent})" for p in dead if p.parent is not None})
+        one = len(dead) == 1
+        message = (
+            f"{_named(dead)} {'has' if one else 'have'} ended and {'is' if one else 'are'} not collected by "
+            f"{', '.join(parents[:3]) or 'the parent'}: ranks of a launch that {'is' if one else 'are'} not cleaned up"
+        )
+        contained = host is not None and host.container is not None
+        fixes = [INIT, LOOK] if contained and any(p.parent == 1 for p in dead) else [LOOK]
+        yield check.found(message, evidence=_lines(dead), fixes=[*fixes, _end(dead)])
+
+
+def _named(processes: list[Process]) -> str:
+    names = ", ".join(p.words for p in processes[:3])
+    more = f" and {count(len(processes) - 3, 'process', 'processes')} more" if len(processes) > 3 else ""
+    return names + more
+
+
+def _lines(processes: list[Process]) -> list[Evidence | str]:
+    return [
+        Evidence(f"{p.pid} {p.name} state {p.state}, child of {p.parent} {p.parent_name}".rstrip(), "/proc")
+        for p in processes[:8]
+    ]
+
+
+def _end(dead: list[Process]) -> Fix:
+    parent = next((p.parent for p in dead if p.parent not in (None, 1)), None)
+    if parent is None:
+        return Fix("Or restart the container: its first process does not collect them")
+    return Fix(
+        "Or end their parent, if nothing else needs it: they go with it", f"ps -o pid,user,lstart,args -p {parent}"
+    )
