@@ -51,9 +51,10 @@ def environment(
     one = len(stray) == 1
     names = ", ".join(p.words + (f", rank {p.rank}" if p.rank else "") for p in stray[:3])
     more = f" and {len(stray) - 3} more" if len(stray) > 3 else ""
+    holds = f", and {'holds' if one else 'hold'} {held}" if held else ""
     message = (
         f"{count(len(stray), 'rank')} of an earlier launch still {'runs' if one else 'run'} without a launcher "
-        f"({names}{more}){f', and {'holds' if one else 'hold'} ' + held if held else ''}"
+        f"({names}{more}){holds}"
     )
     message += ": the next launch finds what they use taken"
     pids = " ".join(str(p.pid) for p in stray)

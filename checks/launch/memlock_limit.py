@@ -66,8 +66,9 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
     enough = min(ENOUGH, host.memory_bytes // 2) if host.memory_bytes else ENOUGH
     if limit.soft is None or limit.soft >= enough or (gpus is not None and not gpus.devices):
         return
+    names = ", ".join(list(host.rdma)[:3])
     message = (
-        f"a process may lock {byte_size(limit.soft)} of memory, and {", ".join(list(host.rdma)[:3])} "
+        f"a process may lock {byte_size(limit.soft)} of memory, and {names} "
         f"{'is' if len(host.rdma) == 1 else 'are'} RDMA hardware: NCCL locks more, and fails or falls back to TCP"
     )
     if host.may("ipc_lock"):
