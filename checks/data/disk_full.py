@@ -42,6 +42,7 @@ TURNS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "tmpfs")
 ELSEWHERE = Fix(
     "Put temporary files and caches on a disk with room",
     "export TMPDIR=/DISK/tmp TRITON_CACHE_DIR=/DISK/triton TORCHINDUCTOR_CACHE_DIR=/DISK/inductor; mkdir -p $TMPDIR",
+    filled=(),
 )
 SHM = r"/dev/shm|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
 
@@ -117,7 +118,9 @@ def _full(folder: Folder) -> Finding | None:
     if free is not None and total and not folder.read_only:
         left = f"{_name(folder)} ({folder.mount or folder.path}) has {byte_size(free)} of {byte_size(total)} left"
         if free < NOTHING:
-            return check.found(f"{left}: nothing can be saved there, checkpoints and caches fail", fixes=fixes)
+            return check.found(
+                f"{left}: nothing can be saved there, checkpoints and caches fail", fixes=fixes
+            )
         if free < LITTLE and free < (1 - USED_UP) * total:
             message = f"{left}: a checkpoint or a cache of compiled kernels fills it"
             return check.found(message, severity=Severity.WARNING, fixes=fixes)

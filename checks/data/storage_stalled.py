@@ -41,7 +41,9 @@ WAITS = Fix("See who waits for it", "ps -eo pid,stat,wchan:32,args | awk '$2 ~ /
 REMOUNT = Fix(
     "Mount it again, when its server is there", "sudo umount -l /PATH && sudo mount /PATH", Kind.ADMIN
 )
-KERNEL = Fix("See what the kernel says of the server", "sudo dmesg -T | grep -iE 'nfs|lustre|ceph'", Kind.ADMIN)
+KERNEL = Fix(
+    "See what the kernel says of the server", "sudo dmesg -T | grep -iE 'nfs|lustre|ceph'", Kind.ADMIN
+)
 
 check = Check(
     severity=Severity.ERROR,

@@ -59,7 +59,9 @@ def environment(
     message += ": the next launch finds what they use taken"
     pids = " ".join(str(p.pid) for p in stray)
     fixes = [
-        Fix("See that they are what you think", f"ps -o pid,ppid,user,lstart,args -p {pids.replace(' ', ',')}"),
+        Fix(
+            "See that they are what you think", f"ps -o pid,ppid,user,lstart,args -p {pids.replace(' ', ',')}"
+        ),
         Fix("End them", f"kill {pids}; sleep 5; kill -9 {pids}"),
     ]
     if not all(p.same_user for p in stray):

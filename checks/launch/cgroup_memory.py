@@ -37,7 +37,9 @@ NEARLY = 0.9
 SLURM = Fix("Under Slurm: ask for more (0 is all of the node's)", "sbatch --mem=0 train.sbatch")
 DOCKER = Fix("In docker: raise the container's limit", "docker run --memory=64g --memory-swap=64g IMAGE")
 POD = Fix(
-    "In Kubernetes: raise the limit, in the pod's specification", 'resources: {limits: {memory: "64Gi"}}', Kind.ADMIN
+    "In Kubernetes: raise the limit, in the pod's specification",
+    'resources: {limits: {memory: "64Gi"}}',
+    Kind.ADMIN,
 )
 LOOK = Fix("See what takes it", "ps -eo pid,user,rss,args --sort=-rss | head")
 FEWER = Fix(

@@ -36,9 +36,15 @@ SLURM = Fix(
     "srun --cpus-per-task=8 python train.py",
 )
 DOCKER = Fix("In docker: raise the quota, or leave it out", "docker run --cpus=32 IMAGE")
-POD = Fix("In Kubernetes: raise the limit, in the pod's specification", 'resources: {limits: {cpu: "32"}}', Kind.ADMIN)
+POD = Fix(
+    "In Kubernetes: raise the limit, in the pod's specification",
+    'resources: {limits: {cpu: "32"}}',
+    Kind.ADMIN,
+)
 BOUND = Fix("See to which processors this shell is bound, and who bound it", "taskset -cp $$")
-FEWER = Fix("No more loader workers than there are processors", "DataLoader(dataset, num_workers=1)", Kind.EDIT)
+FEWER = Fix(
+    "No more loader workers than there are processors", "DataLoader(dataset, num_workers=1)", Kind.EDIT
+)
 
 check = Check(
     severity=Severity.WARNING,

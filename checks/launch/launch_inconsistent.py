@@ -31,7 +31,8 @@ from gpudoctor.facts import Gpus, Launch, Pci, Torch
 
 COUNTS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE")
 DROP = Fix(
-    "Drop what an earlier launch left", "unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE"
+    "Drop what an earlier launch left",
+    "unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE",
 )
 TORCHRUN = Fix("Let torchrun number the ranks", "torchrun --standalone --nproc-per-node=N train.py")
 TASK = Fix(
@@ -91,7 +92,9 @@ def _torchrun(launch: Launch) -> str | None:
     if groups is None or world is None or local_world is None:
         return None
     if groups == 1 and world != local_world:
-        return f"GROUP_WORLD_SIZE is 1, one node, and WORLD_SIZE {world} is not LOCAL_WORLD_SIZE {local_world}"
+        return (
+            f"GROUP_WORLD_SIZE is 1, one node, and WORLD_SIZE {world} is not LOCAL_WORLD_SIZE {local_world}"
+        )
     if groups > world:
         return f"GROUP_WORLD_SIZE is {groups}, and WORLD_SIZE {world}: each node has at least one rank"
     if world != groups * local_world or None in (rank, local_rank, group):
@@ -137,6 +140,7 @@ def _more_than_gpus(
         f"{seen} on have none of their own, and NCCL refuses two on one"
     )
     fix = Fix(
-        "Start as many processes as there are visible GPUs", f"torchrun --standalone --nproc-per-node={seen} train.py"
+        "Start as many processes as there are visible GPUs",
+        f"torchrun --standalone --nproc-per-node={seen} train.py",
     )
     yield check.found(message, severity=Severity.WARNING, fixes=[fix])

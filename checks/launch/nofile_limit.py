@@ -74,7 +74,9 @@ def environment(host: Host, launch: Launch | None, gpus: Gpus | None) -> Iterato
         message = f"{front}, and connections between {world} ranks alone may take {world * FILES_PER_RANK}"
         yield check.found(message, fixes=fixes)
     elif soft <= DEFAULT and hard == "" and gpus is not None and len(gpus.devices) >= 8:
-        message = f"{front}: with many data loader workers, each tensor of which is an open file, that is little"
+        message = (
+            f"{front}: with many data loader workers, each tensor of which is an open file, that is little"
+        )
         yield check.found(message, severity=Severity.NOTE, fixes=fixes)
 
 

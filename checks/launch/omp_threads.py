@@ -33,7 +33,9 @@ TOO_MANY = 1.5
 
 check = Check(
     severity=Severity.WARNING,
-    fixes=[Fix("As many threads as there are cores for each rank, or 1 as torchrun has it", f"export {NAME}=1")],
+    fixes=[
+        Fix("As many threads as there are cores for each rank, or 1 as torchrun has it", f"export {NAME}=1")
+    ],
     no_reproduction="it is slow, and nothing fails",
 )
 
@@ -50,7 +52,9 @@ def environment(launch: Launch, host: Host | None) -> Iterator[Finding]:
         return
     # OpenMP 4: a list is one number for each level of nesting.
     if not re.fullmatch(r"\s*\+?\d+\s*(,\s*\d+\s*)*", value) or int(value.split(",")[0]) == 0:
-        message = f"{NAME}={value} is no number of threads: OpenMP leaves it aside and takes one for each core"
+        message = (
+            f"{NAME}={value} is no number of threads: OpenMP leaves it aside and takes one for each core"
+        )
         yield check.found(message, fixes=[_set(1)])
         return
     threads = int(value.split(",")[0])

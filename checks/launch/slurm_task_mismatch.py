@@ -74,7 +74,9 @@ def environment(launch: Launch, gpus: Gpus | None) -> Iterator[Finding]:
     message = _each_starts_ranks(launch, here, gpus) if launch.torchrun else _counted(launch, tasks)
     fixes = [check.fixes[1], check.fixes[0]] if launch.torchrun else [check.fixes[0], check.fixes[1]]
     if message:
-        yield check.found(message, fixes=fixes)
+        # With one task somebody may start the other ranks by hand.
+        severity = Severity.WARNING if tasks == 1 and not launch.torchrun else Severity.ERROR
+        yield check.found(message, severity=severity, fixes=fixes)
         return
     given = launch.number("SLURM_GPUS_ON_NODE")
     if here is not None and given is not None and here > given > 0 and not launch.torchrun:

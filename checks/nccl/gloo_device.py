@@ -72,5 +72,7 @@ def environment(launch: Launch, host: Host | None, torch: Torch | None) -> Itera
         message = f"GLOO_DEVICE_TRANSPORT={value}: torch's own wheels are built without it, and gloo then makes no group"
         yield check.found(message, severity=Severity.WARNING, fixes=[UNSET])
     else:
-        message = f"GLOO_DEVICE_TRANSPORT={value}: gloo on {system} has no such transport, so no group can be made"
+        message = (
+            f"GLOO_DEVICE_TRANSPORT={value}: gloo on {system} has no such transport, so no group can be made"
+        )
         yield check.found(message, fixes=[UNSET])

@@ -64,7 +64,9 @@ check = Check(
 def environment(launch: Launch, host: Host | None) -> Iterator[Finding]:
     """MASTER_PORT is a port that only root may open; that this process is root's does not say whose the training is."""
     port = launch.master_port
-    first = host.unprivileged_port if host is not None and host.unprivileged_port is not None else FIRST_FOR_ALL
+    first = (
+        host.unprivileged_port if host is not None and host.unprivileged_port is not None else FIRST_FOR_ALL
+    )
     if port is None or not 0 < port < FIRST_FOR_ALL or launch.number("RANK") not in (None, 0):
         return
     if first <= port:  # docker lets everybody, since 20.10

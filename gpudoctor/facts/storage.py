@@ -2,7 +2,9 @@
 
 from msgspec import Struct
 
-NETWORKED = ("nfs", "nfs4", "lustre", "ceph", "gpfs", "beegfs", "cifs", "smb3", "glusterfs", "wekafs", "panfs", "pvfs2", "afs")  # fmt: skip
+NETWORKED = (
+    "nfs", "nfs4", "lustre", "ceph", "gpfs", "beegfs", "cifs", "smb3", "glusterfs", "wekafs", "panfs", "pvfs2", "afs",
+)  # fmt: skip
 """Types of file systems that lie on other machines; those of user programs (``fuse.sshfs``) come beside them."""
 
 

@@ -10,8 +10,8 @@ from gpudoctor.facts import SharedSegment
 from gpudoctor.probes._cgroup import text
 from gpudoctor.probes._proc import Entry
 
-# NCCL's own (misc/shmutils.cc), and torch's of the file_system strategy: torch_PID_RANDOM_NUMBER (torch/csrc/Storage.cpp).
-SEGMENT = re.compile(r"nccl-[\w-]+|torch_(?P<pid>\d+)_\d+(?:_\d+)?|cuda\.shm\.\w+\.(?P<owner>[0-9a-f]+)\.\w+")
+# NCCL's own (misc/shmutils.cc), and torch's of both sharing strategies: torch_PID_RANDOM_NUMBER.
+SEGMENT = re.compile(r"nccl-[\w-]+|torch_\d+_\d+(?:_\d+)?")
 FIRST_NAMESPACE = "pid:[4026531836]"
 """The PID namespace of the machine itself (PROC_PID_INIT_INO in linux/proc_ns.h)."""
 KEEPER = "torch_shm_manag"
@@ -45,9 +45,7 @@ def abandoned(root: Path, entries: Iterable[Entry]) -> list[SharedSegment]:
             same_user=status.st_uid == user,
         )
         for name, status in found
-        if name not in used
-        and user in (0, status.st_uid)
-        and not (kept and name.startswith("torch_"))
+        if name not in used and user in (0, status.st_uid) and not (kept and name.startswith("torch_"))
     ]
 
 

@@ -20,7 +20,9 @@ from gpudoctor.probes._shared_memory import abandoned
 PYTHON = re.compile(r"python[\d.]*|pt_\w+|torchrun|accelerate|deepspeed|ray::.*")
 STUCK = re.compile(rf"{PYTHON.pattern}|nvidia.*|nv[_-].*")
 # What starts ranks, and outlives them where all is well.
-LAUNCHER = re.compile(rf"{PYTHON.pattern}|mpirun|mpiexec|orted|prte.*|hydra.*|slurmstepd|srun|ray.*|horovodrun")
+LAUNCHER = re.compile(
+    rf"{PYTHON.pattern}|mpirun|mpiexec|orted|prte.*|hydra.*|slurmstepd|srun|ray.*|horovodrun"
+)
 PAUSE = 1.0
 """Seconds between two looks: a process that only waits for a disk does something meanwhile."""
 
@@ -36,9 +38,7 @@ def probe(root: Path = Path("/")) -> Processes:
         before = {e.pid: _switches(root, e.pid) for e in stuck}
         time.sleep(PAUSE)
         after = {e.pid: e for e in entries(root, {e.pid for e in (*stuck, *ended)})}
-        stuck = [
-            e for e in stuck if _same(e, after.get(e.pid)) and _switches(root, e.pid) == before[e.pid]
-        ]
+        stuck = [e for e in stuck if _same(e, after.get(e.pid)) and _switches(root, e.pid) == before[e.pid]]
         ended = [e for e in ended if _same(e, after.get(e.pid))]
     user = os.geteuid()
     mine = [e for e in known.values() if e.user == user]
@@ -61,9 +61,7 @@ def _same(first: Entry, second: Entry | None) -> bool:
 
 def _switches(root: Path, pid: int) -> tuple[str, ...]:
     """Return how often a process was put on a processor: a number that stands still is a process that does."""
-    return tuple(
-        line for line in text(root / f"proc/{pid}/status").splitlines() if "ctxt_switches" in line
-    )
+    return tuple(line for line in text(root / f"proc/{pid}/status").splitlines() if "ctxt_switches" in line)
 
 
 def _waits_in(root: Path, pid: int) -> str:

@@ -1,5 +1,7 @@
-"""Look at the file systems of training, each in a child of its own: a network file system that does not answer
-holds whoever asks, and no signal ends that."""
+"""Look at the file systems of training, each in a child of its own.
+
+A network file system that does not answer holds whoever asks, and no signal ends that.
+"""
 
 import contextlib
 import json
@@ -195,7 +197,5 @@ def _mounts(root: Path) -> list[Mount]:
             continue
         # Blanks and such are written in octal, \040.
         point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
-        found.append(
-            Mount(point, last[0], "ro" in fields[5].split(","), "ro" in last[2].split(","))
-        )
+        found.append(Mount(point, last[0], "ro" in fields[5].split(","), "ro" in last[2].split(",")))
     return found
