@@ -30,7 +30,7 @@ container; `sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem`; `kubectl describ
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import Host, KernelLog, Launch
 
 # With one of these the scheduler killed the job for another reason.
@@ -131,6 +131,8 @@ DAY = 24 * 3600
 def environment(host: Host | None, kernel_log: KernelLog | None, launch: Launch | None) -> Iterator[Finding]:
     """The kernel killed something in this control group, or a Python process on this machine within a day."""
     group = host.cgroup if host else None
+    if (group is None or group.oom_kills is None) and kernel_log is None:
+        raise CannotTell("neither the control group's counters nor the kernel log could be read")
     if group is not None and group.oom_kills:
         limit = f", which may use {group.memory_max_bytes / 2**30:.1f} GiB" if group.memory_max_bytes else ""
         message = (

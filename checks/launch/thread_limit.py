@@ -94,7 +94,8 @@ def environment(
     ranks = max(1, len(gpus.devices) if gpus else 0, (launch.ranks_here if launch else None) or 0)
     computing = omp if omp is not None and omp > 0 else host.cpus_usable
     need = ranks * max(computing, THREADS_PER_RANK)
-    has = (processes.user_threads if processes else None) or 0
+    # Root's own are not counted against it (getrlimit(2)); a training may run as somebody else.
+    has = 0 if host.root else (processes.user_threads if processes else None) or 0
     if need <= limit.soft - has:
         return
     front = f"this user may have {limit.soft} threads and processes"

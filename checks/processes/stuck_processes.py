@@ -24,11 +24,13 @@ next launch finds them so. Or `ps` shows ranks as `<defunct>`.
 - [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html): states of processes
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Host, Process, Processes
 
+SEVERAL = 4
 LOOK = Fix("See what they wait for", "ps -eo pid,ppid,stat,wchan:32,lstart,args | awk '$3 ~ /^[DZ]/'")
 DRIVER = Fix("See whether a GPU or a disk does not answer", "sudo dmesg -T | tail -50", Kind.ADMIN)
 DRAIN = Fix(
@@ -69,9 +71,10 @@ def environment(processes: Processes, host: Host | None) -> Iterator[Finding]:
         )
         contained = host is not None and host.container is not None
         fixes = [INIT, LOOK] if contained and any(p.parent == 1 for p in dead) else [LOOK]
-        # A parent that is busy collects them later, and tests leave some; the first process, or threads that still
-        # hang, say that nobody will.
-        lasting = any(p.parent == 1 or (p.threads or 1) > 1 for p in dead)
+        # A busy parent, or a slow first process, collects them later; several of one parent were ranks, and threads
+        # that still hang hold what the process held.
+        siblings = max(Counter(p.parent for p in dead).values())
+        lasting = siblings >= SEVERAL or any((p.threads or 1) > 1 for p in dead)
         severity = Severity.WARNING if lasting else Severity.NOTE
         yield check.found(message, severity=severity, evidence=_lines(dead), fixes=[*fixes, _end(dead)])
 

@@ -1,5 +1,6 @@
 """Read processes from /proc; one that ends meanwhile is left out."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +33,9 @@ def entries(root: Path, only: set[int] | None = None) -> Iterator[Entry]:
     uptime = text(root / "proc/uptime").partition(" ")[0]
     ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
     now = float(uptime) if uptime.replace(".", "", 1).isdecimal() else None
-    for folder in os.scandir(root / "proc"):
+    with os.scandir(root / "proc") as listed:
+        folders = list(listed)
+    for folder in folders:
         if not folder.name.isdecimal() or (only is not None and int(folder.name) not in only):
             continue
         try:
@@ -63,3 +66,16 @@ def environment(root: Path, pid: int) -> dict[str, str]:
     """Return the launch variables that a process was started with; none where they may not be read."""
     pairs = (pair.partition("=") for pair in text(root / f"proc/{pid}/environ").split("\0"))
     return {name: value for name, _, value in pairs if name in WANTED}
+
+
+def open_files(root: Path, pid: int) -> list[str]:
+    """Return the paths of the files that a process has open; none of another user's."""
+    found = []
+    try:
+        with os.scandir(root / f"proc/{pid}/fd") as links:
+            for link in links:
+                with contextlib.suppress(OSError):  # closed meanwhile
+                    found.append(os.readlink(link.path))
+    except OSError:
+        return []
+    return found

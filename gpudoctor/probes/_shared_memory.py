@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpudoctor.facts import SharedSegment
 from gpudoctor.probes._cgroup import text
-from gpudoctor.probes._proc import Entry
+from gpudoctor.probes._proc import Entry, open_files
 
 # NCCL's own (misc/shmutils.cc), and torch's of both sharing strategies: torch_PID_RANDOM_NUMBER.
 SEGMENT = re.compile(r"nccl-[\w-]+|torch_\d+_\d+(?:_\d+)?")
@@ -51,7 +51,8 @@ def abandoned(root: Path, entries: Iterable[Entry]) -> list[SharedSegment]:
 
 def _segments(folder: Path) -> list["os.DirEntry[str]"]:
     try:
-        return sorted((f for f in os.scandir(folder) if SEGMENT.fullmatch(f.name)), key=lambda f: f.name)
+        with os.scandir(folder) as files:
+            return sorted((f for f in files if SEGMENT.fullmatch(f.name)), key=lambda f: f.name)
     except OSError:
         return []
 
@@ -74,9 +75,6 @@ def _in_use(root: Path, entries: Iterable[Entry]) -> set[str]:
     for entry in entries:
         folder = root / f"proc/{entry.pid}"
         used.update(re.findall(r"/dev/shm/(\S+)", text(folder / "maps")))
-        try:
-            links = [os.readlink(link.path) for link in os.scandir(folder / "fd")]
-        except OSError:
-            continue
-        used.update(link.removeprefix("/dev/shm/").partition(" ")[0] for link in links if "/dev/shm/" in link)
+        links = (link.partition("/dev/shm/")[2] for link in open_files(root, entry.pid))
+        used.update(link.partition(" ")[0] for link in links if link)
     return used

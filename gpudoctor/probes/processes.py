@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gpudoctor.facts import Process, Processes
 from gpudoctor.probes._cgroup import number, text
-from gpudoctor.probes._proc import Entry, entries, environment
+from gpudoctor.probes._proc import Entry, entries, environment, open_files
 from gpudoctor.probes._shared_memory import abandoned
 
 # torch names its processes and threads pt_main_thread, pt_elastic, pt_data_worker and the like (torch.multiprocessing).
@@ -148,15 +148,5 @@ def _orphaned(root: Path, entry: Entry, known: dict[int, Entry], variables: dict
 
 def _devices(root: Path, pid: int) -> list[str]:
     """Return the GPUs that a process has open."""
-    found = set()
-    try:
-        for link in os.scandir(root / f"proc/{pid}/fd"):
-            try:
-                target = os.readlink(link.path)
-            except OSError:
-                continue
-            if re.fullmatch(r"/dev/nvidia\d+", target):
-                found.add(target)
-    except OSError:  # another user's, or gone
-        return []
+    found = {path for path in open_files(root, pid) if re.fullmatch(r"/dev/nvidia\d+", path)}
     return sorted(found, key=lambda path: number(path.removeprefix("/dev/nvidia")) or 0)
