@@ -34,12 +34,10 @@ DEAD = {errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.ETIMEDOUT, errno.EI
 SLOW = 1.0
 """Seconds; a healthy network file system answers within milliseconds, a sleeping disk within a second."""
 
-LOCAL = Fix(
-    "Meanwhile, train from a copy on a local disk", "cp -r /PATH/data /local/data; cd /local", Kind.COMMAND
-)
+LOCAL = Fix("Meanwhile, train on another node, or from a copy of the data on a local disk")
 WAITS = Fix("See who waits for it", "ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'")
 REMOUNT = Fix(
-    "Mount it again, when its server is there", "sudo umount -l /PATH && sudo mount /PATH", Kind.ADMIN
+    "Mount it again, when its server is there", "sudo umount -l /PATH; sudo mount /PATH", Kind.ADMIN
 )
 KERNEL = Fix(
     "See what the kernel says of the server", "sudo dmesg -T | grep -iE 'nfs|lustre|ceph'", Kind.ADMIN

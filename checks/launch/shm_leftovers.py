@@ -37,8 +37,9 @@ check = Check(
     fixes=[
         LOOK,
         Fix(
-            "Delete your own that are older than an hour, while none of your trainings runs",
-            "find /dev/shm -maxdepth 1 -user $(id -u) \\( -name 'nccl-*' -o -name 'torch_*' \\) -mmin +60 -delete",
+            "Delete your own, while none of your trainings runs",
+            "find /dev/shm -maxdepth 1 -user $(id -u) -name 'nccl-*' -delete; "
+            "find /dev/shm -maxdepth 1 -user $(id -u) -name 'torch_*' -delete",
         ),
     ],
     no_reproduction="nothing fails until the rest is too small",

@@ -293,7 +293,8 @@ FAULTS = [
         edit(
             "processes",
             zombies=[
-                Process(pid=n, name="python", state="Z", parent=1, parent_name="sleep") for n in (9, 10, 11, 12)
+                Process(pid=n, name="python", state="Z", parent=1, parent_name="sleep")
+                for n in (9, 10, 11, 12)
             ],
         ),
         "stuck-processes",
