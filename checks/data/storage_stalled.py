@@ -20,7 +20,6 @@ the kernel's own words; `ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'` who wa
 ## See also
 
 - [nfs(5)](https://man7.org/linux/man-pages/man5/nfs.5.html): hard and soft mounts, timeo
-- [errno(3)](https://man7.org/linux/man-pages/man3/errno.3.html): ESTALE, ENOTCONN
 """
 
 import errno

@@ -18,7 +18,6 @@ grep -i mem`; `kubectl get pod POD -o jsonpath='{.spec.containers[*].resources}'
 
 ## See also
 
-- [Control groups v2](https://docs.kernel.org/admin-guide/cgroup-v2.html): memory.max, memory.events
 - [sbatch --mem](https://slurm.schedmd.com/sbatch.html#OPT_mem): memory per node
 """
 

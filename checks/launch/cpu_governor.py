@@ -17,7 +17,7 @@ machine has no such files: its host decides.
 
 ## See also
 
-- [CPU performance scaling](https://docs.kernel.org/admin-guide/pm/cpufreq.html): governors and drivers
+- [CPU frequency scaling](https://onlinedocs.microchip.com/oxy/GUID-3C446FCE-1416-4EA6-A798-FFA31AAE007B-en-US-2/GUID-8C46BE70-A279-413D-8B21-4C32B2C107E5.html): what each governor does
 """
 
 from collections.abc import Iterator

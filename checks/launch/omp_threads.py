@@ -18,7 +18,7 @@ variable is not set; srun, mpirun and mp.spawn set nothing, and then it is the n
 ## See also
 
 - [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): what it sets
-- [CPU threading](https://docs.pytorch.org/docs/stable/notes/cpu_threading_torchscript_inference.html): which variables count
+- [torch.set_num_threads](https://docs.pytorch.org/docs/stable/generated/torch.set_num_threads.html): the same from within the script
 """
 
 import re

@@ -18,7 +18,6 @@ Docker's `--pids-limit`, Kubernetes' `podPidsLimit` and systemd's `TasksMax` set
 ## See also
 
 - [docker run --pids-limit](https://docs.docker.com/reference/cli/docker/container/run/): how many processes a container may have
-- [Control groups v2](https://docs.kernel.org/admin-guide/cgroup-v2.html): pids.max, pids.current
 """
 
 from collections.abc import Iterator

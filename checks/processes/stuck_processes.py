@@ -21,7 +21,7 @@ next launch finds them so. Or `ps` shows ranks as `<defunct>`.
 ## See also
 
 - [docker run --init](https://docs.docker.com/reference/cli/docker/container/run/): a first process that collects children
-- [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html): states of processes
+- [proc_pid_stat(5)](https://man.archlinux.org/man/proc_pid_stat.5.txt): states of processes
 """
 
 from collections import Counter
