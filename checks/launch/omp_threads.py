@@ -60,6 +60,8 @@ def environment(launch: Launch, host: Host | None) -> Iterator[Finding]:
     threads = int(value.split(",")[0])
     if host is None or not host.cpus_usable:
         return
+    if threads <= (launch.number("SLURM_CPUS_PER_TASK") or 0):
+        return  # what Slurm was asked for
     own, all_here = host.cpus_usable, host.cpus or host.cpus_usable
     if threads > own * TOO_MANY:
         message = f"{NAME} is {threads}, and {count(own, 'processor')} may be used here: the threads wait for each other"

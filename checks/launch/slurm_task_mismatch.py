@@ -79,7 +79,10 @@ def environment(launch: Launch, gpus: Gpus | None) -> Iterator[Finding]:
         yield check.found(message, severity=severity, fixes=fixes)
         return
     given = launch.number("SLURM_GPUS_ON_NODE")
-    if here is not None and given is not None and here > given > 0 and not launch.torchrun:
+    bound = any(
+        name in launch.variables for name in ("SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND")
+    )
+    if here is not None and given is not None and here > given > 0 and not (launch.torchrun or bound):
         message = (
             f"Slurm runs {here} tasks on this node and gave the job {given} of its GPUs: some tasks share a GPU, "
             "which NCCL refuses"
@@ -110,6 +113,8 @@ def _counted(launch: Launch, tasks: int | None) -> str | None:
         return None
     if rank != launch.number("SLURM_PROCID") or "PET_NNODES" in launch.variables:
         return None  # somebody else numbers the ranks
+    if world == tasks * (launch.number("LOCAL_WORLD_SIZE") or 1):
+        return None  # a launcher in each task
     if tasks < world:
         return f"WORLD_SIZE is {world}, and srun started {tasks} task{'s' * (tasks != 1)}: the other ranks never come"
     return f"WORLD_SIZE is {world}, and srun started {tasks} tasks: some ranks are too many, or train alone"

@@ -71,12 +71,17 @@ def environment(processes: Processes, host: Host | None) -> Iterator[Finding]:
         )
         contained = host is not None and host.container is not None
         fixes = [INIT, LOOK] if contained and any(p.parent == 1 for p in dead) else [LOOK]
-        # A busy parent, or a slow first process, collects them later; several of one parent were ranks, and threads
-        # that still hang hold what the process held.
+        # A slow first process collects them later. A launcher that does not, hangs itself; several of one parent were
+        # ranks, and threads that still hang hold what the process held.
         siblings = max(Counter(p.parent for p in dead).values())
-        lasting = siblings >= SEVERAL or any((p.threads or 1) > 1 for p in dead)
+        lasting = siblings >= SEVERAL or any((p.threads or 1) > 1 or _launched(p) for p in dead)
         severity = Severity.WARNING if lasting else Severity.NOTE
         yield check.found(message, severity=severity, evidence=_lines(dead), fixes=[*fixes, _end(dead)])
+
+
+def _launched(process: Process) -> bool:
+    """Return whether a Python process started it, as torchrun, mp.spawn and data loaders do."""
+    return process.parent_name.startswith(("python", "pt_", "torchrun", "accelerate", "deepspeed"))
 
 
 def _named(processes: list[Process]) -> str:

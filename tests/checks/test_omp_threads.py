@@ -52,6 +52,7 @@ def test_unset_with_several_ranks_is_a_note():
         (launch("12"), HOST),  # torchrun --numa-binding: half of the machine for four of eight ranks
         (launch("12"), Host(cpus=128, cpus_usable=64)),
         (launch("4,2"), HOST),
+        (launch("16", SLURM_CPUS_PER_TASK="16"), Host(cpus=8, cpus_usable=8)),
         (launch("16"), None),
         (Launch(), HOST),
         (Launch(variables={"LOCAL_WORLD_SIZE": "8"}), Host(cpus=64, cpus_usable=8)),

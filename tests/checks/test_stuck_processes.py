@@ -38,6 +38,12 @@ def test_what_a_busy_parent_has_not_collected_yet_is_a_note():
     assert finding.fixes[-1].command == "ps -o pid,user,lstart,args -p 3"
 
 
+def test_what_a_launcher_does_not_collect():
+    dead = [Process(pid=4, name="python", state="Z", parent=3, parent_name="torchrun", threads=1)]
+    _, [finding] = run(processes=Processes(zombies=dead))
+    assert finding.severity is Severity.WARNING
+
+
 def test_passes():
     assert run(processes=Processes())[0].status is CheckStatus.PASSED
 
