@@ -48,6 +48,7 @@ SHM = r"/dev/shm|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|sh
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where it is nearly full, a note where it is mounted read-only",
     symptoms=[
         Symptom(r"[Nn]o space left on device(?!: '/dev/shm)(?:: ['\"](?P<path>[^'\"]{1,300}))?", unless=SHM),
         Symptom(r"\bENOSPC\b|kind: StorageFull", unless=SHM),

@@ -44,6 +44,7 @@ KERNEL = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning for a slow one, and for one that training need not use",
     fixes=[LOCAL, WAITS, KERNEL, REMOUNT],
     no_reproduction="needs a server that does not answer",
 )

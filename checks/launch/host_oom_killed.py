@@ -43,6 +43,7 @@ EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]ode|Code| status)\"?[ :=]{1,
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in facts, a note for what is more than a day ago",
     symptoms=[
         # Slurm
         r"(?P<words>Detected \d+ oom[-_]kill event(?:\(s\)|s)?)",

@@ -50,6 +50,7 @@ IMAGE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where accelerate says so, a note for what still gets fixes",
     symptoms=[
         r"[Dd]etected kernel version (?P<version>[\w.+-]+), which is below the recommended minimum of (?P<minimum>[\d.]*\d)",
         r"FATAL: (?P<fatal>kernel too old)",

@@ -50,6 +50,7 @@ LIMITS = Fix(
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where nothing says that several nodes train, or where the process has CAP_IPC_LOCK",
     fixes=[USER, DOCKER, POD, SLURM, LIMITS],
     no_reproduction="needs RDMA hardware",
 )

@@ -33,6 +33,7 @@ TOO_MANY = 1.5
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where it is not set and several ranks start",
     fixes=[
         Fix("As many threads as there are cores for each rank, or 1 as torchrun has it", f"export {NAME}=1")
     ],

@@ -34,6 +34,7 @@ SHARE = 100
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where they are small",
     fixes=[
         LOOK,
         Fix(

@@ -32,6 +32,7 @@ SLURM = r"srun: |slurmstepd|SLURM_[A-Z]{3}|/slurm_script|/slurmd?/|\bhandled by 
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where the script may yet choose right",
     symptoms=[
         Symptom(
             r"invalid device ordinal|GPU device may be out of range|AssertionError: Invalid device id|ut your machine only has: \[",

@@ -32,6 +32,7 @@ WAITING = r"clients joined|worker_count=|MEMBER: 1/(?!1\b)\d"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where it may be meant so",
     symptoms=[
         r"You set .?devices=(?P<asked>\d+).? in Lightning, but the number of tasks per node configured in SLURM .?--ntasks-per-node=(?P<given>\d+)",
         r"You set .?num_nodes=(?P<asked>\d+).? in Lightning, but the number of nodes configured in SLURM .?--nodes=(?P<given>\d+)",

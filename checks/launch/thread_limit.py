@@ -41,6 +41,7 @@ RAISE = Fix("Raise the limit as far as you may", "ulimit -u $(ulimit -Hu)")
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in facts",
     symptoms=[
         r"can't start new thread",
         r"pthread_create failed for thread (?P<thread>\d+) of (?P<threads>\d+)",

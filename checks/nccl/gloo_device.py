@@ -30,6 +30,7 @@ from gpudoctor.facts import Host, Launch, Torch
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning for a transport that some builds have",
     symptoms=[
         r"makeDeviceFor(?:Hostname|Interface)\(\): unsupported gloo device",
         r"make(?P<transport>[A-Z]+)Device\(\): interface or hostname can't be empty",

@@ -39,6 +39,7 @@ VARIABLE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in facts, a note where everybody may open it",
     symptoms=[
         r"server socket has failed to (?:bind|listen).{0,60}port: (?P<port>\d+).{0,60}name: EACCES",
         r"server socket has failed to bind to \S{1,64}:(?P<port>\d+) \(errno: 13 - ",

@@ -43,6 +43,7 @@ INIT = Fix("In docker: start a first process that collects the dead", "docker ru
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note for dead processes that something may still collect",
     follows=["gpu-fell-off-bus", "storage-stalled"],
     fixes=[LOOK, DRIVER, DRAIN, OTHER, INIT],
     no_reproduction="needs a device that does not answer",
