@@ -94,11 +94,11 @@ def environment(storage: Storage) -> Iterator[Finding]:
     """A file system that training writes to is full, or cannot be written to."""
     told: set[str] = set()
     for folder in storage.folders:
-        if folder.use == "mount" or folder.mount in told:
+        if folder.use == "mount" or (folder.mount or folder.path) in told:
             continue
         found = _full(folder) or _read_only(folder) or _missing(folder)
         if found is not None:
-            told.add(folder.mount)
+            told.add(folder.mount or folder.path)
             yield found
     if storage.temporary is None and not any(f.stalled for f in storage.folders):
         message = "no folder takes temporary files, neither TMPDIR nor /tmp, /var/tmp or the working folder"
