@@ -24,13 +24,17 @@ next launch finds them so. Or `ps` shows ranks as `<defunct>`.
 - [proc_pid_stat(5)](https://man.archlinux.org/man/proc_pid_stat.5.txt): states of processes
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import Host, Process, Processes
+from gpudoctor.facts import Host, KernelLog, Process, Processes
 
 SEVERAL = 4
+# Processes of a training and of the driver, as the kernel names them in "task python:4711 blocked for more than 120 seconds".
+OURS = re.compile(r"python[\d.]*|pt_\w+|torchrun|ray::.*|nvidia.*|nv[_-].*")
+DAY = 24 * 3600
 LOOK = Fix("See what they wait for", "ps -eo pid,ppid,stat,wchan:32,lstart,args | awk '$3 ~ /^[DZ]/'")
 DRIVER = Fix("See whether a GPU or a disk does not answer", "sudo dmesg -T | tail -50", Kind.ADMIN)
 DRAIN = Fix(
@@ -51,8 +55,8 @@ check = Check(
 
 
 @check.environment
-def environment(processes: Processes, host: Host | None) -> Iterator[Finding]:
-    """Python or NVIDIA's processes did not move between two looks, or are dead and still there."""
+def environment(processes: Processes, host: Host | None, kernel_log: KernelLog | None) -> Iterator[Finding]:
+    """Python or NVIDIA's processes did not move between two looks, or the kernel says so; or they are dead and there."""
     if processes.stuck:
         stuck = processes.stuck
         where = sorted({p.waits_in for p in stuck if p.waits_in})
@@ -62,6 +66,8 @@ def environment(processes: Processes, host: Host | None) -> Iterator[Finding]:
             f"{'it holds' if len(stuck) == 1 else 'they hold'}, GPU memory and ports too, stays taken"
         )
         yield check.found(message, evidence=_lines(stuck), fixes=[LOOK, DRIVER, OTHER, DRAIN])
+    else:
+        yield from _told_by_kernel(kernel_log, host)
     if processes.zombies:
         dead = processes.zombies
         parents = sorted({f"{p.parent_name} (pid {p.parent})" for p in dead if p.parent is not None})
@@ -78,6 +84,28 @@ def environment(processes: Processes, host: Host | None) -> Iterator[Finding]:
         lasting = siblings >= SEVERAL or any((p.threads or 1) > 1 or _launched(p) for p in dead)
         severity = Severity.WARNING if lasting else Severity.NOTE
         yield check.found(message, severity=severity, evidence=_lines(dead), fixes=[*fixes, _end(dead)])
+
+
+def _told_by_kernel(log: KernelLog | None, host: Host | None) -> Iterator[Finding]:
+    """Say which process the kernel last saw stuck: for two minutes in state D, or on a processor in the kernel."""
+    for event in [*log.of("hung-task"), *log.of("soft-lockup")] if log else []:
+        if not OURS.fullmatch(event.process):
+            continue
+        known = event.seconds is not None and host is not None and host.uptime_seconds is not None
+        age = (host.uptime_seconds or 0.0) - (event.seconds or 0.0) if known and host is not None else None
+        how = (
+            "waited inside the kernel for minutes"
+            if event.kind == "hung-task"
+            else "held a processor in the kernel"
+        )
+        when = f", {age / 3600:.0f} h ago" if age is not None and age >= 3600 else ""
+        message = (
+            f"{event.process} {how}{when}: a GPU, its driver or a disk did not answer, and ranks stood still"
+        )
+        severity = Severity.NOTE if age is not None and age > DAY else Severity.WARNING
+        evidence = [Evidence(event.text, log.source if log else None)]
+        yield check.found(message, severity=severity, evidence=evidence, fixes=[DRIVER, LOOK, OTHER])
+        return
 
 
 def _launched(process: Process) -> bool:

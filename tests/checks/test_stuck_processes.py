@@ -1,6 +1,8 @@
 """stuck-processes: processes in state D, and dead ones."""
 
-from gpudoctor.facts import Host, Process, Processes
+import pytest
+
+from gpudoctor.facts import Host, KernelEvent, KernelLog, Process, Processes
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -42,6 +44,30 @@ def test_what_a_launcher_does_not_collect():
     dead = [Process(pid=4, name="python", state="Z", parent=3, parent_name="torchrun", threads=1)]
     _, [finding] = run(processes=Processes(zombies=dead))
     assert finding.severity is Severity.WARNING
+
+
+def log(kind, process, seconds=None):
+    event = KernelEvent(kind=kind, text=f"task {process}:4711 blocked", process=process, seconds=seconds)
+    return KernelLog(source="/dev/kmsg", events=[event])
+
+
+@pytest.mark.parametrize("kind", ["hung-task", "soft-lockup"])
+def test_what_the_kernel_saw(kind):
+    facts = {"kernel_log": log(kind, "pt_main_thread", 900.0), "host": Host(uptime_seconds=9000.0)}
+    _, [finding] = run(processes=Processes(), **facts)
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("pt_main_thread")
+    assert "2 h ago" in finding.message
+    assert finding.evidence[0].where == "/dev/kmsg"
+
+
+def test_what_the_kernel_saw_long_ago_and_of_others():
+    old = {"kernel_log": log("hung-task", "python3", 10.0), "host": Host(uptime_seconds=900_000.0)}
+    _, [finding] = run(processes=Processes(), **old)
+    assert finding.severity is Severity.NOTE
+    assert (
+        run(processes=Processes(), kernel_log=log("hung-task", "khugepaged"))[0].status is CheckStatus.PASSED
+    )
 
 
 def test_passes():

@@ -301,6 +301,18 @@ FAULTS = [
         says="sleep (pid 1)",
     ),
     Fault(
+        "rank-hung",
+        "board-8xa100",
+        log(
+            "hung-task",
+            "INFO: task python:4711 blocked for more than 120 seconds.",
+            "python",
+            86400.0 * 20 - 600,
+        ),
+        "stuck-processes",
+        says="waited inside the kernel",
+    ),
+    Fault(
         "stray-rank",
         "board-8xh100",
         edit("processes", ranks=[stray("/dev/nvidia2")]),
