@@ -38,8 +38,8 @@ DAY = 24 * 3600
 LOOK = Fix("See what they wait for", "ps -eo pid,ppid,stat,wchan:32,lstart,args | awk '$3 ~ /^[DZ]/'")
 DRIVER = Fix("See whether a GPU or a disk does not answer", "sudo dmesg -T | tail -50", Kind.ADMIN)
 DRAIN = Fix(
-    "If nothing brings it back: take the node out of service and restart it",
-    'sudo scontrol update nodename=NODE state=drain reason="processes stuck in D"; sudo reboot',
+    "If nothing brings it back: take the node out of service, and restart it when its jobs have ended",
+    'sudo scontrol update nodename=NODE state=drain reason="processes stuck in D"',
     Kind.ADMIN,
 )
 OTHER = Fix("Meanwhile, train on other nodes", "sbatch --exclude=NODE train.sbatch")
