@@ -29,6 +29,7 @@ from gpudoctor.facts import Gpus, Launch, Process, Processes, Sockets
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error where one holds the port of this launch",
     fixes=[
         Fix(
             "See what an earlier run left over, and end it",
@@ -67,7 +68,21 @@ def environment(
     if not all(p.same_user for p in stray):
         fixes = fixes[:1]  # somebody else's
     evidence = [Evidence(_line(p), f"/proc/{p.pid}") for p in stray[:8]]
-    yield check.found(message, evidence=evidence, fixes=fixes)
+    yield check.found(message, severity=_severity(stray, sockets, launch), evidence=evidence, fixes=fixes)
+
+
+def _severity(stray: list[Process], sockets: Sockets | None, launch: Launch | None) -> Severity:
+    """Return an error where one of them listens on the port that this launch is about to open."""
+    if (
+        launch is None
+        or sockets is None
+        or launch.master_port is None
+        or launch.number("RANK") not in (None, 0)
+    ):
+        return Severity.WARNING
+    pids = {p.pid for p in stray}
+    taken = any(s.port == launch.master_port and s.pid in pids for s in sockets.listeners)
+    return Severity.ERROR if taken else Severity.WARNING
 
 
 def _held(stray: list[Process], gpus: Gpus | None, sockets: Sockets | None, launch: Launch | None) -> str:

@@ -66,7 +66,7 @@ check = Check(
             unless=OTHER_SERVER,
         ),
     ],
-    follows=["spawn-in-torchrun"],
+    follows=["spawn-in-torchrun", "stray-ranks"],
     message="another process listens on the port[ <port>] of the rendezvous already, so rank 0 cannot open its "
     "store there",
     fixes=[

@@ -1,6 +1,6 @@
 """stray-ranks: ranks without a launcher."""
 
-from gpudoctor.facts import Gpu, GpuProcess, Gpus, Listener, Process, Processes, Sockets
+from gpudoctor.facts import Gpu, GpuProcess, Gpus, Launch, Listener, Process, Processes, Sockets
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -28,6 +28,16 @@ def test_found_with_what_it_holds():
     assert finding.severity is Severity.WARNING
     assert "(python (pid 7), rank 3), and holds GPU 0, 3 and port 29500" in finding.message
     assert finding.fixes[-1].command == "kill 7; sleep 5; kill -9 7"
+
+
+def test_an_error_where_it_holds_the_port_of_this_launch():
+    facts = {
+        "processes": Processes(ranks=[rank(orphaned=True)]),
+        "sockets": Sockets(listeners=[Listener(port=29500, pid=7)]),
+    }
+    for number, severity in (("0", Severity.ERROR), ("1", Severity.WARNING)):
+        _, [finding] = run(**facts, launch=Launch(variables={"MASTER_PORT": "29500", "RANK": number}))
+        assert finding.severity is severity
 
 
 def test_nobody_elses_is_offered_for_killing():

@@ -66,14 +66,14 @@ def stray(*devices: str) -> Process:
 def on_gpu_0(snapshot: Snapshot) -> Snapshot:
     """Four ranks of a launch, all of them on GPU 0."""
     four = [rank(5000 + n, n, parent=4999, parent_name="torchrun") for n in range(4)]
-    held = [GpuProcess(pid=p.pid, memory_bytes=3 * GIB, name="python") for p in four]
+    held = [GpuProcess(pid=p.pid, memory_bytes=3 * GIB, name="python", own=True) for p in four]
     return both(edit("processes", ranks=four), gpu(0, processes=held))(snapshot)
 
 
 def at_0_too(snapshot: Snapshot) -> Snapshot:
     """Four ranks, each on its own GPU; all of them hold GPU 0 as well."""
     four = [rank(5000 + n, n, parent=4999, parent_name="torchrun") for n in range(4)]
-    held = [GpuProcess(pid=p.pid, memory_bytes=3 * GIB, name="python") for p in four]
+    held = [GpuProcess(pid=p.pid, memory_bytes=3 * GIB, name="python", own=True) for p in four]
     own = [gpu(n, processes=[held[n]]) for n in range(1, 4)]
     return both(edit("processes", ranks=four), gpu(0, processes=held), *own)(snapshot)
 
@@ -313,6 +313,32 @@ FAULTS = [
         says="waited inside the kernel",
     ),
     Fault(
+        "stray-rank-with-memory",
+        "workstation-2x4090",
+        both(
+            edit("processes", ranks=[stray("/dev/nvidia1")]),
+            gpu(
+                1,
+                memory_used_bytes=9 * GIB,
+                processes=[GpuProcess(pid=3111, memory_bytes=8 * GIB, name="python")],
+            ),
+        ),
+        "stray-ranks",
+        also=("gpu-memory-held",),
+        says="GPU 1",
+    ),
+    Fault(
+        "stray-rank-at-the-port",
+        "torchrun-rank",
+        both(
+            variables(RANK="0", LOCAL_RANK="0", ROLE_RANK="0"),
+            edit("processes", ranks=lambda old: [*old, stray()]),
+            edit("sockets", listeners=lambda old: [*old, Listener(port=29500, pid=3111, command="python")]),
+        ),
+        "stray-ranks",
+        says="port 29500",
+    ),
+    Fault(
         "stray-rank",
         "board-8xh100",
         edit("processes", ranks=[stray("/dev/nvidia2")]),
@@ -329,8 +355,20 @@ FAULTS = [
         "stray-ranks",
         says="port 29777",
     ),
-    Fault("every-rank-on-gpu-0", "board-8xh100", on_gpu_0, "rank-device-unset", says="all work on GPU 0"),
-    Fault("checkpoint-on-gpu-0", "board-8xa100", at_0_too, "rank-device-unset", says="besides their own"),
+    Fault(
+        "every-rank-on-gpu-0",
+        "board-8xh100",
+        on_gpu_0,
+        "rank-device-unset",
+        says="all work on GPU 0",
+    ),
+    Fault(
+        "checkpoint-on-gpu-0",
+        "board-8xa100",
+        at_0_too,
+        "rank-device-unset",
+        says="besides their own",
+    ),
     # disks
     Fault("disk-full", "board-8xh100", folder("working folder", free_bytes=0), "disk-full", says="0 B"),
     Fault(
