@@ -4,6 +4,7 @@ A check names the types it needs in its function's annotations and gets the valu
 Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
 """
 
+from gpudoctor.facts.accelerators import for_processors_alone, gpus_here
 from gpudoctor.facts.cgroup import Cgroup
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
@@ -27,6 +28,7 @@ from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.names import Names, Resolution
+from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
 from gpudoctor.facts.numa import Numa, NumaNode
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
 from gpudoctor.facts.processes import Process, Processes, SharedSegment
@@ -35,13 +37,19 @@ from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
+from gpudoctor.facts.variable_grammar import Misread, misread, number
+from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_elsewhere
+from gpudoctor.facts.variables import Library, Variables
 
 __all__ = [
-    "AerErrors", "Bridge", "Cgroup", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda",
-    "CudaDevice", "DeviceNode", "Distribution", "Distributions", "Driver", "Entry", "Folder", "Foreign",
-    "Format", "Gpu", "GpuPair", "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent",
-    "KernelLog", "Key", "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "Numa", "NumaNode",
-    "NvLink", "Optimizer", "Outcome", "Pci", "PciDevice", "Prefix", "Process", "Processes", "Python",
-    "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference", "SharedSegment", "Silence",
-    "Sockets", "StateDict", "Storage", "Torch", "TorchDevice", "Torchvision",
+    "HARMLESS", "REMOVED", "RENAMED", "AerErrors", "Bridge", "Cgroup", "CheckpointFile",
+    "CheckpointValues", "Comparison", "ConfigurationFile", "Cuda", "CudaDevice", "DeviceNode",
+    "Distribution", "Distributions", "Driver", "Entry", "Folder", "Foreign", "Format", "Gpu", "GpuPair",
+    "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key",
+    "KeyGroup", "Launch", "Library", "Limit", "Listener", "Log", "Misread", "Names",
+    "NcclConfiguration", "Numa", "NumaNode", "NvLink", "Optimizer", "Outcome", "Pci", "PciDevice",
+    "Prefix", "Process", "Processes", "Python", "Raised", "RemappedRows", "Resolution", "Run",
+    "Setting", "ShapeDifference", "SharedSegment", "Silence", "Sockets", "StateDict", "Storage",
+    "Torch", "TorchDevice", "Torchvision", "Variables", "for_processors_alone", "gpus_here",
+    "is_elsewhere", "misread", "number", "settings",
 ]  # fmt: skip
