@@ -25,12 +25,30 @@ The same words about `/dev/shm`, a semaphore or a shared memory segment are `shm
 - [LlamaFactory#1223](https://github.com/hiyouga/LlamaFactory/issues/1223): PytorchStreamWriter failed
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import errno
+from collections.abc import Iterator
 
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom, byte_size
+from gpudoctor.facts import Folder, Storage
+
+MIB = 1 << 20
+GIB = 1 << 30
+# A checkpoint does not fit, nor do compiled kernels; a small file system that is meant to be small is not full.
+LITTLE, NOTHING = GIB, 16 * MIB
+USED_UP = 0.95
+INODES_FEW = 1000
+# What ext4 and its like turn read-only themselves, after an error; images and archives are read-only by nature.
+TURNS = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "tmpfs")
+ELSEWHERE = Fix(
+    "Put temporary files and caches on a disk with room",
+    "export TMPDIR=/DISK/tmp TRITON_CACHE_DIR=/DISK/triton TORCHINDUCTOR_CACHE_DIR=/DISK/inductor; mkdir -p $TMPDIR",
+    filled=(),
+)
 SHM = r"/dev/shm|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where it is nearly full, a note where it is mounted read-only",
     symptoms=[
         Symptom(r"[Nn]o space left on device(?!: '/dev/shm)(?:: ['\"](?P<path>[^'\"]{1,300}))?", unless=SHM),
         Symptom(r"\bENOSPC\b|kind: StorageFull", unless=SHM),
@@ -69,3 +87,70 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(storage: Storage) -> Iterator[Finding]:
+    """A file system that training writes to is full, or cannot be written to."""
+    told: set[str] = set()
+    for folder in storage.folders:
+        if folder.use == "mount" or (folder.mount or folder.path) in told:
+            continue
+        found = _full(folder) or _read_only(folder) or _missing(folder)
+        if found is not None:
+            told.add(folder.mount or folder.path)
+            yield found
+    if storage.temporary is None and not any(f.stalled for f in storage.folders):
+        message = "no folder takes temporary files, neither TMPDIR nor /tmp, /var/tmp or the working folder"
+        yield check.found(
+            f"{message}: torch, Triton and multiprocessing end with 'No usable temporary directory found'",
+            fixes=[ELSEWHERE, check.fixes[0]],
+        )
+
+
+def _name(folder: Folder) -> str:
+    what = folder.variable if folder.variable and folder.use != "home" else folder.use
+    return f"the file system of {'the ' if what == folder.use and what != 'home' else ''}{what}"
+
+
+def _full(folder: Folder) -> Finding | None:
+    free, total = folder.free_bytes, folder.total_bytes
+    fixes = [check.fixes[0], check.fixes[1], ELSEWHERE]
+    if free is not None and total and not folder.read_only:
+        left = f"{_name(folder)} ({folder.mount or folder.path}) has {byte_size(free)} of {byte_size(total)} left"
+        if free < NOTHING:
+            return check.found(
+                f"{left}: nothing can be saved there, checkpoints and caches fail", fixes=fixes
+            )
+        if free < LITTLE and free < (1 - USED_UP) * total:
+            message = f"{left}: a checkpoint or a cache of compiled kernels fills it"
+            return check.found(message, severity=Severity.WARNING, fixes=fixes)
+    if folder.inodes and folder.inodes_free is not None and not folder.read_only:
+        left = f"{_name(folder)} ({folder.mount or folder.path}) has {folder.inodes_free} of {folder.inodes} inodes left"
+        if folder.inodes_free < min(INODES_FEW, folder.inodes / 20):
+            severity = Severity.ERROR if folder.inodes_free == 0 else Severity.WARNING
+            message = f"{left}: no more files can be made there, however much space `df -h` shows"
+            return check.found(message, severity=severity, fixes=[check.fixes[0], ELSEWHERE])
+    return None
+
+
+def _read_only(folder: Folder) -> Finding | None:
+    """Say that a folder cannot be written to: its file system turned read-only, or is mounted so."""
+    if not folder.read_only:
+        return None
+    where = f"{_name(folder)} ({folder.mount}, {folder.kind})"
+    if folder.file_system_read_only and folder.kind in TURNS:
+        message = f"{where} is read-only, as the kernel makes one after an error: nothing can be saved there"
+        look = Fix("See why", "sudo dmesg -T | grep -iE 'remount|I/O error|EXT4-fs|XFS'", Kind.ADMIN)
+        return check.found(message, severity=Severity.WARNING, fixes=[ELSEWHERE, look])
+    message = f"{where} is mounted read-only: checkpoints and caches must go elsewhere"
+    return check.found(message, severity=Severity.NOTE, fixes=[ELSEWHERE])
+
+
+def _missing(folder: Folder) -> Finding | None:
+    """Say that TMPDIR names no folder: Python takes another one, and compilers fail."""
+    if folder.variable != "TMPDIR" or folder.error_code not in (errno.ENOENT, errno.ENOTDIR):
+        return None
+    message = f"TMPDIR is {folder.path}, and there is no such folder: nvcc and other compilers fail, Python takes /tmp"
+    fixes = [Fix("Make it", "mkdir -p $TMPDIR"), Fix("Or do without", "unset TMPDIR")]
+    return check.found(message, severity=Severity.WARNING, fixes=fixes)

@@ -175,8 +175,8 @@ def _find(entry: str, first: str, devices: list[Gpu]) -> str | None:
 def _beyond(launch: Launch, visible: int, value: str | None) -> Iterator[Finding]:
     """The rank of this process on its node is beyond the devices that it sees."""
     local = launch.number("LOCAL_RANK")
-    if local is None or local < visible:
-        return
+    if local is None or local < visible or (visible and launch.slurm_task):
+        return  # under Slurm it is slurm-gpu-binding
     message = f"LOCAL_RANK is {local}, and {count(visible, 'GPU')} {'is' if visible == 1 else 'are'} visible"
     if value is not None and visible == 1:  # a launcher that gives each rank a GPU of its own
         message += f" ({NAME}={value}): cuda:{local} does not exist here; if each rank was given one GPU, it is cuda:0"

@@ -27,7 +27,11 @@ container; `sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem`; `kubectl describ
 - [DataLoader: multi-process loading](https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading): workers come to hold copies of the data set's objects
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, count
+from gpudoctor.facts import Host, KernelLog, Launch
 
 # With one of these the scheduler killed the job for another reason.
 SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)"
@@ -39,6 +43,7 @@ EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]ode|Code| status)\"?[ :=]{1,
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in facts, a note for what is more than a day ago",
     symptoms=[
         # Slurm
         r"(?P<words>Detected \d+ oom[-_]kill event(?:\(s\)|s)?)",
@@ -116,3 +121,53 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+# Processes of a training, as the kernel names them.
+TRAINING = re.compile(r"python[\d.]*|pt_\w+|torchrun|ray::|accelerate|deepspeed|\Z")
+DAY = 24 * 3600
+
+
+@check.environment
+def environment(host: Host | None, kernel_log: KernelLog | None, launch: Launch | None) -> Iterator[Finding]:
+    """The kernel killed something in this control group, or a Python process on this machine within a day."""
+    group = host.cgroup if host else None
+    if (group is None or group.oom_kills is None) and kernel_log is None:
+        raise CannotTell("neither the control group's counters nor the kernel log could be read")
+    if group is not None and group.oom_kills:
+        limit = f", which may use {group.memory_max_bytes / 2**30:.1f} GiB" if group.memory_max_bytes else ""
+        message = (
+            f"the kernel killed {count(group.oom_kills, 'process', 'processes')} of this container or job{limit}, "
+            "because its memory was used up: a rank or a data loader worker ends so without a word"
+        )
+        yield check.found(message, severity=Severity.WARNING, fixes=_fixes(host, launch))
+        return
+    for event in kernel_log.of("oom-kill") if kernel_log else []:
+        if not TRAINING.match(event.process):
+            continue
+        age = _age(event.seconds, host)
+        when = f", {age / 3600:.0f} h ago" if age is not None and age >= 3600 else ""
+        who = event.process or "a process"
+        message = f"the kernel killed {who} for want of memory{when}: the next training that needs as much ends so too"
+        recent = age is None or age < DAY
+        yield check.found(
+            message,
+            severity=Severity.WARNING if recent else Severity.NOTE,
+            evidence=[Evidence(event.text, kernel_log.source if kernel_log else None)],
+            fixes=_fixes(host, launch),
+        )
+        return
+
+
+def _age(seconds: float | None, host: Host | None) -> float | None:
+    if seconds is None or host is None or host.uptime_seconds is None:
+        return None
+    return max(host.uptime_seconds - seconds, 0.0)
+
+
+def _fixes(host: Host | None, launch: Launch | None) -> list[Fix]:
+    """Return the fixes for where this runs: Slurm's own, a container's, those of the script."""
+    slurm, mapped, workers, look, docker = check.fixes
+    job = launch is not None and "SLURM_JOB_ID" in launch.variables
+    contained = host is not None and host.container in ("docker", "podman")
+    return [*([slurm] if job else []), mapped, workers, *([docker] if contained else []), look]

@@ -31,6 +31,10 @@ from gpudoctor.facts import Gpus, Host
 
 # accelerate/utils/other.py: check_os_kernel
 MINIMUM = (5, 5)
+# RHEL 8 and its relatives, whose 4.18 has the fixes of newer kernels, say so in the version.
+BACKPORTED = re.compile(r"\.el[89]\b|\.el[89]_")
+# What CentOS 7 and Ubuntu 16.04 run: no distribution that still gets fixes has one so old.
+ANCIENT = (4, 14)
 
 LOOK = Fix(
     "See which kernel this node has (`scontrol show node NODE | grep OS=` says it of another)", "uname -r"
@@ -46,6 +50,7 @@ IMAGE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where accelerate says so, a note for what still gets fixes",
     symptoms=[
         r"[Dd]etected kernel version (?P<version>[\w.+-]+), which is below the recommended minimum of (?P<minimum>[\d.]*\d)",
         r"FATAL: (?P<fatal>kernel too old)",
@@ -76,9 +81,10 @@ def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
     version = re.match(r"(\d+)\.(\d+)", host.kernel)
     if host.system != "Linux" or version is None or gpus is None or len(gpus.devices) < 2:
         return
-    if (int(version[1]), int(version[2])) < MINIMUM:
+    number = (int(version[1]), int(version[2]))
+    if number < MINIMUM and not BACKPORTED.search(host.kernel):
         message = (
             f"the kernel is {host.kernel}, and accelerate recommends 5.5 or later: on some machines training hangs "
             "with older ones, and runs on most"
         )
-        yield check.found(message, severity=Severity.NOTE)
+        yield check.found(message, severity=Severity.WARNING if number < ANCIENT else Severity.NOTE)

@@ -22,13 +22,17 @@ per node: this is it. If every task shows the same single GPU, the job has one G
 - [mace#435](https://github.com/ACEsuit/mace/issues/435): invalid device ordinal, ended by `--gpus-per-node`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom, count
+from gpudoctor.facts import Gpus, Launch, Torch
 
 # What shows that the process ran under Slurm; elsewhere the same words mean cuda-visible-devices.
 SLURM = r"srun: |slurmstepd|SLURM_[A-Z]{3}|/slurm_script|/slurmd?/|\bhandled by Slurm\b|--gpus-per-task|--gpu-bind|SLURMEnvironment|sbatch"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where the script may yet choose right",
     symptoms=[
         Symptom(
             r"invalid device ordinal|GPU device may be out of range|AssertionError: Invalid device id|ut your machine only has: \[",
@@ -55,3 +59,42 @@ check = Check(
     ],
     no_reproduction="needs Slurm and 2 GPUs",
 )
+
+
+@check.environment
+def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Iterator[Finding]:
+    """The number by which this rank will choose its GPU is beyond those that Slurm shows to its task."""
+    if not launch.slurm_task or (torch and torch.hip):
+        return
+    seen = _visible(launch, gpus, torch)
+    local = launch.number("LOCAL_RANK")
+    if not seen or local is None or local < seen:
+        return
+    value = launch.variables.get("CUDA_VISIBLE_DEVICES")
+    sees = f"{count(seen, 'GPU')}{f' (CUDA_VISIBLE_DEVICES={value})' if value is not None else ''}"
+    look, ask, choose = check.fixes[2], check.fixes[0], check.fixes[1]
+    if launch.torchrun:
+        message = (
+            f"LOCAL_RANK is {local}, and Slurm shows this task {sees}: torchrun's ranks share what one task has, so "
+            f"cuda:{local} raises 'invalid device ordinal'"
+        )
+        ranks = launch.number("LOCAL_WORLD_SIZE") or local + 1
+        whole = Fix(
+            "Give the node's GPUs to the one task in which torchrun runs",
+            f"srun --ntasks-per-node=1 --gpus-per-node={ranks} --gpu-bind=none torchrun --standalone --nproc-per-node={ranks} train.py",
+        )
+        yield check.found(message, fixes=[whole, look])
+        return
+    message = f"LOCAL_RANK is {local}, and Slurm shows this task {sees}: cuda:{local} does not exist here"
+    message += ", the task's own GPU is cuda:0" if seen == 1 else ""
+    # A script that takes the remainder, or cuda:0, is right.
+    yield check.found(message, severity=Severity.WARNING, fixes=[ask, choose, look])
+
+
+def _visible(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> int:
+    """Return how many GPUs this task sees: as torch counts, or of those that NVML shows as the variable leaves."""
+    if torch is not None and torch.device_count:
+        return torch.device_count
+    value = launch.variables.get("CUDA_VISIBLE_DEVICES")
+    here = len(gpus.devices) if gpus else 0
+    return min(here, len(value.split(","))) if value else here

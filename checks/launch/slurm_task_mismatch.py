@@ -22,13 +22,17 @@ interactive job counts as one task. srun ignores `--ntasks-per-node` where it co
 - [lightning#20391](https://github.com/Lightning-AI/pytorch-lightning/issues/20391): fewer tasks than Lightning counts
 """
 
-from gpudoctor import Check, Fix, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Severity, Symptom
+from gpudoctor.facts import Gpus, Launch
 
 # srun warns of much that does no harm, under mpirun above all; here a rank is waited for.
 WAITING = r"clients joined|worker_count=|MEMBER: 1/(?!1\b)\d"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where it may be meant so",
     symptoms=[
         r"You set .?devices=(?P<asked>\d+).? in Lightning, but the number of tasks per node configured in SLURM .?--ntasks-per-node=(?P<given>\d+)",
         r"You set .?num_nodes=(?P<asked>\d+).? in Lightning, but the number of nodes configured in SLURM .?--nodes=(?P<given>\d+)",
@@ -60,3 +64,70 @@ check = Check(
     ],
     no_reproduction="needs Slurm",
 )
+
+
+@check.environment
+def environment(launch: Launch, gpus: Gpus | None) -> Iterator[Finding]:
+    """The tasks that srun started, and the ranks that somebody else starts or counts, do not fit each other."""
+    if not launch.slurm_task:
+        return  # the batch script: what is started from it cannot be seen here
+    tasks, here = launch.slurm_tasks, launch.slurm_tasks_here
+    message = _each_starts_ranks(launch, here, gpus) if launch.torchrun else _counted(launch, tasks)
+    fixes = [check.fixes[1], check.fixes[0]] if launch.torchrun else [check.fixes[0], check.fixes[1]]
+    if message:
+        # With one task somebody may start the other ranks by hand.
+        severity = Severity.WARNING if tasks == 1 and not launch.torchrun else Severity.ERROR
+        yield check.found(message, severity=severity, fixes=fixes)
+        return
+    given = launch.number("SLURM_GPUS_ON_NODE")
+    bound = any(
+        name in launch.variables for name in ("SLURM_GPUS_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND")
+    )
+    if here is not None and given is not None and here > given > 0 and not (launch.torchrun or bound):
+        message = (
+            f"Slurm runs {here} tasks on this node and gave the job {given} of its GPUs: some tasks share a GPU, "
+            "which NCCL refuses"
+        )
+        yield check.found(message, severity=Severity.WARNING, fixes=fixes)
+    elif launch.torchrun:
+        yield from _alone(launch)
+
+
+def _each_starts_ranks(launch: Launch, here: int | None, gpus: Gpus | None) -> str | None:
+    """Say that srun started torchrun once for each GPU, and torchrun again starts a rank for each."""
+    ranks = launch.number("LOCAL_WORLD_SIZE")
+    if here is None or here < 2 or ranks is None or ranks < 2:
+        return None
+    devices = launch.number("SLURM_GPUS_ON_NODE") or (len(gpus.devices) if gpus else 0)
+    if devices and here * ranks <= devices:
+        return None
+    return (
+        f"srun starts {here} tasks on this node, and in each torchrun starts {ranks} ranks: {here * ranks} processes"
+        f"{f' for {devices} GPUs' if devices else ''}"
+    )
+
+
+def _counted(launch: Launch, tasks: int | None) -> str | None:
+    """Say that WORLD_SIZE is not the number of tasks, where the tasks are the ranks."""
+    world, rank = launch.number("WORLD_SIZE"), launch.number("RANK")
+    if world is None or rank is None or tasks is None or world == tasks or "GROUP_RANK" in launch.variables:
+        return None
+    if rank != launch.number("SLURM_PROCID") or "PET_NNODES" in launch.variables:
+        return None  # somebody else numbers the ranks
+    if world == tasks * (launch.number("LOCAL_WORLD_SIZE") or 1):
+        return None  # a launcher in each task
+    if tasks < world:
+        return f"WORLD_SIZE is {world}, and srun started {tasks} task{'s' * (tasks != 1)}: the other ranks never come"
+    return f"WORLD_SIZE is {world}, and srun started {tasks} tasks: some ranks are too many, or train alone"
+
+
+def _alone(launch: Launch) -> Iterator[Finding]:
+    """Every node of the step trains by itself: torchrun was told of one node."""
+    nodes, groups = launch.number("SLURM_STEP_NUM_NODES"), launch.number("GROUP_WORLD_SIZE")
+    if nodes is None or groups != 1 or nodes < 2 or launch.slurm_tasks != nodes:
+        return
+    message = (
+        f"srun starts torchrun on {nodes} nodes, and each of them knows of one node alone (GROUP_WORLD_SIZE=1): "
+        f"{nodes} trainings run side by side"
+    )
+    yield check.found(message, severity=Severity.WARNING, fixes=[check.fixes[1]])

@@ -31,7 +31,7 @@ Threads count like processes, all of one user's together (`ulimit -u`), and all 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Gpus, Host, Launch
+from gpudoctor.facts import Gpus, Host, Launch, Processes
 
 FEWER = Fix(
     "One thread for each process that computes",
@@ -41,6 +41,7 @@ RAISE = Fix("Raise the limit as far as you may", "ulimit -u $(ulimit -Hu)")
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in facts",
     symptoms=[
         r"can't start new thread",
         r"pthread_create failed for thread (?P<thread>\d+) of (?P<threads>\d+)",
@@ -78,22 +79,31 @@ check = Check(
 )
 
 
+# A rank was seen with 8 threads besides OpenMP's (torch on CPU); CUDA and NCCL add about a dozen.
+THREADS_PER_RANK = 20
+
+
 @check.environment
-def environment(host: Host, launch: Launch | None, gpus: Gpus | None) -> Iterator[Finding]:
-    """One thread for each core in each rank is more than this user may have."""
+def environment(
+    host: Host, launch: Launch | None, gpus: Gpus | None, processes: Processes | None
+) -> Iterator[Finding]:
+    """What the ranks start, with what this user has already, is more than the user may have."""
     limit = host.limits.get("nproc")
     if limit is None or limit.soft is None or host.cpus_usable is None:
         return
-    variables = launch.variables if launch else {}
-    if "OMP_NUM_THREADS" in variables:
+    omp = launch.number("OMP_NUM_THREADS") if launch else None
+    ranks = max(1, len(gpus.devices) if gpus else 0, (launch.ranks_here if launch else None) or 0)
+    computing = omp if omp is not None and omp > 0 else host.cpus_usable
+    need = ranks * max(computing, THREADS_PER_RANK)
+    # Root's own are not counted against it (getrlimit(2)); a training may run as somebody else.
+    has = 0 if host.root else (processes.user_threads if processes else None) or 0
+    if need <= limit.soft - has:
         return
-    ranks = max(
-        1, len(gpus.devices) if gpus else 0, (launch.number("LOCAL_WORLD_SIZE") if launch else None) or 0
-    )
-    need = ranks * host.cpus_usable
-    if need > limit.soft:
-        message = (
-            f"this user may have {limit.soft} threads and processes, and {ranks} x {host.cpus_usable} threads of OpenMP are "
-            f"{need}: the ranks may not even start"
-        )
-        yield check.found(message, severity=Severity.WARNING, fixes=[FEWER, RAISE])
+    front = f"this user may have {limit.soft} threads and processes"
+    if need > limit.soft and omp is None:
+        message = f"{front}, and {ranks} x {host.cpus_usable} threads of OpenMP are {need}: the ranks may not even start"
+        if computing < THREADS_PER_RANK:
+            message = f"{front}, and {ranks} rank{'s' * (ranks > 1)} may need {need}: they may not even start"
+    else:
+        message = f"{front} and has {has}: there is no room for the {need} that {ranks} rank{'s' * (ranks > 1)} may need"
+    yield check.found(message, severity=Severity.WARNING, fixes=[FEWER, RAISE])

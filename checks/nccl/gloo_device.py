@@ -23,10 +23,14 @@ one GPU no process group is needed at all: start the script with `python`, not w
 - [TCPStore with libuv](https://docs.pytorch.org/tutorials/intermediate/TCPStore_libuv_backend.html): three ways to do without it
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Host, Launch, Torch
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning for a transport that some builds have",
     symptoms=[
         r"makeDeviceFor(?:Hostname|Interface)\(\): unsupported gloo device",
         r"make(?P<transport>[A-Z]+)Device\(\): interface or hostname can't be empty",
@@ -50,3 +54,26 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+# What torch can be built with, and what its wheels have: on Linux all others were refused (tried, torch 2.15).
+KNOWN = {"Linux": ("TCP_TLS", "UV", "IBVERBS"), "Darwin": (), "Windows": ()}
+SURE = {"Linux": "TCP", "Darwin": "UV", "Windows": "UV"}
+UNSET = Fix("Let gloo choose its transport", "unset GLOO_DEVICE_TRANSPORT")
+
+
+@check.environment
+def environment(launch: Launch, host: Host | None, torch: Torch | None) -> Iterator[Finding]:
+    """GLOO_DEVICE_TRANSPORT names a transport that there is not, or that torch's wheels do not have."""
+    value = launch.variables.get("GLOO_DEVICE_TRANSPORT")
+    system = host.system if host and host.system in KNOWN else "Linux"
+    if not value or value == SURE[system] or (torch and torch.gloo_available is False):
+        return
+    if value in KNOWN[system]:
+        message = f"GLOO_DEVICE_TRANSPORT={value}: torch's own wheels are built without it, and gloo then makes no group"
+        yield check.found(message, severity=Severity.WARNING, fixes=[UNSET])
+    else:
+        message = (
+            f"GLOO_DEVICE_TRANSPORT={value}: gloo on {system} has no such transport, so no group can be made"
+        )
+        yield check.found(message, fixes=[UNSET])

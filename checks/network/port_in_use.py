@@ -66,7 +66,7 @@ check = Check(
             unless=OTHER_SERVER,
         ),
     ],
-    follows=["spawn-in-torchrun"],
+    follows=["spawn-in-torchrun", "stray-ranks"],
     message="another process listens on the port[ <port>] of the rendezvous already, so rank 0 cannot open its "
     "store there",
     fixes=[
@@ -94,7 +94,8 @@ def environment(
         return  # another process opens the store; a listener on the port is what this rank needs
     port = TORCHRUN_DEFAULT if launch.master_port is None else launch.master_port
     owner = sockets.listener(port)
-    if port == 0 or owner is None or owner.own:
+    # One port may have several: of each address family, or of processes that share it.
+    if port == 0 or owner is None or any(s.own for s in sockets.listeners if s.port == port):
         return
     free = next(p for p in range(port + 1, port + 1000) if sockets.listener(p) is None)
     fixes = [

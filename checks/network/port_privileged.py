@@ -25,7 +25,7 @@ mostly 1024.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity, Symptom
-from gpudoctor.facts import Launch
+from gpudoctor.facts import Host, Launch
 
 # ip(7): ip_unprivileged_port_start, 1024 unless the administrator says otherwise.
 FIRST_FOR_ALL = 1024
@@ -39,6 +39,7 @@ VARIABLE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in facts, a note where everybody may open it",
     symptoms=[
         r"server socket has failed to (?:bind|listen).{0,60}port: (?P<port>\d+).{0,60}name: EACCES",
         r"server socket has failed to bind to \S{1,64}:(?P<port>\d+) \(errno: 13 - ",
@@ -61,13 +62,20 @@ check = Check(
 
 
 @check.environment
-def environment(launch: Launch) -> Iterator[Finding]:
-    """MASTER_PORT is a port that only root may open; whether this user is root is not known."""
+def environment(launch: Launch, host: Host | None) -> Iterator[Finding]:
+    """MASTER_PORT is a port that only root may open; that this process is root's does not say whose the training is."""
     port = launch.master_port
+    first = (
+        host.unprivileged_port if host is not None and host.unprivileged_port is not None else FIRST_FOR_ALL
+    )
     if port is None or not 0 < port < FIRST_FOR_ALL or launch.number("RANK") not in (None, 0):
         return
+    if first <= port:  # docker lets everybody, since 20.10
+        message = f"MASTER_PORT is {port}: here everybody may open it, and on most machines root alone"
+        yield check.found(message, severity=Severity.NOTE, fixes=[VARIABLE, FREE])
+        return
     message = (
-        f"MASTER_PORT is {port}: ports below {FIRST_FOR_ALL} are root's, and rank 0 of any other user cannot "
+        f"MASTER_PORT is {port}: ports below {first} are root's, and rank 0 of any other user cannot "
         "open its store there"
     )
     yield check.found(message, severity=Severity.WARNING, fixes=[VARIABLE, FREE])

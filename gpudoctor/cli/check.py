@@ -70,7 +70,7 @@ def command(
             python=python, only=only, skip=skip, source=source, log=log, checks=registry, timeout=timeout,
             cache=not without_cache, say=tell, warn=warn,
         )  # fmt: skip
-    return output.deliver(report, seconds=time.monotonic() - begun)
+    return output.deliver(report, seconds=time.monotonic() - begun, here=source is None)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import rich_click as click
 
 from gpudoctor import __version__
+from gpudoctor.cli.ranks import said_by_rank
 from gpudoctor.cli.streams import make_console, put, unwritable, warn, write
 from gpudoctor.facts import CheckpointFile
 from gpudoctor.report import CheckStatus, Report, Say
@@ -79,9 +80,11 @@ class Output:
         seconds: float | None = None,
         default: str = "terminal",
         keys: str | None = None,
+        here: bool = False,
     ) -> int:
         """Write a report where the options say, and return the exit code; `keys` is a glob for those of checkpoints.
 
+        `here` says that it speaks of this process's own launch: of many ranks few then print a verdict.
         Everything but a terminal's own picture goes through redaction: what is piped or saved gets attached.
         """
         draw = self._drawing(seconds, keys)
@@ -94,7 +97,8 @@ class Output:
         elif form == default != "terminal" and self.file is not None:
             pass  # a ticket goes to the file alone
         else:
-            put(self.text(report, draw, form))
+            text = self.text(report, draw, form)
+            put(said_by_rank(report, text) if here and form == "verdict" else text)
         return exit_code(report, self.fail_on)
 
     def tell(self, report: Report, seconds: float | None = None) -> None:

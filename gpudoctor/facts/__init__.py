@@ -6,6 +6,7 @@ Every field says its unit and where the value comes from; ``None`` means *not kn
 
 from gpudoctor.facts.accelerators import for_processors_alone, gpus_here
 from gpudoctor.facts.affinity import Affinity, cpus_in
+from gpudoctor.facts.cgroup import Cgroup
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
     Entry,
@@ -40,12 +41,15 @@ from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.names import Names, Resolution, Route, is_loopback, spans_nodes
 from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
+from gpudoctor.facts.numa import Numa, NumaNode
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
 from gpudoctor.facts.peers import over_pcie, own_gpu
 from gpudoctor.facts.plugins import Plugins
+from gpudoctor.facts.processes import Process, Processes, SharedSegment
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
+from gpudoctor.facts.storage import Folder, Storage
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 from gpudoctor.facts.variable_grammar import Misread, misread, number
@@ -59,6 +63,7 @@ __all__ = [
     "AerErrors",
     "Affinity",
     "Bridge",
+    "Cgroup",
     "CheckpointFile",
     "CheckpointValues",
     "Comparison",
@@ -73,6 +78,7 @@ __all__ = [
     "Fabric",
     "Filter",
     "Firewall",
+    "Folder",
     "Foreign",
     "Format",
     "Gid",
@@ -99,6 +105,8 @@ __all__ = [
     "Names",
     "NcclChoice",
     "NcclConfiguration",
+    "Numa",
+    "NumaNode",
     "NvLink",
     "Optimizer",
     "Outcome",
@@ -106,6 +114,8 @@ __all__ = [
     "PciDevice",
     "Plugins",
     "Prefix",
+    "Process",
+    "Processes",
     "Proxies",
     "Proxy",
     "Python",
@@ -117,9 +127,11 @@ __all__ = [
     "Run",
     "Setting",
     "ShapeDifference",
+    "SharedSegment",
     "Silence",
     "Sockets",
     "StateDict",
+    "Storage",
     "Torch",
     "TorchDevice",
     "Torchvision",

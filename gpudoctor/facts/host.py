@@ -2,6 +2,9 @@
 
 from msgspec import Struct
 
+from gpudoctor.facts.cgroup import Cgroup
+from gpudoctor.facts.numa import Numa
+
 
 class Limit(Struct, frozen=True, kw_only=True):
     """A resource limit of gpudoctor's own process, which a training started beside it would share."""
@@ -32,11 +35,40 @@ class Host(Struct, frozen=True, kw_only=True):
     cpus_usable: int | None = None
     """Logical processors that this process may run on (affinity)."""
     cpu_quota: float | None = None
-    """Processors that the control group grants (cgroup v2 ``cpu.max``); ``None``: no quota."""
+    """Processors that the control group grants (``cpu.max``); ``None``: no quota."""
+    affinity: str = ""
+    """The processors that this process may run on, such as ``0-31``."""
     memory_bytes: int | None = None
     memory_available_bytes: int | None = None
     shm_bytes: int | None = None
     """Size of the file system at ``/dev/shm``; ``None``: there is none."""
     shm_free_bytes: int | None = None
     limits: dict[str, Limit] = {}
-    """By name: ``memlock`` (bytes), ``nofile`` (open files), ``nproc`` (processes)."""
+    """By name: ``memlock`` (bytes), ``nofile`` (open files), ``nproc`` (processes), ``core`` (bytes)."""
+    root: bool | None = None
+    """The effective user is root."""
+    capabilities: list[str] | None = None
+    """Those of ``ipc_lock``, ``net_bind_service``, ``sys_admin`` and ``sys_resource`` that this process has."""
+    unprivileged_port: int | None = None
+    """The first port that everybody may open (``net.ipv4.ip_unprivileged_port_start``)."""
+    rdma: dict[str, str] = {}
+    """RDMA devices (``/sys/class/infiniband``), each with the link layer of its active port: ``InfiniBand``,
+    ``Ethernet``, ``Unspecified``; empty where none is active."""
+    uptime_seconds: float | None = None
+    core_pattern: str = ""
+    """Where core dumps go (``kernel.core_pattern``)."""
+    ptrace_scope: int | None = None
+    """``kernel.yama.ptrace_scope``: from 1 on py-spy may not look at another process without root."""
+    cgroup: Cgroup | None = None
+    """``None``: not looked at, or no control groups."""
+    numa: Numa | None = None
+
+    @property
+    def cpus_granted(self) -> float | None:
+        """Processors' worth of time that this process and its like may use together: of cpuset and quota."""
+        counts = [n for n in (self.cpus_usable, self.cpu_quota) if n is not None]
+        return min(counts) if counts else None
+
+    def may(self, capability: str) -> bool:
+        """Return whether this process is known to have a capability, such as ``ipc_lock``."""
+        return capability in (self.capabilities or [])

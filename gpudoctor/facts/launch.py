@@ -49,3 +49,57 @@ class Launch(Struct, frozen=True, kw_only=True):
                 return count
         world, local = self.number("WORLD_SIZE"), self.number("LOCAL_WORLD_SIZE")
         return -(-world // local) if world and local and local > 0 else None
+
+    @property
+    def torchrun(self) -> bool:
+        """Whether torchrun, or what else is made of torch's elastic agent, started this process."""
+        return "TORCHELASTIC_RUN_ID" in self.variables
+
+    @property
+    def slurm_task(self) -> bool:
+        """Whether srun started this process, or what it descends from, and not the batch script alone.
+
+        In a batch script SLURM_PROCID and SLURM_LOCALID are 0, and no step is named.
+        """
+        if any(name in self.variables for name in ("SLURM_STEP_ID", "SLURM_STEPID", "SLURM_STEP_NUM_TASKS")):
+            return True
+        return any((self.number(name) or 0) > 0 for name in ("SLURM_PROCID", "SLURM_LOCALID"))
+
+    @property
+    def slurm_tasks(self) -> int | None:
+        """How many tasks this Slurm step has; ``None`` outside of one."""
+        for name in ("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"):
+            if self.slurm_task and (count := self.number(name)) is not None:
+                return count
+        return None
+
+    @property
+    def slurm_tasks_here(self) -> int | None:
+        """How many tasks of this Slurm step are on this node; ``None`` outside of one, or where nothing says so."""
+        if not self.slurm_task:
+            return None
+        for name in ("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"):
+            counts = _per_node(self.variables.get(name, ""))
+            node = self.number("SLURM_NODEID") or 0
+            if 0 <= node < len(counts):
+                return counts[node]
+        return self.number("SLURM_NTASKS_PER_NODE")
+
+    @property
+    def ranks_here(self) -> int | None:
+        """How many ranks the launch has on this node; ``None`` where this is no launch, or nothing says so."""
+        local = self.number("LOCAL_WORLD_SIZE")
+        if local is not None and local > 0:
+            return local
+        return self.slurm_tasks_here
+
+
+def _per_node(text: str) -> list[int]:
+    """Return Slurm's ``8(x2),4`` as 8, 8, 4; nothing where it is something else (sbatch(1): SLURM_TASKS_PER_NODE)."""
+    counts: list[int] = []
+    for part in text.split(",") if text else []:
+        match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", part.strip())
+        if match is None or int(match[2] or 1) > 100_000:
+            return []
+        counts += [int(match[1])] * int(match[2] or 1)
+    return counts

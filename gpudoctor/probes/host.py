@@ -1,41 +1,57 @@
-"""Read the operating system, container, processors, memory, shared memory and limits."""
+"""Read the operating system, container, processors, memory, shared memory, control groups and limits."""
 
 import os
 import platform
 from pathlib import Path
 
 from gpudoctor.facts import Host, Limit
+from gpudoctor.probes._cgroup import cgroup, number, text
+from gpudoctor.probes._numa import numa
+
+# linux/capability.h
+CAPABILITIES = {"net_bind_service": 10, "ipc_lock": 14, "sys_admin": 21, "sys_resource": 24}
 
 
-def probe() -> Host:
-    """Read what ``/proc``, ``/sys`` and the C library say of this machine."""
+def probe(root: Path = Path("/")) -> Host:
+    """Read what ``/proc`` and ``/sys`` below `root` and the C library say of this machine."""
     import psutil
 
     memory = psutil.virtual_memory()
-    shm = _space("/dev/shm")
+    shm = _space(root / "dev/shm")
+    group = cgroup(root)
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    sysctl = root / "proc/sys"
     return Host(
         system=platform.system(),
-        os=platform.freedesktop_os_release().get("PRETTY_NAME", "")
-        if Path("/etc/os-release").exists()
-        else "",
+        os=_os(root),
         kernel=platform.release(),
         machine=platform.machine(),
         libc="-".join(platform.libc_ver()).strip("-"),
-        container=_container(),
+        container=_container(root),
         wsl="microsoft" in platform.release().lower(),
-        cpu_model=_cpu_model(),
+        cpu_model=_cpu_model(root),
         cpus=psutil.cpu_count(),
-        cpus_usable=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        cpu_quota=_cpu_quota(),
+        cpus_usable=len(allowed) if allowed else None,
+        cpu_quota=group.cpu_quota if group else None,
+        affinity=_ranges(allowed or []),
         memory_bytes=memory.total,
         memory_available_bytes=memory.available,
         shm_bytes=shm[0] if shm else None,
         shm_free_bytes=shm[1] if shm else None,
         limits=_limits(),
+        root=os.geteuid() == 0 if hasattr(os, "geteuid") else None,
+        capabilities=_capabilities(root),
+        unprivileged_port=number(text(sysctl / "net/ipv4/ip_unprivileged_port_start")),
+        rdma=_rdma(root),
+        uptime_seconds=_uptime(root),
+        core_pattern=text(sysctl / "kernel/core_pattern"),
+        ptrace_scope=number(text(sysctl / "kernel/yama/ptrace_scope")),
+        cgroup=group,
+        numa=numa(root),
     )
 
 
-def _space(folder: str) -> tuple[int, int] | None:
+def _space(folder: Path) -> tuple[int, int] | None:
     try:
         answer = os.statvfs(folder)
     except OSError:
@@ -43,23 +59,26 @@ def _space(folder: str) -> tuple[int, int] | None:
     return answer.f_blocks * answer.f_frsize, answer.f_bavail * answer.f_frsize
 
 
-def _container() -> str | None:
+def _os(root: Path) -> str:
+    for line in text(root / "etc/os-release").splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.partition("=")[2].strip("\"'")
+    return ""
+
+
+def _container(root: Path) -> str | None:
     if "KUBERNETES_SERVICE_HOST" in os.environ:
         return "kubernetes"
     for marker, name in (
-        ("/.dockerenv", "docker"),
-        ("/run/.containerenv", "podman"),
-        ("/.singularity.d", "apptainer"),
+        (".dockerenv", "docker"),
+        ("run/.containerenv", "podman"),
+        (".singularity.d", "apptainer"),
     ):
-        if os.path.exists(marker):
+        if (root / marker).exists():
             return name
     # systemd's container interface: PID 1 gets container=NAME; its control group names the runtime on cgroup v1.
-    for path, separator in (("/proc/1/environ", "\0"), ("/proc/1/cgroup", "\n")):
-        try:
-            lines = Path(path).read_text(errors="replace").split(separator)
-        except OSError:
-            continue
-        for line in lines:
+    for path, separator in (("proc/1/environ", "\0"), ("proc/1/cgroup", "\n")):
+        for line in text(root / path).split(separator):
             if line.startswith("container="):
                 return line.removeprefix("container=") or None
             for name in ("docker", "kubepods", "libpod", "lxc"):
@@ -68,9 +87,9 @@ def _container() -> str | None:
     return None
 
 
-def _cpu_model() -> str:
+def _cpu_model(root: Path) -> str:
     try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        with open(root / "proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             names = (
                 line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model"))
             )
@@ -79,23 +98,50 @@ def _cpu_model() -> str:
         return platform.processor()
 
 
-def _cpu_quota() -> float | None:
-    """Read the control group's grant: cgroup v2 ``cpu.max`` holds "QUOTA PERIOD" or "max PERIOD", microseconds."""
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-    except (OSError, ValueError):
-        return None
-    return None if quota == "max" else int(quota) / int(period)
-
-
 def _limits() -> dict[str, Limit]:
-    import resource
+    try:
+        import resource
+    except ImportError:  # Windows
+        return {}
 
     def bounded(value: int) -> int | None:
         return None if value == resource.RLIM_INFINITY else value
 
     limits = {}
-    for name in ("memlock", "nofile", "nproc"):
+    for name in ("memlock", "nofile", "nproc", "core"):
         soft, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
         limits[name] = Limit(soft=bounded(soft), hard=bounded(hard))
     return limits
+
+
+def _capabilities(root: Path) -> list[str] | None:
+    for line in text(root / "proc/self/status").splitlines():
+        if line.startswith("CapEff:"):
+            mask = int(line.partition(":")[2], 16)
+            return [name for name, bit in CAPABILITIES.items() if mask >> bit & 1]
+    return None
+
+
+def _rdma(root: Path) -> dict[str, str]:
+    """Return the RDMA devices; a port's state is "4: ACTIVE" (Documentation/ABI/stable/sysfs-class-infiniband)."""
+    found = {}
+    for device in sorted((root / "sys/class/infiniband").glob("*")):
+        active = [p for p in sorted(device.glob("ports/*")) if text(p / "state").startswith("4")]
+        found[device.name] = text(active[0] / "link_layer") if active else ""
+    return found
+
+
+def _uptime(root: Path) -> float | None:
+    first = text(root / "proc/uptime").partition(" ")[0]
+    return float(first) if first.replace(".", "", 1).isdecimal() else None
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Write processors as the kernel does: ``0-3,8``."""
+    runs: list[list[int]] = []
+    for one in numbers:
+        if runs and one == runs[-1][1] + 1:
+            runs[-1][1] = one
+        else:
+            runs.append([one, one])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

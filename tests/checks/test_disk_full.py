@@ -1,4 +1,13 @@
-"""disk-full: seen in logs."""
+"""disk-full: in logs and in facts."""
+
+import pytest
+
+from gpudoctor.facts import Folder, Storage
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "the disk is full"
 EXAMPLES = {
@@ -42,3 +51,87 @@ NOT_THIS = [
     "OSError: [Errno 28] No space left on device.  joblib will operate in serial mode",
     "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
 ]
+
+
+def run(**facts):
+    return examine(Registry().check("disk-full"), Source.ENVIRONMENT, Snapshot(facts))
+
+
+GIB = 1 << 30
+
+
+def folder(use="working folder", **fields):
+    known = {
+        "mount": "/",
+        "kind": "ext4",
+        "total_bytes": 100 * GIB,
+        "free_bytes": 50 * GIB,
+        "read_only": False,
+    }
+    return Storage(folders=[Folder(use=use, path="/x", **{**known, **fields})], temporary="/tmp")
+
+
+@pytest.mark.parametrize(
+    ("fields", "severity", "says"),
+    [
+        (
+            {"free_bytes": 0},
+            Severity.ERROR,
+            "the file system of the working folder (/) has 0 B of 100.0 GiB left",
+        ),
+        ({"free_bytes": 500 << 20}, Severity.WARNING, "500 MiB of 100 GiB"),
+        ({"inodes": 1000000, "inodes_free": 0}, Severity.ERROR, "0 of 1000000 inodes left"),
+        ({"inodes": 1000000, "inodes_free": 10}, Severity.WARNING, "10 of 1000000 inodes"),
+        (
+            {"read_only": True, "file_system_read_only": True},
+            Severity.WARNING,
+            "read-only, as the kernel makes one",
+        ),
+        ({"read_only": True, "kind": "squashfs", "free_bytes": 0}, Severity.NOTE, "mounted read-only"),
+    ],
+)
+def test_found(fields, severity, says):
+    _, [finding] = run(storage=folder(**fields))
+    assert finding.severity is severity
+    assert says.replace("100.0 GiB", "100 GiB") in finding.message
+
+
+def test_a_file_system_is_named_once():
+    two = [
+        Folder(use=use, path="/x", mount="/", total_bytes=GIB, free_bytes=0)
+        for use in ("working folder", "home")
+    ]
+    _, found = run(storage=Storage(folders=two, temporary="/tmp"))
+    assert len(found) == 1
+
+
+def test_a_folder_for_temporary_files_that_is_not_there():
+    missing = Folder(
+        use="temporary files", path="/scratch/1", variable="TMPDIR", error="No such file", error_code=2
+    )
+    _, [finding] = run(storage=Storage(folders=[missing], temporary="/tmp"))
+    assert finding.message.startswith("TMPDIR is /scratch/1, and there is no such folder")
+
+
+def test_no_folder_for_temporary_files():
+    _, [finding] = run(storage=Storage())
+    assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"total_bytes": 512 << 20, "free_bytes": 500 << 20},  # small, and empty
+        {"free_bytes": 2 * GIB},
+        {"inodes": 500, "inodes_free": 480},
+        {"use": "mount", "free_bytes": 0},  # somebody's, and not what training writes to
+        {"total_bytes": None, "free_bytes": None},
+    ],
+)
+def test_passes(fields):
+    assert run(storage=folder(**fields))[0].status is CheckStatus.PASSED
+
+
+def test_unknown():
+    assert run()[0].status is CheckStatus.UNKNOWN

@@ -1,4 +1,11 @@
-"""host-oom-killed: seen in logs."""
+"""host-oom-killed: in logs and in facts."""
+
+from gpudoctor.facts import Cgroup, Host, KernelEvent, KernelLog
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 TABLE = """Root Cause (first observed failure):
 [0]:
@@ -168,3 +175,42 @@ NOT_THIS = [
     "srun: error: node01: task 0: Exited with exit code 1",
     "CUDA error: CUDA_ERROR_OUT_OF_MEMORY",
 ]
+
+
+def run(**facts):
+    return examine(Registry().check("host-oom-killed"), Source.ENVIRONMENT, Snapshot(facts))
+
+
+def log(process="python", seconds=None):
+    event = KernelEvent(kind="oom-kill", text=f"oom-kill:task={process}", process=process, seconds=seconds)
+    return KernelLog(source="/dev/kmsg", events=[event])
+
+
+def test_killed_in_this_control_group():
+    _, [finding] = run(
+        host=Host(cgroup=Cgroup(version=2, oom_kills=2, memory_max_bytes=8 << 30), container="docker")
+    )
+    assert finding.severity is Severity.WARNING
+    assert "killed 2 processes of this container or job, which may use 8.0 GiB" in finding.message
+
+
+def test_the_kernel_log_within_a_day_and_before():
+    _, [finding] = run(kernel_log=log(seconds=900_000.0), host=Host(uptime_seconds=910_000.0))
+    assert finding.severity is Severity.WARNING
+    assert "killed python for want of memory, 3 h ago" in finding.message
+    _, [finding] = run(kernel_log=log(seconds=10.0), host=Host(uptime_seconds=910_000.0))
+    assert finding.severity is Severity.NOTE
+
+
+def test_passes():
+    for facts in (
+        {"host": Host(cgroup=Cgroup(version=2, oom_kills=0))},
+        {"host": Host(), "kernel_log": log("firefox")},
+        {"kernel_log": KernelLog()},
+    ):
+        assert run(**facts)[0].status is CheckStatus.PASSED, facts
+
+
+def test_unknown():
+    assert run()[0].status is CheckStatus.UNKNOWN
+    assert run(host=Host())[0].status is CheckStatus.UNKNOWN

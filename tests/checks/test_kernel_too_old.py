@@ -36,16 +36,22 @@ def run(**facts):
 
 
 def test_an_old_kernel_under_several_gpus_is_a_note():
-    result, [finding] = run(host=Host(system="Linux", kernel="4.18.0-553.el8_10.x86_64"), gpus=TWO)
+    result, [finding] = run(host=Host(system="Linux", kernel="5.4.0-200-generic"), gpus=TWO)
     assert result.status is CheckStatus.FOUND
     assert finding.severity is Severity.NOTE
-    assert finding.message.startswith("the kernel is 4.18.0-553.el8_10.x86_64")
+    assert finding.message.startswith("the kernel is 5.4.0-200-generic")
+
+
+def test_one_that_nobody_mends_any_more_is_a_warning():
+    _, [finding] = run(host=Host(system="Linux", kernel="3.10.0-1160.el7.x86_64"), gpus=TWO)
+    assert finding.severity is Severity.WARNING
 
 
 def test_passes():
     for facts in (
         {"host": Host(system="Linux", kernel="6.1.0-13-amd64"), "gpus": TWO},
         {"host": Host(system="Linux", kernel="5.5.0"), "gpus": TWO},
+        {"host": Host(system="Linux", kernel="4.18.0-553.el8_10.x86_64"), "gpus": TWO},
         {"host": Host(system="Linux", kernel="4.18.0"), "gpus": Gpus(devices=TWO.devices[:1])},
         {"host": Host(system="Darwin", kernel="4.1"), "gpus": TWO},
         {"host": Host(system="Linux", kernel="unknown"), "gpus": TWO},

@@ -1,6 +1,6 @@
 """port-privileged: a port that only root may open."""
 
-from gpudoctor.facts import Launch
+from gpudoctor.facts import Host, Launch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -38,6 +38,12 @@ def test_a_low_port_of_rank_0_is_a_warning():
     assert result.status is CheckStatus.FOUND
     assert finding.severity is Severity.WARNING
     assert finding.message.startswith("MASTER_PORT is 80")
+
+
+def test_where_everybody_may_open_it_it_is_a_note():
+    facts = {"launch": Launch(variables={"MASTER_PORT": "80"}), "host": Host(unprivileged_port=0)}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert finding.severity is Severity.NOTE
 
 
 def test_passes():

@@ -1,6 +1,6 @@
 """thread-limit: no further thread can be started."""
 
-from gpudoctor.facts import Gpu, Gpus, Host, Launch, Limit
+from gpudoctor.facts import Gpu, Gpus, Host, Launch, Limit, Processes
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -46,6 +46,12 @@ def test_a_thread_for_each_core_in_each_rank_beyond_the_limit_is_a_warning():
     assert result.status is CheckStatus.FOUND
     assert finding.severity is Severity.WARNING
     assert "8 x 128 threads of OpenMP are 1024" in finding.message
+
+
+def test_what_the_user_has_already_counts():
+    facts = {"launch": Launch(variables={"OMP_NUM_THREADS": "1"}), "processes": Processes(user_threads=500)}
+    _, [finding] = run(host=HOST, **facts)
+    assert "may have 512 threads and processes and has 500" in finding.message
 
 
 def test_passes():

@@ -176,6 +176,10 @@ NEITHER = {
     "USER soft nproc 65536": "a line of /etc/security/limits.conf",
     "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 1": "arguments of Megatron's scripts",
     "resources: {limits: {nvidia.com/gpu: 1}}": "a part of a pod's specification, YAML",
+    'resources: {limits: {memory: "64Gi"}}': "a part of a pod's specification, YAML",
+    'resources: {limits: {cpu: "32"}}': "a part of a pod's specification, YAML",
+    "securityContext: {capabilities: {add: [IPC_LOCK]}}": "a part of a pod's specification, YAML",
+    "podPidsLimit: 16384": "a line of the kubelet's configuration, YAML",
     "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 8Gi}}]\n"
     "volumeMounts: [{name: shm, mountPath: /dev/shm}]": "a part of a pod's specification, YAML",
 }

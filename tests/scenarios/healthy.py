@@ -39,6 +39,25 @@ SRUN = {
     "SLURM_JOB_NODELIST": "node[1-2]",
     "CUDA_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7",
 }
+# What srun adds to its tasks, and what a batch script has: its only process is task 0 of no step.
+STEP = {
+    "SLURM_STEP_ID": "0",
+    "SLURM_STEP_NUM_NODES": "2",
+    "SLURM_STEP_NUM_TASKS": "16",
+    "SLURM_STEP_TASKS_PER_NODE": "8(x2)",
+}
+BATCH = {
+    "SLURM_JOB_ID": "4712",
+    "SLURM_PROCID": "0",
+    "SLURM_LOCALID": "0",
+    "SLURM_NODEID": "0",
+    "SLURM_NTASKS": "8",
+    "SLURM_NPROCS": "8",
+    "SLURM_NNODES": "1",
+    "SLURM_NTASKS_PER_NODE": "8",
+    "SLURM_TASKS_PER_NODE": "8",
+    "SLURM_GPUS_ON_NODE": "8",
+}
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "NVIDIA_VISIBLE_DEVICES": "all"}
 
 # What clouds, images and frameworks set themselves: read by plug-ins, or meant so.
@@ -234,4 +253,31 @@ HEALTHY: dict[str, Machine] = {
         models.H100, variables={"SLURM_JOB_ID": "1", "SLURM_NNODES": "1", "SLURM_NTASKS": "8"}
     ),
     "four-of-eight-chosen": eight(models.A100, variables={"CUDA_VISIBLE_DEVICES": "4,5,6,7"}, visible=4),
-}
+    "server-rhel8": Machine(models=(models.A100_PCIE,) * 4, kernel="4.18.0-553.el8_10.x86_64", bridged=False),
+    "pod-8-with-limits": eight(models.H100, container="kubernetes", variables=POD, memory_limit=256),
+    "sbatch-torchrun": eight(models.H100, variables={**BATCH, **TORCHRUN}),
+    "srun-rank-mapped": eight(
+        models.H100,
+        variables={
+            **SRUN, **STEP, "RANK": "9", "WORLD_SIZE": "16", "LOCAL_RANK": "1", "MASTER_ADDR": "node1",
+            "MASTER_PORT": "29511", "OMP_NUM_THREADS": "16",
+        },
+        infiniband=8,
+    ),
+    "pytorchjob-pod": eight(
+        models.H100,
+        container="kubernetes",
+        variables={
+            **POD, "RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "job-master-0", "MASTER_PORT": "23456",
+            "PET_NNODES": "2", "PET_NPROC_PER_NODE": "8", "PET_NODE_RANK": "1",
+        },
+    ),
+    "pytorchjob-torchrun-rank": eight(
+        models.H100,
+        container="kubernetes",
+        variables={
+            **POD, **TORCHRUN, "RANK": "11", "WORLD_SIZE": "16", "GROUP_RANK": "1", "GROUP_WORLD_SIZE": "2",
+            "ROLE_RANK": "11", "ROLE_WORLD_SIZE": "16", "MASTER_ADDR": "job-master-0", "MASTER_PORT": "23456",
+        },
+    ),
+}  # fmt: skip

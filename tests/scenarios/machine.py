@@ -113,6 +113,10 @@ class Machine:
     sockets: int = 2
     memory: int = 1024
     """GiB."""
+    memory_limit: int = 0
+    """GiB that its control group may use; 0: no limit."""
+    kernel: str = ""
+    """Its kernel, where it is not a usual one."""
     hosts_file: str = "10.0.0.4"
     """What the own host name resolves to."""
     infiniband: int = 0

@@ -1,0 +1,147 @@
+"""The launch variables contradict each other, or the GPUs.
+
+## What happens
+
+Ranks wait for others that do not exist, two processes take the same rank, or a rank asks for a GPU that is not there. It
+ends in a time-out, in "invalid device ordinal" or in "Duplicate GPU detected".
+
+## Why
+
+- `export RANK=$SLURM_PROCID` in a batch script is computed once, by the shell that runs the script: every task gets 0.
+- WORLD_SIZE or LOCAL_RANK of an earlier launch is still exported, and one of a new launcher's comes beside it.
+- WORLD_SIZE counts the nodes and not the ranks.
+- `--nproc-per-node` is larger than the number of GPUs.
+
+## How to tell
+
+`env | grep -E '^(RANK|WORLD_SIZE|LOCAL_|GROUP_|SLURM_(PROCID|LOCALID|NTASKS))'` in each process. RANK goes from 0 to
+WORLD_SIZE - 1, LOCAL_RANK from 0 to LOCAL_WORLD_SIZE - 1 on each node, and under torchrun with as many ranks on every
+node RANK is GROUP_RANK x LOCAL_WORLD_SIZE + LOCAL_RANK. Under `srun torchrun` RANK is not SLURM_PROCID, and need not be.
+
+## See also
+
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): the variables it sets
+- [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization): what `env://` reads
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Severity, count
+from gpudoctor.facts import Gpus, Launch, Pci, Torch
+
+COUNTS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE")
+DROP = Fix(
+    "Drop what an earlier launch left",
+    "unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE",
+)
+TORCHRUN = Fix("Let torchrun number the ranks", "torchrun --standalone --nproc-per-node=N train.py")
+TASK = Fix(
+    "Under srun: compute them in each task, not in the batch script",
+    "srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS python train.py'",
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    otherwise="a warning for more ranks than GPUs",
+    follows=["rank-out-of-range", "slurm-gpu-binding", "cuda-visible-devices", "slurm-task-mismatch"],
+    fixes=[DROP, TORCHRUN, TASK],
+    no_reproduction="it ends in a time-out, and its log is rendezvous-incomplete or nccl-timeout",
+)
+
+
+@check.environment
+def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None, pci: Pci | None) -> Iterator[Finding]:
+    """Two of the variables cannot both be true, or there are more ranks than GPUs."""
+    for contradiction in (_no_numbers, _sizes, _torchrun, _slurm):
+        message = contradiction(launch)
+        if message:
+            fixes = [TASK, DROP] if contradiction is _slurm else [DROP, TORCHRUN]
+            yield check.found(message, fixes=fixes)
+            return
+    yield from _more_than_gpus(launch, gpus, torch, pci)
+
+
+def _no_numbers(launch: Launch) -> str | None:
+    """Say which of the counts is no number; RANK and WORLD_SIZE are those of rendezvous-env-missing."""
+    for name in COUNTS:
+        value = launch.variables.get(name)
+        if value is not None and launch.number(name) is None:
+            return f"{name}={value or '(empty)'} is no whole number: a script that reads it fails, or takes another GPU"
+    for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+        number = launch.number(name)
+        if number is not None and number < 1:
+            return f"{name} is {number}: there is at least one rank"
+    return None
+
+
+def _sizes(launch: Launch) -> str | None:
+    world, local_world = launch.number("WORLD_SIZE"), launch.number("LOCAL_WORLD_SIZE")
+    rank, local_rank = launch.number("RANK"), launch.number("LOCAL_RANK")
+    if world is not None and local_world is not None and local_world > world:
+        return f"LOCAL_WORLD_SIZE is {local_world} and WORLD_SIZE {world}: a node cannot have more ranks than there are"
+    ranges = rank is not None and local_rank is not None and world is not None and rank < world
+    if ranges and rank is not None and local_rank is not None and local_rank > rank:
+        return f"LOCAL_RANK is {local_rank} and RANK {rank}: ranks are counted node by node, so RANK is not the smaller one"
+    return None
+
+
+def _torchrun(launch: Launch) -> str | None:
+    """Say what torchrun does not set so: with as many ranks on each node RANK follows from the others."""
+    groups, group = launch.number("GROUP_WORLD_SIZE"), launch.number("GROUP_RANK")
+    world, local_world = launch.number("WORLD_SIZE"), launch.number("LOCAL_WORLD_SIZE")
+    rank, local_rank = launch.number("RANK"), launch.number("LOCAL_RANK")
+    if groups is None or world is None or local_world is None:
+        return None
+    if groups == 1 and world != local_world:
+        return (
+            f"GROUP_WORLD_SIZE is 1, one node, and WORLD_SIZE {world} is not LOCAL_WORLD_SIZE {local_world}"
+        )
+    if groups > world:
+        return f"GROUP_WORLD_SIZE is {groups}, and WORLD_SIZE {world}: each node has at least one rank"
+    if world != groups * local_world or None in (rank, local_rank, group):
+        return None  # another number of ranks on some node
+    due = (group or 0) * local_world + (local_rank or 0)
+    if rank != due:
+        return (
+            f"RANK is {rank}, and node {group} with {local_world} ranks and LOCAL_RANK {local_rank} makes {due}: "
+            "two processes may take the same rank"
+        )
+    return None
+
+
+def _slurm(launch: Launch) -> str | None:
+    """Say that a task's rank is not its own, where srun starts the ranks; torchrun and others number them anew."""
+    if launch.torchrun or "GROUP_RANK" in launch.variables or not launch.slurm_task:
+        return None
+    world, tasks = launch.number("WORLD_SIZE"), launch.slurm_tasks
+    if world is None or world != tasks or world == 1:
+        return None
+    for name, own in (("RANK", "SLURM_PROCID"), ("LOCAL_RANK", "SLURM_LOCALID")):
+        number, expected = launch.number(name), launch.number(own)
+        if number is not None and expected is not None and number != expected:
+            return (
+                f"{name} is {number} in the task whose {own} is {expected}: set in the batch script, it is the same "
+                "in every task"
+            )
+    return None
+
+
+def _more_than_gpus(
+    launch: Launch, gpus: Gpus | None, torch: Torch | None, pci: Pci | None
+) -> Iterator[Finding]:
+    """There are more ranks on this node than GPUs for them."""
+    ranks, local_rank = launch.number("LOCAL_WORLD_SIZE"), launch.number("LOCAL_RANK")
+    seen = torch.device_count if torch and torch.device_count else len(gpus.devices) if gpus else 0
+    if ranks is None or not seen or ranks <= seen or (local_rank is not None and local_rank >= seen):
+        return  # the last is cuda-visible-devices
+    if seen == 1 and pci is not None and len(pci.gpus) > 1:
+        return  # each rank was given a GPU of its own
+    message = (
+        f"LOCAL_WORLD_SIZE is {ranks}, and {count(seen, 'GPU')} {'is' if seen == 1 else 'are'} visible: the ranks from "
+        f"{seen} on have none of their own, and NCCL refuses two on one"
+    )
+    fix = Fix(
+        "Start as many processes as there are visible GPUs",
+        f"torchrun --standalone --nproc-per-node={seen} train.py",
+    )
+    yield check.found(message, severity=Severity.WARNING, fixes=[fix])

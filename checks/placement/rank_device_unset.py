@@ -1,0 +1,73 @@
+"""Every rank works on GPU 0.
+
+## What happens
+
+GPU 0 runs out of memory while the others are idle, or NCCL refuses: "Duplicate GPU detected". With DDP's wrapper on
+`cuda` without a number nothing fails at first, and N ranks share one GPU.
+
+## Why
+
+`model.cuda()` and `device="cuda"` mean the current device, and that is 0 in each process until it is set. torchrun sets
+LOCAL_RANK and nothing else: each rank must choose its own GPU. A checkpoint that is loaded without `map_location` puts
+a context and a copy on GPU 0 from every rank, too.
+
+## How to tell
+
+`nvidia-smi` shows one process for each rank on GPU 0 and none on the others. Or it shows all of them on GPU 0 and each on
+its own as well: then it is the checkpoint.
+
+## See also
+
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): LOCAL_RANK
+- [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): map_location
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpus, Launch, Processes
+
+SET = Fix(
+    "Choose the rank's own GPU, before anything else of CUDA",
+    'local_rank = int(os.environ["LOCAL_RANK"])\ntorch.cuda.set_device(local_rank)',
+    Kind.EDIT,
+)
+LOAD = Fix(
+    "Load checkpoints onto the CPU, or onto the rank's own GPU",
+    'state = torch.load("model.pt", map_location="cpu", weights_only=True)',
+    Kind.EDIT,
+)
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[SET, LOAD],
+    no_reproduction="needs 2 GPUs",
+)
+
+
+@check.environment
+def environment(gpus: Gpus, processes: Processes, launch: Launch | None) -> Iterator[Finding]:
+    """Several ranks of one launch hold GPU 0, and no other GPU has a rank of its own."""
+    if len(gpus.devices) < 2:
+        return
+    ranks = {p.pid: p for p in processes.ranks if p.local_rank is not None or p.rank is not None}
+    if len(ranks) < 2:
+        return
+    if any(device.processes is None for device in gpus.devices):
+        raise CannotTell("NVML does not say which processes hold which GPU")
+    held = {d.index: {q.pid for q in d.processes or []} & ranks.keys() for d in gpus.devices}
+    first = held[gpus.devices[0].index]
+    others = set().union(*(pids for index, pids in held.items() if index != gpus.devices[0].index))
+    different = {ranks[pid].local_rank or ranks[pid].rank for pid in first}
+    if len(different) < 2 or not others <= first:
+        return
+    numbers = ", ".join(sorted(n for n in different if n is not None))
+    index = gpus.devices[0].index
+    if others:
+        message = f"ranks {numbers} hold memory of GPU {index} besides their own: a checkpoint was loaded there by all"
+        fixes = [LOAD, SET]
+    else:
+        message = f"ranks {numbers} all work on GPU {index}, and the other {len(gpus.devices) - 1} have none: none chose its own"
+        fixes = [SET, LOAD]
+    evidence = [Evidence(f"GPU {index}: {ranks[pid].words}") for pid in sorted(first)[:8]]
+    yield check.found(message, evidence=evidence, fixes=fixes)

@@ -1,0 +1,81 @@
+"""launch-inconsistent: launch variables that contradict each other."""
+
+import pytest
+
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci, PciDevice
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("launch-inconsistent")
+TORCHRUN = {
+    "RANK": "11", "WORLD_SIZE": "16", "LOCAL_RANK": "3", "LOCAL_WORLD_SIZE": "8", "GROUP_RANK": "1",
+    "GROUP_WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "none",
+}  # fmt: skip
+TASK = {"SLURM_STEP_ID": "0", "SLURM_PROCID": "5", "SLURM_LOCALID": "1", "SLURM_STEP_NUM_TASKS": "8"}
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def gpus(count):
+    return Gpus(devices=[Gpu(index=n) for n in range(count)])
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"LOCAL_RANK": "x"}, "LOCAL_RANK=x is no whole number"),
+        ({"LOCAL_WORLD_SIZE": ""}, "LOCAL_WORLD_SIZE=(empty) is no whole number"),
+        ({"WORLD_SIZE": "0"}, "WORLD_SIZE is 0"),
+        ({"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "4"}, "LOCAL_WORLD_SIZE is 4 and WORLD_SIZE 2"),
+        ({"WORLD_SIZE": "8", "RANK": "1", "LOCAL_RANK": "3"}, "LOCAL_RANK is 3 and RANK 1"),
+        ({**TORCHRUN, "GROUP_WORLD_SIZE": "1", "GROUP_RANK": "0"}, "one node"),
+        ({**TORCHRUN, "GROUP_WORLD_SIZE": "32"}, "GROUP_WORLD_SIZE is 32"),
+        ({**TORCHRUN, "RANK": "3"}, "RANK is 3, and node 1 with 8 ranks and LOCAL_RANK 3 makes 11"),
+        ({**TASK, "RANK": "0", "WORLD_SIZE": "8"}, "RANK is 0 in the task whose SLURM_PROCID is 5"),
+        ({**TASK, "RANK": "5", "LOCAL_RANK": "0", "WORLD_SIZE": "8"}, "LOCAL_RANK is 0 in the task"),
+    ],
+)
+def test_found(variables, says):
+    _, [finding] = run(launch=Launch(variables=variables))
+    assert finding.severity is Severity.ERROR
+    assert says in finding.message
+
+
+def test_more_ranks_than_gpus():
+    variables = {"LOCAL_WORLD_SIZE": "4", "LOCAL_RANK": "0", "WORLD_SIZE": "4", "RANK": "0"}
+    _, [finding] = run(launch=Launch(variables=variables), gpus=gpus(2))
+    assert finding.severity is Severity.WARNING
+    assert finding.fixes[0].command == "torchrun --standalone --nproc-per-node=2 train.py"
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        TORCHRUN,
+        {**TORCHRUN, **TASK},  # srun torchrun: RANK is not SLURM_PROCID
+        {**TORCHRUN, "WORLD_SIZE": "12"},  # four ranks on the other node
+        {"RANK": "1", "WORLD_SIZE": "2", "MASTER_PORT": "23456"},  # PyTorchJob, per node
+        {**TASK, "RANK": "5", "LOCAL_RANK": "1", "WORLD_SIZE": "8"},
+        {**TASK, "RANK": "0", "WORLD_SIZE": "1"},  # each task by itself
+        {"SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NTASKS": "8", "RANK": "3", "WORLD_SIZE": "8"},
+    ],
+)
+def test_passes(variables):
+    result, found = run(launch=Launch(variables=variables), gpus=gpus(8))
+    assert result.status is CheckStatus.PASSED, found
+
+
+def test_a_gpu_for_each_rank():
+    variables = {"LOCAL_WORLD_SIZE": "8", "LOCAL_RANK": "0", "WORLD_SIZE": "8", "RANK": "0"}
+    pci = Pci(nvidia=[PciDevice(address=f"0000:{n:02x}:00.0", device_class="0x0302") for n in range(8)])
+    assert run(launch=Launch(variables=variables), gpus=gpus(1), pci=pci)[0].status is CheckStatus.PASSED
+
+
+def test_unknown():
+    assert run()[0].status is CheckStatus.UNKNOWN

@@ -1,0 +1,71 @@
+"""storage-stalled: file systems that do not answer."""
+
+import pytest
+
+from gpudoctor.facts import Folder, KernelEvent, KernelLog, Storage
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("storage-stalled")
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def storage(**fields):
+    return Storage(folders=[Folder(**fields)], waited_seconds=4.0)
+
+
+def test_stalled():
+    _, [finding] = run(storage=storage(use="home", path="/home/u", mount="/home", kind="nfs4", stalled=True))
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("the home /home/u (nfs4) did not answer in 4 s")
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [(116, "Stale file handle"), (107, "Transport endpoint is not connected")]
+)
+def test_dead(code, error):
+    _, [finding] = run(
+        storage=storage(use="mount", path="/data", kind="fuse.sshfs", error=error, error_code=code)
+    )
+    assert finding.severity is Severity.WARNING
+    assert error in finding.message
+
+
+def test_slow():
+    _, [finding] = run(storage=storage(use="working folder", path="/lustre/u", kind="lustre", seconds=2.5))
+    assert finding.severity is Severity.WARNING
+    assert "took 2.5 s" in finding.message
+
+
+def test_the_kernels_last_word():
+    log = KernelLog(
+        source="/dev/kmsg", events=[KernelEvent(kind="nfs", text="nfs: server s not responding, timed out")]
+    )
+    _, [finding] = run(storage=Storage(), kernel_log=log)
+    assert finding.evidence[0].where == "/dev/kmsg"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "nfs4", "seconds": 0.3},
+        {"kind": "ext4", "seconds": 3.0},  # a sleeping disk
+        {"kind": "fuse.portal", "error": "Permission denied", "error_code": 13},
+        {"error": "No such file or directory", "error_code": 2},
+    ],
+)
+def test_passes(fields):
+    log = KernelLog(events=[KernelEvent(kind="nfs", text="nfs: server s OK")])
+    assert (
+        run(storage=storage(use="mount", path="/x", **fields), kernel_log=log)[0].status is CheckStatus.PASSED
+    )
+
+
+def test_unknown():
+    assert run()[0].status is CheckStatus.UNKNOWN
