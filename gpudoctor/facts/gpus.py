@@ -182,6 +182,10 @@ class Gpus(Struct, frozen=True, kw_only=True):
     devices: list[Gpu] = []
     pairs: list[GpuPair] = []
     """Every pair of GPUs, where NVML tells how they are connected."""
+    hanging: list[str] = []
+    """NVML calls that had not returned when this was told, such as ``nvmlDeviceGetNvLinkState of GPU 3``."""
+    interrupted: str | None = None
+    """How the asking process ended when it did not finish (``killed by SIGSEGV``, ``no answer in 12 s``)."""
 
     @property
     def read(self) -> list[Gpu]:

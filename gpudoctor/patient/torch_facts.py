@@ -15,6 +15,7 @@ import time
 import traceback
 import warnings
 
+started = time.monotonic()
 sys.path[:] = search_path
 # What was imported past such a file must not hide it from torch.
 beside = {os.path.splitext(name)[0] for name in os.listdir(".")}
@@ -32,11 +33,16 @@ def tell(message):
     os.write(1, ("\ngpudoctor " + text + "\n").encode("utf-8", "replace"))
 
 
-def stage(name):
-    """Say what is tried next, after everything that is known so far."""
+def stage(name, seconds=None):
+    """Say what is tried next, after everything that is known so far, and how long it may take at most."""
     facts["stage"] = name
     tell({"topic": "torch", "facts": facts})
-    tell({"doing": name})
+    tell({"doing": name, "seconds": seconds})
+
+
+def driver_stage(name):
+    """Say which call into the driver comes next. A driver that hangs costs 13 s in all, and 5 after a slow import."""
+    stage(name, max(5.0, 13.0 - (time.monotonic() - started)))
 
 
 def raised(error):
@@ -104,26 +110,26 @@ def describe_build(torch):
 
 
 def describe_devices(torch):
-    stage("torch.cuda.is_available()")
+    driver_stage("torch.cuda.is_available()")
     facts["cuda_available"] = bool(ask(lambda: torch.cuda.is_available()))
     if facts["cuda"] and not facts["cuda_available"]:
-        stage("torch.cuda.init()")
+        driver_stage("torch.cuda.init()")
         try:
             torch.cuda.init()
         except Exception as error:
             facts["cuda_error"] = raised(error)
-    stage("torch.cuda.device_count()")
+    driver_stage("torch.cuda.device_count()")
     facts["device_count"] = ask(lambda: torch.cuda.device_count())
     if not facts["cuda_available"]:
         return
-    stage("torch.backends.cudnn.version()")
+    driver_stage("torch.backends.cudnn.version()")
     number = ask(lambda: torch.backends.cudnn.version())
     if number is not None:
         # cuDNN 9 counts major * 10000 + minor * 100 + patch, before it major * 1000 + minor * 100 + patch
         facts["cudnn"] = version_text(number, *((10000, 100) if number >= 90000 else (1000, 100)))
     facts["devices"] = []
     for ordinal in range(facts["device_count"] or 0):
-        stage("torch.cuda.get_device_properties(%d)" % ordinal)
+        driver_stage("torch.cuda.get_device_properties(%d)" % ordinal)
         properties = ask(lambda: torch.cuda.get_device_properties(ordinal))
         if properties is not None:
             facts["devices"].append(
@@ -188,8 +194,9 @@ with warnings.catch_warnings(record=True) as caught:
     torch = import_torch()
     if torch is not None:
         describe_build(torch)
-        describe_devices(torch)
         describe_torchvision(torch)
+        tell({"topic": "torchvision", "facts": vision})
+        describe_devices(torch)  # last: what hangs in the driver costs nothing else
 facts["warnings"] = ["{}: {}".format(w.category.__name__, w.message)[:2000] for w in caught][:20]
 tell({"topic": "torchvision", "facts": vision})
 stage("done")
