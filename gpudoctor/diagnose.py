@@ -7,10 +7,11 @@ from msgspec.structs import replace
 from gpudoctor.facts import CheckpointFile, Gpus, Pci, Torch
 from gpudoctor.guard import examine, parameters
 from gpudoctor.launch_command import Launched, fitted
-from gpudoctor.model import Check, Finding, Source
+from gpudoctor.model import Check, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, Report, Result
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.verdict import conclude
+from gpudoctor.text import listed
+from gpudoctor.verdict import conclude, layer
 
 WORST = (CheckStatus.PASSED, CheckStatus.UNKNOWN, CheckStatus.FOUND, CheckStatus.CRASHED)
 """What a check came to, of several checkpoints the last in this order."""
@@ -27,6 +28,7 @@ def diagnose(snapshot: Snapshot, checks: Iterable[Check], failed: Sequence[Resul
     done: dict[str, Result] = {}
     if snapshot.machine or not snapshot.read:
         _examine(checks, Source.ENVIRONMENT, snapshot, report.findings, done)
+        report.findings = related(report.findings, checks)
     for facts in files:
         found: list[Finding] = []
         file = facts.get(CheckpointFile)
@@ -39,6 +41,36 @@ def diagnose(snapshot: Snapshot, checks: Iterable[Check], failed: Sequence[Resul
     report.findings = [replace(f, fixes=fitted(f.fixes, started)) for f in report.findings]
     report.checks = [*done.values(), *failed]
     return conclude(report)
+
+
+def related(findings: Sequence[Finding], checks: Sequence[Check]) -> list[Finding]:
+    """Return findings of a machine, of which those that follow from another one say of what.
+
+    That is so where a check's ``follows`` names the id of one that was found too, that is at least as bad and of the
+    same layer or a lower one; of two that name each other neither is the other's consequence.
+    """
+    follows = {check.id: check.follows for check in checks}
+    faults = [f for f in findings if f.severity is not Severity.NOTE]
+
+    def causes(finding: Finding) -> set[str]:
+        return {
+            fault.id
+            for fault in faults
+            if fault.id in follows.get(finding.id, ())
+            and finding.id not in follows.get(fault.id, ())
+            and fault.severity.rank <= finding.severity.rank
+            and layer(fault.family) <= layer(finding.family)
+        }
+
+    return [_after(finding, causes(finding)) if finding in faults else finding for finding in findings]
+
+
+def _after(finding: Finding, causes: set[str]) -> Finding:
+    """Return a finding as the consequence of others, where there are any."""
+    if not causes:
+        return finding
+    message = f"{finding.message} (follows from {listed(sorted(causes))})"
+    return replace(finding, role=Role.CONSEQUENCE, severity=Severity.NOTE, message=message)
 
 
 def _launched(snapshot: Snapshot) -> Launched:

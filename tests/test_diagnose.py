@@ -270,3 +270,45 @@ def test_a_report_carries_the_facts_and_what_became_of_the_probes() -> None:
     report = diagnose(snapshot, [])
     assert (report.facts, report.probes) == ({"launch": Launch()}, [OK])
     assert report.schema == "gpudoctor.report/1"
+
+
+# What follows from what
+
+
+def linked(id: str, family: str, follows: tuple[str, ...] = (), severity: Severity = Severity.ERROR) -> Check:
+    check = Check(severity=severity, follows=follows)
+    check.describe(id=id, family=family, docstring="A thing is broken.\n\nWhy.")
+
+    @check.environment
+    def environment(launch: Launch) -> Iterator[Finding]:
+        yield check.found("a value")
+
+    return check
+
+
+def roles(*checks: Check) -> dict[str, Role]:
+    return {f.id: f.role for f in diagnose(Snapshot({"launch": Launch()}, [OK]), checks).findings}
+
+
+def test_what_follows_from_another_finding_is_its_consequence_and_says_so() -> None:
+    driver = linked("no-driver", "driver")
+    report = diagnose(
+        Snapshot({"launch": Launch()}, [OK]), [linked("no-cuda", "build", ("no-driver",)), driver]
+    )
+    assert [(f.id, f.role, f.severity) for f in report.findings] == [
+        ("no-driver", Role.CAUSE, Severity.ERROR),
+        ("no-cuda", Role.CONSEQUENCE, Severity.NOTE),
+    ]
+    assert report.findings[1].message == "a value (follows from no-driver)"
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        linked("no-driver", "driver", severity=Severity.WARNING),  # an error does not follow from a warning
+        linked("no-driver", "launch"),  # nor from a layer above it
+        linked("no-driver", "driver", ("no-cuda",)),  # nor from what follows from itself
+    ],
+)
+def test_nothing_follows_from_what_is_milder_or_higher_or_its_own_consequence(cause: Check) -> None:
+    assert roles(cause, linked("no-cuda", "build", ("no-driver",)))["no-cuda"] is Role.CAUSE

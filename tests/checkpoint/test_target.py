@@ -17,6 +17,7 @@ from gpudoctor.checkpoint.comparison.target import compare, compare_all
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.render.comparison import render
+from tests.warm_python import warm_python
 
 MODELS = """
 import sys, time, os
@@ -120,7 +121,7 @@ torch.save({**models.segmentation().state_dict(), **head}, "segmentation.pt")
 
 def run_python(folder, code):
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300
+        [warm_python(), "-c", code], cwd=folder, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -140,7 +141,7 @@ def _there(folder, monkeypatch):
 
 
 def ask(file, target, arguments=None, **options):
-    return compare(describe(read(file)), target, arguments, sys.executable, **options)
+    return compare(describe(read(file)), target, arguments, warm_python(), **options)
 
 
 def shown(comparison, **options):

@@ -11,6 +11,7 @@ from gpudoctor.checkpoint import read
 from gpudoctor.checkpoint.comparison.target import compare
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.facts import Outcome
+from tests.warm_python import warm_python
 
 NETS = """
 import torch
@@ -157,14 +158,14 @@ def _there(folder, monkeypatch):
 
 def run_python(folder, code):
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300
+        [warm_python(), "-c", code], cwd=folder, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def ask(file, target, arguments=None):
-    found = compare(describe(read(file)), target, arguments, sys.executable)
+    found = compare(describe(read(file)), target, arguments, warm_python())
     assert found.settled
     return found
 
