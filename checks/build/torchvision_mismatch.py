@@ -73,6 +73,8 @@ def environment(
     torchvision: Torchvision, torch: Torch | None, python: Python | None, distributions: Distributions | None
 ) -> Iterator[Finding]:
     """Its operators do not load, its pins are not met, or the two releases do not belong together."""
+    if torch and torch.imported is False and any(s.loaded for s in torch.shadows):
+        raise CannotTell("torch could not be imported past a file that hides a module")
     known = {
         name: d.version
         for name in ("torch", "torchvision")

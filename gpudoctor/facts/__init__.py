@@ -17,7 +17,7 @@ from gpudoctor.facts.checkpoint_file import (
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
 from gpudoctor.facts.cuda import Cuda, CudaDevice
-from gpudoctor.facts.distributions import Distribution, Distributions
+from gpudoctor.facts.distributions import Distribution, Distributions, WheelFile
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
 from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
@@ -29,7 +29,7 @@ from gpudoctor.facts.names import Names, Resolution
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
-from gpudoctor.facts.torch import Raised, Torch, TorchDevice
+from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Distribution", "Distributions", "Driver", "Entry", "Foreign", "Format", "Gpu", "GpuPair",
     "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key",
     "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink", "Optimizer", "Outcome", "Pci",
-    "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference",
+    "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "Shadow", "ShapeDifference",
     "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
+    "WheelFile",
 ]  # fmt: skip

@@ -7,7 +7,8 @@ import sys
 # then that is what the report must say: the patient's own path is back before torch is imported.
 search_path = list(sys.path)
 loaded = set(sys.modules)
-sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+own = {"", os.getcwd()} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+sys.path[:] = [e for e in sys.path if e not in own or os.path.exists(os.path.join(e, "os.py"))]
 import importlib.machinery
 import importlib.util
 import json
@@ -17,11 +18,72 @@ import warnings
 
 started = time.monotonic()
 sys.path[:] = search_path
+
+
+def files_beside():
+    """Return the modules of the user's own folders, in the order of the path: (name, file)."""
+    found = []
+    for folder in (e for e in search_path if e in own and not os.path.exists(os.path.join(e, "os.py"))):
+        try:
+            names = sorted(os.listdir(folder or "."))
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(os.path.abspath(folder), name)
+            stem, suffix = os.path.splitext(name)
+            if suffix == ".py":
+                found.append((stem, path))
+            elif os.path.exists(os.path.join(path, "__init__.py")):
+                found.append((name, os.path.join(path, "__init__.py")))
+    return found
+
+
+beside = dict(reversed(files_beside()))
 # What was imported past such a file must not hide it from torch.
-beside = {os.path.splitext(name)[0] for name in os.listdir(".")}
 for name in set(sys.modules) - loaded - {"warnings"}:
     if name.partition(".")[0] in beside:
         del sys.modules[name]
+# Modules of Python and of what torch imports, whose names a file beside may have; those that Python has before it
+# looks into any folder cannot be hidden.
+STANDARD = getattr(sys, "stdlib_module_names", None) or {
+    os.path.splitext(name)[0] for name in os.listdir(os.path.dirname(os.__file__))
+}
+NEEDED = {
+    "torch",
+    "numpy",
+    "typing_extensions",
+    "sympy",
+    "mpmath",
+    "networkx",
+    "jinja2",
+    "fsspec",
+    "filelock",
+    "packaging",
+}
+hiding = {
+    name: path
+    for name, path in beside.items()
+    if name in NEEDED or (name in STANDARD and name not in loaded and name not in sys.builtin_module_names)
+}
+LIBRARIES = (
+    "libcudart",
+    "libcublas",
+    "libcudnn",
+    "libnccl",
+    "libcusparse",
+    "libcufft",
+    "libcurand",
+    "libcusolver",
+    "libnvrtc",
+    "libnvJitLink",
+    "libcupti",
+    "libnvToolsExt",
+    "libnvshmem",
+    "libcufile",
+    "libgomp",
+    "libiomp5",
+    "libomp",
+)
 
 facts = {}
 vision = {}
@@ -79,15 +141,41 @@ def find(name):
     return spec.origin or next(iter(spec.submodule_search_locations or []), None)
 
 
+def shadows(done):
+    """Return the files beside that have the name of a module which torch may need, and whether it was imported."""
+    found = []
+    for name, path in sorted(hiding.items()):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        taken = (file is not None and os.path.abspath(file) == path) if done else None
+        found.append({"module": name, "path": path, "loaded": taken})
+    return found
+
+
+def mapped():
+    """Return the files of CUDA's libraries and of OpenMP that are mapped here; None where the kernel does not say."""
+    found = {}
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
+            for line in lines:
+                path = line.rstrip("\n").partition("/")[2]
+                if path.rpartition("/")[2].startswith(LIBRARIES) and ".so" in path:
+                    found["/" + path] = None
+    except OSError:
+        return None
+    return list(found)
+
+
 def import_torch():
     begun = time.monotonic()
+    facts["shadows"] = shadows(False)
     stage("import torch")
     try:
         import torch
     except BaseException as error:  # SystemExit and the like are an answer too
-        facts.update(imported=False, error=raised(error))
+        facts.update(imported=False, error=raised(error), shadows=shadows(True))
         return None
-    facts.update(imported=True, seconds=round(time.monotonic() - begun, 3))
+    facts.update(imported=True, seconds=round(time.monotonic() - begun, 3), shadows=shadows(True))
+    facts["libraries"] = mapped()
     return torch
 
 
