@@ -51,7 +51,7 @@ def libraries(distribution, folder):
     """Return the shared libraries of one of NVIDIA's wheels, with the sizes of their RECORD and of what lies there."""
     found = []
     for path, size in LIBRARY.findall(distribution.read_text("RECORD") or ""):
-        path = os.path.join(folder, path)
+        path = os.path.realpath(os.path.join(folder, path))  # as the kernel names what is mapped
         try:
             there = os.stat(path).st_size
         except OSError:
