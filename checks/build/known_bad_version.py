@@ -15,7 +15,7 @@ Releases have faults, and those that were found are written down in their projec
 | NCCL 2.13 to 2.16 with CUDA_LAUNCH_BLOCKING=1 | hangs as soon as the network is used |
 | torch 2.7.0 with NCCL 2.26, `init_process_group(device_id=...)` | hangs now and then; worked around in 2.7.1 |
 | torch 2.9.0 and 2.9.1 with cuDNN before 9.15 | conv3d in bfloat16 needs a multiple of the memory |
-| cuDNN 9.8 to 9.10 | conv3d in bfloat16 may give wrong results |
+| torch before 2.9 with cuDNN 9.8 to 9.10 | conv3d in bfloat16 may give wrong results |
 
 ## How to tell
 
@@ -86,7 +86,7 @@ FAULTS = (
         source="https://github.com/pytorch/pytorch/issues/166643",
     ),
     Fault(
-        versions={"cuDNN": ">=9.8,<9.11"},
+        versions={"torch": "<2.9", "cuDNN": ">=9.8,<9.11"},
         says="conv3d in bfloat16 may give wrong results",
         source="https://github.com/pytorch/pytorch/issues/163539",
     ),
