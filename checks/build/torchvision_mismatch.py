@@ -76,10 +76,11 @@ def environment(
     distributions: Distributions | None,
 ) -> Iterator[Finding]:
     """Their operators do not load, their pins are not met, or the releases do not belong together."""
-    if torchvision is None and distributions is None:
-        raise CannotTell("torchvision: not in this report")
     yield from _audio(torch, python, distributions)
-    if torchvision is not None:
+    if torchvision is None:
+        if distributions is None or distributions.get("torchaudio") is None:
+            raise CannotTell("torchvision: not in this report")
+    else:
         yield from _vision(torchvision, torch, python, distributions)
 
 
