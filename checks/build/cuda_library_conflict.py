@@ -27,6 +27,7 @@ that are loaded: all should be beside torch in site-packages. `pip list | grep -
 """
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
 
@@ -149,9 +150,16 @@ def _generations(
     unwanted = [name for names in shared for name in names if name not in pinned] if pinned else []
     fixes = [_again(python, distributions)]
     if unwanted:
-        pip = python.install_command("", distributions).replace(" install ", " uninstall ").strip()
-        fixes.insert(0, Fix("Remove what torch does not ask for", f"{pip} {' '.join(unwanted)}"))
+        fixes.insert(0, _removal(" ".join(unwanted), python, distributions))
     yield check.found(message, severity=None if wrong else Severity.WARNING, fixes=fixes)
+
+
+def _removal(names: str, python: Python, distributions: Distributions | None) -> Fix:
+    executable = shlex.quote(python.executable or "python")
+    command = f"{executable} -m pip uninstall {names}"
+    if distributions is not None and distributions.get("pip") is None:
+        command = f"uv pip uninstall --python {executable} {names}"
+    return Fix("Remove what torch does not ask for", command)
 
 
 def _again(python: Python, distributions: Distributions | None) -> Fix:

@@ -157,8 +157,8 @@ def _install(own: tuple[int, int], python: Python, distributions: Distributions 
     if own >= OLD:
         newest = python.install_command("torch torchvision", distributions, reinstall=True)
         return Fix("Take the newest torch, whose ordinary wheel has the newest architectures", newest)
-    index = "torch torchvision --index-url https://download.pytorch.org/whl/cu126"
-    command = python.install_command(index, distributions, reinstall=True).replace(
-        "--torch-backend=auto ", ""
-    )
+    plain = python.install_command("torch torchvision", distributions, reinstall=True)
+    command = f"{plain} --index-url https://download.pytorch.org/whl/cu126"
+    if plain.startswith("uv "):
+        command = plain.replace("--torch-backend=auto", "--torch-backend=cu126")
     return Fix("Take the wheel for CUDA 12.6, the last one with GPUs of this age", command)

@@ -54,7 +54,6 @@ class Fault(Struct, frozen=True, kw_only=True):
     severity: Severity = Severity.NOTE
     """A note where only some trainings meet it: most machines with that release are well."""
     fixes: tuple[Fix, ...] = ()
-    upgrade: str = "--upgrade torch torchvision"
 
 
 FAULTS = (
@@ -116,7 +115,8 @@ def environment(
         if all(_within(here[name], versions) for name, versions in fault.versions.items()):
             names = " with ".join(f"{name} {here[name]}" for name in fault.versions)
             newer = Fix(
-                "Take a later release", (python or Python()).install_command(fault.upgrade, distributions)
+                "Take a later release",
+                (python or Python()).install_command("--upgrade torch torchvision", distributions),
             )
             yield check.found(
                 f"{names} has a published fault: {fault.says} ({fault.source})",

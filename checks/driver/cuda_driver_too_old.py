@@ -210,9 +210,9 @@ def _install(
     wheel = WHEELS.get(major) if major else None
     if wheel is None:
         return [DRIVER, COMPATIBILITY]
-    command = python.install_command(
-        f"torch torchvision --index-url {INDEX}{wheel}", distributions, reinstall=True
-    )
-    command = command.replace("--torch-backend=auto ", "")
+    plain = python.install_command("torch torchvision", distributions, reinstall=True)
+    command = f"{plain} --index-url {INDEX}{wheel}"
+    if plain.startswith("uv "):
+        command = plain.replace("--torch-backend=auto", f"--torch-backend={wheel}")
     summary = f"Take a wheel that this driver runs ({wheel}), and torchvision (and torchaudio) with it"
     return [Fix(summary, command), DRIVER, COMPATIBILITY]

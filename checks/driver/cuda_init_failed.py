@@ -67,7 +67,7 @@ MPS = Fix(
 REBOOT = Fix("Restart the machine", "sudo reboot", Kind.ADMIN)
 CAPABILITIES = Fix(
     "Start the container with the libraries for computing, too",
-    "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
+    "docker run --gpus all --env=NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
 )
 PACKAGE = Fix(
     "Install the driver's own libraries, of the loaded module's version (on Ubuntu, here for 580)",

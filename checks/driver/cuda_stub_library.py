@@ -36,7 +36,7 @@ NOT_ON_THIS_DEVICE = 804  # CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE
 
 LINKER = Fix(
     "Where LD_LIBRARY_PATH does not name it: find the line of the linker's configuration that does, and remove it",
-    "grep -rn -e stubs -e compat /etc/ld.so.conf.d/ && sudo ldconfig",
+    "grep -rn 'stubs\\|compat' /etc/ld.so.conf.d/ && sudo ldconfig",
     Kind.ADMIN,
 )
 UNSET = Fix("Take it off the path, and start the training again", "unset LD_LIBRARY_PATH LD_PRELOAD")

@@ -14,7 +14,7 @@ on a machine of many GPUs without persistence mode the first call starts every G
 
 ## How to tell
 
-`sudo dmesg -T | grep -iE "xid|nvrm|blocked for more than" | tail` names the GPU. `ps -eo pid,stat,wchan:30,comm | grep " D"`
+`sudo dmesg -T | grep -iE "xid|nvrm|blocked for more than" | tail` names the GPU. `ps -e -o pid,stat,wchan:30,comm | grep " D"`
 lists who waits in the kernel. `timeout 60 nvidia-smi -L` tells a slow driver from one that hangs.
 
 ## See also
@@ -39,7 +39,7 @@ LEAVE_OUT = Fix(
 )
 PERSISTENCE = Fix(
     "Keep the driver awake, so that the first call does not start every GPU anew",
-    "sudo nvidia-smi -pm 1",
+    "sudo nvidia-smi --persistence-mode=1",
     Kind.ADMIN,
 )
 RESET = Fix(

@@ -36,7 +36,7 @@ ALWAYS = Fix("Have them made at every boot", "sudo systemctl enable --now nvidia
 CONTAINER = Fix("In a container: start it with all of them", "docker run --gpus all IMAGE")
 GROUP = Fix(
     "Join the group that owns the nodes (here video), and log in again",
-    'sudo usermod -aG video "$USER"',
+    'sudo usermod --append --groups video "$USER"',
     Kind.ADMIN,
 )
 WHO = Fix("See who may open them", "ls -l /dev/nvidia*; id")

@@ -27,7 +27,7 @@ def test_the_call_is_named():
 def test_a_driver_that_sleeps_may_only_be_slow():
     _, [finding] = run(cuda=HANGING, gpus=Gpus(devices=[Gpu(index=0, persistence=False)]))
     assert finding.severity is Severity.WARNING
-    assert any("nvidia-smi -pm 1" in fix.command for fix in finding.fixes)
+    assert any("nvidia-smi --persistence-mode=1" in fix.command for fix in finding.fixes)
 
 
 def test_calls_of_nvml_are_counted():
