@@ -241,7 +241,7 @@ def test_a_folder_is_renamed_as_a_whole():
     assert finding.fixes[0].command == "mv -n /home/me/logging /home/me/logging.old"
 
 
-@pytest.mark.parametrize("name", ["test", "profile", "statistics", "calendar"])
+@pytest.mark.parametrize("name", ["test", "profile", "statistics", "cmd"])
 def test_a_script_with_the_name_of_a_module_that_torch_does_without(name):
     torch = Torch(
         imported=True, version="2.15.0", shadows=[Shadow(module=name, path=f"/a/{name}.py", loaded=False)]
