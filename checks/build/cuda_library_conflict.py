@@ -209,7 +209,7 @@ def _copies(mapped: list[str], variables: dict[str, str]) -> Iterator[Finding]:
     stem, paths = next(iter(twice.items()))
     more = f"; so are {', '.join([*twice][1:4])}" if len(twice) > 1 else ""
     yield check.found(
-        f"import torch loads {stem} {len(paths)} times, {' and '.join(paths)}{more}: which copy a call reaches is chance",
+        f"import torch loads {stem} {len(paths)} times, {' and '.join(paths)}{more}: calls may reach the wrong one",
         severity=Severity.WARNING,
         evidence=_paths(variables, *paths),
         fixes=[OFF_PATH],

@@ -22,8 +22,8 @@ def verdict(snapshot: Snapshot, registry: Registry) -> tuple[str | None, str]:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("torch.py", ""), ("torch.py", SCRIPT), ("random.py", ""), ("random.py", SCRIPT), ("json.py", ""), ("queue.py", ""),
-        ("inspect.py", ""), ("struct.py", ""), ("signal.py", SCRIPT), ("typing_extensions.py", ""),
+        ("torch.py", ""), ("torch.py", SCRIPT), ("random.py", ""), ("random.py", SCRIPT), ("json.py", ""),
+        ("queue.py", ""), ("inspect.py", ""), ("struct.py", ""), ("signal.py", SCRIPT), ("typing_extensions.py", ""),
         ("logging/__init__.py", ""),
     ],
 )  # fmt: skip
