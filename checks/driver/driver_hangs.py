@@ -68,13 +68,15 @@ def environment(cuda: Cuda | None, gpus: Gpus | None, torch: Torch | None) -> It
     if not calls:
         return
     asleep = gpus is not None and any(gpu.persistence is False for gpu in gpus.devices)
+    # CUDA itself came back in time, and torch a little later may do so, too.
+    late = cuda is not None and cuda.init is not None and not (gpus and gpus.hanging)
     message = f"{', '.join(calls)}: a training that makes that call stands still"
     if asleep:
         # Persistence mode off, a driver that starts eight GPUs anew may just be slow.
         message += "; persistence mode is off, so the driver may only be slow to start its GPUs"
     yield check.found(
         message,
-        severity=Severity.WARNING if asleep else None,
+        severity=Severity.WARNING if asleep or late else None,
         fixes=[LOOK, LEAVE_OUT, *([PERSISTENCE] if asleep else []), RESET, REBOOT],
     )
 

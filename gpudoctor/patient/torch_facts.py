@@ -103,8 +103,8 @@ def stage(name, seconds=None):
 
 
 def driver_stage(name):
-    """Say which call into the driver comes next. A driver that hangs costs 13 s in all, and 5 after a slow import."""
-    stage(name, max(5.0, 13.0 - (time.monotonic() - started)))
+    """Say which call into the driver comes next. A driver that hangs costs 11 s in all, and 4 after a slow import."""
+    stage(name, max(4.0, 11.0 - (time.monotonic() - started)))
 
 
 def raised(error):

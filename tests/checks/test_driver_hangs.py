@@ -38,6 +38,9 @@ def test_calls_of_nvml_are_counted():
 def test_torch_alone_is_named_where_nothing_else_is():
     _, [finding] = run(torch=TORCH)
     assert "torch.cuda.is_available(): no answer in 13 s" in finding.message
+    assert finding.severity is Severity.ERROR
+    _, [finding] = run(torch=TORCH, cuda=Cuda(init=0, stage="done"))
+    assert finding.severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(
