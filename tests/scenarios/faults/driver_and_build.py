@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from gpudoctor.facts import (
     Cuda,
     DeviceNode,
@@ -13,7 +15,7 @@ from gpudoctor.facts import (
     Torchvision,
 )
 from gpudoctor.snapshot import Snapshot
-from tests.scenarios.fault import Change, Fault, both, bus, edit, gpu, put, variables
+from tests.scenarios.fault import Change, Fault, Variant, both, bus, edit, gpu, put, variables
 from tests.scenarios.topics.distributions import HERE, wheel
 
 UNEXPECTED = (
@@ -657,3 +659,141 @@ BUILD = [
 ]
 
 FAULTS = [*DRIVER, *BUILD]
+
+OLD_BUT_RIGHT = both(
+    edit("driver", version="525.60.13", module_version="525.60.13"),
+    edit("gpus", driver_version="525.60.13", cuda_version="12.0"),
+    edit("torch", version="2.10.0+cu129", cuda="12.9", nccl="2.27.5", cudnn="9.15.1"),
+    edit("distributions", installed=[Distribution(name="numpy", version="2.4.1", location=HERE)]),
+    put(torchvision=Torchvision()),
+)
+VARIANTS = [
+    Variant(
+        "forward-compatibility-that-works",
+        A100,
+        both(
+            edit("driver", version="535.183.01", module_version="535.183.01"),
+            edit("gpus", driver_version="535.183.01", cuda_version="12.2"),
+            edit("cuda", library=f"{COMPAT}/libcuda.so.595.10", version="13.2"),
+            variables(LD_LIBRARY_PATH=COMPAT),
+        ),
+    ),
+    Variant(
+        "forward-compatibility-before-torch-was-asked",
+        A100,
+        both(
+            edit("driver", version="535.183.01", module_version="535.183.01"),
+            edit("gpus", driver_version="535.183.01", cuda_version="12.2"),
+            edit("cuda", library=f"{COMPAT}/libcuda.so.595.10", version="13.2"),
+            edit("torch", cuda_available=None, device_count=None, devices=[], stage="import torch"),
+        ),
+    ),
+    Variant(
+        "stubs-on-the-path-and-not-taken", H100, variables(LD_LIBRARY_PATH=f"{STUBS}:/usr/local/cuda/lib64")
+    ),
+    Variant("nodes-made-on-the-way", H100, without_nodes("/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")),
+    Variant("some-nodes-closed", "server-4xt4", edit("driver", nodes=lambda nodes: [*nodes[:-3], *CLOSED])),
+    Variant("no-persistence-and-no-haste", A100, gpu(persistence=False)),
+    Variant("oldest-driver-of-the-major-version", A100, OLD_BUT_RIGHT),
+    Variant(
+        "container-of-nvidia-without-wheels",
+        "container-all",
+        both(
+            edit("torch", version="2.10.0a0+b4e4ee81d3.nv25.11", nccl="2.28.8"),
+            edit(
+                "torch",
+                libraries=[
+                    "/usr/lib/x86_64-linux-gnu/libnccl.so.2.28.8",
+                    "/usr/local/cuda/lib64/libcudart.so.13.0.1",
+                ],
+            ),
+            edit("distributions", installed=[Distribution(name="numpy", version="1.26.4", location=HERE)]),
+            put(torchvision=Torchvision()),
+        ),
+    ),
+    Variant(
+        "nccl-upgraded-on-purpose",
+        H100,
+        both(
+            installed(without="nvidia-nccl-cu13"),
+            installed(wheel("nvidia-nccl-cu13", "2.31.1", "nvidia/nccl/lib/libnccl.so.2", 396_000_000)),
+            edit("torch", nccl="2.31.1"),
+        ),
+    ),
+    Variant(
+        "tensorflow-beside-it",
+        A100,
+        installed(
+            wheel("nvidia-cublas-cu12", "12.8.4.1", "nvidia/cublas/lib/libcublas.so.12", 100_000_000),
+            wheel("nvidia-cuda-runtime-cu12", "12.8.90", "nvidia/cuda_runtime/lib/libcudart.so.12", 700_000),
+        ),
+    ),
+    Variant(
+        "openmp-twice",
+        "workstation-4090",
+        mapped("/opt/intel/lib/libiomp5.so", "/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0"),
+    ),
+    Variant(
+        "scripts-with-names-of-modules",
+        "workstation-4090",
+        edit(
+            "torch",
+            shadows=[
+                Shadow(module=name, path=f"/home/me/{name}.py", loaded=False)
+                for name in ("test", "cmd", "profile")
+            ],
+        ),
+    ),
+    Variant(
+        "torchaudio-that-fits",
+        A100,
+        installed(
+            Distribution(name="torchaudio", version="2.15.0", location=HERE, requires=["torch==2.15.0"])
+        ),
+    ),
+    Variant(
+        "b300",
+        "board-8xb200",
+        edit("torch", devices=lambda d: [replace(one, capability="10.3") for one in d]),
+    ),
+    Variant(
+        "for-amd",
+        "laptop-without-gpu",
+        edit(
+            "torch",
+            version="2.15.0+rocm7.1",
+            cuda=None,
+            hip="7.1",
+            nccl=None,
+            libraries=[],
+            arch_list=["gfx942"],
+        ),
+    ),
+    Variant(
+        "container-for-the-cpu-on-a-host-with-gpus",
+        H100,
+        contained(
+            "docker",
+            edit(
+                "torch",
+                version="2.15.0+cpu",
+                cuda=None,
+                nccl=None,
+                nccl_available=False,
+                libraries=[],
+                warnings=[],
+            ),
+            edit("torch", cuda_error=None, arch_list=[]),
+        ),
+    ),
+    Variant(
+        "pod-for-the-cpu-on-a-host-with-gpus",
+        H100,
+        contained(
+            "kubernetes", variables(NVIDIA_VISIBLE_DEVICES="void", KUBERNETES_SERVICE_HOST="10.96.0.1")
+        ),
+    ),
+    Variant("nothing-of-cuda-is-known", H100, put(cuda=None)),
+    Variant("nothing-of-the-driver-is-known", H100, put(driver=None, cuda=None)),
+    Variant("nothing-of-the-wheels-is-known", A100, put(distributions=None)),
+]
