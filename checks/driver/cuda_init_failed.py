@@ -220,7 +220,7 @@ def environment(
         name, why = CODES.get(cuda.init or 0, ("", "the kernel log may say why"))
         yield check.found(
             f"cuInit gives error {cuda.init}{f' ({name})' if name else ''}: {why}; no GPU can be used",
-            evidence=[Evidence(cuda.library or "libcuda.so.1")],
+            evidence=[Evidence(cuda.library)] if cuda.library else [],
             fixes=_fixes(cuda.init or 0, gpus),
         )
 

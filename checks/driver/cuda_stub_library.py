@@ -67,8 +67,9 @@ def environment(cuda: Cuda, launch: Launch | None) -> Iterator[Finding]:
     names = [n for n in ("LD_LIBRARY_PATH", "LD_PRELOAD") if _brings(variables.get(n, ""), cuda.library)]
     evidence = [Evidence(f"{name}={variables[name]}") for name in names]
     fixes = [_without(name, variables[name], cuda.library) for name in names]
+    place = f"is {cuda.library}, " if cuda.library else "that is loaded is "
     yield check.found(
-        f"libcuda.so.1 is {cuda.library or 'loaded'}, {what} instead of the driver's: {why}",
+        f"libcuda.so.1 {place}{what} instead of the driver's: {why}",
         evidence=evidence,
         fixes=[*fixes, LINKER] if fixes else None,
     )
