@@ -41,6 +41,7 @@ DETECTED = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where another copy may do as well",
     symptoms=[
         # two blanks after "compiled" in some releases; "linked against" until 1.11
         rf"cuDNN version incompatibility: PyTorch was compiled {{1,3}}against (?P<built>{VERSION}) but (found runtime version|linked against) (?P<found>{VERSION})",

@@ -41,6 +41,7 @@ OLD = (7, 5)
 NAME = r"(?P<name>[A-Za-z][\w /()-]{2,60}?)"
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where other GPUs are supported",
     symptoms=[
         r"no kernel image is available for execution on the device",
         r"CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice",

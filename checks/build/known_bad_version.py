@@ -93,6 +93,7 @@ FAULTS = (
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where only some trainings meet the fault",
     fixes=[Fix("Take the release after it", "python -m pip install --upgrade torch torchvision")],
     no_reproduction="needs a GPU, and a release that has the fault",
 )

@@ -72,6 +72,7 @@ WITHIN = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where torch can be imported all the same",
     symptoms=[
         # since Python 3.13
         r"\(consider renaming '(?P<path>[^']{1,300})' (since|if) it has the same name as",

@@ -38,6 +38,7 @@ from gpudoctor.facts import Distributions, Python, Torch
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note in the environment: who never compiles does not miss it",
     symptoms=[
         r"Failed to find (?P<compiler>C(?:\+\+)? compiler)\. Please specify via",
         r"fatal error: (?P<header>Python\.h): No such file",

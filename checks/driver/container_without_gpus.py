@@ -32,6 +32,7 @@ NONE_WANTED = ("void", "none")
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where nothing asks for GPUs, a note where a torch for the CPU or NVIDIA_VISIBLE_DEVICES says that none are wanted",
     fixes=[Fix("Start the container with its GPUs", "docker run --gpus all IMAGE")],
     no_reproduction="needs a container on a host with a GPU",
 )

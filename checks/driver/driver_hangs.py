@@ -53,6 +53,7 @@ REBOOT = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where persistence mode is off, or CUDA itself answered in time",
     follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],
     fixes=[LOOK, LEAVE_OUT, RESET, REBOOT],
     no_reproduction="needs a GPU whose driver hangs",

@@ -39,6 +39,7 @@ FORBID = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note for a card beside others that NVIDIA's driver has, a warning beside a torch for the CPU",
     fixes=[INSTALL, FORBID],
     no_reproduction="needs a GPU",
 )

@@ -35,6 +35,7 @@ OLD = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note on one GPU",
     symptoms=[
         rf"module '?torch\.distributed'? has no attribute '(?P<name>{OLD})'",
         rf"cannot import name '(?P<name>{OLD})' from '?torch\.distributed'?(?![.\w])",

@@ -36,6 +36,7 @@ VERSION = r"\d+(?:\.\d+)*"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in the environment",
     symptoms=[
         r"Mismatched NCCL version detected ?: rank (?P<first>\d+) version (?P<found>\d+) rank (?P<second>\d+) version (?P<other>\d+)",
         rf"NCCL version mismatch with remote peer \S{{1,80}} \(local: (?P<found>{VERSION}), remote:? (?P<other>{VERSION})\)",
