@@ -68,18 +68,18 @@ check = Check(
 
 @check.environment
 def environment(host: Host, gpus: Gpus, driver: Driver | None, cuda: Cuda | None) -> Iterator[Finding]:
-    """NVML knows no reason in a container that has its nodes, and CUDA does not start either."""
+    """NVML is there and knows no reason in a container, and CUDA does not start either."""
     if not host.container or gpus.error_code not in (NVML_NO_PERMISSION, NVML_UNKNOWN):
         return
-    if driver is not None and not driver.nodes:
-        return  # it was started without its GPUs
     if cuda is not None and cuda.init == 0:
         return
+    # Without its GPUs a container has no NVML, or one that says "Driver Not Loaded".
+    given = "the GPUs' nodes" if driver is not None and driver.nodes else "the driver's libraries"
     evidence = [Evidence(gpus.error or "Unknown Error", "NVML")]
     if cuda is not None and cuda.init:
         evidence.append(Evidence(f"cuInit gives error {cuda.init}", cuda.library))
     yield check.found(
-        f"NVML says {gpus.error or 'Unknown Error'} in this container ({host.container}), although the GPUs' nodes are "
-        "there: access to them was taken away, and no new process finds a GPU",
+        f"NVML says {gpus.error or 'Unknown Error'} in this container ({host.container}), which was given {given}: "
+        "access to them was taken away, and no new process finds a GPU",
         evidence=evidence,
     )

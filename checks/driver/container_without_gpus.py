@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, Torch
 
+NVML_UNKNOWN = 999
 NONE_WANTED = ("void", "none")
 """Values of NVIDIA_VISIBLE_DEVICES by which a container asks for no GPU."""
 
@@ -50,6 +51,8 @@ def environment(
     """The host's driver and GPUs show through, and no device node was handed on."""
     if not host.container or driver.dxg or driver.nodes or (gpus and gpus.devices):
         return
+    if gpus is not None and gpus.error_code == NVML_UNKNOWN:
+        return  # it had them: container-lost-gpu
     if torch is not None and torch.cuda_available:
         return
     if pci is None and not driver.loaded:

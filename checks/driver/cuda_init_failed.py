@@ -34,7 +34,7 @@ all is well. Then `echo $LD_LIBRARY_PATH; ldconfig -p | grep libcuda`, `ls -l /d
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom, count
-from gpudoctor.facts import Cuda, Driver, Gpus, Host, Torch
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, Pci, Torch
 
 # A child of a process that had started CUDA gets error 3 as well: cuda-fork.
 FORKED = r"re-initialize CUDA in forked|DataLoader worker|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)"
@@ -127,6 +127,8 @@ CODES = {
 """CUresult: its name in cuda.h, and what it most likely means at this place."""
 STUB, MISMATCH, FORWARD = 34, 803, 804
 """The codes that are failures of their own: cuda-stub-library, driver-library-mismatch."""
+WITHOUT_DRIVER = (3, 100, 999)
+"""What a library gives where there is no driver, and mostly no GPU."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -194,7 +196,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 @check.environment
 def environment(
-    cuda: Cuda, gpus: Gpus | None, driver: Driver | None, torch: Torch | None, host: Host | None
+    cuda: Cuda,
+    gpus: Gpus | None,
+    driver: Driver | None,
+    pci: Pci | None,
+    torch: Torch | None,
+    host: Host | None,
 ) -> Iterator[Finding]:
     """The driver library does not start, or there is no libcuda, where a driver and GPUs are."""
     here = len(gpus.devices) if gpus else 0
@@ -216,7 +223,9 @@ def environment(
             evidence=[Evidence(cuda.library or "libcuda.so.1")],
             fixes=[LIBRARIES, SEE, REBOOT],
         )
-    elif cuda.init not in (None, 0, STUB, MISMATCH, FORWARD) and (here or (driver and driver.loaded)):
+    elif cuda.init not in (None, 0, STUB, MISMATCH, FORWARD) and (
+        here or (driver and driver.loaded) or (pci and pci.usable) or cuda.init not in WITHOUT_DRIVER
+    ):
         name, why = CODES.get(cuda.init or 0, ("", "the kernel log may say why"))
         yield check.found(
             f"cuInit gives error {cuda.init}{f' ({name})' if name else ''}: {why}; no GPU can be used",

@@ -63,7 +63,7 @@ def test_nodes_that_are_there_and_do_not_open():
     [
         {"host": Host()},
         {"gpus": Gpus()},
-        {"driver": Driver(version="580.82.07")},  # container-without-gpus
+        {"gpus": Gpus(error="Driver Not Loaded", error_code=9)},  # container-without-gpus
         {"cuda": Cuda(init=0)},
     ],
 )

@@ -127,6 +127,11 @@ def test_each_code_is_explained(code, says):
     assert says in finding.message
 
 
+def test_what_only_a_driver_says_shows_that_there_is_one():
+    assert len(run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=304))[1]) == 1
+    assert run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=999))[1] == []
+
+
 def test_mig_without_instances_is_thought_of():
     gpus = Gpus(devices=[Gpu(index=0, mig=True)])
     _, [finding] = run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=100), gpus=gpus)

@@ -65,6 +65,10 @@ MODULE = Driver(version="580.82.07")
         ({"gpus": Gpus(error="Driver/library version mismatch", error_code=18)}, "NVML says Driver/library"),
         ({"cuda": Cuda(library="/usr/lib/libcuda.so.1", init=803)}, "error 803"),
         ({"cuda": OTHER}, "the library is of version 590.48.01"),
+        (
+            {"gpus": Gpus(driver_version="590.48.01", devices=[Gpu(index=0)])},
+            "NVML speaks of driver 590.48.01",
+        ),
     ],
 )
 def test_found(facts, says):
@@ -80,6 +84,7 @@ def test_found(facts, says):
         {"cuda": Cuda(library="/usr/local/cuda/compat/libcuda.so.595.1", init=803)},  # cuda-stub-library
         {"cuda": Cuda(library="/usr/local/cuda/compat/libcuda.so.595.1", init=0)},
         {"cuda": OTHER, "gpus": Gpus(devices=[Gpu(index=0)])},
+        {"gpus": Gpus(driver_version="580.82.07", devices=[Gpu(index=0)])},
         {
             "cuda": Cuda(error="no such file"),
             "gpus": Gpus(error="NVML Shared Library Not Found", error_code=12),
