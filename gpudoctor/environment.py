@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ def check(
     log: str | None = None,
     checks: Registry | Iterable[Path] = (),
     timeout: float | None = None,
+    cache: bool = True,
     say: Say = lambda doing: None,
     warn: Say = lambda skipped: None,
 ) -> Report:
@@ -34,7 +36,8 @@ def check(
 
     `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket or the text
     of collect_env (``-``: standard input), `log` a training log to explain beside the facts, `checks` folders of local
-    check files. `timeout`, in seconds, lowers the deadline of each probe. `say` is told now and then what is being
+    check files. `timeout`, in seconds, lowers the deadline of each probe. `cache` keeps what the libraries' files say,
+    which changes with the files alone, under the user's cache folder. `say` is told now and then what is being
     done, `warn` which logs cannot be read. Raises `BadInput`.
 
         >>> report = gpudoctor.check(only=["network"])
@@ -45,7 +48,7 @@ def check(
     ids = registry.select(only, tuple(skip))
     saved = _saved(source, python, registry)
     explained = _explained(log, registry, ids, say, warn) if log is not None else None
-    snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say)
+    snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say, cache=cache)
     from gpudoctor.diagnose import diagnose
 
     report = diagnose(snapshot, registry.checks(ids), registry.failed)
@@ -95,7 +98,14 @@ def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None
 
 
 def look(
-    registry: Registry, ids: list[str], narrow: bool, python: str | None, timeout: float | None, say: Say
+    registry: Registry,
+    ids: list[str],
+    narrow: bool,
+    python: str | None,
+    timeout: float | None,
+    say: Say,
+    *,
+    cache: bool = True,
 ) -> "Snapshot":
     """Ask the probes; only those that the checks of `ids` need, when `narrow`."""
     from gpudoctor.collect import collect
@@ -107,6 +117,8 @@ def look(
 
         kinds = {kind for check in registry.checks(ids) for kind in wanted(check)}
         probes = [p for p in probes if p.name == "python" or kinds & set(p.topics.values())]
+    if not cache:
+        probes = [replace(p, arguments=("--no-cache",)) if p.script else p for p in probes]
     begun = time.monotonic()
     loaded: list[Check] = []
 

@@ -4,6 +4,7 @@ A check names the types it needs in its function's annotations and gets the valu
 Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
 """
 
+from gpudoctor.facts.accelerators import for_processors_alone, gpus_here
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
     Entry,
@@ -26,18 +27,23 @@ from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
 from gpudoctor.facts.names import Names, Resolution
+from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
+from gpudoctor.facts.variable_grammar import Misread, misread, number
+from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_elsewhere
+from gpudoctor.facts.variables import Library, Variables
 
 __all__ = [
-    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda", "CudaDevice", "DeviceNode",
-    "Distribution", "Distributions", "Driver", "Entry", "Foreign", "Format", "Gpu", "GpuPair",
-    "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key",
-    "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink", "Optimizer", "Outcome", "Pci",
-    "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "Shadow", "ShapeDifference",
-    "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
-    "WheelFile",
+    "HARMLESS", "REMOVED", "RENAMED", "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues",
+    "Comparison", "ConfigurationFile", "Cuda", "CudaDevice", "DeviceNode", "Distribution",
+    "Distributions", "Driver", "Entry", "Foreign", "Format", "Gpu", "GpuPair", "GpuProcess", "Gpus",
+    "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Library",
+    "Limit", "Listener", "Log", "Misread", "Names", "NcclConfiguration", "NvLink", "Optimizer", "Outcome",
+    "Pci", "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "Setting",
+    "Shadow", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
+    "Variables", "WheelFile", "for_processors_alone", "gpus_here", "is_elsewhere", "misread", "number", "settings",
 ]  # fmt: skip
