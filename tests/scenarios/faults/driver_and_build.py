@@ -618,6 +618,7 @@ BUILD = [
             variables(CUDA_LAUNCH_BLOCKING="1"),
         ),
         "known-bad-version",
+        also=("debug-variable-left",),
     ),
     Fault(
         "torch-2.7.0-and-device-id",
