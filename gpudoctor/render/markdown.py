@@ -5,6 +5,7 @@ from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
 from gpudoctor.render.page import WORDS
+from gpudoctor.render.topology import topology
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 
@@ -31,6 +32,8 @@ def _ticket(report: Report, json: str) -> str:
         parts += [f"```diff\n{p.difference}```" for p in report.proofs if p.difference]
     if rows := _not_checked(report):
         parts += ["### Not checked", "\n".join(rows)]
+    if picture := topology(Snapshot(report.facts, report.probes)):
+        parts += ["### Topology", _fence(picture)]
     parts += [
         "### Environment",
         _fence(environment_block(Snapshot(report.facts, report.probes))),
