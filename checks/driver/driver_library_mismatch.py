@@ -100,9 +100,6 @@ def environment(gpus: Gpus | None, cuda: Cuda | None, driver: Driver | None) -> 
         says = "CUDA says that driver and library do not go together (error 803)"
     elif other and not starts and not (gpus and gpus.devices):
         says = f"the library is of version {other}"
-    elif driver and driver.version and gpus and gpus.driver_version not in (None, driver.version):
-        # Both tell of the module that is loaded, and never differ where it and NVML belong together.
-        says = f"NVML speaks of driver {gpus.driver_version}"
     else:
         return
     loaded = f", and the module that is loaded is of version {module}" if module else ""
