@@ -71,7 +71,9 @@ class Child:
         if self.refused:
             return self.refused
         if self.timed_out:
-            return f"no answer in {self.patience:g} s" + (", and it cannot be killed" if self.stuck else "")
+            return f"no answer in {round(self.patience, 1):g} s" + (
+                ", and it cannot be killed" if self.stuck else ""
+            )
         if self.flooded:
             return f"more than {STDOUT_MOST // 2**20} MiB of output"
         code = self.returncode or 0
@@ -85,6 +87,11 @@ class Child:
         """Seconds from its start that it is waited for, as far as is known now."""
         silent = self.speechless is not None and not self._taken
         return min(self.deadline, self.speechless) if silent and self.speechless else self.deadline
+
+    @property
+    def running(self) -> float:
+        """Seconds since its start."""
+        return time.monotonic() - self.begun
 
     @property
     def last_words(self) -> str:

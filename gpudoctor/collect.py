@@ -29,8 +29,8 @@ class _Asked:
         self.doing = ""
         self.failed: str | None = None
         command = asking(patient, probe.script, *probe.arguments) if probe.script else own_probe(probe.module)
-        deadline = probe.deadline if timeout is None else min(timeout, probe.deadline)
-        self.child = Child(probe.name, command, deadline, self.hear, speechless=SPEECHLESS)
+        self.deadline = probe.deadline if timeout is None else min(timeout, probe.deadline)
+        self.child = Child(probe.name, command, self.deadline, self.hear, speechless=SPEECHLESS)
 
     def hear(self, line: bytes) -> None:
         """Take one line of output; lines without the mark are somebody else's."""
@@ -42,6 +42,9 @@ class _Asked:
                 return
             if "doing" in message:
                 self.doing = str(message["doing"])
+                # What may hang in the driver has a shorter deadline of its own: {"doing": ..., "seconds": 10}.
+                own = self.child.running + float(message.get("seconds") or self.deadline)
+                self.child.deadline = min(self.deadline, own)
             elif "failed" in message:
                 self.failed = str(message["failed"])
             elif message.get("topic") in self.probe.topics:

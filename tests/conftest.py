@@ -197,3 +197,30 @@ def generated() -> Callable[[str, str], bool]:
         return path.exists() and path.read_text() == text
 
     return current
+
+
+@pytest.fixture(scope="session")
+def cuda_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile the stand-in for the CUDA driver library; return the folder it lies in."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler (cc)")
+    folder = tmp_path_factory.mktemp("cuda")
+    source, library = HERE / "cuda" / "libcuda.c", folder / "libcuda.so.1"
+    command = [compiler, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", library, source, "-ldl"]
+    subprocess.run(command, check=True, timeout=60)
+    return folder
+
+
+@pytest.fixture
+def with_cuda(cuda_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let every child of this test load the stand-in libcuda with a scenario; see cuda/libcuda.c."""
+
+    def set_scenario(scenario: str) -> None:
+        path = tmp_path / "cuda-scenario.txt"
+        path.write_text(scenario + "\n")
+        folders = [str(cuda_library), os.environ.get("LD_LIBRARY_PATH", "")]
+        monkeypatch.setenv("LD_LIBRARY_PATH", ":".join(folder for folder in folders if folder))
+        monkeypatch.setenv("CUDA_SCENARIO", str(path))
+
+    return set_scenario

@@ -276,3 +276,26 @@ def test_a_patient_that_cannot_be_run_fails_its_own_probes_alone(registry: Regis
     for topic in ("python", "distributions", "torch", "torchvision"):
         assert results[topic].status is ProbeStatus.CRASHED
         assert (results[topic].reason or "").startswith("cannot be run: ")
+
+
+def test_a_script_may_give_what_it_does_next_a_shorter_deadline(script_probe: Make, here: Patient) -> None:
+    code = (
+        "import time, json\n"
+        "def say(**m): print('gpudoctor ' + json.dumps(m), flush=True)\n"
+        "say(doing='slow'); time.sleep(1.5); say(doing='cuInit', seconds=1); time.sleep(60)\n"
+    )
+    begun = time.monotonic()
+    result = only(collect([script_probe(code, deadline=30)], here))
+    assert time.monotonic() - begun < 8
+    assert result.status is ProbeStatus.TIMEOUT
+    assert (result.reason or "").endswith("during cuInit")
+
+
+def test_a_shorter_deadline_ends_with_what_it_was_for(script_probe: Make, here: Patient) -> None:
+    code = (
+        "import time, json\n"
+        "def say(**m): print('gpudoctor ' + json.dumps(m), flush=True)\n"
+        "say(doing='cuInit', seconds=1); say(doing='slow'); time.sleep(1.5)\n"
+        "say(topic='launch', facts={'variables': {}}); say(doing='done')\n"
+    )
+    assert only(collect([script_probe(code, deadline=30)], here)).status is ProbeStatus.OK

@@ -26,7 +26,13 @@ that are loaded: all should be beside torch in site-packages. `pip list | grep -
 - [cuDNN's support matrix](https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html): which cuDNN goes with which CUDA and driver
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Distribution, Distributions, Launch, Python, Torch, WheelFile
 
 VERSION = r"\([\d, ]{3,20}\)|\d{3,6}"
 DETECTED = (
@@ -35,6 +41,7 @@ DETECTED = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where another copy may do as well",
     symptoms=[
         # two blanks after "compiled" in some releases; "linked against" until 1.11
         rf"cuDNN version incompatibility: PyTorch was compiled {{1,3}}against (?P<built>{VERSION}) but (found runtime version|linked against) (?P<found>{VERSION})",
@@ -80,3 +87,149 @@ check = Check(
     ],
     no_reproduction="needs a GPU, and two versions of CUDA's libraries",
 )
+
+# libcudnn_ops.so.9, libcudart.so.13, libnccl.so.2.18.1, and libcudart-d0da41ae.so.11.0 of torch's wheels for CUDA 11
+STEM = re.compile(r"^(lib[A-Za-z0-9_]+?(?:-builtins)?)(?:-[0-9a-f]{8})?\.so(?:\.|$)")
+OPENMP = ("libgomp", "libiomp5", "libomp")
+GENERATION = re.compile(r"^nvidia-(?P<name>nccl|cudnn|cusparselt|nvshmem)-cu(?P<cuda>\d+)$")
+"""Wheels that lie in the same folder whatever CUDA they are for (RECORD files of both); the others have one of their
+own since CUDA 13."""
+OFF_PATH = Fix(
+    "Run without the paths that put another copy first",
+    "unset LD_LIBRARY_PATH LD_PRELOAD  # then start the training as before",
+)
+
+
+@check.environment
+def environment(
+    torch: Torch, distributions: Distributions | None, launch: Launch | None, python: Python | None
+) -> Iterator[Finding]:
+    """Several copies are mapped, one that is not the wheel's, or a wheel's file was overwritten."""
+    if distributions is None and torch.libraries is None:
+        raise CannotTell("neither the installed wheels nor what torch loads is known")
+    if torch.cuda is None and torch.imported:
+        return
+    patient = python or Python()
+    wheels = distributions.installed if distributions else []
+    yield from _generations(wheels, patient, distributions)
+    yield from _elsewhere(torch.libraries or [], wheels, launch.variables if launch else {})
+    yield from _copies(torch.libraries or [], launch.variables if launch else {})
+
+
+def _generations(
+    wheels: list[Distribution], python: Python, distributions: Distributions | None
+) -> Iterator[Finding]:
+    """Wheels of two CUDA versions that write into the same folder: the last one wins."""
+    files: dict[str, list[tuple[Distribution, WheelFile]]] = {}
+    named: dict[tuple[str, str], set[str]] = {}
+    for wheel in wheels:
+        if match := GENERATION.match(wheel.name.lower().replace("_", "-")):
+            named.setdefault((match["name"], wheel.location), set()).add(wheel.name)
+        for file in wheel.libraries:
+            files.setdefault(file.path, []).append((wheel, file))
+    shared = [sorted(names) for names in named.values() if len(names) > 1]
+    torch = next((w for w in wheels if w.name == "torch"), None)
+    pinned = " ".join(torch.pins) if torch else ""
+    lost = [
+        (wheel, file)
+        for owners in files.values()
+        for wheel, file in owners
+        if file.bytes_there not in (None, file.bytes)
+    ]
+    wrong = [(wheel, file) for wheel, file in lost if len(files[file.path]) > 1 and wheel.name in pinned]
+    if wrong:
+        wheel, file = wrong[0]
+        others = ", ".join(w.name for w, _ in files[file.path] if w.name != wheel.name)
+        message = f"{file.path} is not the one of {wheel.name} {wheel.version}, which torch asks for: {others} wrote over it"
+    elif shared:
+        both = " and ".join(shared[0])
+        message = (
+            f"{both} are both installed, and write the same files: which one is there depends on the order"
+        )
+    else:
+        return
+    unwanted = [name for names in shared for name in names if name not in pinned] if pinned else []
+    fixes = [_again(python, distributions)]
+    if unwanted:
+        fixes.insert(0, _removal(" ".join(unwanted), python, distributions))
+    yield check.found(message, severity=None if wrong else Severity.WARNING, fixes=fixes)
+
+
+def _removal(names: str, python: Python, distributions: Distributions | None) -> Fix:
+    executable = shlex.quote(python.executable or "python")
+    command = f"{executable} -m pip uninstall {names}"
+    if distributions is not None and distributions.get("pip") is None:
+        command = f"uv pip uninstall --python {executable} {names}"
+    return Fix("Remove what torch does not ask for", command)
+
+
+def _again(python: Python, distributions: Distributions | None) -> Fix:
+    command = python.install_command("torch torchvision", distributions, reinstall=True)
+    return Fix("Install torch again, with the libraries that it asks for", command)
+
+
+def _elsewhere(mapped: list[str], wheels: list[Distribution], variables: dict[str, str]) -> Iterator[Finding]:
+    """A library is loaded from elsewhere, although a wheel brings one of the same name."""
+    brought = {PurePath(file.path).name: (wheel, file) for wheel in wheels for file in wheel.libraries}
+    own = {file.path for wheel in wheels for file in wheel.libraries}
+    foreign = [
+        (path, *brought[PurePath(path).name])
+        for path in mapped
+        if path not in own and PurePath(path).name in brought
+    ]
+    # libnccl.so.2 may lead to a file libnccl.so.2.18.1, which is what is mapped.
+    stems = {_stem(file.path): (wheel, file) for wheel in wheels for file in wheel.libraries}
+    foreign += [
+        (path, *stems[_stem(path)])
+        for path in mapped
+        if path not in own and PurePath(path).name not in brought and _stem(path) in stems
+    ]
+    alone = [f for f in foreign if not any(_stem(other) == _stem(f[0]) for other in mapped if other in own)]
+    if not alone:
+        return
+    path, wheel, file = alone[0]
+    more = f" (and {len(alone) - 1} more)" if len(alone) > 1 else ""
+    yield check.found(
+        f"torch loads {path}{more}, and not {PurePath(file.path).name} of {wheel.name} {wheel.version}, which is installed for "
+        "it",
+        severity=Severity.WARNING,
+        evidence=_paths(variables, path),
+        fixes=[OFF_PATH],
+    )
+
+
+def _copies(mapped: list[str], variables: dict[str, str]) -> Iterator[Finding]:
+    """One process has two copies of a library."""
+    copies: dict[str, list[str]] = {}
+    for path in mapped:
+        if (stem := _stem(path)) and stem not in OPENMP:
+            copies.setdefault(stem, []).append(path)
+    twice = {stem: paths for stem, paths in copies.items() if len(paths) > 1}
+    if not twice:
+        return
+    stem, paths = next(iter(twice.items()))
+    more = f"; so are {', '.join([*twice][1:4])}" if len(twice) > 1 else ""
+    yield check.found(
+        f"import torch loads {stem} {len(paths)} times, {' and '.join(paths)}{more}: calls may reach the wrong one",
+        severity=Severity.WARNING,
+        evidence=_paths(variables, *paths),
+        fixes=[OFF_PATH],
+    )
+
+
+def _stem(path: str) -> str:
+    match = STEM.match(PurePath(path).name)
+    return match[1] if match else ""
+
+
+def _paths(variables: dict[str, str], *paths: str) -> list[Evidence]:
+    """Return the linker's variables that lead to one of the files."""
+    return [
+        Evidence(f"{name}={variables[name]}")
+        for name in ("LD_LIBRARY_PATH", "LD_PRELOAD")
+        if any(
+            entry and (path == entry or path.startswith(entry.rstrip("/") + "/"))
+            for entry in variables.get(name, "").split(":")
+            for path in paths
+        )
+    ]

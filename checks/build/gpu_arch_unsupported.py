@@ -28,11 +28,20 @@ error is reported late: with `CUDA_LAUNCH_BLOCKING=1` the traceback names the ri
 - [Previous versions](https://pytorch.org/get-started/previous-versions/): the install command of each release
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+import re
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Distributions, Gpus, Python, Torch
+
+ARCHITECTURE = re.compile(r"(?P<kind>sm|compute)_(?P<major>\d+)(?P<minor>\d)(?P<suffix>[af]?)")
+OLD = (7, 5)
+"""Wheels for CUDA 13 begin here; those for CUDA 12.6 are the last ones with older GPUs."""
 
 NAME = r"(?P<name>[A-Za-z][\w /()-]{2,60}?)"
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where other GPUs are supported",
     symptoms=[
         r"no kernel image is available for execution on the device",
         r"CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice",
@@ -89,3 +98,68 @@ check = Check(
     ],
     no_reproduction="needs a GPU that torch was not built for",
 )
+
+
+@check.environment
+def environment(
+    torch: Torch, gpus: Gpus | None, python: Python | None, distributions: Distributions | None
+) -> Iterator[Finding]:
+    """The build has neither machine code nor PTX for a GPU that it sees."""
+    if torch.cuda is None or torch.hip or not torch.imported:
+        return
+    cards = [(d.name, d.capability) for d in torch.devices] or [
+        (gpu.name, gpu.capability or "") for gpu in (gpus.devices if gpus else [])
+    ]
+    known = [(name, found) for name, text in cards if (found := _capability(text)) is not None]
+    if not cards:
+        return
+    if not torch.arch_list or not known:
+        raise CannotTell("what torch was built for, or the GPUs' compute capability, is not known")
+    left_out = [(name, own) for name, own in known if not any(_runs(a, own) for a in torch.arch_list)]
+    if not left_out:
+        return
+    name, own = left_out[0]
+    more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+    message = (
+        f"{name or 'a GPU'}{more} has compute capability {own[0]}.{own[1]}, and torch {torch.version} has no code for it: its "
+        "first kernel fails"
+    )
+    yield check.found(
+        message,
+        severity=None if len(left_out) == len(known) else Severity.WARNING,
+        evidence=[Evidence(" ".join(torch.arch_list), "torch.cuda.get_arch_list()")],
+        fixes=[_install(own, python or Python(), distributions)],
+    )
+
+
+def _capability(text: str) -> tuple[int, int] | None:
+    major, dot, minor = text.partition(".")
+    return (int(major), int(minor)) if dot and major.isdecimal() and minor.isdecimal() else None
+
+
+def _runs(architecture: str, own: tuple[int, int]) -> bool:
+    """Return whether what was compiled for an architecture runs on a GPU of that compute capability.
+
+    Machine code does on the same major version and the same or a later minor one, PTX on everything newer; what is
+    made for one GPU (sm_90a) on that one alone, and for a family (sm_100f) on its major version.
+    """
+    match = ARCHITECTURE.fullmatch(architecture)
+    if match is None:
+        return False
+    built = int(match["major"]), int(match["minor"])
+    if match["suffix"] == "a":
+        return built == own
+    if match["kind"] == "sm" or match["suffix"] == "f":
+        return built[0] == own[0] and built[1] <= own[1]
+    return built <= own
+
+
+def _install(own: tuple[int, int], python: Python, distributions: Distributions | None) -> Fix:
+    if own >= OLD:
+        newest = python.install_command("torch torchvision", distributions, reinstall=True)
+        return Fix("Take the newest torch, whose ordinary wheel has the newest architectures", newest)
+    plain = python.install_command("torch torchvision", distributions, reinstall=True)
+    command = f"{plain} --index-url https://download.pytorch.org/whl/cu126"
+    if plain.startswith("uv "):
+        command = plain.replace("--torch-backend=auto", "--torch-backend=cu126")
+    return Fix("Take the wheel for CUDA 12.6, the last one with GPUs of this age", command)

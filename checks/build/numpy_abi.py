@@ -27,7 +27,15 @@ the warning names the module that was compiled for NumPy 1: it need not be torch
 - [torch 2.3](https://github.com/pytorch/pytorch/releases/tag/v2.3.0): the first release with NumPy 2
 """
 
-from gpudoctor import Check, Fix, Severity, Symptom
+from collections.abc import Iterator
+
+from packaging.version import InvalidVersion, Version
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Severity, Symptom
+from gpudoctor.facts import Distributions, Python, Torch
+
+FIRST = Version("2.3")
+"""The first torch that was compiled against NumPy 2 (release notes of 2.3.0; on Windows it was 2.4.1)."""
 
 REASONS = r"(?:_?core\.(?:multiarray|umath)|_ARRAY_API|module (?:was )?compiled against|initialization of)"
 
@@ -67,3 +75,41 @@ check = Check(
     ],
     no_reproduction="needs a torch that was built with another NumPy",
 )
+
+
+@check.environment
+def environment(
+    torch: Torch, distributions: Distributions | None, python: Python | None
+) -> Iterator[Finding]:
+    """The torch is older than its NumPy, or says that it could not start it."""
+    said = [w for w in torch.warnings if "Failed to initialize NumPy" in w and "No module named" not in w]
+    numpy = distributions.get("numpy") if distributions else None
+    if not said and (numpy is None or torch.version is None):
+        if distributions is not None and numpy is None:
+            return  # torch does without
+        raise CannotTell("the version of torch or of NumPy is not known")
+    built, there = _version(torch.version), _version(numpy.version if numpy else None)
+    old = built is not None and there is not None and there.major >= 2 and built < FIRST
+    if not said and (not old or (built is not None and built.is_prerelease)):
+        return
+    patient = python or Python()
+    newer = patient.install_command("--upgrade torch torchvision", distributions)
+    yield check.found(
+        f"torch {torch.version or 'of unknown version'} was compiled for NumPy 1, and NumPy {there or '2'} is installed: "
+        'tensor.numpy() and torch.from_numpy raise "Numpy is not available"',
+        evidence=[Evidence(text) for text in said[:1]],
+        fixes=[
+            Fix(
+                "Take a NumPy that the installed torch was compiled for",
+                patient.install_command("'numpy<2'", distributions),
+            ),
+            Fix("Or a torch that knows NumPy 2", newer),
+        ],
+    )
+
+
+def _version(text: str | None) -> Version | None:
+    try:
+        return Version(text) if text else None
+    except InvalidVersion:
+        return None

@@ -33,6 +33,7 @@ ORDINARY_WHEEL = 13
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note in a container without GPUs",
     symptoms=[
         r"Torch not compiled with CUDA enabled",
         r"PyTorch was compiled without CUDA support",
@@ -102,7 +103,7 @@ def _hardware(pci: Pci | None, gpus: Gpus | None) -> str | None:
 def _severity(gpus: Gpus | None, driver: Driver | None, host: Host | None) -> Severity:
     """A container to which no GPU was given may be meant for the CPU."""
     kept_out = host is not None and host.container and driver is not None and not driver.nodes
-    return Severity.WARNING if kept_out and not (gpus and gpus.devices) else Severity.ERROR
+    return Severity.NOTE if kept_out and not (gpus and gpus.devices) else Severity.ERROR
 
 
 def _fixes(

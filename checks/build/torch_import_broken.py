@@ -72,6 +72,7 @@ check = Check(
         r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",
         r"MKL_THREADING_LAYER=\w+ is incompatible with (?P<first>\S+) library",
     ],
+    follows=["torch-shadowed"],
     message="torch, or an extension of it, does not load[: <library> cannot be opened]"
     "[: no library that was loaded has the symbol <symbol>][: another OpenMP, <first>, came first]",
     fixes=[

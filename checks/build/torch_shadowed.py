@@ -72,6 +72,7 @@ WITHIN = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where torch can be imported all the same",
     symptoms=[
         # since Python 3.13
         r"\(consider renaming '(?P<path>[^']{1,300})' (since|if) it has the same name as",
@@ -148,23 +149,58 @@ LOST = re.compile(r"^module '(?P<module>\w+)' has no attribute '(?P<name>\w+)'")
 FRAME = re.compile(rf'File "(?P<path>(?![^"\n]*{INSTALLED})[^"\n]*[/\\](?P<module>\w+)\.py)", line')
 
 
+OF_THE_LOADER = re.compile(
+    r"cannot open shared object file|undefined symbol|version `|invalid ELF header|DLL load failed"
+)
+NEEDED_LATER = "secrets"
+RARELY_NEEDED = {"test", "code", "cmd", "pdb", "trace", "site", "stat", "profile", "this", "turtle"}
+"""Modules that torch can be imported without, and whose names scripts often have."""
+
+
 @check.environment
 def environment(torch: Torch, python: Python | None) -> Iterator[Finding]:
     """`import torch` gives a file that is not torch, or torch meets a file of the user's own."""
-    if torch.imported is None and torch.error is None:
+    if torch.imported is None and torch.error is None and not torch.shadows:
         raise CannotTell("whether torch can be imported is not known")
-    if torch.imported and torch.version is None and (torch.file or "").endswith("torch.py"):
-        yield _hidden("torch", torch.file or "", python)  # an empty folder of that name is torch-missing
-    elif torch.error is not None:
-        match = FROM.search(torch.error.message)
-        frames = [m for m in FRAME.finditer(torch.error.traceback) if m["module"] in sys.stdlib_module_names]
-        if match or frames:
-            where = match or frames[-1]
-            yield _hidden(where["module"], where["path"], python)
-        elif (lost := LOST.search(torch.error.message)) and (
-            lost["module"] in sys.stdlib_module_names or lost.groups() == ("numpy", "ndarray")
-        ):
-            yield _hidden(lost["module"], "", python)
+    if torch.imported and torch.version is not None:
+        later = next((s for s in torch.shadows if s.module == NEEDED_LATER), None)
+        if later is not None:
+            # numpy/random/bit_generator: "from secrets import randbits"
+            message = f"{later.path} hides Python's secrets: torch can be imported, and numpy.random cannot"
+            yield check.found(message, severity=Severity.WARNING, fixes=[_rename(later.path)])
+        return
+    own = next((s for s in torch.shadows if s.module == "torch"), None)
+    if own is not None and torch.file in (own.path, None):
+        yield _hidden("torch", own.path, python)
+    elif torch.imported:
+        if (torch.file or "").endswith("torch.py"):
+            yield _hidden("torch", torch.file or "", python)  # an empty folder of that name is torch-missing
+    elif met := _met(torch):
+        yield _hidden(*met, python)
+
+
+def _met(torch: Torch) -> tuple[str, str] | None:
+    """Return the module that is hidden and the file that hides it, where torch could not be imported."""
+    if torch.error is None:
+        # It hangs, or ended the process: what has the name of a module that torch needs was run in its place.
+        names = [s for s in torch.shadows if s.module not in RARELY_NEEDED]
+        return (names[0].module, names[0].path) if names else None
+    message, traceback = torch.error.message, torch.error.traceback
+    named = [s for s in torch.shadows if s.path in traceback or s.path in message]
+    if not named and not OF_THE_LOADER.search(message):
+        named = [s for s in torch.shadows if s.loaded]
+    if named:
+        said = [s for s in named if f"'{s.module}'" in message]
+        return (said or named)[0].module, (said or named)[0].path
+    match = FROM.search(message)
+    frames = [m for m in FRAME.finditer(traceback) if m["module"] in sys.stdlib_module_names]
+    if match or frames:
+        where = match or frames[-1]
+        return where["module"], where["path"]
+    lost = LOST.search(message)
+    if lost and (lost["module"] in sys.stdlib_module_names or lost.groups() == ("numpy", "ndarray")):
+        return lost["module"], ""
+    return None
 
 
 def _hidden(module: str, path: str, python: Python | None) -> Finding:
@@ -175,7 +211,13 @@ def _hidden(module: str, path: str, python: Python | None) -> Finding:
         f'{executable} -c "import {module}; print({module}.__file__)"; echo "$PYTHONPATH"',
     )
     if path:
-        old, new = shlex.quote(path), shlex.quote(f"{path}.old")
-        rename = Fix("Give that file another name, and remove what was compiled of it", f"mv -n {old} {new}")
-        return check.found(f"{path} is imported as {module} and hides the real module", fixes=[rename, look])
+        path = path.removesuffix("/__init__.py")
+        return check.found(
+            f"{path} is imported as {module} and hides the real module", fixes=[_rename(path), look]
+        )
     return check.found(f"another {module} than the real one is imported, which hides it", fixes=[look])
+
+
+def _rename(path: str) -> Fix:
+    old, new = shlex.quote(path), shlex.quote(f"{path}.old")
+    return Fix("Give that file another name, and remove what was compiled of it", f"mv -n {old} {new}")

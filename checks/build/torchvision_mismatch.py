@@ -35,6 +35,7 @@ STABLE_INTERFACE = 29
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where its operators load all the same",
     symptoms=[
         r"operator torchvision::(?P<operator>\w+) does not exist",
         r"No such operator torchvision::(?P<operator>\w+)",
@@ -70,9 +71,46 @@ check = Check(
 
 @check.environment
 def environment(
+    torchvision: Torchvision | None,
+    torch: Torch | None,
+    python: Python | None,
+    distributions: Distributions | None,
+) -> Iterator[Finding]:
+    """Their operators do not load, their pins are not met, or the releases do not belong together."""
+    yield from _audio(torch, python, distributions)
+    if torchvision is None:
+        if distributions is None or distributions.get("torchaudio") is None:
+            raise CannotTell("torchvision: not in this report")
+    else:
+        yield from _vision(torchvision, torch, python, distributions)
+
+
+def _audio(
+    torch: Torch | None, python: Python | None, distributions: Distributions | None
+) -> Iterator[Finding]:
+    """Look at torchaudio, whose wheels name the torch that they were compiled for."""
+    audio = distributions.get("torchaudio") if distributions else None
+    own = distributions.get("torch") if distributions else None
+    base = (torch.version if torch else None) or (own.version if own else None)
+    if audio is None or base is None:
+        return
+    wanted = _unmet(audio.requires, base)
+    if wanted is not None:
+        both = f"torch=={(_version(base) or Version('0')).public} torchaudio"
+        command = (python or Python()).install_command(both, distributions, reinstall=True)
+        yield check.found(
+            f"torchaudio {audio.version} beside torch {base}, and it asks for {wanted}: its compiled part was made for "
+            "another torch",
+            fixes=[Fix("Install the torchaudio that was made for this torch", command)],
+        )
+
+
+def _vision(
     torchvision: Torchvision, torch: Torch | None, python: Python | None, distributions: Distributions | None
 ) -> Iterator[Finding]:
-    """Its operators do not load, its pins are not met, or the two releases do not belong together."""
+    """Look at torchvision."""
+    if torch and torch.imported is False and any(s.loaded for s in torch.shadows):
+        raise CannotTell("torch could not be imported past a file that hides a module")
     known = {
         name: d.version
         for name in ("torch", "torchvision")
@@ -86,7 +124,7 @@ def environment(
         return  # what torchvision meets is no torch: torch-shadowed or torch-missing
     pair = f"torchvision {vision or 'of unknown version'} beside torch {base or 'of unknown version'}"
     fixes = _fixes(base, python, distributions)
-    wanted = _unmet(torchvision, base)
+    wanted = _unmet(torchvision.requires_torch, base)
     if torchvision.interrupted and torchvision.operators_load is None and torchvision.library:
         message = f"{pair}: loading its operators did not finish ({torchvision.interrupted})"
         yield check.found(message, evidence=[torchvision.library], fixes=fixes)
@@ -104,12 +142,12 @@ def environment(
         yield from _by_release(vision, base, pair, fixes)
 
 
-def _unmet(torchvision: Torchvision, base: str | None) -> str | None:
-    """Return torchvision's own pin on torch that this torch does not meet."""
+def _unmet(pins: list[str], base: str | None) -> str | None:
+    """Return the first of a library's own pins on torch that this torch does not meet."""
     version = _version(base)
     if version is None or version.is_prerelease:
         return None
-    for text in torchvision.requires_torch:
+    for text in pins:
         try:
             requirement = Requirement(text)
         except InvalidRequirement:

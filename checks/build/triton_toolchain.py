@@ -31,10 +31,14 @@ the packages differ.
 - [Triton's build.py](https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py): CC, CXX
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Distributions, Python, Torch
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note in the environment: who never compiles does not miss it",
     symptoms=[
         r"Failed to find (?P<compiler>C(?:\+\+)? compiler)\. Please specify via",
         r"fatal error: (?P<header>Python\.h): No such file",
@@ -76,3 +80,25 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(torch: Torch, python: Python, distributions: Distributions | None) -> Iterator[Finding]:
+    """There is no C compiler, or no Python.h, where Triton would compile; who never compiles does not miss it."""
+    if not torch.imported or not torch.cuda_available or torch.hip:
+        return  # Triton compiles for GPUs
+    if python.compiler is None:
+        raise CannotTell("whether there is a C compiler is not known")
+    if distributions is not None and distributions.get("triton") is None:
+        return
+    if python.compiler == "":
+        yield check.found(
+            "no C compiler is here (gcc, clang, cc): torch.compile and Triton's kernels fail at their first use",
+            severity=Severity.NOTE,
+        )
+    elif python.headers is False:
+        yield check.found(
+            f"Python.h of this Python ({python.version}) is not installed: torch.compile and Triton's kernels fail at their "
+            "first use",
+            severity=Severity.NOTE,
+        )

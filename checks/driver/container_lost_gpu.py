@@ -24,7 +24,12 @@ has "systemd: Reloading" just before.
 - [nvidia-container-toolkit 48](https://github.com/NVIDIA/nvidia-container-toolkit/issues/48): the same notice, open
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Cuda, Driver, Gpus, Host
+
+NVML_NO_PERMISSION, NVML_UNKNOWN = 4, 999
 
 check = Check(
     severity=Severity.ERROR,
@@ -59,3 +64,22 @@ check = Check(
     ],
     no_reproduction="needs a container with a GPU",
 )
+
+
+@check.environment
+def environment(host: Host, gpus: Gpus, driver: Driver | None, cuda: Cuda | None) -> Iterator[Finding]:
+    """NVML is there and knows no reason in a container, and CUDA does not start either."""
+    if not host.container or gpus.error_code not in (NVML_NO_PERMISSION, NVML_UNKNOWN):
+        return
+    if cuda is not None and cuda.init == 0:
+        return
+    # Without its GPUs a container has no NVML, or one that says "Driver Not Loaded".
+    given = "the GPUs' nodes" if driver is not None and driver.nodes else "the driver's libraries"
+    evidence = [Evidence(gpus.error or "Unknown Error", "NVML")]
+    if cuda is not None and cuda.init:
+        evidence.append(Evidence(f"cuInit gives error {cuda.init}", cuda.library))
+    yield check.found(
+        f"NVML says {gpus.error or 'Unknown Error'} in this container ({host.container}), which was given {given}: "
+        "access to them was taken away, and no new process finds a GPU",
+        evidence=evidence,
+    )

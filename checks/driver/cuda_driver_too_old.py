@@ -26,10 +26,25 @@ installed beside them plays no part.
 
 from collections.abc import Iterator, Mapping
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Cuda, Distributions, Driver, Gpus, Host, Python, Torch
 
 # The wheels that run on every driver of the same major version.
 WHEELS = {13: "cu130", 12: "cu126", 11: "cu118"}
+OLDEST = {
+    (13, 0): "580",
+    (12, 0): "525",
+    (11, 0): "450.36.06",
+    (10, 2): "440.33",
+    (10, 1): "418.39",
+    (10, 0): "410.48",
+    (9, 2): "396.26",
+    (9, 1): "390.46",
+    (9, 0): "384.81",
+    (8, 0): "367.48",
+}
+"""The oldest driver (Linux) of each CUDA from that version on: since 11, of the whole major version. From the table of
+minor version compatibility and from the CUDA release notes."""
 INDEX = "https://download.pytorch.org/whl/"
 
 DRIVER = Fix(
@@ -123,5 +138,81 @@ def _fixes(found: str | None) -> list[Fix] | None:
     if wheel is None:
         return [DRIVER, COMPATIBILITY]
     command = f"pip install --force-reinstall torch torchvision --index-url {INDEX}{wheel}"
+    summary = f"Take a wheel that this driver runs ({wheel}), and torchvision (and torchaudio) with it"
+    return [Fix(summary, command), DRIVER, COMPATIBILITY]
+
+
+@check.environment
+def environment(
+    torch: Torch,
+    driver: Driver | None,
+    gpus: Gpus | None,
+    cuda: Cuda | None,
+    host: Host | None,
+    python: Python | None,
+    distributions: Distributions | None,
+) -> Iterator[Finding]:
+    """The driver is older than the oldest that torch's CUDA runs on, or torch says so."""
+    built = torch.cuda
+    if built is None or torch.hip or torch.cuda_available:
+        return
+    said = [text for text in (*torch.warnings, torch.cuda_error and torch.cuda_error.message) if text]
+    refused = [text for text in said if "driver on your system is too old" in text]
+    version = (gpus and gpus.driver_version) or (driver and (driver.version or driver.module_version)) or None
+    newest = (cuda and cuda.version) or (gpus and gpus.cuda_version) or None
+    if version is None and newest is None and not refused:
+        if driver is not None and not driver.loaded:
+            return  # without a driver nothing is too old
+        raise CannotTell("neither the driver's version nor the CUDA version that it supports is known")
+    windows = bool((host and host.wsl) or (driver and driver.dxg))  # whose drivers have other numbers
+    if not refused and not _below(built, None if windows else version, newest):
+        return
+    if cuda and cuda.init == 0 and "/compat/" in (cuda.library or ""):
+        return
+    needed = _needed(built)
+    has = [f"driver {version}"] if version else []
+    has += [f"CUDA {newest} at most"] if newest else []
+    yield check.found(
+        f"torch is built for CUDA {built}, which needs driver {needed or 'of its own age'} or later, and here is "
+        f"{' with '.join(has) or 'an older one'}: no GPU can be used",
+        evidence=[Evidence(text) for text in refused[:1]],
+        fixes=_install(version, newest, python or Python(), distributions),
+    )
+
+
+def _below(built: str, version: str | None, newest: str | None) -> bool:
+    """Return whether a driver is too old; by the CUDA version that it names where its own version is not known."""
+    needed = _needed(built)
+    if version is not None:
+        return needed is not None and _numbers(version) < _numbers(needed)
+    return newest is not None and _numbers(newest)[:1] < _numbers(built)[:1]
+
+
+def _needed(built: str) -> str | None:
+    """Return the oldest driver that a CUDA version runs on; ``None`` for one that the table does not know."""
+    numbers = _numbers(built)
+    known = [version for version in OLDEST if version <= numbers and (version[0] == numbers[0])]
+    return OLDEST[max(known)] if known else None
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".") if part.isdecimal())
+
+
+def _install(
+    version: str | None, newest: str | None, python: Python, distributions: Distributions | None
+) -> list[Fix]:
+    """Return the fixes, with the wheel that this driver runs where there is one."""
+    runs = [
+        major for (major, _), oldest in OLDEST.items() if version and _numbers(version) >= _numbers(oldest)
+    ]
+    major = max(runs) if runs else _numbers(newest)[0] if newest else None
+    wheel = WHEELS.get(major) if major else None
+    if wheel is None:
+        return [DRIVER, COMPATIBILITY]
+    plain = python.install_command("torch torchvision", distributions, reinstall=True)
+    command = f"{plain} --index-url {INDEX}{wheel}"
+    if plain.startswith("uv "):
+        command = plain.replace("--torch-backend=auto", f"--torch-backend={wheel}")
     summary = f"Take a wheel that this driver runs ({wheel}), and torchvision (and torchaudio) with it"
     return [Fix(summary, command), DRIVER, COMPATIBILITY]

@@ -33,7 +33,8 @@ all is well. Then `echo $LD_LIBRARY_PATH; ldconfig -p | grep libcuda`, `ls -l /d
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom, count
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, Pci, Torch
 
 # A child of a process that had started CUDA gets error 3 as well: cuda-fork.
 FORKED = r"re-initialize CUDA in forked|DataLoader worker|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)"
@@ -64,6 +65,70 @@ MPS = Fix(
     "echo quit | nvidia-cuda-mps-control; unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY",
 )
 REBOOT = Fix("Restart the machine", "sudo reboot", Kind.ADMIN)
+CAPABILITIES = Fix(
+    "Start the container with the libraries for computing, too",
+    "docker run --gpus all --env=NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
+)
+PACKAGE = Fix(
+    "Install the driver's own libraries, of the loaded module's version (on Ubuntu, here for 580)",
+    "sudo apt install libnvidia-compute-580-server",
+    Kind.ADMIN,
+)
+SEE = Fix(
+    "See what the driver says of it",
+    "ls -l /dev/nvidia*; sudo dmesg -T | grep -iE 'xid|nvrm' | tail",
+    Kind.ADMIN,
+)
+INSTANCES = Fix(
+    "See whether MIG mode is on without any instance: CUDA then has no device",
+    "nvidia-smi -L; nvidia-smi --query-gpu=index,mig.mode.current --format=csv",
+)
+CODES = {
+    1: ("CUDA_ERROR_INVALID_VALUE", "the library and the driver do not understand each other"),
+    2: (
+        "CUDA_ERROR_OUT_OF_MEMORY",
+        "it found no memory, of the host or of a GPU: see who holds it, and ulimit -v",
+    ),
+    3: (
+        "CUDA_ERROR_NOT_INITIALIZED",
+        "it could not start: a limit of virtual memory (ulimit -v), or a GPU in a bad state",
+    ),
+    36: ("CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER", "the driver is older than the call"),
+    46: ("CUDA_ERROR_DEVICE_UNAVAILABLE", "the GPUs are taken or may not be used: see their compute mode"),
+    100: (
+        "CUDA_ERROR_NO_DEVICE",
+        "it can start none of the GPUs: nodes that are missing, GPUs that are lost, or MIG without instances",
+    ),
+    101: ("CUDA_ERROR_INVALID_DEVICE", "a GPU that it was to start is none, or is in a bad state"),
+    102: ("CUDA_ERROR_DEVICE_NOT_LICENSED", "a virtual GPU has no licence"),
+    214: ("CUDA_ERROR_ECC_UNCORRECTABLE", "a GPU has an uncorrectable memory error"),
+    304: (
+        "CUDA_ERROR_OPERATING_SYSTEM",
+        "a call to the operating system failed: access to the nodes, or a limit",
+    ),
+    800: (
+        "CUDA_ERROR_NOT_PERMITTED",
+        "it is not permitted: access to the nodes, or another user's MPS daemon",
+    ),
+    801: ("CUDA_ERROR_NOT_SUPPORTED", "the driver does not support these GPUs in this mode"),
+    802: (
+        "CUDA_ERROR_SYSTEM_NOT_READY",
+        "the system is not ready: the fabric manager, or confidential computing",
+    ),
+    805: ("CUDA_ERROR_MPS_CONNECTION_FAILED", "the MPS daemon cannot be reached"),
+    806: ("CUDA_ERROR_MPS_RPC_FAILURE", "the MPS daemon failed"),
+    807: ("CUDA_ERROR_MPS_SERVER_NOT_READY", "the MPS server does not take new clients"),
+    808: ("CUDA_ERROR_MPS_MAX_CLIENTS_REACHED", "the MPS server has as many clients as it can have"),
+    999: (
+        "CUDA_ERROR_UNKNOWN",
+        "nvidia_uvm did not come back after sleep, a node is missing, or a GPU hangs",
+    ),
+}
+"""CUresult: its name in cuda.h, and what it most likely means at this place."""
+STUB, MISMATCH, FORWARD = 34, 803, 804
+"""The codes that are failures of their own: cuda-stub-library, driver-library-mismatch."""
+WITHOUT_DRIVER = (3, 100, 999)
+"""What a library gives where there is no driver, and mostly no GPU."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -94,7 +159,20 @@ check = Check(
         Symptom(r"CUDA error: (?P<text>initialization error)", unless=FORKED),
         Symptom(r"CUDA error: (?P<text>unknown error)", near=START),
     ],
-    follows=["container-lost-gpu", "driver-library-mismatch", "gpu-fell-off-bus", "gpu-reset-required"],
+    follows=[
+        "container-lost-gpu",
+        "container-without-gpus",
+        "cuda-stub-library",
+        "cuda-visible-devices",
+        "driver-library-mismatch",
+        "driver-not-loaded",
+        "fabric-manager-down",
+        "fabric-state",
+        "gpu-busy",
+        "gpu-device-nodes",
+        "gpu-fell-off-bus",
+        "gpu-reset-required",
+    ],
     fixes=[LIBRARIES, EARLY, LEAVE_OUT, UVM, NODES, REBOOT],
     no_reproduction="needs a GPU whose driver does not start",
 )
@@ -114,3 +192,58 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         fixes = [MPS, REBOOT]
     words = f"CUDA could not start{f' ({said})' if said else ''}: no GPU can be used in this process"
     yield check.found(words, fixes=fixes)
+
+
+@check.environment
+def environment(
+    cuda: Cuda,
+    gpus: Gpus | None,
+    driver: Driver | None,
+    pci: Pci | None,
+    torch: Torch | None,
+    host: Host | None,
+) -> Iterator[Finding]:
+    """The driver library does not start, or there is no libcuda, where a driver and GPUs are."""
+    here = len(gpus.devices) if gpus else 0
+    if cuda.library is None and cuda.init is None:
+        if cuda.error is None:
+            raise CannotTell("the CUDA driver library was not asked")
+        if here and driver is not None and driver.loaded and _wanted(torch):
+            inside = host is not None and bool(host.container)
+            why = "this container was given the driver's tools alone" if inside else "it is not installed"
+            yield check.found(
+                f"NVML shows {count(here, 'GPU')}, and libcuda.so.1 cannot be loaded: {why}, and CUDA sees no GPU",
+                evidence=[Evidence(cuda.error)],
+                fixes=[CAPABILITIES] if inside else [PACKAGE],
+            )
+        return
+    if cuda.interrupted and cuda.init is None and not cuda.interrupted.startswith("no answer"):
+        yield check.found(
+            f"{cuda.stage or 'cuInit'} ended the process that called it ({cuda.interrupted}): CUDA cannot start",
+            evidence=[Evidence(cuda.library or "libcuda.so.1")],
+            fixes=[LIBRARIES, SEE, REBOOT],
+        )
+    elif cuda.init not in (None, 0, STUB, MISMATCH, FORWARD) and (
+        here or (driver and driver.loaded) or (pci and pci.usable) or cuda.init not in WITHOUT_DRIVER
+    ):
+        name, why = CODES.get(cuda.init or 0, ("", "the kernel log may say why"))
+        yield check.found(
+            f"cuInit gives error {cuda.init}{f' ({name})' if name else ''}: {why}; no GPU can be used",
+            evidence=[Evidence(cuda.library)] if cuda.library else [],
+            fixes=_fixes(cuda.init or 0, gpus),
+        )
+
+
+def _wanted(torch: Torch | None) -> bool:
+    """Return whether a torch for CUDA is here, which misses the library."""
+    return torch is None or torch.imported is not True or torch.cuda is not None
+
+
+def _fixes(code: int, gpus: Gpus | None) -> list[Fix]:
+    if code in (805, 806, 807, 808):
+        return [MPS, REBOOT]
+    if code == 100 and gpus is not None and any(gpu.mig for gpu in gpus.devices):
+        return [INSTANCES, SEE, NODES, REBOOT]
+    if code == 999:
+        return [UVM, NODES, SEE, LEAVE_OUT, REBOOT]
+    return [SEE, NODES, LEAVE_OUT, REBOOT]

@@ -24,9 +24,16 @@ of the driver itself, or the container is older than the host's upgrade.
 - [nvidia-container-toolkit 394](https://github.com/NVIDIA/nvidia-container-toolkit/issues/394): the same in Docker
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Cuda, Driver, Gpus
 
 VERSION = r"\d+\.[\d.]*\d"
+NVML_MISMATCH = 18  # NVML_ERROR_LIB_RM_VERSION_MISMATCH
+CUDA_MISMATCH = 803  # CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+NAMED = re.compile(r"libcuda\.so\.(\d{3,}\.\d+(?:\.\d+)?)$")
 
 check = Check(
     severity=Severity.ERROR,
@@ -72,3 +79,28 @@ check = Check(
     ],
     no_reproduction="needs a GPU whose driver was upgraded without a restart",
 )
+
+
+@check.environment
+def environment(gpus: Gpus | None, cuda: Cuda | None, driver: Driver | None) -> Iterator[Finding]:
+    """NVML or CUDA say so, or the library's file is of another version than the module, and CUDA does not start."""
+    if gpus is None and cuda is None:
+        raise CannotTell("neither NVML nor the CUDA driver library was asked")
+    module = driver and (driver.version or driver.module_version)
+    library = cuda.library if cuda and cuda.library else ""
+    named = NAMED.search(library)
+    other = named[1] if named and module and named[1] != module and "/compat/" not in library else None
+    evidence = [Evidence(module, "/proc/driver/nvidia/version")] if module else []
+    if named:
+        evidence.append(Evidence(named[1], library))
+    starts = cuda is not None and cuda.init == 0
+    if gpus is not None and gpus.error_code == NVML_MISMATCH:
+        says = f"NVML says {gpus.error or 'Driver/library version mismatch'}"
+    elif cuda is not None and cuda.init == CUDA_MISMATCH and "/compat/" not in library:
+        says = "CUDA says that driver and library do not go together (error 803)"
+    elif other and not starts and not (gpus and gpus.devices):
+        says = f"the library is of version {other}"
+    else:
+        return
+    loaded = f", and the module that is loaded is of version {module}" if module else ""
+    yield check.found(f"{says}{loaded}: no new process can use a GPU", evidence=evidence)

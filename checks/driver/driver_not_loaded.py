@@ -9,8 +9,9 @@ your system", and NVML "Driver Not Loaded". `torch.cuda.is_available()` is False
 ## Why
 
 On a machine: no driver is installed; a kernel update came without its module (DKMS did not rebuild it, Secure Boot
-refuses an unsigned one); nouveau took the GPU; or the virtual machine was given no GPU. In a container: it was started
-without its GPUs, or the host has no NVIDIA Container Toolkit. The driver belongs to the host, never to the image.
+refuses an unsigned one); nouveau took the GPU (`nouveau-bound`); or the virtual machine was given no GPU. In a
+container: it was started without its GPUs (`container-without-gpus`), or the host has no NVIDIA Container Toolkit. The
+driver belongs to the host, never to the image.
 
 ## How to tell
 
@@ -58,7 +59,7 @@ check = Check(
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
     ],
-    follows=["torch-cpu-build"],
+    follows=["torch-cpu-build", "nouveau-bound"],
     fixes=[LOAD, INSTALL, CONTAINER],
 )
 
@@ -113,18 +114,9 @@ def environment(
         return
     if driver is None:
         raise CannotTell("whether the NVIDIA driver is loaded is not known")
-    if not driver.loaded and not any(card.driver == "nvidia" for card in cards):
+    free = [card for card in cards if card.driver != "nouveau"]  # nouveau-bound tells of the others
+    if free and not driver.loaded and not any(card.driver == "nvidia" for card in cards):
         yield _unloaded(cards, gpus, host)
-    elif host and host.container and not driver.nodes and not driver.dxg:
-        wanted = not (launch and launch.variables.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none"))
-        message = (
-            f"driver {driver.version or driver.module_version or 'nvidia'} is loaded on the host, and this container "
-            f"({host.container}) has no /dev/nvidia* node: it was started without its GPUs"
-        )
-        alarm = wanted and not (torch and torch.imported and torch.cuda is None)
-        yield check.found(
-            message, severity=None if alarm else Severity.WARNING, fixes=[_start(host.container)]
-        )
 
 
 def _unloaded(cards: list[PciDevice], gpus: Gpus | None, host: Host | None) -> Finding:
@@ -138,10 +130,6 @@ def _unloaded(cards: list[PciDevice], gpus: Gpus | None, host: Host | None) -> F
         evidence.append(Evidence(gpus.error, "NVML"))
     message = f"{here}, and no NVIDIA driver is loaded (no /proc/driver/nvidia/version): CUDA sees no GPU"
     fixes = [LOAD, INSTALL]
-    if any(card.driver == "nouveau" for card in cards):
-        message = f"{here}, held by nouveau, which cannot run CUDA: NVIDIA's driver is not loaded"
-        words = "echo 'blacklist nouveau' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf && sudo update-initramfs -u"
-        fixes.append(Fix("Keep nouveau off the GPU, then restart", words, Kind.ADMIN))
     if host and host.container:
         fixes = [
             Fix("Load the driver on the host, which a container uses", "sudo modprobe nvidia", Kind.ADMIN)
@@ -190,15 +178,3 @@ def _expected(gpus: Gpus, torch: Torch, launch: Launch | None) -> str | None:
     if "cuda" in path or "nvidia" in path:
         return f"LD_LIBRARY_PATH={path}"
     return next((warning for warning in torch.warnings if "Found no NVIDIA driver" in warning), None)
-
-
-def _start(container: str | None) -> Fix:
-    if container == "kubernetes":
-        limit = "resources: {limits: {nvidia.com/gpu: 1}}"
-        return Fix("Ask for GPUs in the pod's specification", limit, Kind.ADMIN)
-    command = "docker run --gpus all IMAGE"
-    if container == "podman":
-        command = "podman run --device nvidia.com/gpu=all IMAGE"
-    elif container in ("apptainer", "singularity"):
-        command = f"{container} exec --nv IMAGE torchrun --standalone --nproc-per-node=2 train.py"
-    return Fix("Start the container with its GPUs", command, Kind.COMMAND)

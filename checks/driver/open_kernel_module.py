@@ -34,7 +34,7 @@ MIT/GPL" for it and "NVIDIA" for the closed one. `sudo dmesg | grep -A3 NVRM` sa
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, count
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, count
 from gpudoctor.facts import Driver, Gpus, Pci
 
 LEAVE_OUT = Fix(
@@ -96,6 +96,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.environment
 def environment(pci: Pci, driver: Driver, gpus: Gpus) -> Iterator[Finding]:
     """GPUs are on the bus, the driver is loaded, and it has started none of them."""
+    if gpus.hanging or gpus.interrupted:
+        raise CannotTell("NVML did not answer to the end")
     cards = [card for card in pci.usable if card.driver == "nvidia"]
     if not cards or not driver.loaded or gpus.devices or gpus.error is not None:
         return

@@ -22,7 +22,10 @@ is newer than this torch (`torch-too-old`), or a backend alone is missing: `d.is
 - [detr#43](https://github.com/facebookresearch/detr/issues/43): no attribute init_process_group, on Windows
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Distributions, Gpus, Launch, Python, Torch
 
 # Names that torch.distributed has had since 1.0 to 1.4: where one is missing, the package is.
 OLD = (
@@ -32,6 +35,7 @@ OLD = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note on one GPU",
     symptoms=[
         rf"module '?torch\.distributed'? has no attribute '(?P<name>{OLD})'",
         rf"cannot import name '(?P<name>{OLD})' from '?torch\.distributed'?(?![.\w])",
@@ -68,3 +72,30 @@ check = Check(
     ],
     no_reproduction="needs a torch without torch.distributed",
 )
+
+
+@check.environment
+def environment(
+    torch: Torch,
+    gpus: Gpus | None,
+    launch: Launch | None,
+    python: Python | None,
+    distributions: Distributions | None,
+) -> Iterator[Finding]:
+    """The build has no torch.distributed at all."""
+    if not torch.imported or torch.version is None:
+        raise CannotTell("torch was not imported, so what it was built with is not known")
+    if torch.distributed_available is None:
+        raise CannotTell("whether this torch has torch.distributed is not known")
+    if torch.distributed_available:
+        return
+    count = max(len(gpus.devices) if gpus else 0, torch.device_count or 0)
+    ranks = (launch.number("WORLD_SIZE") or 1) if launch else 1
+    needed = count > 1 or ranks > 1 or (launch is not None and (launch.nodes or 1) > 1)
+    patient = python or Python()
+    again = patient.install_command("torch torchvision", distributions, reinstall=True)
+    yield check.found(
+        f"torch {torch.version} was built without torch.distributed: no process group can be made with it",
+        severity=None if needed else Severity.NOTE,
+        fixes=[Fix("Install a build with torch.distributed", again), *check.fixes[2:]],
+    )

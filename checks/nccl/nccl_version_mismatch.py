@@ -26,14 +26,17 @@ On each node: `python -c "import torch; print(torch.cuda.nccl.version())"`, and 
 - [nccl-tests#188](https://github.com/NVIDIA/nccl-tests/issues/188): wrong type 4 != 3
 """
 
+import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Severity, Sighting
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity, Sighting
+from gpudoctor.facts import Distributions, Python, Torch
 
 VERSION = r"\d+(?:\.\d+)*"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in the environment",
     symptoms=[
         r"Mismatched NCCL version detected ?: rank (?P<first>\d+) version (?P<found>\d+) rank (?P<second>\d+) version (?P<other>\d+)",
         rf"NCCL version mismatch with remote peer \S{{1,80}} \(local: (?P<found>{VERSION}), remote:? (?P<other>{VERSION})\)",
@@ -65,6 +68,7 @@ check = Check(
         ),
         Fix("Start all nodes from one image", "docker run --gpus all --network=host --ipc=host IMAGE"),
     ],
+    follows=["cuda-library-conflict"],
     no_reproduction="needs two versions of NCCL",
 )
 
@@ -95,3 +99,45 @@ def _readable(version: str) -> str:
         return version
     number, unit = int(version), 1000 if len(version) == 4 else 10000
     return f"{number // unit}.{number % unit // 100}.{number % 100}"
+
+
+WHEEL = re.compile(r"^nvidia-nccl-cu\d+$")
+PIN = re.compile(r"^(nvidia-nccl-cu\d+)\s*\(?==\s*(\d+(?:\.\d+)*)")
+
+
+@check.environment
+def environment(torch: Torch, distributions: Distributions, python: Python | None) -> Iterator[Finding]:
+    """The NCCL that is loaded is not the installed wheel's, or the wheel is older than the one torch was built with."""
+    wheels = [d for d in distributions.installed if WHEEL.match(d.name.lower().replace("_", "-"))]
+    if not torch.imported or torch.cuda is None or len(wheels) != 1:
+        return
+    if torch.nccl is None:
+        raise CannotTell("which NCCL torch loads is not known")
+    wheel, own = wheels[0], distributions.get("torch")
+    pin = next((m for text in (own.pins if own else []) if (m := PIN.match(text))), None)
+    # A torch that has NCCL inside, as distributions and containers build it, does not load the wheel's.
+    loads = torch.libraries is None or any("/libnccl.so" in path for path in torch.libraries)
+    again = (python or Python()).install_command(
+        f"torch=={torch.version.partition('+')[0]} torchvision" if torch.version else "torch torchvision",
+        distributions,
+        reinstall=True,
+    )
+    fixes = [Fix("Install torch again, with the NCCL that it asks for", again), *check.fixes[:2]]
+    if loads and _numbers(torch.nccl) != _numbers(wheel.version):
+        yield check.found(
+            f"torch runs with NCCL {torch.nccl}, and the installed wheel {wheel.name} is of version {wheel.version}: another "
+            "libnccl.so.2 is loaded first",
+            severity=Severity.WARNING,
+            fixes=[*fixes[1:], fixes[0]],
+        )
+    elif pin is not None and loads and _numbers(wheel.version) < _numbers(pin[2]):
+        yield check.found(
+            f"{wheel.name} {wheel.version} is installed, and this torch was built with {pin[2]}: an older NCCL lacks what it "
+            "may call",
+            severity=Severity.WARNING,
+            fixes=fixes,
+        )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:3] if part.isdecimal())

@@ -20,7 +20,7 @@ from gpudoctor.facts.checkpoint_file import (
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
 from gpudoctor.facts.cuda import Cuda, CudaDevice
-from gpudoctor.facts.distributions import Distribution, Distributions
+from gpudoctor.facts.distributions import Distribution, Distributions, WheelFile
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
 from gpudoctor.facts.fabric import Fabric
@@ -50,7 +50,7 @@ from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
-from gpudoctor.facts.torch import Raised, Torch, TorchDevice
+from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 from gpudoctor.facts.variable_grammar import Misread, misread, number
 from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_elsewhere
@@ -126,6 +126,7 @@ __all__ = [
     "Rule",
     "Run",
     "Setting",
+    "Shadow",
     "ShapeDifference",
     "SharedSegment",
     "Silence",
@@ -136,6 +137,7 @@ __all__ = [
     "TorchDevice",
     "Torchvision",
     "Variables",
+    "WheelFile",
     "adapters_asked",
     "cpus_in",
     "for_processors_alone",

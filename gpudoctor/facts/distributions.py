@@ -5,6 +5,17 @@ import re
 from msgspec import Struct
 
 
+class WheelFile(Struct, frozen=True, kw_only=True):
+    """A shared library that a wheel brought, from its ``RECORD``."""
+
+    path: str
+    """Where it lies, or should."""
+    bytes: int
+    """Its size by the RECORD."""
+    bytes_there: int | None = None
+    """The size of the file that lies there; ``None``: none does."""
+
+
 class Distribution(Struct, frozen=True, kw_only=True):
     """One installed distribution, from its ``METADATA`` (``importlib.metadata``)."""
 
@@ -14,6 +25,10 @@ class Distribution(Struct, frozen=True, kw_only=True):
     """The folder on the import path in which it lies."""
     requires: list[str] = []
     """Its ``Requires-Dist`` lines that name torch: the pins that a pair must meet."""
+    pins: list[str] = []
+    """Of torch, its ``Requires-Dist`` lines that name one of NVIDIA's wheels with a version."""
+    libraries: list[WheelFile] = []
+    """Of NVIDIA's wheels, their shared libraries."""
 
 
 class Distributions(Struct, frozen=True, kw_only=True):

@@ -24,6 +24,11 @@ class Python(Struct, frozen=True, kw_only=True):
     """``virtual environment``, ``conda environment`` or ``no environment``."""
     search_path: list[str] = []
     """``sys.path`` of the patient as ``python -c`` sees it; the empty string is the working folder."""
+    compiler: str | None = None
+    """The C compiler that Triton would take: CC, or the first of gcc, clang and cc on PATH; empty: there is none;
+    ``None``: not known."""
+    headers: bool | None = None
+    """``Python.h`` of this very Python is installed."""
     chosen: str = ""
     """Why this interpreter was taken for the patient; written by gpudoctor."""
     by_default: bool = False

@@ -13,6 +13,15 @@ class Raised(Struct, frozen=True, kw_only=True):
     """The last part of the formatted traceback."""
 
 
+class Shadow(Struct, frozen=True, kw_only=True):
+    """A file in the working folder or on PYTHONPATH with the name of a module that torch may need."""
+
+    module: str
+    path: str
+    loaded: bool | None = None
+    """``import torch`` imported it in the place of the real one; ``None``: the import did not come back."""
+
+
 class TorchDevice(Struct, frozen=True, kw_only=True):
     """One CUDA device as torch sees it: after CUDA_VISIBLE_DEVICES, in torch's order."""
 
@@ -70,5 +79,8 @@ class Torch(Struct, frozen=True, kw_only=True):
     devices: list[TorchDevice] = []
     threads: int | None = None
     """``torch.get_num_threads()``."""
+    shadows: list[Shadow] = []
+    libraries: list[str] | None = None
+    """Files of CUDA's libraries, NCCL, cuDNN and OpenMP that ``import torch`` mapped (``/proc/self/maps``)."""
     seconds: float | None = None
     """How long ``import torch`` took."""

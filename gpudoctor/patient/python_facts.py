@@ -3,20 +3,21 @@
 import os
 import sys
 
-# A file named json.py or re.py in the working folder must not break this script; the patient's own path comes back
-# below, since it is a fact.
+# A file named json.py or re.py in the working folder or on PYTHONPATH must not break this script; what
+# the path was is a fact.
 search_path = list(sys.path)
-sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+own = {"", os.getcwd()} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+sys.path[:] = [e for e in sys.path if e not in own or os.path.exists(os.path.join(e, "os.py"))]
 import json
 import platform
 import re
+import shutil
+import sysconfig
 
 try:
     from importlib import metadata
 except ImportError:  # Python 3.7
     metadata = None
-
-sys.path[:] = search_path
 
 # Names that matter to training on several GPUs. Other names stay out of a report: they may be private.
 RELEVANT = re.compile(
@@ -25,6 +26,8 @@ RELEVANT = re.compile(
     r"pillow|psutil|packaging|intel|mkl|onnx|optree|numba|cupy|megatron|transformer.engine|functorch|functional)",
     re.IGNORECASE,
 )
+WHEEL_PIN = re.compile(r"nvidia-[\w-]+\s*[(<>=!~]")
+LIBRARY = re.compile(r"^(nvidia/[^,]*\.so(?:\.\d+)*),[^,]*,(\d+)$", re.MULTILINE)
 TORCH_REQUIREMENT = re.compile(r"torch\s*[(<>=!~;]|torch$")
 
 
@@ -32,6 +35,29 @@ def environment():
     if os.path.exists(os.path.join(sys.prefix, "conda-meta")):
         return "conda environment"
     return "virtual environment" if sys.prefix != sys.base_prefix else "no environment"
+
+
+def compiler():
+    """Return the C compiler that Triton would take: triton/runtime/build.py."""
+    named = os.environ.get("CC")
+    return named or next(filter(None, map(shutil.which, ("gcc", "clang", "cc"))), "")
+
+
+def headers():
+    return os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
+
+
+def libraries(distribution, folder):
+    """Return the shared libraries of one of NVIDIA's wheels, with the sizes of their RECORD and of what lies there."""
+    found = []
+    for path, size in LIBRARY.findall(distribution.read_text("RECORD") or ""):
+        path = os.path.realpath(os.path.join(folder, path))  # as the kernel names what is mapped
+        try:
+            there = os.stat(path).st_size
+        except OSError:
+            there = None
+        found.append({"path": path, "bytes": int(size), "bytes_there": there})
+    return found
 
 
 def distributions():
@@ -44,12 +70,22 @@ def distributions():
                 continue
             try:
                 name, version = distribution.metadata["Name"], distribution.version
-                requires = [r for r in distribution.requires or [] if TORCH_REQUIREMENT.match(r)]
+                needs = distribution.requires or []
+                requires = [r for r in needs if TORCH_REQUIREMENT.match(r)]
+                pins = [r for r in needs if WHEEL_PIN.match(r)] if name == "torch" else []
+                brought = libraries(distribution, folder) if name.lower().startswith("nvidia") else []
             except Exception:  # a half-removed one, or one that is no text, must not hide the others
                 continue
             if name and RELEVANT.search(name):
                 found.append(
-                    {"name": name, "version": version or "", "location": folder, "requires": requires}
+                    {
+                        "name": name,
+                        "version": version or "",
+                        "location": folder,
+                        "requires": requires,
+                        "pins": pins,
+                        "libraries": brought,
+                    }
                 )
     return found
 
@@ -71,6 +107,8 @@ tell(
             "prefix": sys.prefix,
             "environment": environment(),
             "search_path": search_path,
+            "compiler": compiler(),
+            "headers": headers(),
         },
     }
 )

@@ -7,7 +7,8 @@ import sys
 # then that is what the report must say: the patient's own path is back before torch is imported.
 search_path = list(sys.path)
 loaded = set(sys.modules)
-sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+own = {"", os.getcwd()} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+sys.path[:] = [e for e in sys.path if e not in own or os.path.exists(os.path.join(e, "os.py"))]
 import importlib.machinery
 import importlib.util
 import json
@@ -15,12 +16,74 @@ import time
 import traceback
 import warnings
 
+started = time.monotonic()
 sys.path[:] = search_path
+
+
+def files_beside():
+    """Return the modules of the user's own folders, in the order of the path: (name, file)."""
+    found = []
+    for folder in (e for e in search_path if e in own and not os.path.exists(os.path.join(e, "os.py"))):
+        try:
+            names = sorted(os.listdir(folder or "."))
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(os.path.abspath(folder), name)
+            stem, suffix = os.path.splitext(name)
+            if suffix == ".py":
+                found.append((stem, path))
+            elif os.path.exists(os.path.join(path, "__init__.py")):
+                found.append((name, os.path.join(path, "__init__.py")))
+    return found
+
+
+beside = dict(reversed(files_beside()))
 # What was imported past such a file must not hide it from torch.
-beside = {os.path.splitext(name)[0] for name in os.listdir(".")}
 for name in set(sys.modules) - loaded - {"warnings"}:
     if name.partition(".")[0] in beside:
         del sys.modules[name]
+# Modules of Python and of what torch imports, whose names a file beside may have; those that Python has before it
+# looks into any folder cannot be hidden.
+STANDARD = getattr(sys, "stdlib_module_names", None) or {
+    os.path.splitext(name)[0] for name in os.listdir(os.path.dirname(os.__file__))
+}
+NEEDED = {
+    "torch",
+    "numpy",
+    "typing_extensions",
+    "sympy",
+    "mpmath",
+    "networkx",
+    "jinja2",
+    "fsspec",
+    "filelock",
+    "packaging",
+}
+hiding = {
+    name: path
+    for name, path in beside.items()
+    if name in NEEDED or (name in STANDARD and name not in loaded and name not in sys.builtin_module_names)
+}
+LIBRARIES = (
+    "libcudart",
+    "libcublas",
+    "libcudnn",
+    "libnccl",
+    "libcusparse",
+    "libcufft",
+    "libcurand",
+    "libcusolver",
+    "libnvrtc",
+    "libnvJitLink",
+    "libcupti",
+    "libnvToolsExt",
+    "libnvshmem",
+    "libcufile",
+    "libgomp",
+    "libiomp5",
+    "libomp",
+)
 
 facts = {}
 vision = {}
@@ -32,11 +95,16 @@ def tell(message):
     os.write(1, ("\ngpudoctor " + text + "\n").encode("utf-8", "replace"))
 
 
-def stage(name):
-    """Say what is tried next, after everything that is known so far."""
+def stage(name, seconds=None):
+    """Say what is tried next, after everything that is known so far, and how long it may take at most."""
     facts["stage"] = name
     tell({"topic": "torch", "facts": facts})
-    tell({"doing": name})
+    tell({"doing": name, "seconds": seconds})
+
+
+def driver_stage(name):
+    """Say which call into the driver comes next. A driver that hangs costs 11 s in all, and 4 after a slow import."""
+    stage(name, max(4.0, 11.0 - (time.monotonic() - started)))
 
 
 def raised(error):
@@ -73,15 +141,41 @@ def find(name):
     return spec.origin or next(iter(spec.submodule_search_locations or []), None)
 
 
+def shadows(done):
+    """Return the files beside that have the name of a module which torch may need, and whether it was imported."""
+    found = []
+    for name, path in sorted(hiding.items()):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        taken = (file is not None and os.path.abspath(file) == path) if done else None
+        found.append({"module": name, "path": path, "loaded": taken})
+    return found
+
+
+def mapped():
+    """Return the files of CUDA's libraries and of OpenMP that are mapped here; None where the kernel does not say."""
+    found = {}
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
+            for line in lines:
+                path = line.rstrip("\n").partition("/")[2]
+                if path.rpartition("/")[2].startswith(LIBRARIES) and ".so" in path:
+                    found["/" + path] = None
+    except OSError:
+        return None
+    return list(found)
+
+
 def import_torch():
     begun = time.monotonic()
+    facts["shadows"] = shadows(False)
     stage("import torch")
     try:
         import torch
     except BaseException as error:  # SystemExit and the like are an answer too
-        facts.update(imported=False, error=raised(error))
+        facts.update(imported=False, error=raised(error), shadows=shadows(True))
         return None
-    facts.update(imported=True, seconds=round(time.monotonic() - begun, 3))
+    facts.update(imported=True, seconds=round(time.monotonic() - begun, 3), shadows=shadows(True))
+    facts["libraries"] = mapped()
     return torch
 
 
@@ -104,26 +198,26 @@ def describe_build(torch):
 
 
 def describe_devices(torch):
-    stage("torch.cuda.is_available()")
+    driver_stage("torch.cuda.is_available()")
     facts["cuda_available"] = bool(ask(lambda: torch.cuda.is_available()))
     if facts["cuda"] and not facts["cuda_available"]:
-        stage("torch.cuda.init()")
+        driver_stage("torch.cuda.init()")
         try:
             torch.cuda.init()
         except Exception as error:
             facts["cuda_error"] = raised(error)
-    stage("torch.cuda.device_count()")
+    driver_stage("torch.cuda.device_count()")
     facts["device_count"] = ask(lambda: torch.cuda.device_count())
     if not facts["cuda_available"]:
         return
-    stage("torch.backends.cudnn.version()")
+    driver_stage("torch.backends.cudnn.version()")
     number = ask(lambda: torch.backends.cudnn.version())
     if number is not None:
         # cuDNN 9 counts major * 10000 + minor * 100 + patch, before it major * 1000 + minor * 100 + patch
         facts["cudnn"] = version_text(number, *((10000, 100) if number >= 90000 else (1000, 100)))
     facts["devices"] = []
     for ordinal in range(facts["device_count"] or 0):
-        stage("torch.cuda.get_device_properties(%d)" % ordinal)
+        driver_stage("torch.cuda.get_device_properties(%d)" % ordinal)
         properties = ask(lambda: torch.cuda.get_device_properties(ordinal))
         if properties is not None:
             facts["devices"].append(
@@ -188,8 +282,9 @@ with warnings.catch_warnings(record=True) as caught:
     torch = import_torch()
     if torch is not None:
         describe_build(torch)
-        describe_devices(torch)
         describe_torchvision(torch)
+        tell({"topic": "torchvision", "facts": vision})
+        describe_devices(torch)  # last: what hangs in the driver costs nothing else
 facts["warnings"] = ["{}: {}".format(w.category.__name__, w.message)[:2000] for w in caught][:20]
 tell({"topic": "torchvision", "facts": vision})
 stage("done")

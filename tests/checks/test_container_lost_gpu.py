@@ -1,5 +1,15 @@
 """container-lost-gpu: seen in logs."""
 
+import pytest
+
+from gpudoctor.facts import Cuda, DeviceNode, Driver, Gpus, Host
+from gpudoctor.guard import examine
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("container-lost-gpu")
 MESSAGE = "the GPUs' device nodes can no longer be opened (Unknown Error): new processes in this container find no GPU"
 EXAMPLES = {
     "Failed to initialize NVML: Unknown Error": MESSAGE,
@@ -28,3 +38,39 @@ NOT_THIS = [
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
     "crw-rw-rw- 1 root root 195, 255 Jan  1 00:00 /dev/nvidiactl",
 ]
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+NODES = [DeviceNode(path=f"/dev/nvidia{name}", readable=True, writable=True) for name in (0, "ctl", "-uvm")]
+LOST = {
+    "host": Host(container="docker"),
+    "gpus": Gpus(error="Unknown Error", error_code=999),
+    "driver": Driver(version="580.82.07", nodes=NODES),
+}
+
+
+def test_nodes_that_are_there_and_do_not_open():
+    _, [finding] = run(**LOST, cuda=Cuda(library="/usr/lib/libcuda.so.1", init=999))
+    assert "NVML says Unknown Error in this container (docker)" in finding.message
+    assert [e.text for e in finding.evidence] == ["Unknown Error", "cuInit gives error 999"]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"host": Host()},
+        {"gpus": Gpus()},
+        {"gpus": Gpus(error="Driver Not Loaded", error_code=9)},  # container-without-gpus
+        {"cuda": Cuda(init=0)},
+    ],
+)
+def test_environment_passed(facts):
+    result, found = run(**{**LOST, **facts})
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_environment_unknown():
+    assert run(host=Host(container="docker"))[0].status is CheckStatus.UNKNOWN

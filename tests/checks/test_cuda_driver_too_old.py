@@ -2,8 +2,13 @@
 
 import pytest
 
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, Torch
+from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("cuda-driver-too-old")
 MESSAGE = "the driver supports an older CUDA version than the one torch is built with: no GPU can be used"
@@ -72,3 +77,90 @@ NOT_THIS = [
 def test_the_wheel_or_the_driver_fits_the_version(number, command):
     (seen,) = matches(TEXTS[number], [CHECK])
     assert command in seen.finding.fixes[0].command
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+REFUSED = (
+    "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12020)."
+)
+
+
+def built(cuda, **fields):
+    return Torch(imported=True, version="2.15.0", cuda=cuda, cuda_available=False, **fields)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "driver", "needed"),
+    [
+        ("13.2", "575.51.03", "580"),
+        ("12.8", "520.61.05", "525"),
+        ("11.8", "440.100", "450.36.06"),
+        ("10.2", "430.64", "440.33"),
+        ("9.0", "375.66", "384.81"),
+    ],
+)
+def test_the_table_of_nvidia(cuda, driver, needed):
+    _, [finding] = run(torch=built(cuda), gpus=Gpus(driver_version=driver))
+    assert f"needs driver {needed} or later, and here is driver {driver}" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("cuda", "driver"),
+    [
+        ("13.2", "580.65.06"),
+        ("12.9", "525.60.13"),
+        ("12.8", "590.48.01"),
+        ("11.8", "470.256.02"),
+        ("10.2", "440.33.01"),
+    ],
+)
+def test_every_driver_of_the_same_major_version_runs_it(cuda, driver):
+    result, found = run(torch=built(cuda), gpus=Gpus(driver_version=driver))
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_what_torch_says_is_enough():
+    torch = built("13.2", warnings=[REFUSED])
+    _, [finding] = run(torch=torch)
+    assert finding.evidence[0].text == REFUSED
+
+
+def test_the_wheel_that_this_driver_runs_is_offered():
+    _, [finding] = run(torch=built("13.2"), gpus=Gpus(driver_version="535.183.01", cuda_version="12.2"))
+    assert "cu126" in finding.fixes[0].command
+
+
+def test_windows_has_other_numbers():
+    wsl = Host(wsl=True)
+    fine = Gpus(driver_version="461.33", cuda_version="13.0")
+    assert run(torch=built("13.2"), gpus=fine, host=wsl)[1] == []
+    old = Gpus(driver_version="591.33", cuda_version="12.9")
+    assert len(run(torch=built("13.2"), gpus=old, host=wsl)[1]) == 1
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {
+            "torch": Torch(imported=True, cuda="13.2", cuda_available=True),
+            "gpus": Gpus(driver_version="470.1"),
+        },
+        {"torch": Torch(imported=True), "gpus": Gpus(driver_version="470.1")},
+        {"torch": built("13.2"), "driver": Driver()},
+        {
+            "torch": built("13.2"),
+            "gpus": Gpus(driver_version="535.183.01"),
+            "cuda": Cuda(library="/usr/local/cuda/compat/libcuda.so.595.1", init=0, version="13.2"),
+        },
+    ],
+)
+def test_environment_passed(facts):
+    result, found = run(**facts)
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_environment_unknown():
+    assert run(torch=built("13.2"))[0].status is CheckStatus.UNKNOWN

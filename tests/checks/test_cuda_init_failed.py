@@ -2,8 +2,13 @@
 
 import pytest
 
+from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Host, Torch
+from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("cuda-init-failed")
 UNEXPECTED = (
@@ -98,3 +103,72 @@ NOT_THIS = [
 def test_the_code_tells_what_helps_first(number, command):
     (seen,) = matches(TEXTS[number], [CHECK])
     assert command in seen.finding.fixes[0].command
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+HERE = {"gpus": Gpus(devices=[Gpu(index=0)]), "driver": Driver(version="580.82.07")}
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (999, "CUDA_ERROR_UNKNOWN"),
+        (100, "CUDA_ERROR_NO_DEVICE"),
+        (802, "CUDA_ERROR_SYSTEM_NOT_READY"),
+        (805, "the MPS daemon cannot be reached"),
+        (12345, "cuInit gives error 12345: the kernel log may say why"),
+    ],
+)
+def test_each_code_is_explained(code, says):
+    _, [finding] = run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=code), **HERE)
+    assert says in finding.message
+
+
+def test_what_only_a_driver_says_shows_that_there_is_one():
+    assert len(run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=304))[1]) == 1
+    assert run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=999))[1] == []
+
+
+def test_mig_without_instances_is_thought_of():
+    gpus = Gpus(devices=[Gpu(index=0, mig=True)])
+    _, [finding] = run(cuda=Cuda(library="/usr/lib/libcuda.so.1", init=100), gpus=gpus)
+    assert "mig.mode" in finding.fixes[0].command
+
+
+def test_a_container_with_the_tools_alone():
+    _, [finding] = run(cuda=Cuda(error="cannot open"), host=Host(container="docker"), **HERE)
+    assert "the driver's tools alone" in finding.message
+    assert "NVIDIA_DRIVER_CAPABILITIES=compute,utility" in finding.fixes[0].command
+
+
+def test_a_library_that_ends_the_process():
+    crashed = Cuda(library="/usr/lib/libcuda.so.1", stage="cuInit", interrupted="killed by SIGSEGV")
+    _, [finding] = run(cuda=crashed, **HERE)
+    assert "cuInit ended the process that called it (killed by SIGSEGV)" in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"cuda": Cuda(library="l", init=0), **HERE},
+        {"cuda": Cuda(library="l", init=34), **HERE},  # cuda-stub-library
+        {"cuda": Cuda(library="l", init=803), **HERE},  # driver-library-mismatch
+        {
+            "cuda": Cuda(library="l", init=100)
+        },  # a library without a driver: driver-not-loaded, or no GPU at all
+        {"cuda": Cuda(error="cannot open")},
+        {"cuda": Cuda(error="cannot open"), "torch": Torch(imported=True, version="2.15.0+cpu"), **HERE},
+        {"cuda": Cuda(library="l", stage="cuInit", interrupted="no answer in 10 s"), **HERE},  # driver-hangs
+    ],
+)
+def test_environment_passed(facts):
+    result, found = run(**facts)
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+@pytest.mark.parametrize("facts", [{}, {"cuda": Cuda()}])
+def test_environment_unknown(facts):
+    assert run(**facts)[0].status is CheckStatus.UNKNOWN

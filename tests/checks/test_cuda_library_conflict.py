@@ -1,5 +1,15 @@
 """cuda-library-conflict: seen in logs."""
 
+import pytest
+
+from gpudoctor.facts import Distribution, Distributions, Launch, Torch, WheelFile
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("cuda-library-conflict")
 MESSAGE = "two versions of CUDA or of one of its libraries meet"
 EXAMPLES = {
     "RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (9, 10, 2) but found runtime version (9, 1, 0). PyTorch already comes bundled with cuDNN.": (
@@ -60,3 +70,88 @@ NOT_THIS = [
     "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
     "cuDNN version : 8902",
 ]
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+SITE = "/venv/lib/python3.11/site-packages"
+NCCL = f"{SITE}/nvidia/nccl/lib/libnccl.so.2"
+
+
+def wheel(name, version, size, there=None, path=NCCL):
+    file = WheelFile(path=path, bytes=size, bytes_there=size if there is None else there)
+    return Distribution(name=name, version=version, location=SITE, libraries=[file])
+
+
+def torch(*mapped):
+    return Torch(imported=True, version="2.15.0+cu132", cuda="13.2", libraries=list(mapped))
+
+
+def wheels(*more):
+    own = Distribution(name="torch", version="2.15.0", location=SITE, pins=["nvidia-nccl-cu13==2.30.7"])
+    return Distributions(installed=[own, *more])
+
+
+OWN = wheel("nvidia-nccl-cu13", "2.30.7", 395)
+
+
+def test_a_wheel_that_another_one_wrote_over():
+    found = wheels(
+        wheel("nvidia-nccl-cu13", "2.30.7", 395, there=400), wheel("nvidia-nccl-cu12", "2.27.5", 400)
+    )
+    _, [finding] = run(torch=torch(NCCL), distributions=found)
+    assert finding.severity is Severity.ERROR
+    assert "nvidia-nccl-cu12 wrote over it" in finding.message
+    assert finding.fixes[0].command.endswith("nvidia-nccl-cu12")
+
+
+def test_wheels_of_two_cudas_in_one_folder():
+    _, [finding] = run(
+        torch=torch(NCCL), distributions=wheels(OWN, wheel("nvidia-nccl-cu12", "2.27.5", 400, 395))
+    )
+    assert finding.severity is Severity.WARNING
+    assert "nvidia-nccl-cu12 and nvidia-nccl-cu13 are both installed" in finding.message
+
+
+def test_a_copy_from_elsewhere_with_the_variable_that_brings_it():
+    launch = Launch(variables={"LD_LIBRARY_PATH": "/opt/nccl/lib"})
+    _, [finding] = run(
+        torch=torch("/opt/nccl/lib/libnccl.so.2.18.1"), distributions=wheels(OWN), launch=launch
+    )
+    assert (
+        "torch loads /opt/nccl/lib/libnccl.so.2.18.1, and not libnccl.so.2 of nvidia-nccl-cu13"
+        in finding.message
+    )
+    assert finding.evidence[0].text == "LD_LIBRARY_PATH=/opt/nccl/lib"
+
+
+def test_two_copies_in_one_process():
+    _, [finding] = run(torch=torch(NCCL, "/opt/lib/libnccl.so.2.18.1"), distributions=wheels(OWN))
+    assert "import torch loads libnccl 2 times" in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"torch": torch(NCCL), "distributions": wheels(OWN)},
+        # NVIDIA's containers and conda have no wheels beside torch
+        {"torch": torch("/usr/lib/x86_64-linux-gnu/libnccl.so.2.27.5"), "distributions": Distributions()},
+        {"torch": torch("/a/torch/lib/libgomp.so.1", "/usr/lib/libgomp.so.1.0.0"), "distributions": wheels(OWN)},
+        # sub-libraries are no copies
+        {"torch": torch("/a/libcudnn.so.9", "/a/libcudnn_ops.so.9", "/a/libcublas.so.13", "/a/libcublasLt.so.13")},
+        # since CUDA 13 these have folders of their own
+        {
+            "torch": torch(NCCL),
+            "distributions": wheels(OWN, wheel("nvidia-cublas-cu12", "12.8", 5, path="/a"), wheel("nvidia-cublas", "13", 5, path="/b")),
+        },
+    ],
+)  # fmt: skip
+def test_environment_passed(facts):
+    result, found = run(**facts)
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_environment_unknown():
+    assert run(torch=Torch(imported=True, version="2.15.0", cuda="13.2"))[0].status is CheckStatus.UNKNOWN

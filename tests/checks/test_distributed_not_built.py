@@ -1,5 +1,13 @@
 """distributed-not-built: seen in logs."""
 
+from gpudoctor.facts import Gpu, Gpus, Launch, Torch
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("distributed-not-built")
 MESSAGE = "this build of torch lacks torch.distributed: no process group can be made with it"
 EXAMPLES = {
     "AttributeError: module 'torch.distributed' has no attribute 'init_process_group'": (
@@ -43,3 +51,35 @@ NOT_THIS = [
     "RuntimeError: Default process group has not been initialized, please make sure to call init_process_group.",
     "AttributeError: module 'torch' has no attribute 'distributed'",
 ]
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+WITHOUT = Torch(imported=True, version="2.4.0a0", cuda="12.6", distributed_available=False)
+
+
+def test_it_matters_where_several_gpus_or_ranks_are():
+    for facts in (
+        {"gpus": Gpus(devices=[Gpu(index=0), Gpu(index=1)])},
+        {"launch": Launch(variables={"WORLD_SIZE": "2"})},
+    ):
+        _, [finding] = run(torch=WITHOUT, **facts)
+        assert finding.severity is Severity.ERROR
+        assert "torch 2.4.0a0 was built without torch.distributed" in finding.message
+
+
+def test_on_one_gpu_it_is_a_note():
+    _, [finding] = run(torch=WITHOUT, gpus=Gpus(devices=[Gpu(index=0)]))
+    assert finding.severity is Severity.NOTE
+
+
+def test_environment_passed():
+    result, found = run(torch=Torch(imported=True, version="2.15.0", distributed_available=True))
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_environment_unknown():
+    assert run(torch=Torch(imported=False))[0].status is CheckStatus.UNKNOWN
+    assert run(torch=Torch(imported=True, version="2.15.0"))[0].status is CheckStatus.UNKNOWN

@@ -1,5 +1,15 @@
 """driver-library-mismatch: seen in logs."""
 
+import pytest
+
+from gpudoctor.facts import Cuda, Driver, Gpu, Gpus
+from gpudoctor.guard import examine
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("driver-library-mismatch")
 MESSAGE = "the driver's libraries and its loaded kernel module are of different versions: no new process can use a GPU"
 EXAMPLES = {
     "Failed to initialize NVML: Driver/library version mismatch\nNVML library version: 565.57": (
@@ -39,3 +49,48 @@ NOT_THIS = [
     "Failed to initialize NVML: Unknown Error",
     "NVML library version: 565.57",
 ]
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+OTHER = Cuda(library="/usr/lib/x86_64-linux-gnu/libcuda.so.590.48.01", init=999)
+MODULE = Driver(version="580.82.07")
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"gpus": Gpus(error="Driver/library version mismatch", error_code=18)}, "NVML says Driver/library"),
+        ({"cuda": Cuda(library="/usr/lib/libcuda.so.1", init=803)}, "error 803"),
+        ({"cuda": OTHER}, "the library is of version 590.48.01"),
+    ],
+)
+def test_found(facts, says):
+    _, [finding] = run(driver=MODULE, **facts)
+    assert says in finding.message
+    assert "the module that is loaded is of version 580.82.07" in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"cuda": Cuda(library="/usr/lib/x86_64-linux-gnu/libcuda.so.580.82.07", init=999)},
+        {"cuda": Cuda(library="/usr/local/cuda/compat/libcuda.so.595.1", init=803)},  # cuda-stub-library
+        {"cuda": Cuda(library="/usr/local/cuda/compat/libcuda.so.595.1", init=0)},
+        {"cuda": OTHER, "gpus": Gpus(devices=[Gpu(index=0)])},
+        {"gpus": Gpus(driver_version="580.82.07", devices=[Gpu(index=0)])},
+        {
+            "cuda": Cuda(error="no such file"),
+            "gpus": Gpus(error="NVML Shared Library Not Found", error_code=12),
+        },
+    ],
+)
+def test_environment_passed(facts):
+    result, found = run(driver=MODULE, **facts)
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_environment_unknown():
+    assert run(driver=MODULE)[0].status is CheckStatus.UNKNOWN

@@ -1,5 +1,15 @@
 """gpu-arch-unsupported: seen in logs."""
 
+import pytest
+
+from gpudoctor.facts import Gpu, Gpus, Torch, TorchDevice
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("gpu-arch-unsupported")
 MESSAGE = "the installed code does not support this GPU"
 EXAMPLES = {
     "RuntimeError: CUDA error: no kernel image is available for execution on the device": MESSAGE,
@@ -57,3 +67,69 @@ NOT_THIS = [
     "Found GPU0 NVIDIA H100 80GB HBM3, compute capability 9.0, 80 GB",
     "TORCH_CUDA_ARCH_LIST=8.0;9.0 compiling for sm_80 and sm_90",
 ]
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def torch(*architectures, devices=("9.0",)):
+    return Torch(
+        imported=True,
+        version="2.15.0",
+        cuda="13.2",
+        arch_list=list(architectures),
+        devices=[TorchDevice(ordinal=n, name=f"GPU of {c}", capability=c) for n, c in enumerate(devices)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("architectures", "capability"),
+    [
+        (("sm_80", "sm_86"), "9.0"),
+        (("sm_90",), "8.9"),
+        (("sm_86",), "8.0"),
+        (("sm_90a", "compute_90a"), "10.0"),
+        (("sm_90a",), "12.0"),
+        (("sm_100f",), "12.0"),
+        (("compute_90",), "8.9"),
+    ],
+)
+def test_no_code_for_the_gpu(architectures, capability):
+    _, [finding] = run(torch=torch(*architectures, devices=(capability,)))
+    assert finding.severity is Severity.ERROR
+    assert f"compute capability {capability}" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("architectures", "capability"),
+    [
+        (("sm_80",), "8.9"),
+        (("sm_90a",), "9.0"),
+        (("sm_100",), "10.3"),
+        (("sm_100f",), "10.3"),
+        (("sm_120",), "12.1"),
+        (("sm_50", "compute_75"), "9.0"),
+    ],
+)
+def test_code_for_the_gpu(architectures, capability):
+    result, found = run(torch=torch(*architectures, devices=(capability,)))
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_one_of_several_is_a_warning_and_old_gpus_get_the_wheel_that_has_them():
+    _, [finding] = run(torch=torch("sm_75", "sm_80", devices=("8.0", "7.0")))
+    assert finding.severity is Severity.WARNING
+    assert "whl/cu126" in finding.fixes[0].command
+
+
+def test_nvml_tells_the_capability_where_torch_does_not():
+    _, [finding] = run(
+        torch=torch("sm_80", devices=()), gpus=Gpus(devices=[Gpu(index=0, name="T4", capability="7.5")])
+    )
+    assert finding.message.startswith("T4 has compute capability 7.5")
+
+
+def test_environment_unknown():
+    assert run()[0].status is CheckStatus.UNKNOWN
+    assert run(torch=torch())[0].status is CheckStatus.UNKNOWN

@@ -1,8 +1,16 @@
 """nccl-version-mismatch: seen in logs."""
 
-from gpudoctor.logs.symptoms import matches
-from gpudoctor.registry import Registry
+import pytest
 
+from gpudoctor.facts import Distribution, Distributions, Torch
+from gpudoctor.guard import examine
+from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("nccl-version-mismatch")
 MESSAGE = "two processes do not understand each other's messages: another NCCL, or settings that differ"
 EXAMPLES = {
     "node0:4711:4711 [0] init.cc:1100 NCCL WARN Mismatched NCCL version detected : rank 0 version 21903 rank 8 version 22005": (
@@ -40,3 +48,52 @@ def test_a_version_of_four_digits_is_read_as_such():
         next(iter(EXAMPLES)).replace("21903", "2804"), [Registry().check("nccl-version-mismatch")]
     )
     assert seen.finding.message == "rank 0 has NCCL 2.8.4 and rank 8 has 2.20.5: they must be the same"
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def torch(nccl, libraries=None):
+    return Torch(imported=True, version="2.15.0+cu132", cuda="13.2", nccl=nccl, libraries=libraries)
+
+
+def wheels(version, pin="2.30.7"):
+    own = Distribution(
+        name="torch", version="2.15.0", pins=[f"nvidia-nccl-cu13=={pin}; platform_system == 'Linux'"]
+    )
+    return Distributions(installed=[own, Distribution(name="nvidia-nccl-cu13", version=version)])
+
+
+def test_another_nccl_than_the_wheels_is_loaded():
+    _, [finding] = run(torch=torch("2.18.1"), distributions=wheels("2.30.7"))
+    assert (
+        "torch runs with NCCL 2.18.1, and the installed wheel nvidia-nccl-cu13 is of version 2.30.7"
+        in finding.message
+    )
+
+
+def test_a_wheel_older_than_the_one_torch_was_built_with():
+    _, [finding] = run(torch=torch("2.27.3"), distributions=wheels("2.27.3"))
+    assert "was built with 2.30.7" in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"torch": torch("2.30.7"), "distributions": wheels("2.30.7")},
+        {"torch": torch("2.31.0"), "distributions": wheels("2.31.0")},  # upgraded on purpose
+        {
+            "torch": torch("2.27.5", libraries=["/a/libcudnn.so.9"]),
+            "distributions": wheels("2.30.7"),
+        },  # inside torch
+        {"torch": torch("2.27.5"), "distributions": Distributions()},
+    ],
+)
+def test_environment_passed(facts):
+    result, found = run(**facts)
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_environment_unknown():
+    assert run(torch=torch(None), distributions=wheels("2.30.7"))[0].status is CheckStatus.UNKNOWN

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Python, Raised, Torch
+from gpudoctor.facts import Python, Raised, Shadow, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
@@ -202,3 +202,55 @@ def test_passes(torch):
 
 def test_unknown():
     assert run(Torch())[0].status is CheckStatus.UNKNOWN
+
+
+SHADOW = Shadow(module="random", path="/home/me/random.py", loaded=True)
+
+
+def test_a_file_that_was_imported_is_the_cause_whatever_it_raised():
+    error = Raised(type="ValueError", message="no such option", traceback="")
+    result, [finding] = run(Torch(imported=False, error=error, shadows=[SHADOW]))
+    assert result.status is CheckStatus.FOUND
+    assert finding.message == "/home/me/random.py is imported as random and hides the real module"
+    assert finding.fixes[0].command == "mv -n /home/me/random.py /home/me/random.py.old"
+
+
+def test_of_several_the_one_that_the_message_names():
+    other = Shadow(module="json", path="/home/me/json.py", loaded=True)
+    error = Raised(type="AttributeError", message="module 'random' has no attribute 'Random'", traceback="")
+    _, [finding] = run(Torch(imported=False, error=error, shadows=[other, SHADOW]))
+    assert "/home/me/random.py" in finding.message
+
+
+def test_a_library_that_does_not_load_is_no_shadows_fault():
+    error = Raised(type="OSError", message="libcudnn.so.9: cannot open shared object file", traceback="")
+    result, found = run(Torch(imported=False, error=error, shadows=[SHADOW]))
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_a_file_that_never_ends():
+    hidden = Shadow(module="queue", path="/home/me/queue.py")
+    _, [finding] = run(Torch(interrupted="no answer in 90 s", stage="import torch", shadows=[hidden]))
+    assert "/home/me/queue.py" in finding.message
+
+
+def test_a_folder_is_renamed_as_a_whole():
+    folder = Shadow(module="logging", path="/home/me/logging/__init__.py", loaded=True)
+    error = Raised(type="AttributeError", message="module 'logging' has no attribute 'Filter'", traceback="")
+    _, [finding] = run(Torch(imported=False, error=error, shadows=[folder]))
+    assert finding.fixes[0].command == "mv -n /home/me/logging /home/me/logging.old"
+
+
+@pytest.mark.parametrize("name", ["test", "profile", "statistics", "cmd"])
+def test_a_script_with_the_name_of_a_module_that_torch_does_without(name):
+    torch = Torch(
+        imported=True, version="2.15.0", shadows=[Shadow(module=name, path=f"/a/{name}.py", loaded=False)]
+    )
+    result, found = run(torch)
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_secrets_breaks_what_is_imported_later():
+    torch = Torch(imported=True, version="2.15.0", shadows=[Shadow(module="secrets", path="/a/secrets.py")])
+    _, [finding] = run(torch)
+    assert "numpy.random cannot" in finding.message

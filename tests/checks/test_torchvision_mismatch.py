@@ -215,3 +215,21 @@ def test_unknown():
     assert run()[0].reason == "torchvision: not in this report"
     assert run(torchvision=Torchvision(version="0.21.0"))[0].status is CheckStatus.UNKNOWN
     assert pair("unknown", "2.5.0")[0].status is CheckStatus.UNKNOWN
+
+
+def audio(version, *pins):
+    found = [Distribution(name="torchaudio", version=version, requires=list(pins))]
+    return Distributions(installed=[Distribution(name="torch", version="2.15.0"), *found])
+
+
+def test_a_torchaudio_whose_pin_is_not_met():
+    _, [finding] = examine(
+        CHECK, Source.ENVIRONMENT, Snapshot({"distributions": audio("2.5.1", "torch==2.5.1")})
+    )
+    assert "torchaudio 2.5.1 beside torch 2.15.0, and it asks for torch==2.5.1" in finding.message
+    assert "torch==2.15.0 torchaudio" in finding.fixes[0].command
+
+
+def test_a_torchaudio_that_asks_for_nothing_fits():
+    result, found = examine(CHECK, Source.ENVIRONMENT, Snapshot({"distributions": audio("2.11.0")}))
+    assert (result.status, found) == (CheckStatus.PASSED, [])

@@ -1,5 +1,15 @@
 """triton-toolchain: seen in logs."""
 
+import pytest
+
+from gpudoctor.facts import Distribution, Distributions, Python, Torch
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("triton-toolchain")
 MESSAGE = "kernels cannot be compiled on this machine"
 EXAMPLES = {
     "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.": (
@@ -32,3 +42,46 @@ NOT_THIS = [
     "RuntimeError: Ninja is required to load C++ extensions",
     "fatal error: cuda.h: No such file or directory",
 ]
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+TORCH = Torch(imported=True, version="2.15.0", cuda="13.2", cuda_available=True)
+
+
+@pytest.mark.parametrize(
+    ("python", "says"),
+    [
+        (Python(compiler="", headers=True), "no C compiler is here"),
+        (
+            Python(compiler="/usr/bin/gcc", headers=False, version="3.11.7"),
+            "Python.h of this Python (3.11.7)",
+        ),
+    ],
+)
+def test_who_never_compiles_does_not_miss_it(python, says):
+    _, [finding] = run(torch=TORCH, python=python)
+    assert finding.severity is Severity.NOTE
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"python": Python(compiler="/usr/bin/gcc", headers=True)},
+        {"python": Python(compiler=""), "torch": Torch(imported=True, version="2.15.0+cpu")},
+        {
+            "python": Python(compiler=""),
+            "distributions": Distributions(installed=[Distribution(name="torch", version="2")]),
+        },
+    ],
+)
+def test_environment_passed(facts):
+    result, found = run(**{"torch": TORCH, **facts})
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_environment_unknown():
+    assert run(torch=TORCH, python=Python())[0].status is CheckStatus.UNKNOWN

@@ -12,6 +12,8 @@ def facts(machine: Machine) -> Python:
         platform="Linux-6.8.0-60-generic-x86_64-with-glibc2.39",
         prefix="/venv",
         environment="virtual environment",
+        compiler="/usr/bin/gcc",
+        headers=True,
         search_path=[
             "",
             "/usr/lib/python311.zip",

@@ -4,6 +4,7 @@ from gpudoctor.facts import Torch, TorchDevice
 from tests.scenarios.machine import GIB, Machine
 
 ARCHITECTURES = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "compute_120"]
+HERE = "/venv/lib/python3.11/site-packages"
 WITH_CUDA_12 = ["sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"]
 
 
@@ -25,8 +26,8 @@ def facts(machine: Machine) -> Torch:
         stage="done",
         version=machine.torch,
         cuda=machine.cuda,
-        cudnn="9.15.1" if built else None,
-        nccl="2.30.7" if built else None,
+        cudnn=("9.26.0" if new else "9.15.1") if devices else None,
+        nccl=("2.30.7" if new else "2.27.5") if built else None,
         nccl_available=built,
         gloo_available=True,
         mpi_available=False,
@@ -35,6 +36,14 @@ def facts(machine: Machine) -> Torch:
         cuda_available=bool(devices),
         device_count=len(devices),
         devices=devices,
+        libraries=[
+            f"{HERE}/nvidia/nccl/lib/libnccl.so.2",
+            f"{HERE}/nvidia/cudnn/lib/libcudnn.so.9",
+            f"{HERE}/nvidia/{'cu13/lib/libcudart.so.13' if new else 'cuda_runtime/lib/libcudart.so.12'}",
+            f"{HERE}/torch/lib/libgomp.so.1",
+        ]
+        if built
+        else [f"{HERE}/torch/lib/libgomp.so.1"],
         threads=machine.cpus // 2,
         seconds=2.0,
     )

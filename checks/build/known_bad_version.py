@@ -1,0 +1,134 @@
+"""An installed release has a published fault that training meets.
+
+## What happens
+
+Nothing is wrong with the machine or with the script, and it hangs, runs out of memory or computes something wrong: with
+exactly this release of torch, NCCL or cuDNN, and not with the next one.
+
+## Why
+
+Releases have faults, and those that were found are written down in their projects. Only such are listed here:
+
+| release | fault |
+| --- | --- |
+| NCCL 2.29.2 | hangs; 2.29.3 was made for that |
+| NCCL 2.13 to 2.16 with CUDA_LAUNCH_BLOCKING=1 | hangs as soon as the network is used |
+| torch 2.7.0 with NCCL 2.26, `init_process_group(device_id=...)` | hangs now and then; worked around in 2.7.1 |
+| torch 2.9.0 and 2.9.1 with cuDNN before 9.15 | conv3d in bfloat16 needs a multiple of the memory |
+| torch before 2.9 with cuDNN 9.8 to 9.10 | conv3d in bfloat16 may give wrong results |
+
+## How to tell
+
+`python -c "import torch; print(torch.__version__, torch.cuda.nccl.version(), torch.backends.cudnn.version())"` prints
+the versions that run, which need not be those that `pip list` shows. Whether the fault is yours: try the release after
+it.
+
+## See also
+
+- [pytorch 174338](https://github.com/pytorch/pytorch/pull/174338): NCCL 2.29.2
+- [nccl 750](https://github.com/NVIDIA/nccl/issues/750): CUDA_LAUNCH_BLOCKING
+- [pytorch 153960](https://github.com/pytorch/pytorch/issues/153960): device_id and torch 2.7.0
+- [pytorch 166643](https://github.com/pytorch/pytorch/issues/166643): the memory of conv3d
+- [pytorch 163539](https://github.com/pytorch/pytorch/issues/163539): wrong results of conv3d
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity
+from gpudoctor.facts import Distributions, Launch, Python, Torch
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """A published fault."""
+
+    versions: dict[str, str]
+    """What it needs: ``torch``, ``NCCL`` or ``cuDNN``, and of which versions."""
+    variable: str = ""
+    """A launch variable that must be set for it, to anything but 0."""
+    says: str
+    source: str
+    severity: Severity = Severity.NOTE
+    """A note where only some trainings meet it: most machines with that release are well."""
+    fixes: tuple[Fix, ...] = ()
+
+
+FAULTS = (
+    Fault(
+        versions={"NCCL": "==2.29.2"},
+        says="it hangs in collectives, and 2.29.3 was made for that",
+        source="https://github.com/pytorch/pytorch/pull/174338",
+        severity=Severity.WARNING,
+    ),
+    Fault(
+        versions={"NCCL": ">=2.13,<2.17"},
+        variable="CUDA_LAUNCH_BLOCKING",
+        says="with CUDA_LAUNCH_BLOCKING=1 it hangs as soon as the network is used",
+        source="https://github.com/NVIDIA/nccl/issues/750",
+        severity=Severity.WARNING,
+        fixes=(Fix("Leave the variable out", "unset CUDA_LAUNCH_BLOCKING"),),
+    ),
+    Fault(
+        versions={"torch": "==2.7.0", "NCCL": "==2.26.*"},
+        says="a process group that is made with device_id=... hangs now and then; 2.7.1 works around that",
+        source="https://github.com/pytorch/pytorch/issues/153960",
+        fixes=(
+            Fix("Or keep it, and do without non-blocking mode", "export TORCH_NCCL_USE_COMM_NONBLOCKING=0"),
+        ),
+    ),
+    Fault(
+        versions={"torch": ">=2.9.0,<2.10", "cuDNN": "<9.15"},
+        says="conv3d in bfloat16 needs a multiple of the memory",
+        source="https://github.com/pytorch/pytorch/issues/166643",
+    ),
+    Fault(
+        versions={"torch": "<2.9", "cuDNN": ">=9.8,<9.11"},
+        says="conv3d in bfloat16 may give wrong results",
+        source="https://github.com/pytorch/pytorch/issues/163539",
+    ),
+)
+
+check = Check(
+    severity=Severity.WARNING,
+    otherwise="a note where only some trainings meet the fault",
+    fixes=[Fix("Take the release after it", "python -m pip install --upgrade torch torchvision")],
+    no_reproduction="needs a GPU, and a release that has the fault",
+)
+
+
+@check.environment
+def environment(
+    torch: Torch, launch: Launch | None, python: Python | None, distributions: Distributions | None
+) -> Iterator[Finding]:
+    """What runs has a published fault."""
+    if torch.cuda is None and torch.imported:
+        return
+    here = {"torch": torch.version, "NCCL": torch.nccl, "cuDNN": torch.cudnn}
+    if not any(here.values()):
+        raise CannotTell("the versions of torch, NCCL and cuDNN are not known")
+    variables = launch.variables if launch else {}
+    for fault in FAULTS:
+        if fault.variable and variables.get(fault.variable, "0") in ("", "0"):
+            continue
+        if all(_within(here[name], versions) for name, versions in fault.versions.items()):
+            names = " with ".join(f"{name} {here[name]}" for name in fault.versions)
+            newer = Fix(
+                "Take a later release",
+                (python or Python()).install_command("--upgrade torch torchvision", distributions),
+            )
+            yield check.found(
+                f"{names} has a published fault: {fault.says} ({fault.source})",
+                severity=fault.severity,
+                fixes=[newer, *fault.fixes],
+            )
+
+
+def _within(version: str | None, versions: str) -> bool:
+    try:
+        known = Version(version.partition("+")[0]) if version else None
+    except InvalidVersion:
+        return False
+    return known is not None and not known.is_prerelease and SpecifierSet(versions).contains(known)

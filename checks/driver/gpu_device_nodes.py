@@ -1,0 +1,91 @@
+"""The GPUs' device nodes are missing, or may not be opened.
+
+## What happens
+
+The driver is loaded, and CUDA finds no GPU all the same: "CUDA unknown error", "no CUDA-capable device is detected", or
+"Failed to initialize NVML: Insufficient Permissions". `nvidia-smi` may work where the node for unified memory alone is
+missing.
+
+## Why
+
+A process reaches the driver by files: `/dev/nvidiactl`, `/dev/nvidia-uvm` and one `/dev/nvidiaN` for each GPU. A setuid
+program, `nvidia-modprobe`, makes them when the first program asks for them; udev rules and the persistence daemon do it
+at boot. They are missing after a boot without either, in a container that was given some of them alone, and where
+`/dev` was mounted anew. They may not be opened where the driver's options or a udev rule keep them for a group.
+
+## How to tell
+
+`ls -l /dev/nvidia*` lists them: `crw-rw-rw-` is usual. `id` shows the groups that you are in. In a container compare
+with the host.
+
+## See also
+
+- [nvidia-modprobe](https://manpages.ubuntu.com/manpages/noble/man1/nvidia-modprobe.1.html): the program that makes them
+- [NVIDIA Container Toolkit](https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/): which nodes a container is given
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import Cuda, DeviceNode, Driver, Gpus, Host, Pci
+
+CONTROL, UNIFIED = "/dev/nvidiactl", "/dev/nvidia-uvm"
+
+MAKE = Fix("Make the nodes that are missing", "sudo nvidia-modprobe -c 0 -u", Kind.ADMIN)
+ALWAYS = Fix("Have them made at every boot", "sudo systemctl enable --now nvidia-persistenced", Kind.ADMIN)
+CONTAINER = Fix("In a container: start it with all of them", "docker run --gpus all IMAGE")
+GROUP = Fix(
+    "Join the group that owns the nodes (here video), and log in again",
+    'sudo usermod --append --groups video "$USER"',
+    Kind.ADMIN,
+)
+WHO = Fix("See who may open them", "ls -l /dev/nvidia*; id")
+
+check = Check(
+    severity=Severity.ERROR,
+    follows=["driver-not-loaded", "container-without-gpus"],
+    fixes=[WHO, MAKE, ALWAYS, CONTAINER],
+    no_reproduction="needs a GPU whose nodes were removed",
+)
+
+
+@check.environment
+def environment(
+    driver: Driver, cuda: Cuda | None, gpus: Gpus | None, pci: Pci | None, host: Host | None
+) -> Iterator[Finding]:
+    """CUDA does not start, and a node that it needs is not there or not open to this user."""
+    if driver.dxg or not driver.loaded or not driver.nodes:
+        return  # a container without any node was not given its GPUs
+    if cuda is not None and cuda.init == 0:
+        return  # it starts: what is missing was made on the way, or is not needed here
+    if not ((gpus and gpus.devices) or (pci and pci.usable)):
+        return
+    if cuda is None or (cuda.init is None and cuda.library):
+        raise CannotTell("whether CUDA starts is not known")
+    nodes = {node.path: node for node in driver.nodes}
+    missing = [path for path in (CONTROL, UNIFIED) if path not in nodes]
+    cards = [node for path, node in nodes.items() if path.removeprefix("/dev/nvidia").isdecimal()]
+    closed = [n for n in (*map(nodes.get, (CONTROL, UNIFIED)), *cards) if n and not _open(n)]
+    if not cards:
+        missing.append("/dev/nvidia0")
+    inside = host is not None and bool(host.container)
+    where = " in this container" if inside else ""
+    if missing:
+        code = f" (cuInit gives error {cuda.init})" if cuda.init else ""
+        yield check.found(
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing{where}: CUDA cannot reach the "
+            f"driver{code}",
+            evidence=[Evidence(f"there: {', '.join(sorted(nodes))}")],
+            fixes=[CONTAINER, MAKE] if inside else [MAKE, ALWAYS],
+        )
+    elif closed:
+        names = ", ".join(node.path for node in closed[:3])
+        more = f" and {count(len(closed) - 3, 'other node')}" if len(closed) > 3 else ""
+        yield check.found(
+            f"this user may not read and write {names}{more}: CUDA cannot reach the driver",
+            fixes=[WHO, GROUP, *([CONTAINER] if inside else [])],
+        )
+
+
+def _open(node: DeviceNode) -> bool:
+    return node.readable and node.writable

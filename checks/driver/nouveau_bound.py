@@ -1,0 +1,66 @@
+"""The kernel's own driver, nouveau, holds an NVIDIA GPU.
+
+## What happens
+
+`nvidia-smi` finds no driver, torch says "Found no NVIDIA driver on your system", and `sudo modprobe nvidia` ends with "No
+such device". The screen works.
+
+## Why
+
+nouveau comes with Linux and takes every NVIDIA GPU at boot, unless something forbids it. It draws the screen and cannot
+run CUDA, and while it holds a GPU, NVIDIA's driver cannot have it. NVIDIA's packages forbid nouveau; it comes back with
+an initial RAM disk that was not made anew, with a driver that was removed, or where none was ever installed.
+
+## How to tell
+
+`lspci -k -d 10de:` has "Kernel driver in use: nouveau". `lsmod | grep nouveau` shows that it is loaded.
+
+## See also
+
+- [NVIDIA driver installation guide](https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/): how nouveau is turned off on each distribution
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import Host, Pci, Torch
+
+INSTALL = Fix(
+    "Install NVIDIA's driver, which keeps nouveau off (on Ubuntu; elsewhere the distribution's package), and restart",
+    "sudo apt install nvidia-driver-580-server nvidia-utils-580-server && sudo reboot",
+    Kind.ADMIN,
+)
+FORBID = Fix(
+    "Where NVIDIA's driver is installed already: keep nouveau off the GPU, and restart (on Debian and Ubuntu)",
+    "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf && "
+    "sudo update-initramfs -u && sudo reboot",
+    Kind.ADMIN,
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    otherwise="a note for a card beside others that NVIDIA's driver has, a warning beside a torch for the CPU",
+    fixes=[INSTALL, FORBID],
+    no_reproduction="needs a GPU",
+)
+
+
+@check.environment
+def environment(pci: Pci, torch: Torch | None, host: Host | None) -> Iterator[Finding]:
+    """GPUs on the PCI bus are bound to nouveau."""
+    held = [card for card in pci.usable if card.driver == "nouveau"]
+    if not held:
+        return
+    evidence = [Evidence("kernel driver: nouveau", f"/sys/bus/pci/devices/{card.address}") for card in held]
+    message = f"nouveau holds {count(len(held), 'NVIDIA GPU')}, and it cannot run CUDA"
+    if any(card.driver == "nvidia" for card in pci.usable):
+        # A card for the screen beside those that compute: it may be meant so.
+        message += "; NVIDIA's driver has the others"
+        yield check.found(message, severity=Severity.NOTE, evidence=evidence, fixes=[FORBID])
+        return
+    # Who chose a torch without CUDA for this machine does not miss it.
+    chosen = torch is not None and torch.imported is True and torch.cuda is None
+    message += ": torch sees no GPU"
+    if host is not None and host.container:
+        message += " in this container, and its host must be repaired"
+    yield check.found(message, severity=Severity.WARNING if chosen else None, evidence=evidence)

@@ -1,0 +1,73 @@
+"""container-without-gpus: the host has GPUs, and this container was given none of them."""
+
+import pytest
+
+from gpudoctor.facts import DeviceNode, Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("container-without-gpus")
+CARD = PciDevice(address="0000:3b:00.0", device="0x2330", device_class="0x0302", driver="nvidia")
+CUDA = Torch(imported=True, version="2.15.0+cu132", cuda="13.2", cuda_available=False)
+DOCKER = Host(system="Linux", container="docker")
+LOADED = Driver(version="580.82.07")
+NODE = DeviceNode(path="/dev/nvidia0", readable=True, writable=True)
+NO_NVML = Gpus(error="NVML Shared Library Not Found", error_code=12)
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+@pytest.mark.parametrize(
+    ("container", "command"),
+    [
+        ("docker", "docker run --gpus all IMAGE"),
+        ("podman", "podman run --device nvidia.com/gpu=all IMAGE"),
+        ("kubernetes", "resources: {limits: {nvidia.com/gpu: 1}}"),
+        ("apptainer", "apptainer exec --nv IMAGE torchrun --standalone --nproc-per-node=2 train.py"),
+    ],
+)
+def test_found(container, command):
+    host = Host(system="Linux", container=container)
+    _, [finding] = run(pci=Pci(nvidia=[CARD]), driver=LOADED, gpus=NO_NVML, torch=CUDA, host=host)
+    assert finding.severity is Severity.WARNING
+    assert "1 NVIDIA GPU with driver 580.82.07" in finding.message
+    assert finding.fixes[0].command == command
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity"),
+    [
+        ({"launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "0,1"})}, Severity.ERROR),
+        ({"launch": Launch(variables={"NVIDIA_VISIBLE_DEVICES": "all"})}, Severity.ERROR),
+        ({"launch": Launch(variables={"NVIDIA_VISIBLE_DEVICES": "void"})}, Severity.NOTE),
+        ({"torch": Torch(imported=True, version="2.13.0+cpu")}, Severity.NOTE),
+    ],
+)
+def test_how_much_it_matters(facts, severity):
+    known = {"pci": Pci(nvidia=[CARD]), "driver": LOADED, "host": DOCKER, "torch": CUDA}
+    _, [finding] = run(**{**known, **facts})
+    assert finding.severity is severity
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"host": Host(system="Linux"), "driver": LOADED},
+        {"host": DOCKER, "driver": Driver(version="580.82.07", nodes=[NODE])},
+        {"host": DOCKER, "driver": Driver(dxg=True)},
+        {"host": DOCKER, "driver": Driver(), "pci": Pci()},
+    ],
+)
+def test_passed(facts):
+    result, found = run(**facts)
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_unknown():
+    assert run(host=DOCKER)[0].status is CheckStatus.UNKNOWN
+    assert run(host=DOCKER, driver=Driver())[0].status is CheckStatus.UNKNOWN

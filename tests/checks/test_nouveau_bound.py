@@ -1,0 +1,48 @@
+"""nouveau-bound: the kernel's own driver holds an NVIDIA GPU."""
+
+from gpudoctor.facts import Host, Pci, PciDevice, Torch
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("nouveau-bound")
+HELD = PciDevice(address="0000:01:00.0", device_class="0x0300", driver="nouveau")
+FREE = PciDevice(address="0000:41:00.0", device_class="0x0302", driver="nvidia")
+
+
+def run(**facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+
+
+def test_found():
+    _, [finding] = run(pci=Pci(nvidia=[HELD]), torch=Torch(imported=True, cuda="13.2"))
+    assert finding.severity is Severity.ERROR
+    assert "nouveau holds 1 NVIDIA GPU" in finding.message
+    assert finding.evidence[0].where == "/sys/bus/pci/devices/0000:01:00.0"
+    assert any("blacklist nouveau" in fix.command for fix in finding.fixes)
+
+
+def test_a_card_for_the_screen_beside_others_is_a_note():
+    _, [finding] = run(pci=Pci(nvidia=[HELD, FREE]))
+    assert finding.severity is Severity.NOTE
+
+
+def test_who_chose_a_torch_for_the_cpu_gets_a_warning():
+    _, [finding] = run(pci=Pci(nvidia=[HELD]), torch=Torch(imported=True, version="2.15.0+cpu"))
+    assert finding.severity is Severity.WARNING
+
+
+def test_in_a_container_the_host_is_named():
+    _, [finding] = run(pci=Pci(nvidia=[HELD]), host=Host(container="docker"))
+    assert "its host must be repaired" in finding.message
+
+
+def test_passed():
+    result, found = run(pci=Pci(nvidia=[FREE]))
+    assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_unknown():
+    assert run()[0].status is CheckStatus.UNKNOWN
