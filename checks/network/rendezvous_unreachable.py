@@ -30,7 +30,10 @@ From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 
 - [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization): MASTER_ADDR and MASTER_PORT
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Connection, Measurements
 
 # localhost.localdomain as the other side's name is duplicate-hostname.
 # ::ffff:192.0.2.7 is an IPv4 address; of an IPv6 address the last number is no port.
@@ -127,3 +130,46 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.environment
+def environment(measurements: Measurements) -> Iterator[Finding]:
+    """A connection to MASTER_ADDR and MASTER_PORT was tried and got no answer."""
+    if measurements.connection is not None:
+        yield from _tried(measurements.connection)
+
+
+def _tried(connection: Connection) -> Iterator[Finding]:
+    """Judge an attempt to connect; where nothing listens yet, the machine refuses, and all is well so far."""
+    place = f"{connection.host} port {connection.port}"
+    if connection.outcome == "no answer":
+        message = (
+            f"{place} gave no answer within {connection.seconds:.0f} s: a firewall drops what is sent there, or MASTER_ADDR "
+            "is a wrong address; a machine on which nothing listens would refuse at once"
+        )
+    elif connection.outcome == "unreachable":
+        message = (
+            f"{place} cannot be reached: {connection.reason}. Every rank here would wait for rank 0 in vain"
+        )
+    else:
+        return
+    yield check.found(message, fixes=_connection_fixes(connection))
+
+
+def _connection_fixes(connection: Connection) -> list[Fix]:
+    address = connection.addresses[0] if connection.addresses else connection.host
+    return [
+        Fix(
+            "See which way the kernel would take, and which interfaces there are",
+            f"ip route get {address}; ip -br addr",
+        ),
+        Fix(
+            "Try the connection from here, while rank 0 waits", f"nc -vz {connection.host} {connection.port}"
+        ),
+        Fix("Take an address of rank 0's machine that this one reaches; printed there", "hostname -I"),
+        Fix(
+            "Ask the administrators to open the port between the nodes, and the ports above 32767 that gloo and NCCL choose",
+            "sudo ufw allow from SUBNET",
+            Kind.ADMIN,
+        ),
+    ]

@@ -23,6 +23,9 @@ from gpudoctor.registry import Registry
     metavar="FILE",
     help="Examine a saved report, a ticket, or collect_env's text; - reads standard input.",
 )
+@click.option(
+    "--deep", is_flag=True, help="Measure GPUs, links, collectives and disk too: up to two minutes."
+)
 @click.option("--log", metavar="FILE", help="Look for the checks' symptoms in a training log too.")
 @checks_option
 @click.option("--list", "listing", is_flag=True, help="List the checks.")
@@ -34,6 +37,7 @@ def command(
     only: tuple[str, ...],
     skip: tuple[str, ...],
     source: str | None,
+    deep: bool,
     log: str | None,
     folders: tuple[Path, ...],
     listing: bool,
@@ -45,6 +49,7 @@ def command(
     gpudoctor check
     gpudoctor check --python ~/miniconda3/envs/train/bin/python
     gpudoctor check --only network --only port-in-use
+    gpudoctor check --deep
     gpudoctor check --from ticket.md --json
     gpudoctor check -o report.json
     """
@@ -63,8 +68,8 @@ def command(
             say(doing)
 
         report = check(
-            python=python, only=only, skip=skip, source=source, log=log, checks=registry, timeout=timeout,
-            say=tell, warn=warn,
+            python=python, only=only, skip=skip, source=source, log=log, deep=deep, checks=registry,
+            timeout=timeout, say=tell, warn=warn,
         )  # fmt: skip
     return output.deliver(report, seconds=time.monotonic() - begun)
 

@@ -20,11 +20,23 @@ from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
+from gpudoctor.facts.gpu_models import Expected, GpuModel, gpu_model, pcie_speed
 from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
 from gpudoctor.facts.host import Host, Limit
 from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
+from gpudoctor.facts.measurements import (
+    Collective,
+    Connection,
+    DeviceSpeed,
+    Disk,
+    Measurements,
+    Missing,
+    Payload,
+    PeerCopy,
+    siblings_median,
+)
 from gpudoctor.facts.names import Names, Resolution
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
 from gpudoctor.facts.python import Python
@@ -33,10 +45,11 @@ from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 
 __all__ = [
-    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Comparison", "Cuda", "CudaDevice", "DeviceNode",
-    "Distribution", "Distributions", "Driver", "Entry", "Foreign", "Format", "Gpu", "GpuPair",
-    "GpuProcess", "Gpus", "Host", "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key",
-    "KeyGroup", "Launch", "Limit", "Listener", "Log", "Names", "NvLink", "Optimizer", "Outcome", "Pci",
-    "PciDevice", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference",
-    "Silence", "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision",
+    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Collective", "Comparison", "Connection",
+    "Cuda", "CudaDevice", "DeviceNode", "DeviceSpeed", "Disk", "Distribution", "Distributions", "Driver",
+    "Entry", "Expected", "Foreign", "Format", "Gpu", "GpuModel", "GpuPair", "GpuProcess", "Gpus", "Host",
+    "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Limit", "Listener",
+    "Log", "Measurements", "Missing", "Names", "NvLink", "Optimizer", "Outcome", "Payload", "Pci", "PciDevice",
+    "PeerCopy", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference", "Silence",
+    "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision", "gpu_model", "pcie_speed", "siblings_median",
 ]  # fmt: skip
