@@ -87,7 +87,6 @@ def environment(measurements: Measurements) -> Iterator[Finding]:
         return
     wrong = [copy for copy in measurements.copies if copy.wrong_elements]
     hung = [copy for copy in measurements.copies if copy.error and "no answer" in copy.error]
-    fine = [copy for copy in measurements.copies if copy.wrong_elements == 0]
     if wrong:
         first = wrong[0]
         more = f", and between {len(wrong) - 1} more pairs" if len(wrong) > 1 else ""
@@ -104,11 +103,12 @@ def environment(measurements: Measurements) -> Iterator[Finding]:
             "GPUs hangs"
         )
         yield check.found(message, evidence=[_words(copy) for copy in hung[:16]])
-    elif not fine:
-        why = next((copy.error for copy in measurements.copies if copy.error), None)
-        raise CannotTell(
-            why or measurements.why("copies between GPUs") or measurements.why("GPU") or "no copies were made"
-        )
+    elif why := next((copy.error for copy in measurements.copies if copy.error), None):
+        raise CannotTell(f"not all copies between GPUs came to their end: {why}")
+    elif why := measurements.why("copies between GPUs"):
+        raise CannotTell(why)
+    elif not measurements.copies:
+        raise CannotTell(measurements.why("GPU") or "no copies between GPUs were made")
 
 
 def _words(copy: PeerCopy) -> str:

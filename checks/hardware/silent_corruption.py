@@ -28,15 +28,26 @@ from collections.abc import Iterator
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Measurements
 
+AGAIN = Fix("Measure again, to see whether it is always the same part", "gpudoctor check --deep")
+AWAY = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and this report",
+    "sbatch --exclude=NODE job.sh",
+)
+COUNTERS = Fix("See what the GPUs' own counters say", "nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT")
+DIAGNOSIS = Fix("Have NVIDIA's own diagnosis look at it", "sudo dcgmi diag -r 3", Kind.ADMIN)
+LEAVE_OUT = Fix(
+    "Leave that GPU out, which costs its share", "export CUDA_VISIBLE_DEVICES=GPU,GPU", Kind.MITIGATION
+)
 LOOK_AT_DISK = Fix(
     "See what the kernel says of that disk, and put checkpoints elsewhere",
-    "sudo dmesg --level=err,warn",
+    "sudo dmesg -T",
     Kind.ADMIN,
 )
 
 check = Check(
     severity=Severity.ERROR,
     follows=["p2p-corruption", "gpu-ecc-error"],
+    fixes=[AGAIN, COUNTERS, AWAY, DIAGNOSIS, LOOK_AT_DISK, LEAVE_OUT],
     no_reproduction="needs hardware that computes wrongly",
 )
 
@@ -59,7 +70,10 @@ def _products(measurements: Measurements) -> Iterator[Finding]:
             f"{first.wrong_elements} of {first.checked_elements} elements of matrix products of {first.place} are wrong{more}: "
             "whatever it computes cannot be trusted"
         )
-        yield check.found(message, fixes=_leave_out("processor" if first.ordinal < 0 else "GPU"))
+        yield check.found(
+            message,
+            fixes=[AGAIN, AWAY] if first.ordinal < 0 else [AGAIN, COUNTERS, AWAY, DIAGNOSIS, LEAVE_OUT],
+        )
 
 
 def _sums(measurements: Measurements) -> Iterator[Finding]:
@@ -70,7 +84,11 @@ def _sums(measurements: Measurements) -> Iterator[Finding]:
                 f"an all-reduce of {collective.backend}{over} gave wrong sums ({collective.wrong[0]}): gradients would be "
                 "wrong without any error"
             )
-            yield check.found(message, evidence=collective.wrong[:8], fixes=_leave_out("link"))
+            yield check.found(
+                message,
+                evidence=collective.wrong[:8],
+                fixes=[AGAIN, AWAY] if collective.backend == "gloo" else [AGAIN, COUNTERS, AWAY, DIAGNOSIS],
+            )
 
 
 def _files(measurements: Measurements) -> Iterator[Finding]:
@@ -87,18 +105,3 @@ def _checked(measurements: Measurements) -> bool:
     return any(d.checked_elements for d in measurements.devices) or any(
         c.checked for c in measurements.collectives
     )
-
-
-def _leave_out(part: str) -> list[Fix]:
-    """Return the fixes: nothing but leaving the part out helps, once the memory's own counters were read."""
-    again = Fix("Measure again, to see whether it is always the same part", "gpudoctor check --deep")
-    away = Fix(
-        "On a cluster: leave this node out, and send the administrators its name and this report",
-        "sbatch --exclude=NODE job.sh",
-    )
-    if part == "processor":
-        return [again, away]
-    counters = Fix("See what the GPUs' own counters say", "nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT")
-    diagnosis = Fix("Have NVIDIA's own diagnosis look at it", "sudo dcgmi diag -r 3", Kind.ADMIN)
-    leave = Fix("Leave that GPU out", "export CUDA_VISIBLE_DEVICES=GPU,GPU", Kind.MITIGATION)
-    return [again, counters, away, diagnosis, *([leave] if part == "GPU" else [])]

@@ -7,7 +7,7 @@ Nothing fails. Training on eight GPUs is hardly faster than on four, and a profi
 ## Why
 
 - NVLinks are down, or the fabric manager has not set up the switches: NCCL goes over PCIe, at a tenth of the speed.
-- Variables that were left behind: `NCCL_P2P_DISABLE=1`, `NCCL_NVLS_ENABLE=0`, `NCCL_ALGO`, `NCCL_MIN_NCHANNELS`.
+- Variables that were left behind: `NCCL_P2P_DISABLE=1`, `NCCL_SHM_DISABLE=1`, `NCCL_NVLS_ENABLE=0`, `NCCL_ALGO`.
 - Peer copies over PCIe go through the processor, because of access control (ACS) on the bridges or an IOMMU: 2 GB/s where
   the way through host memory gives 13 to 22.
 - A container with little shared memory, or a virtual machine that hides how the GPUs are connected.
@@ -51,18 +51,40 @@ ENOUGH = 256 << 20
 """Bytes from which a payload tells of the links and not of latency."""
 BOARD = 8
 """GPUs of a board for which the table's figures are meant."""
-SLOWING = (
-    "NCCL_P2P_DISABLE",
-    "NCCL_P2P_LEVEL",
-    "NCCL_NVLS_ENABLE",
-    "NCCL_ALGO",
-    "NCCL_PROTO",
-    "NCCL_MAX_NCHANNELS",
-)
+UNSET = {
+    "NCCL_P2P_DISABLE": Fix(
+        "Measure again with peer access, which was turned off by hand", "unset NCCL_P2P_DISABLE"
+    ),
+    "NCCL_SHM_DISABLE": Fix(
+        "Measure again with shared memory, which was turned off by hand", "unset NCCL_SHM_DISABLE"
+    ),
+    "NCCL_ALGO": Fix("Measure again with NCCL's own choice of algorithms", "unset NCCL_ALGO"),
+    "NCCL_NVLS_ENABLE": Fix("Measure again with NCCL's own choice of NVLS", "unset NCCL_NVLS_ENABLE"),
+}
 
 check = Check(
     severity=Severity.WARNING,
     follows=["nvlink-down", "fabric-state", "fabric-manager-down", "p2p-corruption"],
+    fixes=[
+        Fix(
+            "See how the GPUs are connected, and whether all NVLinks are up",
+            "nvidia-smi topo -m && nvidia-smi nvlink -s",
+        ),
+        Fix(
+            "See what NCCL chooses, and why",
+            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH torchrun --standalone --nproc-per-node=N train.py",
+        ),
+        Fix(
+            "On a board with NVSwitches: start the fabric manager",
+            "sudo systemctl restart nvidia-fabricmanager",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Turn ACS off on every PCIe bridge above the GPUs",
+            "sudo setpci -s BRIDGE ECAP_ACS+6.w=0000",
+            Kind.ADMIN,
+        ),
+    ],
     no_reproduction="needs GPUs behind slow links",
 )
 
@@ -173,28 +195,6 @@ def _slow_copies(copies: list[PeerCopy], links: _Links) -> list[str]:
 
 
 def _fixes(launch: Launch | None) -> list[Fix]:
-    fixes = []
-    left = [name for name in SLOWING if launch is not None and name in launch.variables]
-    if left:
-        fixes.append(Fix("Measure again without what was set by hand", f"unset {' '.join(left)}"))
-    return [
-        *fixes,
-        Fix(
-            "See how the GPUs are connected, and whether all NVLinks are up",
-            "nvidia-smi topo -m && nvidia-smi nvlink -s",
-        ),
-        Fix(
-            "See what NCCL chooses, and why",
-            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH torchrun --standalone --nproc-per-node=N train.py",
-        ),
-        Fix(
-            "On a board with NVSwitches: start the fabric manager",
-            "sudo systemctl restart nvidia-fabricmanager",
-            Kind.ADMIN,
-        ),
-        Fix(
-            "Turn ACS off on every PCIe bridge above the GPUs",
-            "sudo setpci -s BRIDGE ECAP_ACS+6.w=0000",
-            Kind.ADMIN,
-        ),
-    ]
+    """Put first what was set by hand and slows NCCL down."""
+    set_by_hand = launch.variables if launch else {}
+    return [*(fix for name, fix in UNSET.items() if name in set_by_hand), *check.fixes]

@@ -38,9 +38,32 @@ HELD = 0.5
 BUSY = 20
 """Per cent of utilization before anything was measured: somebody else computes there."""
 
+
+def fixes(gpu: str) -> list[Fix]:
+    """Return the fixes for a GPU, by its PCI address or its number."""
+    return [
+        Fix(
+            "See what holds it back, while the training runs",
+            f"nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE,ECC -i {gpu}",
+        ),
+        Fix(
+            "See whether somebody else computes on it",
+            "nvidia-smi --query-compute-apps=gpu_uuid,pid,name,used_memory --format=csv",
+        ),
+        Fix("Free clocks that were locked", f"sudo nvidia-smi -i {gpu} --reset-gpu-clocks", Kind.ADMIN),
+        Fix("Have NVIDIA's own diagnosis look at it", "sudo dcgmi diag -r 3", Kind.ADMIN),
+        Fix(
+            "Leave this GPU out, which costs its share",
+            "export CUDA_VISIBLE_DEVICES=GPU,GPU",
+            Kind.MITIGATION,
+        ),
+    ]
+
+
 check = Check(
     severity=Severity.WARNING,
     follows=["gpu-throttled", "gpu-ecc-error"],
+    fixes=fixes("GPU"),
     no_reproduction="needs a GPU that is slow",
 )
 
@@ -64,7 +87,11 @@ def environment(measurements: Measurements, gpus: Gpus | None) -> Iterator[Findi
         more = f"; so do {len(places) - 1} more" if len(places) > 1 else ""
         message = f"{device.place} {reason}{more}: every rank waits for the slowest"
         evidence = [f"{other.place} {words}" for other, words in slow]
-        yield check.found(message, evidence=evidence if len(slow) > 1 else [], fixes=_fixes(device))
+        yield check.found(
+            message,
+            evidence=evidence if len(slow) > 1 else [],
+            fixes=fixes(device.pci_address or str(device.ordinal)),
+        )
     elif why := measurements.why("GPU"):
         raise CannotTell(why)
     elif not judged:
@@ -121,24 +148,3 @@ def _shortfalls(device: DeviceSpeed, gpus: list[DeviceSpeed]) -> tuple[list[str]
         )
         found.append(f"is held back by its hardware{at} while it computes ({', '.join(held)})")
     return found, compared + bool(device.throttled)
-
-
-def _fixes(device: DeviceSpeed) -> list[Fix]:
-    name = device.pci_address or str(max(device.ordinal, 0))
-    return [
-        Fix(
-            "See what holds it back, while the training runs",
-            f"nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE,ECC -i {name}",
-        ),
-        Fix(
-            "See whether somebody else computes on it",
-            "nvidia-smi --query-compute-apps=gpu_bus_id,pid,name,used_memory --format=csv",
-        ),
-        Fix("Free clocks that were locked", f"sudo nvidia-smi -i {name} --reset-gpu-clocks", Kind.ADMIN),
-        Fix("Have NVIDIA's own diagnosis look at it", "sudo dcgmi diag -r 3", Kind.ADMIN),
-        Fix(
-            "Leave this GPU out, which costs its share",
-            "export CUDA_VISIBLE_DEVICES=GPU,GPU",
-            Kind.MITIGATION,
-        ),
-    ]

@@ -16,8 +16,7 @@ the size of requests. In a virtual machine, the host may be the one with such a 
 `gpudoctor check --deep` copies 256 MiB of pinned memory each way, from the processors nearest to the GPU, one GPU after
 the other. A healthy link gives 75 to 90 % of what its lanes carry: 12 to 13 GB/s over 16 lanes of generation 3, 23 to 26
 over generation 4, 48 to 55 over generation 5. Less than half of the link, or of what its siblings reach, is a finding.
-`nvidia-smi --query-gpu=pcie.link.gen.current,pcie.link.width.current --format=csv` shows what the link is while a copy
-runs: an idle one falls back to generation 1.
+`nvidia-smi -q -i GPU` shows what the link is while a copy runs (GPU Link Info): an idle one falls back to generation 1.
 
 ## See also
 
@@ -32,8 +31,29 @@ from gpudoctor.facts import DeviceSpeed, Gpu, Gpus, Host, Measurements, gpu_mode
 LEAST = 0.5
 """Of the link, or of the siblings. Azure asks for 57 % (V100), 67 % (A100) and 76 % (H100) of it, from near memory."""
 
+
+def fixes(gpu: str) -> list[Fix]:
+    """Return the fixes for a GPU, by its PCI address or its number."""
+    return [
+        Fix("See lanes and generation (GPU Link Info) while a copy runs", f"nvidia-smi -q -i {gpu}"),
+        Fix("Bind each rank to the processors next to its GPU; this lists them", "nvidia-smi topo -m"),
+        Fix(
+            "See what link and slot were made for (LnkCap), and what they agreed on (LnkSta)",
+            "sudo lspci -d 10de: -vv",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Let the IOMMU pass addresses through (kernel parameter, then reboot)",
+            "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
+            Kind.ADMIN,
+        ),
+        Fix("Seat the card and its riser anew, or try another slot", kind=Kind.ADMIN),
+    ]
+
+
 check = Check(
     severity=Severity.WARNING,
+    fixes=fixes("GPU"),
     no_reproduction="needs a GPU behind a slow link",
 )
 
@@ -57,7 +77,7 @@ def environment(measurements: Measurements, gpus: Gpus | None, host: Host | None
         more = f"; so do {len(slow) - 1} more" if len(slow) > 1 else ""
         message = f"{device.place} {words}{more}: batches, offloading and collectives over PCIe wait for it"
         evidence = [f"{other.place} {one}" for other, one in slow] if len(slow) > 1 else []
-        yield check.found(message, evidence=evidence, fixes=_fixes(device))
+        yield check.found(message, evidence=evidence, fixes=fixes(device.pci_address or str(device.ordinal)))
     elif why := measurements.why("GPU"):
         raise CannotTell(why)
     elif not judged:
@@ -98,33 +118,3 @@ def _shortfall(
             )
         compared = compared or link is not None or usual is not None
     return "", compared
-
-
-def _fixes(device: DeviceSpeed) -> list[Fix]:
-    name = device.pci_address or str(device.ordinal)
-    look = Fix(
-        "See lanes and generation while a copy runs",
-        f"nvidia-smi -i {name} --query-gpu=pcie.link.gen.current,pcie.link.gen.max,pcie.link.width.current --format=csv",
-    )
-    fixes = [look]
-    if device.pci_address:
-        fixes.append(
-            Fix(
-                "See what link and slot were made for (LnkCap) and what they agreed on (LnkSta)",
-                f"sudo lspci -vv -s {device.pci_address}",
-                Kind.ADMIN,
-            )
-        )
-    return [
-        *fixes,
-        Fix(
-            "Bind each rank to the processors next to its GPU; this lists them",
-            "nvidia-smi topo -m",
-        ),
-        Fix(
-            "Let the IOMMU pass addresses through (kernel parameter, then reboot)",
-            "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
-            Kind.ADMIN,
-        ),
-        Fix("Seat the card and its riser anew, or try another slot", kind=Kind.ADMIN),
-    ]

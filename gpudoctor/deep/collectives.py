@@ -73,8 +73,8 @@ def collective(backend: str, interface: str, ranks: list[Measuring]) -> Collecti
     for told in ranks[0].all("figures"):
         figures |= told
     failed = [f"rank {n}: {rank.why}" for n, rank in enumerate(ranks) if rank.why]
-    # Who failed by itself tells more than those who waited for it.
-    failed.sort(key=lambda why: "no answer in" in why or "Connection closed" in why)
+    # Who failed by itself tells more than who waited, and that more than who was left alone.
+    failed.sort(key=lambda why: 2 if "Connection" in why and "by peer" in why else "no answer in" in why)
     return Collective(
         backend=backend,
         ranks=len(ranks),

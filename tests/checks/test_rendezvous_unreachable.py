@@ -1,4 +1,13 @@
-"""rendezvous-unreachable: seen in logs."""
+"""rendezvous-unreachable: seen in logs, and by trying to connect."""
+
+import pytest
+
+from gpudoctor.facts import Connection, Measurements
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "this process could not connect"
 EXAMPLES = {
@@ -74,3 +83,31 @@ NOT_THIS = [
     ),
     "RuntimeError: Connection refused",
 ]
+
+
+def tried(outcome, reason=""):
+    connection = Connection(
+        host="node1", port=29500, addresses=["10.0.0.4"], outcome=outcome, reason=reason, seconds=3.0
+    )
+    facts = {"measurements": Measurements(connection=connection)}
+    return examine(Registry().check("rendezvous-unreachable"), Source.ENVIRONMENT, Snapshot(facts))
+
+
+def test_silence_is_a_firewall_or_a_wrong_address():
+    _, [finding] = tried("no answer", "no answer in 3 s")
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(
+        "node1 port 29500 gave no answer within 3 s: a firewall drops what is sent there"
+    )
+    assert finding.fixes[0].command == "ip route get 10.0.0.4; ip -br addr"
+
+
+def test_no_route():
+    _, [finding] = tried("unreachable", "No route to host")
+    assert finding.message.startswith("node1 port 29500 cannot be reached: No route to host")
+
+
+@pytest.mark.parametrize("outcome", ["connected", "refused", "unresolved"])
+def test_a_machine_that_answers_is_reached_and_a_name_is_another_check(outcome):
+    result, findings = tried(outcome)
+    assert (result.status, findings) == (CheckStatus.PASSED, [])
