@@ -172,10 +172,12 @@ class Check:
         elsewhere: bool = False,
         follows: Iterable[str] = (),
         no_reproduction: str = "",
+        otherwise: str = "",
     ) -> None:
         """Describe a failure.
 
-        `severity` is that of a finding that says no other. `symptoms` show it in logs; plain text is the pattern of a
+        `severity` is that of a finding that says no other; `otherwise` says when one does, ``a note on a lone
+        machine``. `symptoms` show it in logs; plain text is the pattern of a
         `Symptom`. `message` says what a log with one of them shows; ``<group>`` stands for what the symptom's group
         caught, and a part in brackets, ``[ on port <port>]``, is left out where that is not known. `fixes` come in the
         order in which they should be tried, mitigations last; in a finding, one with a ``<group>`` that is not known is
@@ -191,6 +193,7 @@ class Check:
         self.elsewhere = elsewhere
         self.follows = frozenset(follows)
         self.no_reproduction = no_reproduction
+        self.otherwise = otherwise
         self.functions: dict[Source, Callable[..., Iterable[Finding]]] = {}
         self.id = self.family = self.title = self.page = ""
         self.site = False

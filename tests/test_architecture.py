@@ -46,6 +46,7 @@ FLOORS = {
     "checkpoint": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.repair checkpoint.tree",
     # runs
     "scripts": "interpreter patient_process",
+    "catalogue": "model registry scripts",
     "reproduction": "child facts interpreter logs model patient_process report scripts snapshot",
     "training_script": "",
     "training": "bad_input child interpreter patient_process report reproduction training_script",
@@ -59,10 +60,10 @@ FLOORS = {
     "redact.identifiers": "redact.word_lists",
     "redact.told": "redact.identifiers redact.word_lists",
     "redact": "facts model redact.identifiers redact.told redact.word_lists report snapshot text",
-    "render": "facts model report snapshot text",
+    "render": "catalogue facts model report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection environment logs model proofs report text",
-    "cli": "gpudoctor bad_input checkpoint.inspection checkpoint.repair child diagnose environment facts interpreter "
-    "logs model passthrough proofs redact registry render report scripts text training_script verdict",
+    "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child diagnose environment facts "
+    "interpreter logs model passthrough proofs redact registry render report scripts text training_script verdict",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.

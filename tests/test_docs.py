@@ -12,7 +12,7 @@ from gpudoctor.facts.topics import TOPICS
 from gpudoctor.model import FAMILIES
 from gpudoctor.registry import Registry
 from gpudoctor.render.json import schema
-from gpudoctor.render.page import page
+from gpudoctor.render.page import page, severity
 from gpudoctor.scripts import difference
 
 ROOT = Path(__file__).parent.parent
@@ -44,7 +44,7 @@ def test_the_index_lists_every_check_by_family(generated):
     checks = registry.checks()
     parts = ["# The checks", "By layer; the first broken layer is the likely cause of what fails above it."]
     for family in FAMILIES:
-        rows = [f"- [`{c.id}`]({c.id}.md): {c.title}" for c in checks if c.family == family]
+        rows = [f"- [`{c.id}`]({c.id}.md) ({severity(c)}): {c.title}" for c in checks if c.family == family]
         if rows:
             parts += [f"## {family}", introduction(family), "\n".join(rows)]
     assert generated("docs/checks/index.md", "\n\n".join(parts) + "\n")

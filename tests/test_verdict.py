@@ -143,6 +143,7 @@ GPU = {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0302
                     nccl_available=True,
                     devices=[TorchDevice(ordinal=n, name="H100") for n in range(2)],
                 ),
+                "gpus": Gpus(devices=[Gpu(index=n, name="H100") for n in range(2)]),
                 **GPU,
             },
             "torch 2.9+cu130 sees 2 GPUs; distributed training over NCCL",
@@ -151,7 +152,8 @@ GPU = {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0302
             {
                 "torch": Torch(
                     imported=True, version="2.9", cuda_available=True, device_count=1, gloo_available=True
-                )
+                ),
+                "gpus": Gpus(devices=[Gpu(index=0, name="T4")]),
             },
             "sees 1 GPU; distributed training over gloo",
         ),
@@ -165,6 +167,42 @@ GPU = {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0302
 def test_a_machine_without_findings_is_told_what_it_can_do(facts: dict[str, Any], words: str) -> None:
     status, sentence = verdict_on(facts | {"driver": Driver()})
     assert status is Status.HEALTHY
+    assert words in sentence
+
+
+USED = Torch(imported=True, version="2.9", cuda_available=True, device_count=2, nccl_available=True)
+ROCM = Torch(imported=True, version="2.9+rocm6.4", hip="6.4", cuda_available=True, device_count=2)
+
+
+@pytest.mark.parametrize(
+    "facts,words",
+    [
+        (
+            {"torch": USED, "gpus": Gpus(error="Driver Not Loaded", error_code=9)},
+            "No GPU was examined: NVML tells nothing of them (Driver Not Loaded).",
+        ),
+        (
+            {"torch": USED, "gpus": Gpus(devices=[Gpu(index=0, name="T4"), Gpu(index=1)])},
+            "1 of 2 GPUs were examined.",
+        ),
+        ({"torch": ROCM}, "this machine has 2 AMD GPUs, which gpudoctor does not examine."),
+        (
+            {"torch": ROCM, "pci": Pci(amd=[PciDevice(address="0000:0c:00.0")] * 8)},
+            "this machine has 8 AMD GPUs, which gpudoctor does not examine.",
+        ),
+        (
+            {
+                "torch": Torch(imported=True, version="2.9+xpu"),
+                "pci": Pci(intel=[PciDevice(address="0000:03:00.0")]),
+            },
+            "this machine has 1 Intel GPU, which gpudoctor does not examine.",
+        ),
+    ],
+    ids=["no-nvml", "one-lost", "rocm", "rocm-bus", "xpu"],
+)
+def test_what_was_not_examined_is_never_called_healthy(facts: dict[str, Any], words: str) -> None:
+    status, sentence = verdict_on(facts | {"driver": Driver()})
+    assert status is Status.UNKNOWN
     assert words in sentence
 
 

@@ -84,25 +84,12 @@ def load_the_rest() -> None:
 
 def list_checks(registry: Registry, output: Output, ids: list[str]) -> int:
     """Print checks with their family, severity and what they go by."""
-    output.refuse_quiet()
-    names = ("id", "family", "severity", "evidence", "title")
-    rows: list[dict[str, str | list[str]]] = []
-    for check in registry.checks(ids):
-        evidence = [source.value for source in check.functions]
-        if check.symptoms and "log" not in evidence:
-            evidence.append("log")
-        if registry.reproduction(check.id):
-            evidence.append("reproduction")
-        values = (check.id, check.family, check.severity.value, evidence, check.title)
-        rows.append(dict(zip(names, values, strict=True)))
-    code = output.complain(registry)
-    from rich.table import Table
+    from gpudoctor.catalogue import entry
+    from gpudoctor.render.catalogue import table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in names:
-        table.add_column(name, no_wrap=name != "title")
-    for row in rows:
-        table.add_row(*(", ".join(v) if isinstance(v, list) else v for v in row.values()))
+    output.refuse_quiet()
+    entries = [entry(check, registry) for check in registry.checks(ids)]
+    code = output.complain(registry)
     text = io.StringIO()
-    make_console(text).print(table)
-    return output.give(text.getvalue(), rows) or code
+    make_console(text).print(table(entries))
+    return output.give(text.getvalue(), entries) or code

@@ -22,23 +22,17 @@ def command(output: Output, id: str, folders: tuple[Path, ...]) -> int:
     gpudoctor show port-in-use
     gpudoctor show all -o all.md
     """
+    from gpudoctor import catalogue
     from gpudoctor.render.page import page
-    from gpudoctor.scripts import difference
 
     output.refuse_quiet()
     registry = Registry(folders)
     checks = registry.checks() if id == "all" else [registry.check(id)]
     code = output.complain(registry)
-    folders_of = ((check, registry.reproduction(check.id)) for check in checks)
-    pages = [page(check, difference(folder) if folder else None) for check, folder in folders_of]
+    text = "\n".join(page(check, catalogue.proven(check, registry)) for check in checks)
     if sys.stdout.isatty() and output.file is None and not output.json:
         from rich.markdown import Markdown
 
-        make_console(sys.stdout).print(Markdown("\n".join(pages)))
+        make_console(sys.stdout).print(Markdown(text))
         return code
-    fields = ("id", "family", "title", "page")
-    data = [
-        {**{name: getattr(check, name) for name in fields}, "severity": check.severity.value}
-        for check in checks
-    ]
-    return output.give("\n".join(pages), data) or code
+    return output.give(text, catalogue.pages(checks)) or code

@@ -13,12 +13,17 @@ WORDS = {
 
 def page(check: Check, difference: str | None) -> str:
     """Write a check's page: what its docstring says, its fixes, and the difference that its reproduction proves."""
-    about = f"`{check.id}` · {check.family} · {check.severity.value}"
+    about = f"`{check.id}` · {check.family} · {severity(check)}"
     before, mark, after = check.page.partition("## See also")
     parts = [f"# {check.title}", about, before.strip(), fix_section(check, difference)]
     if mark:
         parts.append(f"{mark}{after}".strip())
     return "\n\n".join(parts) + "\n"
+
+
+def severity(check: Check) -> str:
+    """Return how much a failure matters, and when that is otherwise."""
+    return check.severity.value + (f", {check.otherwise}" if check.otherwise else "")
 
 
 def fix_section(check: Check, difference: str | None) -> str:
