@@ -26,6 +26,7 @@ def grids(measured: Measurements) -> list[Grid]:
     """Return the tables of what was measured, without those that would be empty."""
     found = [
         _devices(measured.devices),
+        _clocks(measured.devices),
         _copies(measured.copies),
         _collectives(measured.collectives),
         _disks(measured.disks),
@@ -82,30 +83,52 @@ def _figure(value: float | None) -> str:
 
 
 def _devices(devices: list[DeviceSpeed]) -> Grid:
-    header = [
-        "device", "to it GB/s", "from it GB/s", "memory GB/s", "product TFLOPS", "type", "results", "SM MHz", "of",
-        "held back by", "deg C", "W",
-    ]  # fmt: skip
-    return Grid("devices", header, [_device(device) for device in devices])
+    names = {device.name for device in devices}
+    alike = names.pop() if len(names) == 1 else ""
+    header = ["device", "address", "", "to it", "from it", "memory", "product", "type", "results"]
+    title = "GB/s to and from the host and within the memory, TFLOPS of matrix products"
+    rows = [_device(device, "" if alike else device.name) for device in devices]
+    return Grid(f"{alike}: {title}" if alike else title, header, rows)
 
 
-def _device(device: DeviceSpeed) -> list[str]:
+def _device(device: DeviceSpeed, name: str) -> list[str]:
     results = "" if device.wrong_elements is None else "wrong" if device.wrong_elements else "right"
-    held = sorted(device.throttled.items(), key=lambda reason: -reason[1])
     return [
-        f"{device.place} {device.name}".strip(),
+        _name(device),
+        device.pci_address,
+        name,
         _figure(device.host_to_device),
         _figure(device.device_to_host),
         _figure(device.memory),
         _figure(device.matrix_product),
         device.matrix_type,
         results,
-        str(device.sm_clock or ""),
-        str(device.sm_clock_max or ""),
-        ", ".join(f"{words} {share:.0%}" for words, share in held),
-        str(device.temperature_celsius or ""),
-        _figure(device.power_watts),
     ]
+
+
+def _name(device: DeviceSpeed) -> str:
+    return "processor" if device.ordinal < 0 else f"GPU {device.ordinal}"
+
+
+def _clocks(devices: list[DeviceSpeed]) -> Grid:
+    header = ["device", "SM MHz", "of", "deg C", "W", "held back by"]
+    rows = [
+        [
+            _name(device),
+            str(device.sm_clock or ""),
+            str(device.sm_clock_max or ""),
+            str(device.temperature_celsius or ""),
+            _figure(device.power_watts),
+            ", ".join(f"{words} {share:.0%}" for words, share in _reasons(device)),
+        ]
+        for device in devices
+        if device.sm_clocks or device.throttled
+    ]
+    return Grid("while the matrix products ran", header, rows)
+
+
+def _reasons(device: DeviceSpeed) -> list[tuple[str, float]]:
+    return sorted(device.throttled.items(), key=lambda reason: -reason[1])
 
 
 def _copies(copies: list[PeerCopy]) -> Grid:
