@@ -43,7 +43,7 @@ from gpudoctor.facts import (
 
 LINK_LEAST = 0.5
 """Of what the NVLinks between two GPUs carry: 80 % is usual (stas00/ml-engineering), and half is far below."""
-HOST_LEAST = 0.15
+HOST_LEAST = 0.1
 """Of the PCIe link, for a copy without NVLink: 13 to 22 of 31.5 GB/s through host memory are usual, 2 are broken."""
 SIBLINGS = 0.4
 """Of the median of copies over links of the same kind."""
@@ -94,6 +94,8 @@ def environment(measurements: Measurements, gpus: Gpus | None, launch: Launch | 
     """Copies between two GPUs, or NCCL's all-reduce, are far below the links between the GPUs."""
     if len(measurements.gpus) == 1:
         return
+    if gpus is not None and gpus.confidential:
+        raise CannotTell("with confidential computing what GPUs exchange is encrypted: no figure is known")
     links = _Links(measurements, gpus)
     collectives = [c for c in measurements.collectives if c.backend == "nccl" and c.largest]
     copies = [copy for copy in measurements.copies if copy.speed]

@@ -3,6 +3,6 @@
 Each measurement is a process of its own with a deadline. One that fails is a fact, and never the end of the others.
 """
 
-from gpudoctor.deep.measure import GROUND, measure
+from gpudoctor.deep.series import GROUND, measure
 
 __all__ = ["GROUND", "measure"]

@@ -10,6 +10,8 @@ PATIENCE = 10.0
 """Seconds after which one copy is taken for one that hangs; the largest takes a fraction of one."""
 RESTARTS = 3
 SIZE = 64 << 20
+MANY = 56
+"""Ordered pairs of eight GPUs: with more of them the copies are smaller, so that all can be made in the time."""
 
 Pair = tuple[int, int]
 
@@ -35,7 +37,12 @@ def _measure(
 ) -> tuple[list[PeerCopy], Pair | None, str | None]:
     """Return what one process measured, the pair in which it hung or died, and why it ended."""
     patience = bench.patience(PATIENCE)
-    request = {"devices": devices, "pairs": pairs, "bytes": SIZE, "patience": patience}
+    request = {
+        "devices": devices,
+        "pairs": pairs,
+        "bytes": SIZE if len(pairs) <= MANY else SIZE // 4,
+        "patience": patience,
+    }
     measuring = bench.script("copies between GPUs", "peer_copies.py", request, SECONDS)
     bench.run([measuring])
     copies = [msgspec.convert(found, PeerCopy) for found in measuring.all("copy")]

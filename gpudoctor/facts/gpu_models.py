@@ -101,7 +101,7 @@ MODELS = (
     GpuModel(name="H100 NVL", pattern=r"H100 NVL", memory=_memory(3938), nvlink=25),
     GpuModel(
         name="H200 SXM",
-        pattern=r"H200$",
+        pattern=r"\bH200$",
         memory=_memory(4800),
         matrix_product=_matrix(794),
         pcie=5,

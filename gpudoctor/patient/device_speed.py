@@ -159,7 +159,9 @@ class Clocks(threading.Thread):
 
     def sample(self):
         clock = self.ask("nvmlDeviceGetClockInfo", ctypes.c_uint, 1)  # NVML_CLOCK_SM
-        mask = self.ask("nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong)
+        mask = self.ask("nvmlDeviceGetCurrentClocksEventReasons", ctypes.c_ulonglong)
+        if mask is None:  # its name before driver 535
+            mask = self.ask("nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong)
         temperature = self.ask("nvmlDeviceGetTemperature", ctypes.c_uint, 0)
         power = self.ask("nvmlDeviceGetPowerUsage", ctypes.c_uint)
         if clock is not None:

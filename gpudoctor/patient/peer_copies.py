@@ -50,6 +50,8 @@ def verify(torch, source, target, elements, rounds=ROUNDS):
     for number in range(rounds):
         sent = pattern(torch, elements, number)
         here = sent.to(source)
+        if compare(torch, here.cpu(), sent)[0]:
+            raise RuntimeError("what the sending GPU got from the host is wrong already")
         there = torch.full((elements,), POISON, dtype=torch.int64, device=target)
         synchronize(torch, source, target)
         there.copy_(here)

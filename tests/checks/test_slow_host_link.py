@@ -63,6 +63,13 @@ def test_a_board_gpu_in_an_older_server_is_not():
     assert (result.status, findings) == (CheckStatus.PASSED, [])
 
 
+def test_a_board_gpu_behind_a_switch_with_an_older_link_is_not():
+    """A100s of a cloud whose processors have PCIe 3."""
+    a100 = "NVIDIA A100-SXM4-80GB"
+    result, findings = run(device(name=a100, there=12.1, back=12.4), gpus=Gpus(devices=nvml(generation=4)))
+    assert (result.status, findings) == (CheckStatus.PASSED, [])
+
+
 def test_a_card_in_a_slot_of_eight_lanes_gives_what_they_carry():
     result, findings = run(device(name=CARD, there=12.6, back=12.5), gpus=Gpus(devices=nvml(4, 8)))
     assert (result.status, findings) == (CheckStatus.PASSED, [])

@@ -151,7 +151,9 @@ class _Measured:
         elif self.bench.over:
             self.lack("NCCL", NO_TIME)
         else:
-            large = all((device.memory_bytes or 0) >= LARGE_MEMORY for device in torch.devices)
+            large = bool(torch.devices) and all(
+                (device.memory_bytes or 0) >= LARGE_MEMORY for device in torch.devices
+            )
             self.collectives.append(measure_nccl(self.bench, gpus, large=large))
 
     def _gloo(self, torch: Torch, interfaces: Interfaces | None) -> None:
