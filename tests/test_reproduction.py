@@ -21,10 +21,13 @@ from gpudoctor.report import ProofStatus
 from gpudoctor.reproduction import reproduce, run_script, unmet
 from gpudoctor.scripts import read_script
 from gpudoctor.snapshot import Snapshot
+from tests.warm_python import warm_python
 
 REGISTRY = Registry()
 RECORDED = Path(__file__).parent / "logs/recorded"
 PATIENT = Patient(sys.executable, "the test")
+COLD = {"driver-not-loaded", "torch-import-broken", "torch-missing", "torchvision-mismatch"}
+"""Those that fail at an import: an interpreter that has imported torch already is none for them."""
 IDS = [id for id in REGISTRY.modules if REGISTRY.reproduction(id)]
 UNPROVEN = {
     "cuda-visible-devices": "needs 1 GPU",
@@ -48,7 +51,11 @@ def facts():
 def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
     said = []
     monkeypatch.setattr(reproduction, "run_script", lambda *a: said.append(run_script(*a)) or said[-1])
-    proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
+    patient = PATIENT
+    if id not in COLD:
+        patient = Patient(warm_python(), "the test")
+        monkeypatch.setenv("PYTHON_EXEC", warm_python())  # torchrun starts its ranks with it
+    proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), patient, facts())
     if proof.fixed is ProofStatus.NOT_RUN:
         known = proof.reason in ("needs root", "needs no NVIDIA driver", UNPROVEN.get(id))
         assert known, proof.reason

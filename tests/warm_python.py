@@ -1,9 +1,9 @@
 """A Python in which torch is imported already: the import costs a fresh interpreter 3 s, for hundreds of tests.
 
-`warm_python` returns a command that takes ``-c CODE ARGUMENT ...`` as an interpreter does. Behind it stands a server,
-``python warm_python.py SOCKET``, which imports torch and torchvision once and then forks for every request: a process
-of its own, with the caller's folder, environment and streams. What an environment variable changes at the import of
-torch is not seen here: tests of that start an interpreter.
+`warm_python` returns a command that takes ``-c CODE``, ``-m MODULE`` or a script as an interpreter does. Behind it
+stands a server, ``python warm_python.py SOCKET``, which imports torch and torchvision once and then forks for every
+request: a process of its own, with the caller's folder, environment and streams. What an environment variable changes
+at the import of torch is not seen here: tests of that start an interpreter.
 """
 
 import atexit
@@ -12,6 +12,7 @@ import functools
 import importlib
 import json
 import os
+import runpy
 import shutil
 import signal
 import socket
@@ -83,24 +84,40 @@ def _answer(streams: list[int], arguments: list[str], folder: str, environment: 
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    arguments = [a for a in arguments if a != "-B"]
-    code, sys.argv = arguments[1], ["-c", *arguments[2:]]
-    sys.path.insert(0, "")
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode) for n, mode in enumerate(("r", "w", "w")))
-    sys.modules["__main__"] = main = types.ModuleType("__main__")
     status = 0
     try:
-        exec(compile(code, "<string>", "exec"), main.__dict__)
+        _run(arguments)
     except SystemExit as end:
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        traceback.print_exc()
+    except BaseException as error:
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+            frames = frames.tb_next
+        traceback.print_exception(type(error), error, frames)
         status = 1
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status & 0xFF)
+
+
+def _run(arguments: list[str]) -> None:
+    """Run what the arguments of an interpreter name: ``-c CODE``, ``-m MODULE`` or a script."""
+    while arguments[0] in ("-B", "-u"):
+        arguments = arguments[1:]
+    sys.modules["__main__"] = main = types.ModuleType("__main__")
+    if arguments[0] == "-m":
+        sys.argv, sys.path[:0] = arguments[1:], [os.getcwd()]
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    elif arguments[0] == "-c":
+        sys.argv, sys.path[:0] = ["-c", *arguments[2:]], [""]
+        exec(compile(arguments[1], "<string>", "exec"), main.__dict__)
+    else:
+        sys.argv, sys.path[:0] = arguments, [os.path.dirname(os.path.abspath(arguments[0]))]
+        main.__file__ = os.path.abspath(arguments[0])
+        exec(compile(Path(arguments[0]).read_text(), arguments[0], "exec"), main.__dict__)
 
 
 def _wait(pid: int, client: socket.socket) -> None:
