@@ -33,6 +33,8 @@ WITH_GPUS = 120.0
 WITHOUT_GPUS = 30.0
 """Seconds for everything together."""
 NO_TIME = "no time was left for it"
+GLOO_LEAST = 6.0
+"""Seconds below which gloo is not begun: two ranks import torch first."""
 LARGE_MEMORY = 16 * 1024**3
 
 
@@ -115,14 +117,13 @@ class _Measured:
                 else "torch can use none"
             )
             self.lack("GPUs and copies between them", why)
+            self._processor()
         if gpus > 1:
             self._together(torch, gpus)
             return
         if gpus:
             self.lack("copies between GPUs and NCCL", "there is one GPU")
         self._gloo(torch, interfaces)
-        if not gpus:
-            self._processor()
 
     def _devices(self, gpus: int) -> None:
         self.devices, missing = measure_gpus(self.bench, gpus)
@@ -164,8 +165,7 @@ class _Measured:
         if not names:
             self.lack("gloo", "the network interfaces are not known")
         for name in names:
-            # The processor comes last, and needs some seconds too.
-            if self.bench.left < 8:
+            if self.bench.left < GLOO_LEAST:
                 self.lack(f"gloo over {name}", NO_TIME)
             else:
                 self.collectives.append(measure_gloo(self.bench, name))
