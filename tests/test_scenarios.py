@@ -10,7 +10,7 @@ from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Report, Status
 from tests.scenarios import faults
-from tests.scenarios.fault import Fault
+from tests.scenarios.fault import Fault, Variant
 from tests.scenarios.healthy import HEALTHY
 from tests.scenarios.machine import snapshot
 
@@ -18,6 +18,7 @@ AREAS = [
     importlib.import_module(f"{faults.__name__}.{m.name}") for m in pkgutil.iter_modules(faults.__path__)
 ]
 FAULTS: list[Fault] = [fault for area in AREAS for fault in area.FAULTS]
+VARIANTS: list[Variant] = [variant for area in AREAS for variant in getattr(area, "VARIANTS", [])]
 
 
 def crashed(report: Report) -> list[tuple[str, str | None]]:
@@ -34,6 +35,13 @@ def test_a_healthy_machine_is_left_in_peace(name: str, registry: Registry) -> No
     assert above_a_note(report) == []
     assert crashed(report) == []
     assert report.verdict.status is Status.HEALTHY, report.verdict.sentence
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_a_healthy_variant_is_left_in_peace(variant: Variant, registry: Registry) -> None:
+    report = diagnose(variant.change(snapshot(HEALTHY[variant.on])), registry.checks())
+    assert above_a_note(report) == []
+    assert crashed(report) == []
 
 
 def test_faults_have_names_of_their_own() -> None:

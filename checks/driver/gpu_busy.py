@@ -24,7 +24,10 @@ at `nvidia-smi -q | grep -iE 'recovery action|reset'` and at the kernel log for 
 - [pytorch-image-models 1033](https://github.com/huggingface/pytorch-image-models/issues/1033): DDP in exclusive mode
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 check = Check(
     severity=Severity.ERROR,
@@ -55,3 +58,42 @@ check = Check(
     ],
     no_reproduction="needs a GPU in exclusive mode",
 )
+
+
+@check.environment
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
+    """The compute mode of a GPU that this launch may use admits no process, or one, and that one is there."""
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
+    used = gpus.chosen(launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None)
+    if used and all(gpu.compute_mode is None for gpu in used):
+        raise CannotTell("NVML does not tell the compute mode")
+    closed = [gpu for gpu in used if gpu.compute_mode == "prohibited"]
+    single = [gpu for gpu in used if gpu.compute_mode == "exclusive_process"]
+    taken = [gpu for gpu in single if any(not process.own for process in gpu.processes or ())]
+    ranks = (launch.number("LOCAL_WORLD_SIZE") if launch else None) or 1
+    if closed:
+        message = f"the compute mode of {gpus.named(closed)} is Prohibited: no process may use CUDA there"
+        yield check.found(message, fixes=_admit(gpus, closed))
+    elif taken:
+        who = [
+            f"GPU {g.index}: process {p.pid}{f' ({p.name})' if p.name else ''}"
+            for g in taken
+            for p in g.processes or ()
+        ]
+        message = f"{gpus.named(taken)} admits one process (Exclusive Process), and that one is there: the next is refused"
+        yield check.found(message, evidence=who, fixes=_admit(gpus, taken))
+    elif single and ranks > len(used):
+        message = f"{ranks} ranks start on {count(len(used), 'GPU')}, each of which admits one process (Exclusive Process)"
+        yield check.found(message, fixes=_admit(gpus, single))
+    elif single:
+        message = f"{gpus.named(single)}: one process at a time (Exclusive Process); a second one on it is refused as 'busy'"
+        yield check.found(message, severity=Severity.NOTE, fixes=_admit(gpus, single))
+
+
+def _admit(gpus: Gpus, some: list[Gpu]) -> list[Fix]:
+    command = f"sudo nvidia-smi -i {gpus.numbers(some)} --compute-mode=DEFAULT"
+    fixes = [Fix("Admit several processes", command, Kind.ADMIN)]
+    if rest := gpus.without(some):
+        fixes.insert(0, Fix("Take the GPUs that are free", f"export CUDA_VISIBLE_DEVICES={rest}"))
+    return fixes

@@ -27,11 +27,14 @@ launch: the ranks share one GPU.
 import re
 from collections.abc import Iterator, Mapping
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, byte_size, in_bytes
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, byte_size, in_bytes
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 SIZE = r"\d+(?:\.\d+)? ?(?:[KMGT]i?B|bytes)"
 MUCH = 0.25
 """Of the GPU's memory: what others must hold for it to be theirs to blame."""
+NOTICEABLE, UNSEEN = 1 << 30, 4 << 30
+"""Bytes of others that matter: of processes that show (an idle context takes a few hundred MiB), and of none."""
 
 SEE = Fix(
     "See who holds the memory",
@@ -131,3 +134,73 @@ def _own(text: str, holders: dict[str, float]) -> float:
 
 def _of(gpu: str | None) -> str:
     return f" of GPU {gpu}" if gpu else ""
+
+
+@check.environment
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
+    """Processes that are not of this launch hold memory of GPUs that it may use."""
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
+    used = [
+        gpu
+        for gpu in gpus.chosen(launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None)
+        if not gpu.mig
+    ]
+    if used and all(gpu.memory_used_bytes is None and gpu.processes is None for gpu in used):
+        raise CannotTell("NVML does not tell how much memory is used")
+    held = {gpu.index: _held(gpu) for gpu in used}
+    hit = [gpu for gpu in used if held[gpu.index]]
+    if not hit:
+        return
+    pids = {p.pid: p.name for gpu in hit for p in gpu.processes or () if not p.own}
+    most = byte_size(max(held.values()))
+    amount = (
+        f"{most} of {gpus.named(hit)} is"
+        if len(hit) == 1
+        else f"up to {most} of each of {gpus.named(hit)} are"
+    )
+    yield check.found(
+        f"{amount} held by other processes: this launch has less, and runs out of memory earlier",
+        severity=Severity.WARNING,
+        evidence=[_line(gpu, held[gpu.index]) for gpu in hit],
+        fixes=_free(gpus, hit, pids),
+    )
+
+
+def _line(gpu: Gpu, held: int) -> str:
+    """Say how much of a GPU is held, and by whom."""
+    others = [process for process in gpu.processes or () if not process.own]
+    who = ", ".join(f"{p.pid}{f' ({p.name})' if p.name else ''}" for p in others[:4])
+    size = byte_size(held) + (f" of {byte_size(gpu.memory_bytes)}" if gpu.memory_bytes else "")
+    return f"GPU {gpu.index}: {size}, {f'process {who}' if who else 'no process of this PID namespace'}"
+
+
+def _held(gpu: Gpu) -> int:
+    """Return the bytes that others hold; 0 where that is as on an idle GPU, or with a desktop on it."""
+    listed = [p for p in gpu.processes or () if not p.own]
+    by_them = sum(p.memory_bytes or 0 for p in listed)
+    own = sum(p.memory_bytes or 0 for p in gpu.processes or () if p.own)
+    beyond = max((gpu.memory_used_bytes or 0) - (gpu.memory_reserved_bytes or 0) - own, 0)
+    if listed and all(p.memory_bytes is None for p in listed):
+        by_them = beyond  # in a container NVML names the processes and not their share
+    if by_them >= NOTICEABLE:
+        return by_them
+    # Held, and by nobody who shows: another container's, or a display's, which takes less.
+    return beyond if beyond >= max(UNSEEN, MUCH * (gpu.memory_bytes or 0)) else 0
+
+
+def _free(gpus: Gpus, hit: list[Gpu], pids: dict[int, str | None]) -> list[Fix]:
+    fixes = [SEE]
+    if pids:
+        known = " ".join(str(pid) for pid in list(pids)[:8])
+        look = f"ps -o user,ppid,lstart,cmd -p {known.replace(' ', ',')}"
+        fixes = [
+            Fix(
+                "See what they are; if they are ranks of an earlier run of your own, end them",
+                f"{look}; kill {known}",
+            ),
+            SEE,
+        ]
+    if rest := gpus.without(hit):
+        fixes.append(Fix("Take the GPUs that are free", f"export CUDA_VISIBLE_DEVICES={rest}"))
+    return [*fixes, RESET]

@@ -34,7 +34,8 @@ What NVIDIA says to do:
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, count
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog, Pci
 
 NUMBER = r"(?P<xid>48|63|64|92|94|95|140|171|172)\b"
 SEEN = re.compile(rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): {NUMBER}")
@@ -53,6 +54,12 @@ MEANINGS = {
 }
 RETIRED = 63
 NOTES = (RETIRED, 92)
+GRAVE, CONTAINED, REMAP_FAILED = (95, 64, 140, 48, 94), 94, 64
+MANY_CORRECTED = 20_000_000
+"""Since the driver was loaded: Azure's health checks count more as a sign of wear, Meta's only 50 million."""
+MANY_SRAM = 4
+"""Over the GPU's life, after which clusters exchange a card whose driver has no flag for it yet."""
+LOOK = Fix("See all counters", "nvidia-smi -q -d ECC,ROW_REMAPPER")
 
 check = Check(
     severity=Severity.ERROR,
@@ -105,3 +112,82 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     else:
         message = "the GPU's memory is failing; results computed on it cannot be trusted"
     yield check.found(message, severity=severity)
+
+
+@check.environment
+def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
+    """Memory errors that could not be corrected since the driver was loaded, or more of the chip's own than allowed."""
+    ill = [gpu for gpu in gpus.read if gpu.ecc_uncorrected or _worn(gpu)]
+    if ill:
+        yield _found(gpus, ill)
+        return
+    events = [event for event in log.of("xid") if event.code in GRAVE] if log is not None else []
+    yield from (_logged(gpus, event) for event in events if not _known_better(gpus, event))
+    many = [gpu for gpu in gpus.read if (gpu.ecc_corrected or 0) > MANY_CORRECTED]
+    if many:
+        said = [f"GPU {gpu.index}: {gpu.ecc_corrected:,} corrected" for gpu in many]
+        message = f"{gpus.named(many)}: many memory errors, all of them corrected so far"
+        yield check.found(message, severity=Severity.NOTE, evidence=said, fixes=[LOOK])
+    elif not events and gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
+
+
+def _worn(gpu: Gpu) -> bool:
+    """Return whether the chip's own memory failed too often: NVML's flag, or the count where NVML has no flag."""
+    if gpu.sram_threshold_exceeded is not None:
+        return gpu.sram_threshold_exceeded
+    return (gpu.sram_uncorrected_aggregate or 0) > MANY_SRAM
+
+
+def _found(gpus: Gpus, ill: list[Gpu]) -> Finding:
+    worn = [gpu for gpu in ill if _worn(gpu)]
+    said = []
+    for gpu in ill:
+        if gpu.ecc_uncorrected:
+            said.append(f"GPU {gpu.index}: {gpu.ecc_uncorrected} uncorrected since the driver was loaded")
+        if _worn(gpu):
+            passed = "SRAM Threshold Exceeded, " if gpu.sram_threshold_exceeded else "SRAM errors: "
+            said.append(f"GPU {gpu.index}: {passed}{gpu.sram_uncorrected_aggregate or 'some'} in all")
+    total = sum(gpu.ecc_uncorrected or 0 for gpu in ill)
+    what = (
+        count(total, "memory error") + " that could not be corrected"
+        if total
+        else "the chip's own memory fails too often"
+    )
+    rest = gpus.without(ill)
+    fixes = [Fix("Go on without it", f"export CUDA_VISIBLE_DEVICES={rest}")] if rest else []
+    reset = f"sudo nvidia-smi --gpu-reset -i {gpus.numbers(ill)}"
+    fixes.append(
+        Fix(
+            "Reset it, with nothing running on it, and test it",
+            f"{reset} && sudo dcgmi diag -r 3",
+            Kind.ADMIN,
+        )
+    )
+    exchange = (
+        "Have the card exchanged: so many errors in the chip's own memory are NVIDIA's condition"
+        if worn
+        else "Have the card exchanged if they return"
+    )
+    fixes += [LOOK, Fix(exchange, kind=Kind.ADMIN)]
+    return check.found(
+        f"{gpus.named(ill)}: {what}; results computed there cannot be trusted", evidence=said, fixes=fixes
+    )
+
+
+def _logged(gpus: Gpus, event: KernelEvent) -> Finding:
+    # What was reset since counts no error any more; the kernel's log still tells of it.
+    well = any(
+        gpu.pci_address.startswith(event.pci_address) and gpu.ecc_uncorrected == 0 for gpu in gpus.read
+    )
+    code = event.code or 0
+    severity = Severity.WARNING if code == CONTAINED or (event.pci_address and well) else Severity.ERROR
+    where = f" at {event.pci_address}" if event.pci_address else ""
+    message = f"Xid {code} of the GPU{where}: {MEANINGS[code]}"
+    return check.found(message, severity=severity, evidence=[event.text])
+
+
+def _known_better(gpus: Gpus, event: KernelEvent) -> bool:
+    """Return whether NVML's own flags tell of a failed remapping (Xid 64): they are the verdict, the log is not."""
+    of = [gpu for gpu in gpus.read if event.pci_address and gpu.pci_address.startswith(event.pci_address)]
+    return event.code == REMAP_FAILED and any(gpu.remapped_rows is not None for gpu in of)

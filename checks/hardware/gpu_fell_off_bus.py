@@ -30,9 +30,13 @@ limit lowered, it is the power.
 - [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/gpu-node-triage.html#reporting-a-gpu-issue): what to collect for the vendor
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpus, KernelLog, Pci
 
 ADDRESS = r"(?P<address>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)"
+FALLEN = 79
 
 check = Check(
     severity=Severity.ERROR,
@@ -83,3 +87,37 @@ check = Check(
     ],
     no_reproduction="needs a GPU that fails",
 )
+
+
+@check.environment
+def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
+    """NVML calls a GPU lost or gives no handle of it, or the kernel log has Xid 79."""
+    gone = [gpu for gpu in gpus.devices if gpu.gone]
+    fixes = [fix for fix in check.fixes if "GPU,GPU" not in fix.command]
+    if gone:
+        rest = gpus.without(gone)
+        if rest:
+            left = Fix(
+                "Go on from the last checkpoint on the GPUs that are left",
+                f"export CUDA_VISIBLE_DEVICES={rest}",
+            )
+            fixes = [left, *fixes]
+        said = [f"GPU {gpu.index}: {gpu.errors[0] if gpu.errors else 'no handle'}" for gpu in gone]
+        many = len(gone) > 1
+        answers = "do not answer any more" if many else "does not answer any more"
+        message = (
+            f"{gpus.named(gone)} of {len(gpus.devices)} {answers}: every process on {'them' if many else 'it'} is dead, and "
+            "the others wait for it"
+        )
+        yield check.found(message, evidence=said, fixes=fixes)
+        return
+    if log is not None and (fallen := [event for event in log.of("xid") if event.code == FALLEN]):
+        answering = {gpu.pci_address for gpu in gpus.read}
+        for event in fallen:
+            back = event.pci_address != "" and any(a.startswith(event.pci_address) for a in answering)
+            now = "; it answers again now" if back else ", and NVML does not show it"
+            message = f"the GPU at {event.pci_address or 'an unknown address'} fell off the bus (Xid 79){now}"
+            severity = Severity.WARNING if back else Severity.ERROR
+            yield check.found(message, severity=severity, evidence=[event.text], fixes=fixes)
+    elif gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))

@@ -23,7 +23,23 @@ show it with `nvidia-smi -q | grep -iA2 reset`. `sudo dmesg -T | grep -i xid` sh
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 154, and what led to it
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpu, Gpus, Pci
+
+# NVML_GPU_RECOVERY_ACTION_*, and what to do for each.
+ACTIONS = {
+    "gpu_reset": "a reset of the GPU",
+    "drain_and_reset": "its jobs to end, and then a reset",
+    "bus_reset": "a reset of its PCIe bus",
+    "node_reboot": "a reboot of the node",
+    "system_reboot": "a reboot of the node",
+    "recover_imex_domain": "its IMEX domain to be recovered",
+    "drain_p2p": "the jobs that use its peers to end",
+}
+REBOOTS = ("node_reboot", "system_reboot")
+LATER = ("drain_p2p",)
 
 check = Check(
     severity=Severity.ERROR,
@@ -60,3 +76,53 @@ check = Check(
     ],
     no_reproduction="needs a GPU that fails",
 )
+
+
+@check.environment
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
+    """NVML says that a GPU needs a reset, or which recovery it waits for."""
+    needy = [gpu for gpu in gpus.devices if not gpu.gone and _waits_for(gpu)]
+    if not needy:
+        if gpus.silence(pci):
+            raise CannotTell(gpus.silence(pci))
+        return
+    wanted = {_waits_for(gpu) for gpu in needy}
+    words = " and ".join(sorted(ACTIONS.get(action, action) for action in wanted))
+    verb = "needs" if len(needy) == 1 else "need"
+    closed = "nothing can run there before" if wanted - set(LATER) else "until then peer access is limited"
+    severity = Severity.ERROR if wanted - set(LATER) else Severity.WARNING
+    said = [
+        f"GPU {gpu.index}: recovery action {gpu.recovery_action}"
+        for gpu in needy
+        if gpu.recovery_action not in (None, "none")
+    ]
+    said += [f"GPU {gpu.index}: {error}" for gpu in needy if gpu.reset_required for error in gpu.errors[:1]]
+    message = f"{gpus.named(needy)} {verb} {words}: {closed}"
+    yield check.found(message, severity=severity, evidence=said, fixes=_fixes(gpus, needy, wanted))
+
+
+def _waits_for(gpu: Gpu) -> str:
+    """Return the action that a GPU waits for; empty: none."""
+    if gpu.recovery_action not in (None, "none"):
+        return str(gpu.recovery_action)
+    return "gpu_reset" if gpu.reset_required else ""
+
+
+def _fixes(gpus: Gpus, needy: list[Gpu], wanted: set[str]) -> list[Fix]:
+    reboot = Fix("Reboot the node", "sudo reboot", Kind.ADMIN)
+    numbers = gpus.numbers(needy)
+    reset = Fix(
+        f"Reset {gpus.named(needy)}, with nothing running there; where NVSwitch connects the GPUs, leave out -i and reset all",
+        f"sudo nvidia-smi --gpu-reset -i {numbers}",
+        Kind.ADMIN,
+    )
+    fixes = (
+        [reboot]
+        if wanted & set(REBOOTS)
+        else [reset, Fix("Reboot where the reset fails", "sudo reboot", Kind.ADMIN)]
+    )
+    if wanted <= set(LATER):
+        fixes = [Fix("End the jobs on the GPUs of this node; it goes away by itself then", kind=Kind.ADMIN)]
+    if rest := gpus.without(needy):
+        fixes.insert(0, Fix("Use the other GPUs meanwhile", f"export CUDA_VISIBLE_DEVICES={rest}"))
+    return fixes

@@ -25,7 +25,8 @@ Cap: Active" at full power and "Idle: Active" are normal.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor.facts import Gpus, Pci
 
 # Bits of NVML's clocks event reasons that mean protection; the others are idle, limits that were set, and the like.
 BITS = {
@@ -33,6 +34,13 @@ BITS = {
     0x20: "SW Thermal Slowdown",
     0x40: "HW Thermal Slowdown",
     0x80: "HW Power Brake Slowdown",
+}
+# The same in NVML's words, the gravest first; hw_slowdown stands beside its own reason, or alone in old drivers.
+PROTECTING = {
+    "hw_thermal_slowdown": "heat (HW Thermal Slowdown)",
+    "hw_power_brake_slowdown": "the server asks for less power (HW Power Brake Slowdown)",
+    "hw_slowdown": "heat or power (HW Slowdown)",
+    "sw_thermal_slowdown": "heat (SW Thermal Slowdown)",
 }
 REASON = r"(?P<reason>HW (?:Thermal |Power Brake )?Slowdown|SW Thermal Slowdown)"
 
@@ -89,3 +97,29 @@ def log(sighting: Sighting) -> Iterator[Finding]:
             return
     words = f" ({reason})" if reason else ""
     yield check.found(f"the hardware slows a GPU down to protect it{words}: all ranks wait for the slowest")
+
+
+@check.environment
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
+    """NVML names a reason for low clocks that protects the GPU; power at its limit and idleness are none."""
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
+    if gpus.read and all(gpu.throttle_reasons is None for gpu in gpus.read):
+        raise CannotTell("NVML does not tell why clocks are held down")
+    held = {gpu.index: [r for r in PROTECTING if r in (gpu.throttle_reasons or ())] for gpu in gpus.read}
+    slowed = [gpu for gpu in gpus.read if held[gpu.index]]
+    if not slowed:
+        return
+    said = []
+    for gpu in slowed:
+        clock = (
+            f", {gpu.sm_clock_mhz} of {gpu.sm_clock_max_mhz} MHz"
+            if gpu.sm_clock_mhz and gpu.sm_clock_max_mhz
+            else ""
+        )
+        heat = f", {gpu.temperature_celsius} °C" if gpu.temperature_celsius is not None else ""
+        said.append(f"GPU {gpu.index}: {', '.join(held[gpu.index])}{clock}{heat}")
+    worst = next(reason for reason in PROTECTING if any(reason in held[gpu.index] for gpu in slowed))
+    verb = "is" if len(slowed) == 1 else "are"
+    message = f"{gpus.named(slowed)} {verb} slowed down to protect the hardware: {PROTECTING[worst]}; all ranks wait for the slowest"
+    yield check.found(message, evidence=said)

@@ -27,7 +27,8 @@ several ranks wants whole GPUs.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
+from gpudoctor.facts import Gpus, Launch, Pci
 
 # Without one of these, the ranks simply share a GPU: nccl-duplicate-gpu.
 MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
@@ -85,3 +86,42 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     else:
         message = "MIG is on and no instance was made: CUDA sees no GPU there"
     yield check.found(message, severity=severity)
+
+
+@check.environment
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
+    """MIG is on where several ranks start, where no instance was made, or on some of the GPUs alone."""
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
+    cut = [gpu for gpu in gpus.read if gpu.mig]
+    if not cut:
+        return
+    off = [gpu for gpu in gpus.read if gpu.mig is False]
+    turn_off = Fix(
+        "Turn MIG off, with nothing running on the GPU",
+        f"sudo nvidia-smi -i {gpus.numbers(cut)} -mig 0",
+        Kind.ADMIN,
+    )
+    visible = launch.variables.get("CUDA_VISIBLE_DEVICES", "") if launch else ""
+    named = visible.count("MIG-")
+    ranks = (launch.number("LOCAL_WORLD_SIZE") if launch else None) or 1
+    on = f"MIG is on for {gpus.named(cut)}"
+    if not any(gpu.mig_uuids for gpu in cut):
+        message = f"{on}, and no instance was made: CUDA sees nothing there"
+        yield check.found(message, fixes=[Fix("See the instances", "nvidia-smi -L"), turn_off])
+    elif named > 1 or (named == 1 and ranks > 1) or (ranks > 1 and not off):
+        asked = (
+            f"CUDA_VISIBLE_DEVICES names {named} MIG instances" if named > 1 else f"{ranks} ranks start here"
+        )
+        message = (
+            f"{on}, and {asked}: a CUDA process sees one instance, and there is no peer access between them"
+        )
+        yield check.found(message, fixes=[*check.fixes[:3], turn_off])
+    elif off:
+        whole = f"off for {count(len(off), 'other GPU')}"
+        message = f"{on}, and {whole}: ranks cannot use both together"
+        fixes = [Fix("Use whole GPUs alone", f"export CUDA_VISIBLE_DEVICES={gpus.numbers(off)}"), turn_off]
+        yield check.found(message, severity=Severity.WARNING, fixes=fixes)
+    elif len(cut) > 1 and not named:
+        message = f"{on}: a CUDA process sees one instance of one of them; several ranks want whole GPUs"
+        yield check.found(message, severity=Severity.NOTE, fixes=[check.fixes[0], turn_off])

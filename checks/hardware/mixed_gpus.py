@@ -23,8 +23,13 @@ log is the one to look at first: `cuda-oom` of the small card, for one.
 - [pytorch/examples 343](https://github.com/pytorch/examples/issues/343): the warning about an imbalance
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
 
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, byte_size, count
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci
+
+UNEQUAL = 0.95
+"""Of the largest memory: equal cards differ by the few MiB that a display takes, ECC in memory costs a sixteenth."""
 # Lists of nvidia-smi -L and torch's collect_env; two names, of which neither is the other.
 NAME = r"[^\n(]{3,60}?"
 END = r"(?: \(UUID[^\n]{0,80})?\s*(?:\n|$)"
@@ -56,3 +61,51 @@ check = Check(
     ],
     no_reproduction="needs 2 GPUs of different kinds",
 )
+
+
+@check.environment
+def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[Finding]:
+    """The GPUs that this launch may use differ in model, memory or ECC."""
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
+    visible = launch.variables.get("CUDA_VISIBLE_DEVICES") if launch else None
+    used = [gpu for gpu in gpus.chosen(visible) if gpu.name]
+    kinds = {
+        name: [gpu for gpu in used if gpu.name == name] for name in dict.fromkeys(gpu.name for gpu in used)
+    }
+    if len(kinds) > 1:
+        differ = ", ".join(f"{len(some)} x {name}" for name, some in kinds.items())
+        reason = "every step waits for the slowest, and the batch must fit the smallest"
+        yield check.found(
+            f"the GPUs differ: {differ}; {reason}", evidence=_sizes(used), fixes=_one_kind(gpus, kinds)
+        )
+        return
+    sizes = [gpu.memory_bytes for gpu in used if gpu.memory_bytes and not gpu.mig]
+    modes = {gpu.ecc for gpu in used if gpu.ecc is not None}
+    if sizes and min(sizes) < UNEQUAL * max(sizes):
+        span = f"{byte_size(min(sizes))} to {byte_size(max(sizes))}"
+        message = f"the GPUs are of one model and differ in memory: {span}; the batch must fit the smallest"
+        yield check.found(message, evidence=_sizes(used), fixes=[check.fixes[1]])
+    elif len(modes) > 1:
+        off = [gpu for gpu in used if gpu.ecc is False]
+        message = f"ECC is off on {gpus.named(off)} and on elsewhere: memory errors there go unseen"
+        fix = Fix("Turn it on, and reboot", f"sudo nvidia-smi -i {gpus.numbers(off)} -e 1", Kind.ADMIN)
+        yield check.found(message, fixes=[fix])
+
+
+def _sizes(used: list[Gpu]) -> list[str]:
+    return [
+        f"GPU {gpu.index}: {gpu.name}" + (f", {byte_size(gpu.memory_bytes)}" if gpu.memory_bytes else "")
+        for gpu in used
+    ]
+
+
+def _one_kind(gpus: Gpus, kinds: dict[str, list[Gpu]]) -> list[Fix]:
+    """Offer the largest group of equal GPUs, of equal groups the one with more memory."""
+    most = max(kinds.values(), key=lambda some: (len(some), some[0].memory_bytes or 0))
+    command = f"CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES={gpus.numbers(most)}"
+    launch = f"torchrun --standalone --nproc-per-node={len(most)} train.py"
+    summary = (
+        f"Use the {count(len(most), 'GPU')} of one model alone" if len(most) > 1 else "Use one GPU alone"
+    )
+    return [Fix(summary, f"{command} {launch}"), check.fixes[1]]

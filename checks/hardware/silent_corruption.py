@@ -46,7 +46,7 @@ LOOK_AT_DISK = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    follows=["p2p-corruption", "gpu-ecc-error"],
+    follows=["p2p-corruption", "gpu-ecc-error", "gpu-memory-unrepairable", "gpu-row-remap-failed"],
     fixes=[AGAIN, COUNTERS, AWAY, DIAGNOSIS, LOOK_AT_DISK, LEAVE_OUT],
     no_reproduction="needs hardware that computes wrongly",
 )

@@ -51,7 +51,7 @@ def fixes(gpu: str) -> list[Fix]:
             "See whether somebody else computes on it",
             "nvidia-smi --query-compute-apps=gpu_uuid,pid,name,used_memory --format=csv",
         ),
-        Fix("Free clocks that were locked", f"sudo nvidia-smi -i {gpu} --reset-gpu-clocks", Kind.ADMIN),
+        Fix("Free clocks that were locked", f"sudo nvidia-smi -i {gpu} -rgc", Kind.ADMIN),
         Fix("Have NVIDIA's own diagnosis look at it", "sudo dcgmi diag -r 3", Kind.ADMIN),
         Fix(
             "Leave this GPU out, which costs its share",
@@ -63,7 +63,7 @@ def fixes(gpu: str) -> list[Fix]:
 
 check = Check(
     severity=Severity.WARNING,
-    follows=["gpu-throttled", "gpu-ecc-error"],
+    follows=["gpu-throttled", "gpu-hot", "gpu-clocks-capped", "gpu-power-limited", "gpu-ecc-error"],
     fixes=fixes("GPU"),
     no_reproduction="needs a GPU that is slow",
 )

@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from gpudoctor.facts.pci import Pci
+
 
 class NvLink(Struct, frozen=True, kw_only=True):
     """One NVLink of a GPU that has such a link: ``nvmlDeviceGetNvLinkState`` answered for it."""
@@ -42,7 +44,8 @@ class GpuProcess(Struct, frozen=True, kw_only=True):
     name: str | None = None
     """The process's name, without its arguments; ``None``: it is outside this PID namespace or another user's."""
     own: bool = False
-    """It belongs to the launch that is examined: gpudoctor's own process group, session or ancestors."""
+    """It belongs to the launch that is examined: gpudoctor, what it started, its ancestors, and where a launcher
+    started it as a rank, the other ranks."""
 
 
 class Gpu(Struct, frozen=True, kw_only=True):
@@ -88,6 +91,8 @@ class Gpu(Struct, frozen=True, kw_only=True):
     """Degrees left to the slowdown temperature (``nvmlDeviceGetMarginTemperature``, or computed from the threshold)."""
     temperature_slowdown_celsius: int | None = None
     memory_temperature_celsius: int | None = None
+    memory_temperature_max_celsius: int | None = None
+    """Up to which the memory may be used (NVML_TEMPERATURE_THRESHOLD_MEM_MAX)."""
     throttle_reasons: list[str] | None = None
     """Why its clocks are held down now (``nvmlDeviceGetCurrentClocksEventReasons``), in NVML's words: ``gpu_idle``,
     ``applications_clocks_setting``, ``sw_power_cap``, ``hw_slowdown``, ``sync_boost``, ``sw_thermal_slowdown``,
@@ -143,6 +148,19 @@ class Gpu(Struct, frozen=True, kw_only=True):
     """Compute processes; ``None``: NVML does not say."""
     errors: list[str] = []
     """NVML calls that failed with more than "not supported", such as ``memory: GPU is lost``."""
+    lost: bool = False
+    """An NVML call answered GPU_IS_LOST (15)."""
+    reset_required: bool = False
+    """An NVML call answered RESET_REQUIRED (16)."""
+    handle_code: int | None = None
+    """``nvmlReturn_t`` with which NVML refused to give its handle; 4 is NO_PERMISSION: it is not this user's."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether it does not answer any more: NVML calls it lost, or refuses its handle or name without a reason."""
+        told = any("is lost" in error.lower() for error in self.errors)
+        mute = not (self.name or self.uuid) and any("Unknown Error" in error for error in self.errors)
+        return self.lost or told or mute or self.handle_code in (8, 11, 15, 999)
 
     @property
     def place(self) -> str:
@@ -164,6 +182,10 @@ class GpuPair(Struct, frozen=True, kw_only=True):
     (topology), ``DR`` (disabled by regkey), ``NS``; empty: not known."""
 
 
+NO_DRIVER = (9, 12)
+"""``nvmlReturn_t`` of a machine without a driver or without its library."""
+
+
 class Gpus(Struct, frozen=True, kw_only=True):
     """What NVML answers."""
 
@@ -182,6 +204,10 @@ class Gpus(Struct, frozen=True, kw_only=True):
     devices: list[Gpu] = []
     pairs: list[GpuPair] = []
     """Every pair of GPUs, where NVML tells how they are connected."""
+    hanging: list[str] = []
+    """NVML calls that had not returned when this was told, such as ``nvmlDeviceGetNvLinkState of GPU 3``."""
+    interrupted: str | None = None
+    """How the asking process ended when it did not finish (``killed by SIGSEGV``, ``no answer in 12 s``)."""
 
     @property
     def read(self) -> list[Gpu]:
@@ -192,3 +218,48 @@ class Gpus(Struct, frozen=True, kw_only=True):
         """Return how two GPUs are connected; ``None``: not known."""
         wanted = {first, second}
         return next((p for p in self.pairs if {p.first, p.second} == wanted), None)
+
+    def silence(self, pci: Pci | None) -> str:
+        """Return why nothing is known of any GPU; empty: GPUs were read, or the PCI bus shows that there is none."""
+        if self.read:
+            return ""
+        if self.error_code in NO_DRIVER and pci is not None and not pci.gpus:
+            return ""
+        if self.error is not None:
+            return f"NVML: {self.error}"
+        return "NVML gives no GPU that this process may read" if self.devices else ""
+
+    def named(self, some: list[Gpu]) -> str:
+        """Return which GPUs these are, in words: one with its PCI address, several by number, or all of them."""
+        if len(some) == 1:
+            return some[0].place
+        if len(some) == len(self.devices):
+            return f"all {len(some)} GPUs"
+        return f"GPUs {self.numbers(some)}"
+
+    def numbers(self, some: list[Gpu]) -> str:
+        """Return the numbers of GPUs as nvidia-smi takes them: ``0,3``."""
+        return ",".join(str(gpu.index) for gpu in some)
+
+    def without(self, some: list[Gpu]) -> str:
+        """Return the numbers of the others that can be read, as CUDA_VISIBLE_DEVICES takes them."""
+        left_out = {gpu.index for gpu in some}
+        return self.numbers([gpu for gpu in self.read if gpu.index not in left_out and not gpu.gone])
+
+    def chosen(self, visible: str | None) -> list[Gpu]:
+        """Return the GPUs that a value of CUDA_VISIBLE_DEVICES names, in its order; all of them without one."""
+        if visible is None or "MIG-" in visible:
+            return self.read
+        entries = [entry.strip() for entry in visible.split(",")]
+        found = []
+        for entry in entries:
+            matching = [
+                gpu
+                for gpu in self.read
+                if (entry.isdecimal() and gpu.index == int(entry))
+                or (entry.startswith("GPU-") and gpu.uuid.startswith(entry))
+            ]
+            if len(matching) != 1:  # CUDA stops at the first that names none
+                break
+            found += matching
+        return found

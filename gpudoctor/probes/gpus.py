@@ -1,104 +1,137 @@
-"""Ask NVML for the GPUs. A driver that hangs hangs here: this runs in a process of its own, with a deadline."""
+"""Ask NVML for the GPUs. A driver that hangs hangs here: this runs in a process of its own, with a deadline.
 
-import contextlib
-from collections.abc import Callable
-from functools import partial
+What was learnt before a call that does not return is told while it is waited for, with the name of that call.
+"""
+
+import time
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
-from gpudoctor.facts import Gpu, Gpus
+from gpudoctor.facts import Gpus
+from gpudoctor.probes._gpu_answers import Answers, pair, text
+from gpudoctor.probes._gpu_processes import Owners
+from gpudoctor.probes._lines import tell
+from gpudoctor.probes._nvml_calls import Calls
+from gpudoctor.probes._nvml_questions import Questions, Silence
 
-COMPUTE_MODES = {0: "default", 2: "prohibited", 3: "exclusive_process"}
-# nvmlReturn_t: what a GPU simply does not have (3 NOT_SUPPORTED, 25 DEPRECATED), or an old library does not know
-# (13 FUNCTION_NOT_FOUND), is no error; neither are 2 INVALID_ARGUMENT (a link number) and 6 NOT_FOUND.
-NO_FAULT = {2, 3, 6, 13, 25}
-NVLINKS_MOST = 18  # NVML_NVLINK_MAX_LINKS
+deadline = 12.0
+THREADS, THREADS_MOST, SLOW = 8, 64, 0.005
+"""Threads; and how many where a call takes that many seconds: on a busy node it takes 20 ms, and a GPU with 18 NVLinks
+is asked 150 times. Elsewhere they would only use up a container's processes."""
+GPUS_MOST = 64
+# NVML_CC_SYSTEM_MULTIGPU_*
+MULTI_GPU = ("none", "protected_pcie", "nvle")
 
-Ask = Callable[[str, Callable[[], Any]], Any]
-"""Give the answer of an NVML call that is named for a reader, or ``None``."""
 
-
-def probe() -> Gpus:
-    """Read all devices; a library that cannot be initialised is a fact, in NVML's own words."""
+def probe(root: Path = Path("/")) -> Gpus:
+    """Read all GPUs; a library that cannot be initialised is a fact, in NVML's own words."""
     import pynvml
 
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
-        return Gpus(error=str(error), error_code=error.value)
-    try:
-        version = pynvml.nvmlSystemGetCudaDriverVersion_v2()
+    node = _Node(pynvml, root)
+    node.read()
+    node.questions.end()
+    if node.told:
+        tell({"doing": "done"})
+    return node.facts()
+
+
+class _Node:
+    """What is learnt of the GPUs of this node, at each moment."""
+
+    def __init__(self, nvml: Any, root: Path) -> None:
+        self.nvml = nvml
+        self.questions = Questions(nvml.NVMLError)
+        self.calls = Calls(nvml, self.questions)
+        self.owners = Owners(root)
+        self.count = 0
+        self.error: Exception | None = None
+        self.hanging: list[Silence] = []
+        self.told = False
+
+    def read(self) -> None:
+        """Ask in four steps, of which each needs the one before; the facts so far are told before the last two."""
+        self.questions.begin(1)
+        if not self._done("NVML", "nvmlInit"):
+            return
+        self.calls.system()
+        if not self._done("devices", "nvmlDeviceGetCount"):
+            return
+        self.count = min(self.questions.get(None, "devices") or 0, GPUS_MOST)
+        self.questions.begin(min(self.count, THREADS))
+        begun = time.monotonic()
+        for index in range(self.count):
+            self.calls.gpu(index)
+        self._settle()
+        # Each of the threads made four calls for each of its GPUs.
+        each = (time.monotonic() - begun) / 4 / max(self.count / THREADS, 1)
+        self.questions.begin(min(THREADS * self.count, THREADS_MOST if each > SLOW else THREADS))
+        if self.count:
+            tell({"topic": "gpus", "facts": self.facts()})  # whatever else of the library kills this process
+        self.calls.confidential()
+        for index in self.calls.handles:
+            self.calls.rest(index)
+        for first, second in combinations(sorted(self.calls.handles), 2):
+            self.calls.pair(first, second)
+        self._settle()  # and no nvmlShutdown, which could hang or fail too: this process ends
+
+    def _done(self, what: str, function: str) -> bool:
+        """Call a function that the rest needs, and return whether it succeeded."""
+
+        def call() -> Any:
+            try:
+                return getattr(self.nvml, function)() or 0
+            except self.nvml.NVMLError as error:
+                self.error = error
+                raise
+
+        self.questions.ask(None, what, [(function, call)])
+        self._settle()
+        return self.error is None
+
+    def _settle(self) -> None:
+        self.questions.settle(self._waiting)
+        self.hanging = []
+
+    def _waiting(self, calls: list[Silence]) -> None:
+        """Tell what is waited for, and what is known without it."""
+        self.hanging = calls
+        self.told = True
+        tell({"topic": "gpus", "facts": self.facts()})
+        tell({"doing": str(calls[0]) if calls else "NVML"})
+
+    def facts(self) -> Gpus:
+        """Make the facts of what is known now."""
+        get = self.questions.get
+        error, code = (str(self.error), getattr(self.error, "value", None)) if self.error else (None, None)
+        stuck = [call for call in self.hanging if call.key.gpu is None]
+        if error is None and stuck and not self.count:
+            error = f"{stuck[0]} does not return"
+        devices = {
+            index: Answers(self.questions, index).gpu(self.owners.all(get(index, "processes")))
+            for index in range(self.count)
+        }
+        version = get(None, "CUDA version")
         return Gpus(
-            driver_version=_text(pynvml.nvmlSystemGetDriverVersion()),
-            cuda_version=f"{version // 1000}.{version % 1000 // 10}",
-            devices=[_gpu(pynvml, index) for index in range(pynvml.nvmlDeviceGetCount())],
+            error=error,
+            error_code=code,
+            driver_version=text(get(None, "driver version")) or None,
+            cuda_version=f"{version // 1000}.{version % 1000 // 10}" if version else None,
+            devices=list(devices.values()),
+            pairs=[
+                pair(self.questions, devices, *two) for two in combinations(sorted(self.calls.handles), 2)
+            ],
+            hanging=[str(call) for call in self.hanging],
+            **self._confidential(),
         )
-    except pynvml.NVMLError as error:
-        return Gpus(error=str(error), error_code=error.value)
-    finally:
-        with contextlib.suppress(pynvml.NVMLError):
-            pynvml.nvmlShutdown()
 
-
-def _gpu(nvml: Any, index: int) -> Gpu:
-    errors: list[str] = []
-
-    def ask(what: str, call: Callable[[], Any]) -> Any:
-        """Give a call's answer; `None` where the GPU has no such thing; a failure is kept by name."""
-        try:
-            return call()
-        except nvml.NVMLError as error:
-            if error.value not in NO_FAULT:
-                errors.append(f"{what}: {error}")
-            return None
-
-    handle = ask("handle", lambda: nvml.nvmlDeviceGetHandleByIndex(index))
-    if handle is None:
-        return Gpu(index=index, errors=errors)
-    capability = ask("capability", lambda: nvml.nvmlDeviceGetCudaComputeCapability(handle))
-    memory = ask("memory", lambda: nvml.nvmlDeviceGetMemoryInfo(handle))
-    pci = ask("PCI", lambda: nvml.nvmlDeviceGetPciInfo(handle))
-    mig = ask("MIG mode", lambda: nvml.nvmlDeviceGetMigMode(handle))
-    return Gpu(
-        index=index,
-        name=_text(ask("name", lambda: nvml.nvmlDeviceGetName(handle))),
-        uuid=_text(ask("UUID", lambda: nvml.nvmlDeviceGetUUID(handle))),
-        capability=f"{capability[0]}.{capability[1]}" if capability else None,
-        memory_bytes=memory.total if memory else None,
-        memory_used_bytes=memory.used if memory else None,
-        pci_address=_pci_address(_text(pci.busId)) if pci else "",
-        pcie_generation=ask("PCIe", lambda: nvml.nvmlDeviceGetCurrPcieLinkGeneration(handle)),
-        pcie_generation_max=ask("PCIe", lambda: nvml.nvmlDeviceGetMaxPcieLinkGeneration(handle)),
-        pcie_width=ask("PCIe", lambda: nvml.nvmlDeviceGetCurrPcieLinkWidth(handle)),
-        pcie_width_max=ask("PCIe", lambda: nvml.nvmlDeviceGetMaxPcieLinkWidth(handle)),
-        nvlinks_active=_nvlinks(nvml, handle, ask),
-        mig=bool(mig[0]) if mig else None,
-        mig_uuids=_mig_uuids(nvml, handle, ask) if mig and mig[0] else [],
-        compute_mode=COMPUTE_MODES.get(ask("compute mode", lambda: nvml.nvmlDeviceGetComputeMode(handle))),
-        temperature_celsius=ask("temperature", lambda: nvml.nvmlDeviceGetTemperature(handle, 0)),
-        errors=list(dict.fromkeys(errors)),
-    )
-
-
-def _nvlinks(nvml: Any, handle: Any, ask: Ask) -> int | None:
-    states = [ask("NVLink", partial(nvml.nvmlDeviceGetNvLinkState, handle, n)) for n in range(NVLINKS_MOST)]
-    known = [state for state in states if state is not None]
-    return sum(1 for state in known if state) if known else None
-
-
-def _mig_uuids(nvml: Any, handle: Any, ask: Ask) -> list[str]:
-    uuids = []
-    for n in range(ask("MIG", partial(nvml.nvmlDeviceGetMaxMigDeviceCount, handle)) or 0):
-        instance = ask("MIG", partial(nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, n))
-        if instance is not None:
-            uuids.append(_text(ask("MIG", partial(nvml.nvmlDeviceGetUUID, instance))))
-    return uuids
-
-
-def _pci_address(bus_id: str) -> str:
-    """Write NVML's ``00000000:3B:00.0`` as the kernel does: ``0000:3b:00.0``."""
-    domain, _, rest = bus_id.lower().partition(":")
-    return f"{domain[-4:]}:{rest}" if rest else bus_id.lower()
-
-
-def _text(value: str | bytes | None) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value or ""
+    def _confidential(self) -> dict[str, Any]:
+        settings = self.questions.get(None, "confidential computing")
+        if settings is None:
+            return {}
+        on = bool(settings.ccFeature)
+        mode: int = getattr(settings, "multiGpuMode", len(MULTI_GPU))
+        return {
+            "confidential": on,
+            "confidential_multi_gpu": MULTI_GPU[mode] if on and mode < len(MULTI_GPU) else None,
+        }

@@ -1,10 +1,14 @@
-"""gpu-ecc-error: seen in logs."""
+"""gpu-ecc-error: seen in logs, and in what NVML tells."""
 
 import pytest
 
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog, Pci, RemappedRows
+from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-ecc-error")
 MESSAGE = "the GPU's memory is failing; results computed on it cannot be trusted"
@@ -76,3 +80,71 @@ NOT_THIS = [
 def test_what_lost_nothing_is_a_note(number, severity):
     (seen,) = matches(TEXTS[number], [CHECK])
     assert seen.finding.severity is severity
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+ADDRESS = "0000:10:1c.0"
+
+
+def logged(xid, **gpu):
+    event = KernelEvent(kind="xid", code=xid, pci_address=ADDRESS, text=f"NVRM: Xid {xid}")
+    return run(Gpu(index=0, name="H100", pci_address=ADDRESS, **gpu), kernel_log=KernelLog(events=[event]))
+
+
+def test_found_in_nvml_s_counters():
+    _, [finding] = run(
+        Gpu(index=0, name="H100", ecc_uncorrected=2), Gpu(index=1, name="H100", ecc_uncorrected=0)
+    )
+    assert finding.message.startswith("GPU 0: 2 memory errors that could not be corrected")
+    assert finding.fixes[0].command == "export CUDA_VISIBLE_DEVICES=1"
+    assert finding.severity is Severity.ERROR
+    _, [finding] = run(Gpu(index=0, name="H100", sram_threshold_exceeded=True, sram_uncorrected_aggregate=12))
+    assert "SRAM Threshold Exceeded, 12 in all" in finding.evidence[0].text
+    assert finding.fixes[-1].summary.startswith("Have the card exchanged: ")
+    _, [finding] = run(Gpu(index=0, name="A100", sram_uncorrected_aggregate=5))
+    assert "SRAM errors: 5 in all" in finding.evidence[0].text
+
+
+def test_found_in_the_kernel_log():
+    _, [finding] = logged(95)
+    assert (finding.severity, finding.message[:26]) == (Severity.ERROR, "Xid 95 of the GPU at 0000:")
+    _, [finding] = logged(95, ecc_uncorrected=0)
+    assert finding.severity is Severity.WARNING
+    _, [finding] = logged(94)
+    assert finding.severity is Severity.WARNING
+
+
+def test_a_log_line_of_remapping_is_evidence_and_nvml_s_flag_the_verdict():
+    for xid in (63, 64):
+        result, _ = logged(xid, remapped_rows=RemappedRows())
+        assert result.status is CheckStatus.PASSED
+    assert logged(64)[0].status is CheckStatus.FOUND
+
+
+def test_passes():
+    for gpu in (
+        Gpu(
+            index=0,
+            name="H100",
+            ecc_uncorrected=0,
+            ecc_uncorrected_aggregate=4,
+            sram_threshold_exceeded=False,
+        ),
+        Gpu(index=0, name="RTX 4090"),
+    ):
+        result, _ = run(gpu)
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_where_nvml_says_nothing():
+    for facts in ({}, {"gpus": Gpus(error="Unknown Error", error_code=999)}):
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes_without_a_gpu_on_the_bus():
+    result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
+    assert result.status is CheckStatus.PASSED

@@ -1,5 +1,15 @@
-"""gpu-fell-off-bus: seen in logs."""
+"""gpu-fell-off-bus: seen in logs, and in what NVML tells."""
 
+import pytest
+
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog, Pci
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("gpu-fell-off-bus")
 MESSAGE = "the GPU no longer answers on the bus: every process on it is dead, and the others wait for it"
 EXAMPLES = {
     "[ 8812.440021] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.": (
@@ -47,3 +57,57 @@ NOT_THIS = [
     "NVRM: RmInitAdapter failed! (0x26:0x65:1482)",
     "NVRM: Xid (PCI:0000:3b:00): 45, pid=4711, name=python3, Ch 00000008",
 ]
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+WELL = Gpu(index=0, name="H100", pci_address="0000:0a:00.0")
+FALLEN = KernelLog(events=[KernelEvent(kind="xid", code=79, pci_address="0000:0a:00.0", text="NVRM: Xid 79")])
+
+
+@pytest.mark.parametrize(
+    "gpu",
+    [
+        Gpu(index=1, lost=True, handle_code=15),
+        Gpu(index=1, name="H100", lost=True, errors=["power: GPU is lost"]),
+        Gpu(index=1, errors=["handle: Unknown Error"], handle_code=999),
+        Gpu(index=1, errors=["GPU is lost"]),
+        Gpu(index=1, errors=["name: Unknown Error"]),
+    ],
+)
+def test_found(gpu):
+    _, [finding] = run(WELL, gpu)
+    assert finding.message.startswith("GPU 1 of 2 does not answer any more")
+    assert finding.fixes[0].command == "export CUDA_VISIBLE_DEVICES=0"
+    assert finding.severity is Severity.ERROR
+
+
+def test_the_kernel_log_alone_is_worth_a_warning_where_the_gpu_answers_again():
+    _, [finding] = run(WELL, kernel_log=FALLEN)
+    assert finding.severity is Severity.WARNING
+    _, [finding] = run(Gpu(index=0, name="H100", pci_address="0000:1a:00.0"), kernel_log=FALLEN)
+    assert "NVML does not show it" in finding.message
+    assert finding.severity is Severity.ERROR
+
+
+def test_passes():
+    for gpu in (
+        WELL,
+        Gpu(index=1, handle_code=4),
+        Gpu(index=1, name="H100", errors=["memory: Unknown Error"]),
+    ):
+        result, _ = run(WELL, gpu)
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_where_nvml_says_nothing():
+    for facts in ({}, {"gpus": Gpus(error="Unknown Error", error_code=999)}):
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes_without_a_gpu_on_the_bus():
+    result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
+    assert result.status is CheckStatus.PASSED

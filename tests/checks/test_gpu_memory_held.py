@@ -1,7 +1,12 @@
-"""gpu-memory-held: seen in logs."""
+"""gpu-memory-held: seen in logs, and in what NVML tells."""
 
+from gpudoctor.facts import Gpu, GpuProcess, Gpus, Launch, Pci
+from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
+from gpudoctor.model import Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-memory-held")
 # The line of the exception itself is cuda-oom's too; these are what follows where it was wrapped.
@@ -60,3 +65,61 @@ NOT_THIS = [
 def test_names_the_process():
     (seen,) = matches(TEXTS[0], [CHECK])
     assert seen.finding.fixes[0].command.endswith("-p 4711")
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+GIB = 1 << 30
+
+
+def one(used, *processes, index=0, total=80, reserved=GIB // 2):
+    return Gpu(
+        index=index,
+        name="H100",
+        memory_bytes=total * GIB,
+        memory_used_bytes=int(used * GIB),
+        memory_reserved_bytes=reserved,
+        processes=list(processes),
+    )
+
+
+def test_found_in_the_facts():
+    _, [finding] = run(one(60, GpuProcess(pid=7, memory_bytes=59 * GIB, name="python")))
+    assert finding.message.startswith("59.0 GiB of GPU 0 is held by other processes")
+    assert finding.evidence[0].text == "GPU 0: 59.0 GiB of 80.0 GiB, process 7 (python)"
+    assert finding.fixes[0].command == "ps -o user,ppid,lstart,cmd -p 7; kill 7"
+    _, [finding] = run(one(40))
+    assert "no process of this PID namespace" in finding.evidence[0].text
+    _, [finding] = run(one(9, GpuProcess(pid=7)))
+    assert finding.message.startswith("8.5 GiB")
+
+
+def test_passes():
+    chosen = {"launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "0"})}
+    busy = one(60, GpuProcess(pid=7, memory_bytes=59 * GIB), index=1)
+    for result, _ in (
+        run(one(0.7, reserved=None)),
+        run(one(3, total=24)),
+        run(one(0.8, GpuProcess(pid=7, memory_bytes=300 << 20, name="nv-hostengine"))),
+        run(one(70, GpuProcess(pid=7, memory_bytes=69 * GIB, own=True))),
+        run(one(0.5), busy, **chosen),
+    ):
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_without_memory():
+    result, _ = run(Gpu(index=0, name="H100"))
+    assert result.status is CheckStatus.UNKNOWN
+
+
+def test_unknown_where_nvml_says_nothing():
+    for facts in ({}, {"gpus": Gpus(error="Unknown Error", error_code=999)}):
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes_without_a_gpu_on_the_bus():
+    result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
+    assert result.status is CheckStatus.PASSED

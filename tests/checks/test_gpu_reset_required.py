@@ -1,5 +1,15 @@
-"""gpu-reset-required: seen in logs."""
+"""gpu-reset-required: seen in logs, and in what NVML tells."""
 
+import pytest
+
+from gpudoctor.facts import Gpu, Gpus, Pci
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("gpu-reset-required")
 MESSAGE = "the driver has closed the GPU until it is recovered: nothing can run on it"
 EXAMPLES = {
     "[ 9120.33] NVRM: Xid (PCI:0000:4e:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)": (
@@ -33,3 +43,52 @@ NOT_THIS = [
     "        Reset Required                        : No",
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:525] Connection reset by peer",
 ]
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+@pytest.mark.parametrize(
+    ("action", "words", "severity"),
+    [
+        ("gpu_reset", "needs a reset of the GPU: nothing can run there", Severity.ERROR),
+        ("node_reboot", "needs a reboot of the node", Severity.ERROR),
+        ("drain_p2p", "needs the jobs that use its peers to end", Severity.WARNING),
+    ],
+)
+def test_found_by_the_recovery_action(action, words, severity):
+    _, [finding] = run(Gpu(index=0, name="H100"), Gpu(index=1, name="H100", recovery_action=action))
+    assert words in finding.message
+    assert finding.severity is severity
+    assert ("sudo reboot" in finding.fixes[1].command) == (action == "node_reboot")
+
+
+def test_found_by_an_answer_of_nvml():
+    gpu = Gpu(
+        index=0,
+        name="H100",
+        reset_required=True,
+        recovery_action="none",
+        errors=["memory: GPU requires restart"],
+    )
+    _, [finding] = run(gpu)
+    assert [e.text for e in finding.evidence] == ["GPU 0: memory: GPU requires restart"]
+
+
+def test_passes():
+    gone = Gpu(index=1, lost=True, recovery_action="gpu_reset")  # which is gpu-fell-off-bus
+    for some in ([Gpu(index=0, name="H100", recovery_action="none")], [Gpu(index=0, name="V100"), gone]):
+        result, _ = run(*some)
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_where_nvml_says_nothing():
+    for facts in ({}, {"gpus": Gpus(error="Unknown Error", error_code=999)}):
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes_without_a_gpu_on_the_bus():
+    result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
+    assert result.status is CheckStatus.PASSED

@@ -1,5 +1,15 @@
-"""gpu-throttled: seen in logs."""
+"""gpu-throttled: seen in logs, and in what NVML tells."""
 
+import pytest
+
+from gpudoctor.facts import Gpu, Gpus, Pci
+from gpudoctor.guard import examine
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("gpu-throttled")
 MESSAGE = "the hardware slows a GPU down to protect it (HW Thermal Slowdown): all ranks wait for the slowest"
 EXAMPLES = {
     "        HW Thermal Slowdown               : Active": MESSAGE,
@@ -42,3 +52,46 @@ NOT_THIS = [
     "mce: CPU3: Core temperature above threshold, cpu clock throttled",
     "sched: RT throttling activated",
 ]
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "words"),
+    [
+        (["hw_slowdown"], "heat or power (HW Slowdown)"),
+        (["hw_slowdown", "hw_thermal_slowdown"], "heat (HW Thermal Slowdown)"),
+        (["hw_power_brake_slowdown"], "the server asks for less power"),
+        (["sw_thermal_slowdown", "sw_power_cap"], "heat (SW Thermal Slowdown)"),
+    ],
+)
+def test_found_in_the_reasons(reasons, words):
+    _, [finding] = run(
+        Gpu(index=0, name="H100", throttle_reasons=[]), Gpu(index=1, name="H100", throttle_reasons=reasons)
+    )
+    assert finding.message.startswith("GPU 1 is slowed down to protect the hardware")
+    assert words in finding.message
+
+
+def test_passes():
+    for reasons in ([], ["gpu_idle"], ["sw_power_cap"], ["applications_clocks_setting"], ["sync_boost"]):
+        result, _ = run(Gpu(index=0, name="H100", throttle_reasons=reasons))
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_without_reasons():
+    result, _ = run(Gpu(index=0, name="H100"))
+    assert result.status is CheckStatus.UNKNOWN
+
+
+def test_unknown_where_nvml_says_nothing():
+    for facts in ({}, {"gpus": Gpus(error="Unknown Error", error_code=999)}):
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes_without_a_gpu_on_the_bus():
+    result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
+    assert result.status is CheckStatus.PASSED

@@ -1,10 +1,14 @@
-"""mig-multi-gpu: seen in logs."""
+"""mig-multi-gpu: seen in logs, and in what NVML tells."""
 
 import pytest
 
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci
+from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Severity
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("mig-multi-gpu")
 MESSAGE = "several MIG instances (1g.10gb) are there: a process sees one, and NCCL before 2.30 cannot use two of one GPU"
@@ -46,3 +50,53 @@ NOT_THIS = [
 def test_instances_that_are_merely_there_are_a_warning(number, severity):
     (seen,) = matches(TEXTS[number], [CHECK])
     assert seen.finding.severity is severity
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+CUT = Gpu(index=0, name="A100", mig=True, mig_uuids=["MIG-1", "MIG-2"])
+WHOLE = Gpu(index=1, name="A100", mig=False)
+
+
+def launched(*devices, **variables):
+    return run(*devices, launch=Launch(variables=variables))
+
+
+def test_found_in_the_facts():
+    _, [finding] = launched(CUT, LOCAL_WORLD_SIZE="2")
+    assert "MIG is on for GPU 0, and 2 ranks start here" in finding.message
+    _, [finding] = launched(CUT, CUDA_VISIBLE_DEVICES="MIG-1,MIG-2")
+    assert "CUDA_VISIBLE_DEVICES names 2 MIG instances" in finding.message
+    _, [finding] = run(Gpu(index=0, name="A100", mig=True))
+    assert "no instance was made" in finding.message
+    _, [finding] = run(CUT, WHOLE)
+    assert finding.severity is Severity.WARNING
+    assert finding.fixes[0].command == "export CUDA_VISIBLE_DEVICES=1"
+
+
+def test_a_note_where_several_gpus_are_cut_and_nobody_starts_ranks():
+    _, [finding] = run(CUT, Gpu(index=1, name="A100", mig=True, mig_uuids=["MIG-3"]))
+    assert finding.severity is Severity.NOTE
+
+
+def test_passes():
+    for result, _ in (
+        run(CUT),
+        run(WHOLE),
+        launched(CUT, CUDA_VISIBLE_DEVICES="MIG-1"),
+        launched(WHOLE, LOCAL_WORLD_SIZE="8"),
+    ):
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_where_nvml_says_nothing():
+    for facts in ({}, {"gpus": Gpus(error="Unknown Error", error_code=999)}):
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes_without_a_gpu_on_the_bus():
+    result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
+    assert result.status is CheckStatus.PASSED

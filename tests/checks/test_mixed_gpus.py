@@ -1,5 +1,13 @@
-"""mixed-gpus: seen in logs."""
+"""mixed-gpus: seen in logs, and in what NVML tells."""
 
+from gpudoctor.facts import Gpu, Gpus, Launch, Pci
+from gpudoctor.guard import examine
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("mixed-gpus")
 EXAMPLES = {
     (
         "/data/env/lib/python3.11/site-packages/torch/nn/parallel/data_parallel.py:33: UserWarning: \n"
@@ -36,3 +44,44 @@ NOT_THIS = [
     "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-1111)\n  MIG 3g.40gb     Device  0: (UUID: MIG-00000000-1111)",
     "GPU memory imbalance: GPU 0 uses 20 GB more than the others",
 ]
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+A100 = Gpu(index=0, name="A100", memory_bytes=80 << 30, ecc=True)
+T4 = Gpu(index=1, name="T4", memory_bytes=16 << 30, ecc=True)
+
+
+def test_found_in_the_facts():
+    _, [finding] = run(A100, T4)
+    assert finding.message.startswith("the GPUs differ: 1 x A100, 1 x T4; every step waits for the slowest")
+    assert "CUDA_VISIBLE_DEVICES=0 torchrun" in finding.fixes[0].command
+    _, [finding] = run(A100, Gpu(index=1, name="A100", memory_bytes=40 << 30))
+    assert "differ in memory: 40.0 GiB to 80.0 GiB" in finding.message
+    _, [finding] = run(A100, Gpu(index=1, name="A100", memory_bytes=80 << 30, ecc=False))
+    assert "ECC is off on GPU 1" in finding.message
+
+
+def test_passes():
+    nearly = Gpu(index=1, name="A100", memory_bytes=79 << 30)
+    chosen = {"launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "1"})}
+    for result, _ in (
+        run(A100),
+        run(A100, nearly),
+        run(A100, Gpu(index=1, lost=True)),
+        run(A100, T4, **chosen),
+    ):
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_where_nvml_says_nothing():
+    for facts in ({}, {"gpus": Gpus(error="Unknown Error", error_code=999)}):
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes_without_a_gpu_on_the_bus():
+    result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
+    assert result.status is CheckStatus.PASSED

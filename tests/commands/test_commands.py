@@ -254,7 +254,8 @@ class TestShell:
         """Its own list of columns: ``nvidia-smi --help-query-gpu`` and ``--help-query-compute-apps``."""
         columns = {
             "gpu": {"compute_cap", "compute_mode", "gpu_recovery_action", "index", "memory.total", "mig.mode.current",
-                    "name", "pci.bus_id", "serial", "uuid"},
+                    "name", "pci.bus_id", "persistence_mode", "power.default_limit", "power.limit", "power.max_limit",
+                    "serial", "uuid", "vbios_version"},
             "compute-apps": {"gpu_uuid", "name", "pid", "process_name", "used_memory"},
         }  # fmt: skip
         for kind, known in columns.items():

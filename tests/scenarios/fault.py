@@ -30,6 +30,15 @@ class Fault:
     """What its message must hold."""
 
 
+@dataclass(frozen=True)
+class Variant:
+    """A healthy machine changed in a way that is no fault: nothing above a note may be found."""
+
+    name: str
+    on: str
+    change: Change
+
+
 def put(**facts: Any) -> Change:
     """Replace whole topics; ``None``: the topic could not be read."""
 

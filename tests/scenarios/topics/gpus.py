@@ -75,6 +75,7 @@ def _gpu(machine: Machine, n: int, model: Model) -> Gpu:
         temperature_margin_celsius=54,
         temperature_slowdown_celsius=87,
         memory_temperature_celsius=40 if model.memory >= 80 else None,
+        memory_temperature_max_celsius=95 if model.memory >= 80 else None,
         throttle_reasons=["gpu_idle"],
         utilization_percent=0,
         power_watts=model.watts * 0.1,

@@ -1,0 +1,68 @@
+"""The GPU's own system processor stopped answering the driver.
+
+## What happens
+
+The kernel log has Xid 119 or 120, "Timeout after 6s of waiting for RPC response from GPU0 GSP!". `nvidia-smi` and CUDA
+hang for minutes or say "Unknown Error" for that GPU; jobs on it never end.
+
+## Why
+
+On Turing and newer most of the driver runs on the GPU's System Processor (GSP). Its firmware had faults in several
+drivers (525 before 525.105.17, for one), and hardware trouble shows in the same way: another Xid before it is the cause.
+
+## How to tell
+
+`sudo dmesg -T | grep -iE 'xid|gsp'` shows the first Xid. `nvidia-smi -q | grep -i 'gsp firmware'` shows whether it is in
+use. If one GPU alone does it with every driver, it is that GPU.
+
+## See also
+
+- [open-gpu-kernel-modules 446](https://github.com/NVIDIA/open-gpu-kernel-modules/issues/446): which driver fixed one of its faults
+- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 119 and 120, reset the GPU
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Driver, Gpus, KernelLog
+
+SILENT = (119, 120)
+
+check = Check(
+    severity=Severity.WARNING,
+    follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],
+    fixes=[
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and the line above",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
+            "Reset the GPU, or reboot where that hangs too", "sudo nvidia-smi --gpu-reset -i GPU", Kind.ADMIN
+        ),
+        Fix("Install a newer driver of the same branch", kind=Kind.ADMIN),
+    ],
+    no_reproduction="needs a GPU that fails",
+)
+WITHOUT = Fix(
+    "Run the driver without it, with the closed kernel module only, and restart",
+    "echo 'options nvidia NVreg_EnableGpuFirmware=0' | sudo tee /etc/modprobe.d/nvidia-gsp.conf && sudo reboot",
+    Kind.MITIGATION,
+)
+
+
+@check.environment
+def environment(gpus: Gpus | None, log: KernelLog | None, driver: Driver | None) -> Iterator[Finding]:
+    """The kernel log has Xid 119 or 120."""
+    if log is None:
+        if gpus and any(gpu.gsp_firmware for gpu in gpus.read):
+            raise CannotTell("the kernel log, where its Xid 119 would stand, could not be read")
+        return
+    events = [event for event in log.of("xid") if event.code in SILENT]
+    if not events:
+        return
+    where = " and ".join(dict.fromkeys(event.pci_address or "an unknown address" for event in events))
+    on = gpus is None or any(gpu.gsp_firmware is not False for gpu in gpus.devices)
+    closed = driver is not None and driver.loaded and "Open Kernel Module" not in driver.description
+    message = f"the firmware of the GPU at {where} stopped answering the driver (Xid {events[0].code}): what runs there hangs"
+    fixes = [*check.fixes, *([WITHOUT] if on and closed else [])]
+    yield check.found(message, evidence=[event.text for event in events], fixes=fixes)

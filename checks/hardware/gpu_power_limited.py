@@ -1,0 +1,70 @@
+"""A GPU may draw less power than it was made for.
+
+## What happens
+
+`nvidia-smi -q -d POWER` shows a "Current Power Limit" below the "Default Power Limit". Under load "SW Power Cap" is
+active at clocks that are lower than those of other nodes, and training is slower without any error.
+
+## Why
+
+Somebody lowered the limit (`nvidia-smi -pl`), for heat, for noise or for a weak supply; a cluster's power management did;
+or a start-up script sets one value for GPUs of different models. It holds until the driver is loaded again.
+
+## How to tell
+
+`nvidia-smi --query-gpu=index,power.limit,power.default_limit,power.max_limit --format=csv` shows the limits of all.
+Where one GPU alone has a lower one, all ranks wait for it.
+
+## See also
+
+- [nvidia-smi](https://docs.nvidia.com/deploy/nvidia-smi/index.html): `-pl`, Power Limit
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpu, Gpus, Pci
+
+LESS = 0.95
+"""Of the default limit: a little below it costs next to nothing."""
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[Fix("Give it its default again", "sudo nvidia-smi -i GPU -pl WATTS", Kind.ADMIN)],
+    no_reproduction="needs a GPU, and root",
+)
+
+
+@check.environment
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
+    """The enforced power limit is below the default one."""
+    if gpus.silence(pci):
+        raise CannotTell(gpus.silence(pci))
+    known = [gpu for gpu in gpus.read if gpu.power_limit_watts and gpu.power_limit_default_watts]
+    limited = [gpu for gpu in known if _share(gpu) < LESS]
+    if not limited:
+        if gpus.read and not known:
+            raise CannotTell("NVML does not tell the power limits")
+        return
+    said = [
+        f"GPU {gpu.index}: {gpu.power_limit_watts:.0f} of {gpu.power_limit_default_watts:.0f} W"
+        for gpu in limited
+    ]
+    lowest = min(limited, key=_share)
+    alone = len(limited) < len(gpus.read)
+    waits = "; all ranks wait for it" if alone else ""
+    message = (
+        f"{gpus.named(limited)}: the power limit is {lowest.power_limit_watts:.0f} W, and "
+        f"{lowest.power_limit_default_watts:.0f} W by default: it costs speed under load{waits}"
+    )
+    default = lowest.power_limit_default_watts
+    command = f"sudo nvidia-smi -i {gpus.numbers(limited)} -pl {default:.0f}"
+    yield check.found(
+        message,
+        evidence=said,
+        fixes=[Fix("Set the default, unless somebody lowered it on purpose", command, Kind.ADMIN)],
+    )
+
+
+def _share(gpu: Gpu) -> float:
+    return (gpu.power_limit_watts or 0) / (gpu.power_limit_default_watts or 1)

@@ -1,0 +1,48 @@
+"""gpu-power-limited: seen in what NVML tells."""
+
+from gpudoctor.facts import Gpu, Gpus, Pci
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("gpu-power-limited")
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+def one(index, limit, default=700):
+    return Gpu(index=index, name="H100", power_limit_watts=limit, power_limit_default_watts=default)
+
+
+def test_found():
+    _, [finding] = run(one(0, 700), one(1, 450))
+    assert "GPU 1: the power limit is 450 W, and 700 W by default" in finding.message
+    assert "all ranks wait for it" in finding.message
+    assert finding.fixes[0].command == "sudo nvidia-smi -i 1 -pl 700"
+    assert finding.severity is Severity.WARNING
+
+
+def test_unknown_without_limits():
+    result, _ = run(one(0, None, None))
+    assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes():
+    for gpu in (one(0, 700), one(0, 690), one(0, 800)):
+        result, _ = run(gpu)
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_where_nvml_says_nothing():
+    for facts in ({}, {"gpus": Gpus(error="Unknown Error", error_code=999)}):
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_passes_without_a_gpu_on_the_bus():
+    result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
+    assert result.status is CheckStatus.PASSED

@@ -1,0 +1,45 @@
+"""gsp-firmware: seen in the kernel log."""
+
+from gpudoctor.facts import Driver, Gpu, Gpus, KernelEvent, KernelLog
+from gpudoctor.guard import examine
+from gpudoctor.model import Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("gsp-firmware")
+
+
+def run(*devices, **facts):
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": Gpus(devices=list(devices)), **facts}))
+
+
+TEXT = "NVRM: Xid (PCI:0000:2a:00): 119, pid=9, name=nvidia-smi, Timeout after 6s of waiting for RPC response from GPU2 GSP!"
+LOG = KernelLog(events=[KernelEvent(kind="xid", code=119, pci_address="0000:2a:00.0", text=TEXT)])
+ON = Gpu(index=0, name="A100", gsp_firmware=True)
+
+
+def test_found():
+    closed = Driver(version="525.60.13", description="NVIDIA UNIX x86_64 Kernel Module  525.60.13")
+    _, [finding] = run(ON, kernel_log=LOG, driver=closed)
+    assert "the GPU at 0000:2a:00.0 stopped answering the driver (Xid 119)" in finding.message
+    assert any("NVreg_EnableGpuFirmware=0" in fix.command for fix in finding.fixes)
+    opened = Driver(version="580.82.07", description="NVIDIA UNIX Open Kernel Module for x86_64  580.82.07")
+    _, [finding] = run(ON, kernel_log=LOG, driver=opened)
+    assert not any("NVreg_EnableGpuFirmware=0" in fix.command for fix in finding.fixes)
+
+
+def test_passes():
+    other = KernelLog(events=[KernelEvent(kind="xid", code=31, text="NVRM: Xid 31")])
+    for result, _ in (
+        run(ON, kernel_log=other),
+        run(ON, kernel_log=KernelLog()),
+        run(Gpu(index=0, name="V100")),
+    ):
+        assert result.status is CheckStatus.PASSED
+
+
+def test_unknown_without_the_kernel_log():
+    result, _ = run(ON)
+    assert result.status is CheckStatus.UNKNOWN
+    assert "kernel log" in (result.reason or "")
