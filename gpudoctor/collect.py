@@ -28,7 +28,7 @@ class _Asked:
         self.facts: dict[str, msgspec.Struct] = {}
         self.doing = ""
         self.failed: str | None = None
-        command = asking(patient, probe.script) if probe.script else own_probe(probe.module)
+        command = asking(patient, probe.script, *probe.arguments) if probe.script else own_probe(probe.module)
         deadline = probe.deadline if timeout is None else min(timeout, probe.deadline)
         self.child = Child(probe.name, command, deadline, self.hear, speechless=SPEECHLESS)
 

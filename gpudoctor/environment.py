@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def check(
     deep: bool = False,
     checks: Registry | Iterable[Path] = (),
     timeout: float | None = None,
+    cache: bool = True,
     say: Say = lambda doing: None,
     warn: Say = lambda skipped: None,
 ) -> Report:
@@ -36,8 +38,9 @@ def check(
     `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket or the text
     of collect_env (``-``: standard input), `log` a training log to explain beside the facts, `checks` folders of local
     check files. `deep` measures, too: GPUs, links, collectives, the disk; that takes up to 30 s, with GPUs up to two
-    minutes. `timeout`, in seconds, lowers the deadline of each probe and measurement. `say` is told now and then what
-    is being done, `warn` which logs cannot be read. Raises `BadInput`.
+    minutes. `timeout`, in seconds, lowers the deadline of each probe and measurement. `cache` keeps what the libraries'
+    files say, which changes with the files alone, under the user's cache folder. `say` is told now and then what is
+    being done, `warn` which logs cannot be read. Raises `BadInput`.
 
         >>> report = gpudoctor.check(only=["network"])
         >>> report.verdict.sentence
@@ -49,7 +52,10 @@ def check(
         raise BadInput("--deep measures this machine; of a saved report, what was measured then is judged")
     saved = _saved(source, python, registry)
     explained = _explained(log, registry, ids, say, warn) if log is not None else None
-    snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say, deep=deep)
+    if saved:
+        snapshot = saved.snapshot
+    else:
+        snapshot = look(registry, ids, bool(only), python, timeout, say, deep=deep, cache=cache)
     from gpudoctor.diagnose import diagnose
 
     report = diagnose(snapshot, registry.checks(ids), registry.failed)
@@ -107,6 +113,7 @@ def look(
     say: Say,
     *,
     deep: bool = False,
+    cache: bool = True,
 ) -> "Snapshot":
     """Ask the probes; only those that the checks of `ids` need, when `narrow`. Then measure, where `deep`."""
     from gpudoctor.collect import collect
@@ -122,6 +129,8 @@ def look(
 
             kinds |= GROUND
         probes = [p for p in probes if p.name == "python" or kinds & set(p.topics.values())]
+    if not cache:
+        probes = [replace(p, arguments=("--no-cache",)) if p.script else p for p in probes]
     begun = time.monotonic()
     loaded: list[Check] = []
 

@@ -57,6 +57,8 @@ class Probe:
     """Runs under the patient's interpreter; without it, `module` runs under gpudoctor's."""
     deadline: float = DEADLINE
     """Seconds."""
+    arguments: tuple[str, ...] = ()
+    """Given to the script."""
 
 
 @dataclass(eq=False)

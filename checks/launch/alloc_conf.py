@@ -8,12 +8,13 @@ or a bare "stoull", at the first use of CUDA. The line of the traceback (`.cuda(
 ## Why
 
 - The option is newer than torch: `expandable_segments` came with 2.1.
-- The form: `name:value,name:value`, no spaces, no `=`, `True` and not `true`. Quotes that Docker's `-e`, an `.env`
+- The form: `name:value,name:value`, no `=`, no `;`, `True` and not `true`. Quotes that Docker's `-e`, an `.env`
   file or YAML passes on are part of the value.
-- A value out of range, such as a `max_split_size_mb` of 20 or less.
+- A value out of range, such as a `max_split_size_mb` below 20.
 - Accepted, but not for this: GPU tensors in expandable segments cannot always be handed to another process.
 
-torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name. Libraries and scripts set it as well.
+torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name; where both are set, torch 2.15 takes the
+old one. Libraries and scripts set it as well.
 
 ## How to tell
 
@@ -25,7 +26,12 @@ torch 2.9 calls the variable PYTORCH_ALLOC_CONF and still reads the old name. Li
 - [pytorch#123505](https://github.com/pytorch/pytorch/issues/123505): the message, under Python 3.7
 """
 
-from gpudoctor import Check, Fix, Severity, Symptom
+import re
+import shlex
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity, Symptom
+from gpudoctor.facts import Gpus, Launch, Pci, Torch, Variables, gpus_here
 
 NEAR = r"ALLOC_CONF|[Aa]llocator|_cuda_init|_lazy_init|AllocatorSettings"
 
@@ -71,3 +77,109 @@ check = Check(
     ],
     no_reproduction="needs a GPU",
 )
+
+# Run with torch 2.15 (torch._C._accelerator_setAllocatorSettings), each value with the words that it raises.
+SWITCHES = re.compile(
+    r"expandable_segments|throw_on_cudamalloc_oom|graph_capture_record_stream_reuse|pinned_use_\w+|release_lock_on_\w+"
+)
+AT_LEAST = {"max_split_size_mb": 20, "max_non_split_rounding_mb": 20, "large_segment_size_mb": 11}
+FRACTION = re.compile(r"\d*\.?\d+(?:[eE]-?\d+)?")
+# In the order in which torch 2.15 takes them, where several are set (run).
+NAMES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+
+
+@check.environment
+def environment(
+    launch: Launch, variables: Variables | None, torch: Torch | None, gpus: Gpus | None, pci: Pci | None
+) -> Iterator[Finding]:
+    """The allocator's settings hold an option or a value that this torch's parser refuses, or contradict each other."""
+    known = {name: launch.variables[name] for name in NAMES if launch.variables.get(name, "").strip()}
+    if not known:
+        return
+    here = gpus_here(torch, gpus, pci)
+    severity = Severity.ERROR if here or here is None else Severity.WARNING
+    if torch is not None and torch.imported and torch.cuda is None and not torch.hip:
+        severity = Severity.NOTE  # a torch without CUDA has no such allocator
+    options = variables.allocator_options if variables is not None else []
+    found = [
+        check.found(f"{name}={value}: {wrong}", severity=severity, fixes=_fixes(name, value, wrong))
+        for name, value in known.items()
+        for wrong in _wrong(value, options)
+    ]
+    both = [name for name in ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF") if name in known]
+    if len(both) == 2 and _pairs(known[both[0]]) != _pairs(known[both[1]]):
+        message = " and ".join(f"{name}={known[name]}" for name in both)
+        message += (
+            ": they are two names of one variable; torch 2.15 takes the first and leaves the other aside"
+        )
+        weight = Severity.NOTE if severity is Severity.NOTE else Severity.WARNING
+        fixes = [Fix("Leave one of the two names", f"unset {both[0]}")]
+        found.append(check.found(message, severity=weight, fixes=fixes))
+    if not found and not options and (variables is None or variables.torch):
+        raise CannotTell("which options this torch's allocator knows is not known")
+    yield from found
+
+
+def _pairs(value: str) -> list[str]:
+    return sorted(part for part in value.replace(" ", "").split(",") if part)
+
+
+def _wrong(value: str, options: list[str]) -> Iterator[str]:
+    """Yield what the parser refuses; blanks and a comma at the end it forgives."""
+    text = re.sub(r"\s", "", value)
+    if text[:1] in "\"'":
+        yield "the quotes are part of the value, and torch takes them for a part of the option's name"
+        return
+    for part in re.split(r",(?![^\[]*\])", text.rstrip(",")):
+        option, colon, setting = part.partition(":")
+        if not colon or not setting:
+            how = "an option and its value are joined by `:`" if "=" in option else "an option needs a value"
+            yield f"{part or 'an empty option'}: {how}"
+        elif options and option not in options:
+            yield f"this torch has no option {option}"
+        elif ";" in setting:
+            yield f"{setting}: options are separated by commas"
+        else:
+            yield from _wrong_setting(option, setting)
+
+
+def _wrong_setting(option: str, setting: str) -> Iterator[str]:
+    if SWITCHES.fullmatch(option):
+        if setting not in ("True", "False"):
+            yield f"{option} is True or False, written so, and not {setting}"
+    elif option == "backend":
+        if setting not in ("native", "cudaMallocAsync", "hipMallocAsync"):
+            yield f"the backend is native or cudaMallocAsync, and not {setting}"
+    elif option == "roundup_power2_divisions":
+        numbers = re.findall(r"(?:^|:)(\d+)", setting)
+        if (
+            not numbers
+            or any(int(n) & (int(n) - 1) for n in numbers)
+            or setting.count("[") != setting.count("]")
+        ):
+            yield f"{option} takes powers of two, one or a list such as [256:1,512:2,>:4], and not {setting}"
+    elif option in ("garbage_collection_threshold", "per_process_memory_fraction"):
+        inside = bool(FRACTION.fullmatch(setting)) and 0 <= float(setting) <= 1
+        if not inside or (option.startswith("garbage") and float(setting) in (0, 1)):
+            yield f"{option} lies between 0 and 1, and is not {setting}"
+    elif option.endswith("_mb") and not re.match(r"-?\d", setting):
+        yield f"{option} is a number of MiB, and not {setting}"
+    elif option in AT_LEAST and setting.isdecimal() and int(setting) < AT_LEAST[option]:
+        yield f"{option} is at least {AT_LEAST[option]}, and not {setting}"
+    elif option == "pinned_num_register_threads" and setting not in [str(1 << n) for n in range(8)]:
+        yield f"{option} is a power of two up to 128, and not {setting}"
+
+
+def _fixes(name: str, value: str, wrong: str) -> list[Fix]:
+    plain = value.strip().strip("\"'").replace(" ", "").replace(";", ",")
+    mended = re.sub(r"^(\w+)=|(?<=,)(\w+)=", lambda m: f"{m[1] or m[2]}:", plain)
+    for word, meant in (("true", "True"), ("false", "False"), ("1", "True"), ("0", "False")):
+        mended = re.sub(
+            rf"(expandable_segments|pinned_use_\w+|release_lock_on_\w+):{word}(?=,|$)", rf"\1:{meant}", mended
+        )
+    fixes = [Fix("Do without it", f"unset {name}")]
+    if mended != value:
+        fixes.insert(0, Fix("Write it as torch reads it", f"export {name}={shlex.quote(mended)}"))
+    elif "no option" in wrong:
+        fixes.append(Fix("Or take a torch that knows the option", "python -m pip install --upgrade torch"))
+    return fixes

@@ -29,6 +29,9 @@ from gpudoctor.registry import Registry
 @click.option("--log", metavar="FILE", help="Look for the checks' symptoms in a training log too.")
 @checks_option
 @click.option("--list", "listing", is_flag=True, help="List the checks.")
+@click.option(
+    "--no-cache", "without_cache", is_flag=True, help="Read the libraries anew, and write no cache."
+)
 @timeout_option
 @output_options
 def command(
@@ -41,6 +44,7 @@ def command(
     log: str | None,
     folders: tuple[Path, ...],
     listing: bool,
+    without_cache: bool,
     timeout: float | None,
 ) -> int:
     """Examine this machine and the patient's environment; change nothing.
@@ -69,7 +73,7 @@ def command(
 
         report = check(
             python=python, only=only, skip=skip, source=source, log=log, deep=deep, checks=registry,
-            timeout=timeout, say=tell, warn=warn,
+            timeout=timeout, cache=not without_cache, say=tell, warn=warn,
         )  # fmt: skip
     return output.deliver(report, seconds=time.monotonic() - begun)
 

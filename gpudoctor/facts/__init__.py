@@ -4,6 +4,7 @@ A check names the types it needs in its function's annotations and gets the valu
 Every field says its unit and where the value comes from; ``None`` means *not known*, never *zero*.
 """
 
+from gpudoctor.facts.accelerators import for_processors_alone, gpus_here
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
     Entry,
@@ -38,18 +39,25 @@ from gpudoctor.facts.measurements import (
     siblings_median,
 )
 from gpudoctor.facts.names import Names, Resolution
+from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
+from gpudoctor.facts.variable_grammar import Misread, misread, number
+from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_elsewhere
+from gpudoctor.facts.variables import Library, Variables
 
 __all__ = [
-    "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues", "Collective", "Comparison", "Connection",
-    "Cuda", "CudaDevice", "DeviceNode", "DeviceSpeed", "Disk", "Distribution", "Distributions", "Driver",
-    "Entry", "Expected", "Foreign", "Format", "Gpu", "GpuModel", "GpuPair", "GpuProcess", "Gpus", "Host",
-    "Interface", "Interfaces", "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Limit", "Listener",
-    "Log", "Measurements", "Missing", "Names", "NvLink", "Optimizer", "Outcome", "Payload", "Pci", "PciDevice",
-    "PeerCopy", "Prefix", "Python", "Raised", "RemappedRows", "Resolution", "Run", "ShapeDifference", "Silence",
-    "Sockets", "StateDict", "Torch", "TorchDevice", "Torchvision", "gpu_model", "pcie_speed", "siblings_median",
+    "HARMLESS", "REMOVED", "RENAMED", "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues",
+    "Collective", "Comparison", "ConfigurationFile", "Connection", "Cuda", "CudaDevice", "DeviceNode",
+    "DeviceSpeed", "Disk", "Distribution", "Distributions", "Driver", "Entry", "Expected", "Foreign",
+    "Format", "Gpu", "GpuModel", "GpuPair", "GpuProcess", "Gpus", "Host", "Interface", "Interfaces",
+    "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Library", "Limit", "Listener", "Log",
+    "Measurements", "Misread", "Missing", "Names", "NcclConfiguration", "NvLink", "Optimizer", "Outcome",
+    "Payload", "Pci", "PciDevice", "PeerCopy", "Prefix", "Python", "Raised", "RemappedRows", "Resolution",
+    "Run", "Setting", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice",
+    "Torchvision", "Variables", "for_processors_alone", "gpu_model", "gpus_here", "is_elsewhere", "misread",
+    "number", "pcie_speed", "settings", "siblings_median",
 ]  # fmt: skip

@@ -7,11 +7,16 @@ from msgspec import Struct
 
 ALLOWED = re.compile(
     r"(CUDA|NCCL|TORCH|PYTORCH|GLOO|MASTER|LOCAL|GROUP|ROLE|SLURM|TORCHELASTIC)_\w+"
-    r"|TORCH\w*|NVIDIA_VISIBLE_DEVICES|OMP_NUM_THREADS|RANK|WORLD_SIZE|KUBERNETES_SERVICE_HOST"
+    # misspelt, as people do: such a name is read by nobody, and that is what is looked for
+    r"|(NCLL|NNCL|NCC|NCL|NCCCL|TROCH|PTORCH)_\w+"
+    # debugging that stays on, and what plug-ins of NCCL read
+    r"|(CUDNN|CUBLAS|CUBLASLT|NSIGHT|OFI_NCCL|FI|UCX|RCCL|KMP|NVTE)_\w+|(COMPUTE|OPENCL)_PROFILE|LD_DEBUG"
+    r"|MALLOC_(CHECK|PERTURB)_|PYTHON(DEVMODE|MALLOC|TRACEMALLOC|ASYNCIODEBUG)|NVIDIA_TF32_OVERRIDE|USE_LIBUV"
+    r"|TORCH\w*|NVIDIA_VISIBLE_DEVICES|OMP_\w+|MKL_\w+|RANK|WORLD_SIZE|KUBERNETES_SERVICE_HOST"
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
 )
-# SLURM_JWT, for one, is a key to the whole cluster.
-SECRET = re.compile(r"(?:^|_)(JWT|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|API_?KEY|ACCESS_?KEY)(?:_|$)")
+# SLURM_JWT, for one, is a key to the whole cluster, and NCCL_PSK the one that encrypts NCCL's traffic.
+SECRET = re.compile(r"(?:^|_)(JWT|TOKEN|SECRET|PASSWORD|PASSWD|PSK|CREDENTIALS?|API_?KEY|ACCESS_?KEY)(?:_|$)")
 
 
 class Launch(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,8 @@ PREFIXES = (
     "CUDA|CUDNN|GLOO|HF|KMP|MKL|NCCL|NVIDIA|OMP|OMPI|PYTORCH|SBATCH|SLURM|SRUN|TORCH[A-Z]*|TP|TRITON|UCX"
 )
 VARIABLE = re.compile(rf"(?<![\w/.])(?:{PREFIXES})_[A-Z0-9_]*[A-Z0-9](?![\w*/…]|_…)")
-NOT_A_VARIABLE = re.compile(r"CUDA_ERROR_|CUDNN_STATUS_")
+# A digit: the place of a name that a check puts there.
+NOT_A_VARIABLE = re.compile(r"CUDA_ERROR_|CUDNN_STATUS_|\d")
 
 
 def names_printed():

@@ -38,6 +38,10 @@ WANTED = {
     "SLURM_JOB_NODELIST": "node[1-2]",
     "OMP_NUM_THREADS": "1",
     "NVIDIA_VISIBLE_DEVICES": "all",
+    "NCLL_DEBUG": "INFO",
+    "OFI_NCCL_PROTOCOL": "RDMA",
+    "CUDNN_LOGINFO_DBG": "1",
+    "LD_DEBUG": "",
 }
 UNWANTED = {
     "AWS_SECRET_ACCESS_KEY": "planted",
@@ -53,6 +57,7 @@ UNWANTED = {
     "TORCH_HUB_TOKEN": "planted",
     "PYTORCH_API_KEY": "planted",
     "SLURM_DB_PASSWORD": "planted",
+    "NCCL_PSK": "planted",
 }
 
 

@@ -40,6 +40,67 @@ SRUN = {
 }
 POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "NVIDIA_VISIBLE_DEVICES": "all"}
 
+# What clouds, images and frameworks set themselves: read by plug-ins, or meant so.
+GOOGLE = {
+    "NCCL_NET": "gIB",
+    "NCCL_TUNER_CONFIG_PATH": "/usr/local/gib/configs/tuner_config_a3u.txtpb",
+    "NCCL_SHIMNET_GUEST_CONFIG_CHECKER_CONFIG_FILE": "/usr/local/gib/configs/guest_config.txtpb",
+    "NCCL_FASTRAK_CTRL_DEV": "eth0",
+    "NCCL_FASTRAK_USE_SNAP": "1",
+    "NCCL_CROSS_NIC": "0",
+    "NCCL_NET_GDR_LEVEL": "PIX",
+    "NCCL_P2P_NET_CHUNKSIZE": "131072",
+    "NCCL_NVLS_CHUNKSIZE": "524288",
+    "NCCL_IB_ADAPTIVE_ROUTING": "1",
+    "NCCL_IB_QPS_PER_CONNECTION": "4",
+    "NCCL_IB_TC": "52",
+    "NCCL_IB_FIFO_TC": "84",
+}
+AMAZON = {
+    "FI_PROVIDER": "efa",
+    "FI_EFA_USE_DEVICE_RDMA": "1",
+    "OFI_NCCL_PROTOCOL": "RDMA",
+    "NCCL_SOCKET_IFNAME": "^docker,lo,veth",
+    "NCCL_DEBUG": "WARN",
+    "NCCL_TUNER_PLUGIN": "ofi",
+}
+MEGATRON = {
+    "CUDA_DEVICE_MAX_CONNECTIONS": "1",
+    "TORCH_NCCL_AVOID_RECORD_STREAMS": "1",
+    "NCCL_NVLS_ENABLE": "0",
+    "NVTE_FUSED_ATTN": "1",
+    "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True, garbage_collection_threshold:0.8,",
+    "TORCH_DISTRIBUTED_DEBUG": "off",
+    "TORCH_NCCL_HIGH_PRIORITY": "1",
+    "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": "3600",
+    "NCCL_IGNORE_CPU_AFFINITY": "1",
+    "NCCL_IB_TIMEOUT": "22",
+    "NCCL_IB_RETRY_CNT": "7",
+    "NCCL_IB_SL": "1",
+    "NCCL_DEBUG": "INFO",
+    "NCCL_DEBUG_SUBSYS": "INIT,NET",
+    "NCCL_ALGO": "ring,tree;allreduce:^tree",
+    "NCCL_PROTO": "^LL128",
+    "NCCL_P2P_LEVEL": "NVL",
+    "NCCL_BUFFSIZE": " 0x400000 ",
+    "NCCL_IB_DISABLE": "0",
+    "NCCL_P2P_DISABLE": "0",
+    "NCCL_ASYNC_ERROR_HANDLING": "1",
+}
+IMAGE = {
+    "NCCL_VERSION": "2.27.3-1",
+    "NVIDIA_VISIBLE_DEVICES": "all",
+    "TORCH_HOME": "/models",
+    "TORCH_CUDA_ARCH_LIST": "9.0",
+    "TORCH_EXTENSIONS_DIR": "/tmp/ext",
+    "TORCH_DTYPE": "bf16",
+    "NCCL_HOME": "/usr",
+    "NCCL_DEBUG": "",
+    "CUDA_LAUNCH_BLOCKING": "0",
+    "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",
+    "NCCL_SOCKET_IFNAME": "",
+}
+
 
 def eight(model: models.Model, **more: object) -> Machine:
     """Return a board of eight GPUs."""
@@ -85,6 +146,10 @@ HEALTHY: dict[str, Machine] = {
     "board-8xb200": eight(models.B200, infiniband=8, driver="590.48.01", cuda_driver="13.1"),
     "gh200": Machine(models=(models.GH200,), cpus=72, sockets=1, memory=480),
     "cloud-8xh100-efa": eight(models.H100, virtual=True, infiniband=32, efa=True),
+    "cloud-8xh100-google": eight(models.H100, virtual=True, infiniband=8, roce=True, variables=GOOGLE),
+    "cloud-8xh100-amazon": eight(models.H100, virtual=True, infiniband=32, efa=True, variables=AMAZON),
+    "megatron-rank": eight(models.H100, variables={**TORCHRUN, **MEGATRON}, infiniband=8),
+    "image-with-variables": eight(models.H100, container="docker", variables=IMAGE),
     "cloud-8xa100-roce": eight(models.A100, virtual=True, infiniband=8, roce=True),
     "mig-7-slices": Machine(models=(models.A100,), mig=7, visible=1),
     "container-2-of-8": Machine(models=(models.H100,) * 2, on_bus=8, container="docker"),

@@ -1,0 +1,47 @@
+"""What NCCL's own configuration files set, beside the environment."""
+
+from msgspec import Struct
+
+from gpudoctor.facts.launch import Launch
+
+
+class ConfigurationFile(Struct, frozen=True, kw_only=True):
+    """A file of NCCL's own, read as NCCL reads it: ``#`` in the first column, else NAME=VALUE, spaces included."""
+
+    path: str
+    settings: dict[str, str] = {}
+    """Variables of NCCL, torch and the like, their names as they stand there."""
+    without_equals: list[int] = []
+    """Numbers of lines that are neither empty, comment nor setting: NCCL skips them."""
+    error: str | None = None
+    """Why it could not be read."""
+
+
+class NcclConfiguration(Struct, frozen=True, kw_only=True):
+    """The files that NCCL reads before its variables (``src/misc/param.cc``)."""
+
+    files: list[ConfigurationFile] = []
+    """In NCCL's order: the first that sets a variable wins, and the environment before all."""
+
+
+class Setting(Struct, frozen=True):
+    """A variable that is set for the ranks."""
+
+    name: str
+    value: str
+    where: str = ""
+    """The file that sets it; empty: the environment."""
+
+    def __str__(self) -> str:
+        """Return it as it is written, and where unless that is the environment."""
+        shown = f"{self.name}={self.value}"
+        return f"{shown} in {self.where}" if self.where else shown
+
+
+def settings(launch: Launch, configuration: NcclConfiguration | None) -> dict[str, Setting]:
+    """Return what is set for the ranks: the environment, then NCCL's files for what that leaves open."""
+    found = {name: Setting(name, value) for name, value in launch.variables.items()}
+    for file in configuration.files if configuration is not None else []:
+        for name, value in file.settings.items():
+            found.setdefault(name, Setting(name, value, file.path))
+    return found
