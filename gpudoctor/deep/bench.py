@@ -89,7 +89,8 @@ class Bench:
 
     def patience(self, seconds: float) -> float:
         """Return the deadline of a process that should take no longer than `seconds`."""
-        return max(0.1, min(seconds, self.left, *([self.timeout] if self.timeout is not None else [])))
+        most = min(seconds, self.left, *([self.timeout] if self.timeout is not None else []))
+        return max(0.1, round(most, 1))
 
     def script(
         self, what: str, script: str, request: Mapping[str, Any], seconds: float, **variables: str
