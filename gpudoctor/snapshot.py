@@ -69,7 +69,8 @@ class Snapshot:
     def _result(self, kind: type) -> tuple[str, ProbeResult | None]:
         """Return the topic of a type, by its name, and what became of its probe."""
         topic = kind.__name__.lower()
-        return topic, next((r for r in self.probes if r.name.replace("_", "") == topic), None)
+        result = next((r for r in self.probes if r.name.replace("_", "") == topic), None)
+        return result.name if result else topic, result
 
 
 def _name(topic: str) -> str:

@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpudoctor.facts import KernelEvent, KernelLog
 from gpudoctor.redact import Private, Redactor, identifiers, leftovers, redactor
 from gpudoctor.redact.names import node_list
+from gpudoctor.redact.report import private
+from gpudoctor.redact.report import redacted as redacted_report
+from gpudoctor.report import Report
 
 PRIVATE = Private(
     hosts=("gpu-node-17", "gpu-node-17.hpc.acme.com", "node", "na[01-03].cl.acme.example", "10.20.30.40"),
@@ -516,3 +520,13 @@ def test_no_text_takes_more_than_linear_time(piece: str) -> None:
 def test_a_package_of_hydras_search_path_is_no_host():
     line = "provider=hydra, path=pkg://hydra.conf; Hydra says so"
     assert redacted(line) == line
+
+
+def test_a_server_that_the_kernel_log_names_is_private() -> None:
+    event = KernelEvent(
+        kind="nfs", text="nfs: server juno-fs7 not responding, still trying", process="juno-fs7"
+    )
+    facts = {"kernel_log": KernelLog(source="/dev/kmsg", events=[event])}
+    report = Report(probes=[], facts=dict(facts))
+    [made] = redacted_report(report, private(report)).facts["kernel_log"].events  # type: ignore[attr-defined]
+    assert "juno-fs7" not in made.text + made.process

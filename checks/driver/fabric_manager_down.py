@@ -25,7 +25,13 @@ fault that CUDA's release notes name.
 - [pytorch 35710](https://github.com/pytorch/pytorch/issues/35710): error 802, as torch shows it
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Cuda, Fabric, Gpus, Pci, Torch
+
+SYSTEM_NOT_READY = 802
+WORDS = ("system not yet initialized", "Error 802", "SYSTEM_NOT_READY")
 
 check = Check(
     severity=Severity.ERROR,
@@ -80,3 +86,51 @@ check = Check(
     ],
     no_reproduction="needs an NVSwitch system without its fabric manager",
 )
+
+
+@check.environment
+def environment(
+    gpus: Gpus | None, pci: Pci | None, cuda: Cuda | None, torch: Torch | None, fabric: Fabric | None
+) -> Iterator[Finding]:
+    """CUDA waits, or no GPU of a board has joined its fabric."""
+    if gpus is None and cuda is None and torch is None:
+        raise CannotTell("neither NVML nor CUDA nor torch could be asked")
+    waits = gpus is not None and gpus.fabric_waits
+    said = _said(cuda, torch)
+    if not waits and (said is None or _is_card(gpus, pci)):
+        return
+    evidence = [Evidence(said, "CUDA")] if said else []
+    states = {gpu.fabric_state for gpu in gpus.devices if gpu.fabric_state} if gpus else set()
+    if waits:
+        told = " and ".join(sorted(state.replace("_", " ") for state in states))
+        evidence.append(Evidence(f"fabric state of every GPU: {told}", "NVML"))
+    if fabric is not None and fabric.manager is False:
+        here = "is installed and does not run" if fabric.manager_installed else "is not installed"
+        evidence.append(Evidence(f"nv-fabricmanager {here}"))
+    if fabric is not None and fabric.manager_said:
+        evidence.append(Evidence(fabric.manager_said, "/var/log/fabricmanager.log"))
+    what = (
+        f"CUDA cannot start ({SYSTEM_NOT_READY}, system not yet initialized)"
+        if said
+        else "no GPU of this board has joined the NVLink fabric"
+    )
+    why = "the fabric manager has not set up the NVSwitches"
+    message = f"{what}: {why}, and until it has, no GPU can be used"
+    yield check.found(message, evidence=evidence)
+
+
+def _said(cuda: Cuda | None, torch: Torch | None) -> str | None:
+    """Return in which words CUDA says that the system is not ready; ``None``: it does not."""
+    if cuda is not None and cuda.init is not None:
+        return "cuInit: 802, system not yet initialized" if cuda.init == SYSTEM_NOT_READY else None
+    if torch is None or torch.cuda_available:
+        return None
+    texts = [torch.cuda_error.message if torch.cuda_error else "", *torch.warnings]
+    return next((text[:300] for text in texts if any(words in text for words in WORDS)), None)
+
+
+def _is_card(gpus: Gpus | None, pci: Pci | None) -> bool:
+    """Return whether these are cards without NVLink: what they wait for is not a fabric manager."""
+    if gpus is None or not gpus.devices or (pci is not None and pci.switches):
+        return False
+    return not any(gpu.board or gpu.nvlinks or gpu.nvlinks_active is not None for gpu in gpus.devices)

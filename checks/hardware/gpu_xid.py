@@ -39,9 +39,13 @@ The address is the `pci.bus_id` of `nvidia-smi --query-gpu=index,pci.bus_id --fo
 import re
 from collections.abc import Iterator, Mapping
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog
 
 # ECC, NVLink, the bus and a pending reset are other checks.
+OF_OTHERS = {48, 63, 64, 74, 79, 92, 94, 95, 136, 140, *range(144, 151), 154, 155, 171, 172}
+SINCE = 24 * 3600.0
+"""Seconds for which what a program did wrong is worth more than a note."""
 OTHERS = r"(?!(?:48|63|64|74|79|92|94|95|136|140|14[4-9]|150|154|155|171|172)\b)"
 XID = rf"\bXid \((?:PCI:)?(?P<address>[0-9a-fA-F:.]+)\): {OTHERS}(?P<xid>\d{{1,3}})\b"
 PROCESS = r"(?:, pid='?(?P<pid>\d+)'?)?(?:, name='?(?P<name>[\w./+-]{1,60})'?)?"
@@ -75,6 +79,8 @@ GPU = {
 }
 # NVIDIA's own action for these is: none.
 IGNORED = {14, 37, 38, 43, 44, 45, 66, 67, 93, 106, 107, 121, 137, 141, 152, 153, 157, 161}
+RECOVERY_CHANGED = 154
+ACTION = re.compile(r" to 0x[1-9a-fA-F]\w* \(([^)]{1,60})\)")
 CLEAN_UP = {43, 45}
 """What the driver does to a program after a fault."""
 FIRMWARE_STOPPED = (119, 120)
@@ -176,3 +182,82 @@ def _who(groups: Mapping[str, str]) -> str:
     parts = [groups.get("name", ""), f"process {groups['pid']}" if "pid" in groups else ""]
     named = ", ".join(part for part in parts if part)
     return f" ({named})" if named else ""
+
+
+@check.environment
+def environment(log: KernelLog, gpus: Gpus | None) -> Iterator[Finding]:
+    """The kernel log has an Xid that no other check speaks of: of each GPU the one that says most."""
+    newest: dict[str, list[KernelEvent]] = {}
+    for event in log.of("xid"):
+        newest.setdefault(event.pci_address, []).append(event)
+    for events in newest.values():
+        yield from _recovery(events, log, gpus)
+        own = [e for e in events if e.code is not None and e.code not in OF_OTHERS]
+        if any(e.code not in CLEAN_UP for e in events):
+            own = [e for e in own if e.code not in CLEAN_UP]  # what followed from another one
+        if not own:
+            continue
+        worst = min(own, key=lambda e: (_known_severity(e, log, gpus).rank, -(e.seconds or 0.0)))
+        yield _seen(worst, log, _known_severity(worst, log, gpus))
+
+
+def _recovery(events: list[KernelEvent], log: KernelLog, gpus: Gpus | None) -> Iterator[Finding]:
+    """Report that the driver asked for a recovery, where NVML is too old to tell whether it still does."""
+    asked = [event for event in events if event.code == RECOVERY_CHANGED]
+    action = ACTION.search(asked[-1].text) if asked else None
+    if action is None:
+        return
+    gpu = _of(asked[-1], gpus)
+    if gpu is not None and gpu.recovery_action is not None:
+        return  # gpu-reset-required goes by what NVML says now
+    message = f"Xid 154 of the GPU at {asked[-1].pci_address}: the driver asks for its recovery ({action[1]})"
+    evidence = [Evidence(asked[-1].text, log.source)]
+    yield check.found(message, evidence=evidence, fixes=[LEAVE_OUT, RESET, DIAGNOSE])
+
+
+def _of(event: KernelEvent, gpus: Gpus | None) -> Gpu | None:
+    """Return the GPU that an event speaks of, as NVML knows it."""
+    return next((g for g in (gpus.devices if gpus else []) if g.pci_address == event.pci_address), None)
+
+
+def _known_severity(event: KernelEvent, log: KernelLog, gpus: Gpus | None) -> Severity:
+    """Return how much an Xid matters still: an old fault of a program and what the driver wants nothing done for little.
+
+    The log line is evidence only: where NVML says that no recovery is wanted any more, the GPU was reset since.
+    """
+    if DESKTOP.search(event.process):
+        return Severity.NOTE
+    age = log.age(event)
+    old = age is not None and age > SINCE
+    if event.code in PROGRAM or event.code in IGNORED:
+        return Severity.NOTE if old else Severity.WARNING
+    gpu = _of(event, gpus)
+    recovered = gpu is not None and gpu.recovery_action == "none" and not gpu.errors
+    return Severity.WARNING if recovered else Severity.ERROR
+
+
+def _seen(event: KernelEvent, log: KernelLog, severity: Severity) -> Finding:
+    xid = event.code or 0
+    who = f" ({event.process})" if event.process else ""
+    times = f", {event.count} times" if event.count > 1 else ""
+    age = log.age(event)
+    when = f", last {_ago(age)} ago" if age is not None else ""
+    meaning = PROGRAM.get(xid) or GPU.get(xid) or "NVIDIA's catalogue says what it means"
+    blame = "this blames the GPU or its driver" if xid in GPU else "NVIDIA asks for nothing to be done"
+    if DESKTOP.search(event.process):
+        blame = "this is a program of the desktop, not the training"
+    elif xid in PROGRAM:
+        blame = "this blames the program, not the GPU"
+    elif xid not in GPU and xid not in IGNORED:
+        blame = "look it up before the GPU is used again"
+    message = f"Xid {xid} of the GPU at {event.pci_address}{who}{times}{when}: {meaning}; {blame}"
+    evidence = [Evidence(event.text, log.source)]
+    return check.found(message, severity=severity, evidence=evidence, fixes=_fixes(xid))
+
+
+def _ago(seconds: float) -> str:
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number} {unit}{'' if number == 1 else 's'}"
+    return f"{int(seconds)} seconds"

@@ -24,7 +24,11 @@ are inactive without a fault. `nvidia-smi topo -p2p n` shows whether peer access
 - [NVIDIA's health checks: NVLink](https://docs.nvidia.com/health-validation/reference/checks/nvlink): links that are inactive, and what to do with the node
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections import Counter
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
+from gpudoctor.facts import Cuda, Gpu, Gpus, Pci
 
 MIG = r"MIG M(?:ode|\.)?[\s\S]{0,80}Enabled|\bMIG \d+g\."
 
@@ -66,3 +70,121 @@ check = Check(
     ],
     no_reproduction="needs an NVLink that fails",
 )
+
+SYSTEM_NOT_READY = 802
+MATRIX_LEAST = 3
+"""GPUs that are all joined to each other: more than a bridge joins. The rest of a matrix says less."""
+FULL_BOARDS = (8, 16)
+CARD_BRIDGE = 2
+"""A bridge between two cards has two links or four: their number is even."""
+
+
+@check.environment
+def environment(gpus: Gpus, pci: Pci | None, cuda: Cuda | None) -> Iterator[Finding]:
+    """A GPU has fewer links up than its siblings, or none of a board's GPUs has any."""
+    if gpus.error and not gpus.devices:
+        if pci is not None and not pci.usable:
+            return  # there is no GPU
+        raise CannotTell(gpus.error)
+    if gpus.fabric_waits or (cuda is not None and cuda.init == SYSTEM_NOT_READY):
+        return  # the links come up when the fabric manager runs
+    linked = [gpu for gpu in gpus.devices if gpu.nvlinks_active is not None and not gpu.mig]
+    if not linked:
+        yield from _apart(gpus)
+        return
+    switched = bool(pci and pci.switches)
+    boards = [gpu for gpu in linked if gpu.board]
+    cards = [gpu for gpu in linked if not gpu.board]
+    most = Counter(dict.fromkeys({gpu.name for gpu in linked}, 0))
+    for gpu in linked:
+        most[gpu.name] = max(most[gpu.name], gpu.nvlinks_active or 0)
+    if boards and not any(most[gpu.name] for gpu in boards):
+        if switched or len(boards) > 1:
+            yield _all_down(boards, switched)
+        return
+    for gpu in boards:
+        # Behind NVSwitches every link of the chip is used; elsewhere a GPU has as many as its siblings.
+        should = len(gpu.nvlinks) if switched and gpu.nvlinks else most[gpu.name]
+        if (gpu.nvlinks_active or 0) < should:
+            yield check.found(_fewer(gpu, should, len(boards) > 1))
+    yield from _cards(cards)
+    if pci is not None and len(pci.usable) == len(gpus.devices):
+        yield from _without_partner(cards)
+
+
+def _fewer(gpu: Gpu, should: int, siblings: bool) -> str:
+    down = [str(link.link) for link in gpu.nvlinks if not link.active]
+    named = f" (down: {', '.join(down)})" if down and (gpu.nvlinks_active or len(down) < should) else ""
+    whose = "its siblings have" if siblings else "it should have"
+    return (
+        f"{gpu.place}: {gpu.nvlinks_active} of its NVLinks are up{named}, {whose} {should}: what it exchanges with the "
+        "others is slow, goes over PCIe, or NCCL stops"
+    )
+
+
+def _all_down(boards: list[Gpu], switched: bool) -> Finding:
+    who = (
+        "the GPU's NVLinks are" if len(boards) == 1 else f"the NVLinks of all {count(len(boards), 'GPU')} are"
+    )
+    why = (
+        "although NVSwitches are on the bus" if switched else f"although {boards[0].name} is joined by NVLink"
+    )
+    message = (
+        f"{who} down, {why}: GPUs talk over PCIe, many times slower; the fabric manager did not set them up"
+    )
+    # A virtual machine may be given some GPUs of a board without their fabric.
+    whole = switched or len(boards) in FULL_BOARDS
+    return check.found(message, severity=None if whole else Severity.WARNING)
+
+
+def _cards(cards: list[Gpu]) -> Iterator[Finding]:
+    """Look at cards, which only have links where a bridge joins them."""
+    for gpu in cards:
+        # All links of a bridge come up together: an odd number is a bridge that lost one.
+        if gpu.nvlinks_active and gpu.nvlinks_active % CARD_BRIDGE and gpu.nvlinks_active < len(gpu.nvlinks):
+            message = (
+                f"{gpu.place}: {gpu.nvlinks_active} of {len(gpu.nvlinks)} NVLinks are up, and a bridge's links come up "
+                "together: one of them is down"
+            )
+            yield check.found(message)
+    joined = [gpu for gpu in cards if gpu.nvlinks_active]
+    if len(cards) == len(joined) == CARD_BRIDGE and joined[0].name == joined[1].name:
+        first, second = sorted(joined, key=lambda gpu: gpu.nvlinks_active or 0)
+        if first.nvlinks_active != second.nvlinks_active and not (first.nvlinks_active or 0) % CARD_BRIDGE:
+            yield check.found(_fewer(first, second.nvlinks_active or 0, siblings=True))
+
+
+def _without_partner(cards: list[Gpu]) -> Iterator[Finding]:
+    """Find the one card whose links are up, where all cards of the machine are known: the other end is down."""
+    joined = [gpu for gpu in cards if gpu.nvlinks_active]
+    others = [gpu for gpu in cards if not gpu.nvlinks_active and gpu.name == joined[0].name] if joined else []
+    if len(joined) == 1 and others:
+        named = " or ".join(gpu.place for gpu in others[:4])
+        message = (
+            f"{joined[0].place} has {count(joined[0].nvlinks_active or 0, 'NVLink')} up and no other card has any: the "
+            f"links of its partner ({named}) are down"
+        )
+        yield check.found(message)
+
+
+def _apart(gpus: Gpus) -> Iterator[Finding]:
+    """Find GPUs that no NVLink joins while all others are joined to each other, by the matrix alone."""
+    paths = {(pair.first, pair.second): pair.path for pair in gpus.pairs}
+    if len(gpus.devices) < 3 or not paths or not all(paths.values()):
+        return
+    joined = {gpu.index: 0 for gpu in gpus.devices}
+    for ends, path in paths.items():
+        for end in ends:
+            joined[end] = joined.get(end, 0) + path.startswith("NV")
+    others = len(gpus.devices) - 1
+    alone = [gpu for gpu in gpus.devices if not joined[gpu.index] and (gpu.board or not gpu.name)]
+    if len(gpus.devices) - len(alone) < MATRIX_LEAST:
+        return
+    for gpu in alone:
+        if len(alone) < others and all(
+            joined[other.index] >= others - len(alone) for other in gpus.devices if other not in alone
+        ):
+            message = (
+                f"{gpu.place} has no NVLink to any other GPU, while the others are joined: its links are down"
+            )
+            yield check.found(message)

@@ -25,8 +25,15 @@ that fell off the bus. Non-fatal errors and counted repeats were repaired, and b
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog
 
+XIDS = (74, 136, *range(144, 151), 155)
+# DCGM's health watch warns of the first recovery or replay; a link that repeated a handful of transfers in weeks is no
+# fault yet, and CRC errors are repaired by a replay.
+REPLAYS, CRC_ERRORS = 10, 10_000
+SINCE = 24 * 3600.0
+"""Seconds for which an event that harmed nothing is worth more than a note."""
 NUMBER = r"(?P<xid>74|136|14[4-9]|150|155)\b"
 LINK = r"(?:.{0,120}?\b[Ll]ink (?P<link>\d+))?"
 
@@ -87,3 +94,51 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(message, severity=Severity.WARNING)
     else:
         yield check.found(f"NVLink lost data{words}: the GPUs on it cannot go on")
+
+
+@check.environment
+def environment(gpus: Gpus | None, log: KernelLog | None) -> Iterator[Finding]:
+    """Links counted errors, or the kernel log has one of them."""
+    if log is None and (gpus is None or not gpus.devices):
+        raise CannotTell("neither the counters of the links nor the kernel log could be read")
+    for gpu in gpus.devices if gpus else []:
+        yield from _counted(gpu)
+    for event in log.of("xid") if log else []:
+        if log is not None and event.code in XIDS:
+            yield _logged(event, log)
+
+
+def _counted(gpu: Gpu) -> Iterator[Finding]:
+    sums: dict[str, int] = {}
+    links: dict[str, int] = {}
+    for link in gpu.nvlinks:
+        counters = {
+            "recovery": link.recovery_errors,
+            "replay": link.replay_errors,
+            "CRC": link.crc_errors,
+        }
+        for name, number in counters.items():
+            if number:
+                sums[name] = sums.get(name, 0) + number
+                links[name] = links.get(name, link.link) if number < sums[name] else link.link
+    if not sums:
+        return
+    told = ", ".join(f"{number:,} {name} errors (link {links[name]} most)" for name, number in sums.items())
+    much = sums.get("recovery", 0) > 0 or sums.get("replay", 0) >= REPLAYS or sums.get("CRC", 0) >= CRC_ERRORS
+    words = (
+        "a link that had to be set up anew, or that repeats much, is failing" if much else "few, and repaired"
+    )
+    message = f"{gpu.place}: {told} on its NVLinks since the driver was loaded: {words}"
+    yield check.found(message, severity=Severity.WARNING if much else Severity.NOTE)
+
+
+def _logged(event: KernelEvent, log: KernelLog) -> Finding:
+    repaired = "Nonfatal" in event.text
+    age = log.age(event)
+    place = f"Xid {event.code} of the GPU at {event.pci_address}"
+    evidence = [Evidence(event.text, log.source)]
+    if repaired:
+        old = age is not None and age > SINCE
+        message = f"{place}: NVLink had an error that it repaired; where such lines grow, the link is failing"
+        return check.found(message, severity=Severity.NOTE if old else Severity.WARNING, evidence=evidence)
+    return check.found(f"{place}: NVLink lost data, and the GPUs on it cannot go on", evidence=evidence)

@@ -64,7 +64,7 @@ UNSET = {
 
 check = Check(
     severity=Severity.WARNING,
-    follows=["nvlink-down", "fabric-state", "fabric-manager-down", "p2p-corruption"],
+    follows=["nvlink-down", "fabric-state", "fabric-manager-down", "p2p-corruption", "pcie-link-degraded"],
     fixes=[
         Fix(
             "See how the GPUs are connected, and whether all NVLinks are up",

@@ -57,6 +57,7 @@ def fixes(gpu: str) -> list[Fix]:
 
 check = Check(
     severity=Severity.WARNING,
+    follows=["pcie-link-degraded", "iommu-translating"],
     fixes=fixes("GPU"),
     no_reproduction="needs a GPU behind a slow link",
 )

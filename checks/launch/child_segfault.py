@@ -25,7 +25,11 @@ the library that it happened in, `coredumpctl debug` shows its stack.
 - [DeepSpeed#3989](https://github.com/deepspeedai/DeepSpeed/issues/3989): return code -11
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import KernelLog
 
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
@@ -89,3 +93,18 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+GPU_LIBRARY = re.compile(r" in (libnccl\S*|libcuda\S*|libcudart\S*)\.so")
+
+
+@check.environment
+def environment(log: KernelLog) -> Iterator[Finding]:
+    """The kernel log has a crash inside NCCL or CUDA's own libraries."""
+    for event in log.of("segfault"):
+        library = GPU_LIBRARY.search(event.text)
+        if library is None:
+            continue
+        times = f", {event.count} times" if event.count > 1 else ""
+        message = f"a process ({event.process}) crashed inside {library[1]}{times}: its job ended without a Python error"
+        # It is over, and may have been anybody's: whether this machine is at fault does not show here.
+        yield check.found(message, severity=Severity.NOTE, evidence=[Evidence(event.text, log.source)])

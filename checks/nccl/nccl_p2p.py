@@ -24,7 +24,10 @@ NCCL_P2P_DISABLE=1, this is it.
 - [nccl#1647](https://github.com/NVIDIA/nccl/issues/1647): ranks in different containers
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Gpus, Pci
 
 WARN = r"(?: \(\w+\))? NCCL WARN"  # since 2.30 the function's name stands before it
 
@@ -70,3 +73,51 @@ check = Check(
     ],
     no_reproduction="needs 2 GPUs that cannot reach each other's memory",
 )
+
+NEAR = ("PIX", "PXB")
+CONSUMER = ("GeForce", "TITAN")
+REASONS = {
+    "CNS": "the chipset does not support it",
+    "GNS": "the GPU does not support it",
+    "TNS": "the topology does not support it",
+    "DR": "it was turned off by a setting of the driver (registry key)",
+    "NS": "it is not supported",
+}
+
+
+@check.environment
+def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
+    """NVML denies peer access where NVLink, a board or a common PCIe switch joins two GPUs."""
+    if gpus.error and not gpus.devices:
+        if pci is not None and not pci.usable:
+            return  # there is no GPU
+        raise CannotTell(gpus.error)
+    devices = {gpu.index: gpu for gpu in gpus.devices}
+    if gpus.confidential or gpus.fabric_waits or any(gpu.mig for gpu in gpus.devices):
+        return  # there peer access is off, and must be, or comes with the fabric
+    denied = [pair for pair in gpus.pairs if pair.p2p in REASONS]
+    board = {index for index, gpu in devices.items() if gpu.board}
+    linked = [pair for pair in denied if pair.path.startswith("NV") or {pair.first, pair.second} <= board]
+    turned_off = [pair for pair in denied if pair.p2p == "DR"]
+    near = [
+        pair
+        for pair in denied
+        if pair.path in NEAR
+        and not any(
+            word in devices[end].name
+            for end in (pair.first, pair.second)
+            if end in devices
+            for word in CONSUMER
+        )
+    ]
+    for pairs, severity in ((linked, Severity.ERROR), (turned_off, Severity.WARNING), (near, Severity.NOTE)):
+        if pairs:
+            first = pairs[0]
+            more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+            joined = f" are joined ({first.path})" if first.path else " are here"
+            message = (
+                f"GPU {first.first} and GPU {first.second}{more}{joined}, and peer access is denied ({first.p2p}): "
+                f"{REASONS[first.p2p]}. NCCL goes through host memory, or stops"
+            )
+            yield check.found(message, severity=severity)
+            return

@@ -5,6 +5,7 @@ Every field says its unit and where the value comes from; ``None`` means *not kn
 """
 
 from gpudoctor.facts.accelerators import for_processors_alone, gpus_here
+from gpudoctor.facts.affinity import Affinity, cpus_in
 from gpudoctor.facts.checkpoint_file import (
     CheckpointFile,
     Entry,
@@ -21,6 +22,7 @@ from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
+from gpudoctor.facts.fabric import Fabric
 from gpudoctor.facts.gpu_models import Expected, GpuModel, gpu_model, pcie_speed
 from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
 from gpudoctor.facts.host import Host, Limit
@@ -40,7 +42,8 @@ from gpudoctor.facts.measurements import (
 )
 from gpudoctor.facts.names import Names, Resolution
 from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
-from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice
+from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
+from gpudoctor.facts.peers import over_pcie, own_gpu
 from gpudoctor.facts.python import Python
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.torch import Raised, Torch, TorchDevice
@@ -50,14 +53,86 @@ from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_else
 from gpudoctor.facts.variables import Library, Variables
 
 __all__ = [
-    "HARMLESS", "REMOVED", "RENAMED", "AerErrors", "Bridge", "CheckpointFile", "CheckpointValues",
-    "Collective", "Comparison", "ConfigurationFile", "Connection", "Cuda", "CudaDevice", "DeviceNode",
-    "DeviceSpeed", "Disk", "Distribution", "Distributions", "Driver", "Entry", "Expected", "Foreign",
-    "Format", "Gpu", "GpuModel", "GpuPair", "GpuProcess", "Gpus", "Host", "Interface", "Interfaces",
-    "KernelEvent", "KernelLog", "Key", "KeyGroup", "Launch", "Library", "Limit", "Listener", "Log",
-    "Measurements", "Misread", "Missing", "Names", "NcclConfiguration", "NvLink", "Optimizer", "Outcome",
-    "Payload", "Pci", "PciDevice", "PeerCopy", "Prefix", "Python", "Raised", "RemappedRows", "Resolution",
-    "Run", "Setting", "ShapeDifference", "Silence", "Sockets", "StateDict", "Torch", "TorchDevice",
-    "Torchvision", "Variables", "for_processors_alone", "gpu_model", "gpus_here", "is_elsewhere", "misread",
-    "number", "pcie_speed", "settings", "siblings_median",
+    "HARMLESS",
+    "REMOVED",
+    "RENAMED",
+    "AerErrors",
+    "Affinity",
+    "Bridge",
+    "CheckpointFile",
+    "CheckpointValues",
+    "Collective",
+    "Comparison",
+    "ConfigurationFile",
+    "Connection",
+    "Cuda",
+    "CudaDevice",
+    "DeviceNode",
+    "DeviceSpeed",
+    "Disk",
+    "Distribution",
+    "Distributions",
+    "Driver",
+    "Entry",
+    "Expected",
+    "Fabric",
+    "Foreign",
+    "Format",
+    "Gpu",
+    "GpuModel",
+    "GpuPair",
+    "GpuProcess",
+    "Gpus",
+    "Host",
+    "Interface",
+    "Interfaces",
+    "KernelEvent",
+    "KernelLog",
+    "Key",
+    "KeyGroup",
+    "Launch",
+    "Library",
+    "Limit",
+    "Listener",
+    "Log",
+    "Measurements",
+    "Misread",
+    "Missing",
+    "Names",
+    "NcclConfiguration",
+    "NvLink",
+    "Optimizer",
+    "Outcome",
+    "Payload",
+    "Pci",
+    "PciDevice",
+    "PeerCopy",
+    "Prefix",
+    "Python",
+    "Raised",
+    "RemappedRows",
+    "Resolution",
+    "Run",
+    "Setting",
+    "ShapeDifference",
+    "Silence",
+    "Sockets",
+    "StateDict",
+    "Torch",
+    "TorchDevice",
+    "Torchvision",
+    "Variables",
+    "cpus_in",
+    "for_processors_alone",
+    "gpu_model",
+    "gpus_here",
+    "is_elsewhere",
+    "misread",
+    "number",
+    "over_pcie",
+    "own_gpu",
+    "path_between",
+    "pcie_speed",
+    "settings",
+    "siblings_median",
 ]  # fmt: skip

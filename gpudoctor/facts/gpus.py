@@ -1,8 +1,15 @@
 """The GPUs as NVIDIA's management library (NVML) sees them: all of them, whatever CUDA_VISIBLE_DEVICES says."""
 
+import re
+
 from msgspec import Struct
 
 from gpudoctor.facts.pci import Pci
+
+# As NVML names GPUs that are no cards: "Tesla V100-SXM2-32GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200",
+# "NVIDIA H20", "NVIDIA GB200"; "NVIDIA H100 PCIe", "NVIDIA H200 NVL" and "NVIDIA GH200 480GB" are joined otherwise.
+BOARD = re.compile(r"SXM|HBM3\b|\b(?:H20|H[128]00|B[123]00|GB[23]00)\b(?! PCIe| NVL| 80GB HBM2e)")
+WAITING = ("not_started", "in_progress")
 
 
 class NvLink(Struct, frozen=True, kw_only=True):
@@ -163,6 +170,11 @@ class Gpu(Struct, frozen=True, kw_only=True):
         return self.lost or told or mute or self.handle_code in (8, 11, 15, 999)
 
     @property
+    def board(self) -> bool:
+        """Whether it sits on a board that joins GPUs by NVLink, by its name; a card may be joined by a bridge."""
+        return BOARD.search(self.name) is not None
+
+    @property
     def place(self) -> str:
         """Which GPU it is, in words: ``GPU 3 (0000:3b:00.0)``."""
         return f"GPU {self.index} ({self.pci_address})" if self.pci_address else f"GPU {self.index}"
@@ -213,6 +225,13 @@ class Gpus(Struct, frozen=True, kw_only=True):
     def read(self) -> list[Gpu]:
         """The GPUs of which anything but failures could be read."""
         return [gpu for gpu in self.devices if gpu.name or gpu.uuid]
+
+    @property
+    def fabric_waits(self) -> bool:
+        """Whether no GPU that has an NVLink fabric has joined it: that is the fabric manager, and not a GPU."""
+        joined = [gpu for gpu in self.devices if gpu.fabric_state not in (None, "not_supported")]
+        waiting = [gpu for gpu in joined if gpu.fabric_state in WAITING]
+        return bool(joined) and waiting == joined and any(gpu.board or not gpu.name for gpu in joined)
 
     def pair(self, first: int, second: int) -> GpuPair | None:
         """Return how two GPUs are connected; ``None``: not known."""

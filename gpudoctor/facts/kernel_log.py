@@ -17,6 +17,8 @@ class KernelEvent(Struct, frozen=True, kw_only=True):
     """Of the GPU or NVSwitch that it speaks of."""
     process: str = ""
     """Name of the process that it speaks of."""
+    pid: int | None = None
+    """Of that process, as the host counts."""
     fatal: bool | None = None
     """Whether an SXid says ``Fatal``."""
     count: int = 1
@@ -30,6 +32,14 @@ class KernelLog(Struct, frozen=True, kw_only=True):
     source: str = ""
     """``/dev/kmsg``, ``journalctl -k``, or the file that was given."""
     events: list[KernelEvent] = []
+    uptime_seconds: float | None = None
+    """Since boot, when it was read (``/proc/uptime``)."""
+
+    def age(self, event: KernelEvent) -> float | None:
+        """Return how many seconds ago an event was last seen; ``None``: not known."""
+        if event.seconds is None or self.uptime_seconds is None or event.seconds > self.uptime_seconds:
+            return None
+        return self.uptime_seconds - event.seconds
 
     def of(self, kind: str, pci_address: str = "") -> list[KernelEvent]:
         """Return the events of a kind; of one device where an address is given."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from gpudoctor.facts import Distributions, Format, Launch, Names, Outcome, Python, Sockets, Torch
+from gpudoctor.facts import Distributions, Format, KernelLog, Launch, Names, Outcome, Python, Sockets, Torch
 from gpudoctor.model import Fix, Kind, Role, Severity, Source
 from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
@@ -108,6 +108,8 @@ def private(report: Report) -> Private:
     names, launch, python = facts.get(Names), facts.get(Launch), facts.get(Python)
     variables = launch.variables if launch else {}
     own = [names.own.name, *([names.master.name] if names.master else [])] if names else []
+    kernel = facts.get(KernelLog)
+    own += [event.process for event in kernel.of("nfs")] if kernel else []  # the server that does not answer
     return Private(
         # A name such as "vm" or "node" tells nothing, and stands in sentences that are not about it.
         hosts=_known(

@@ -42,6 +42,7 @@ def _hardware(snapshot: Snapshot) -> str | None:
     if host is not None and host.cpus:
         memory = f", {whole_gib(host.memory_bytes)} of memory" if host.memory_bytes else ""
         machine = f"; {host.cpus_usable or host.cpus} CPUs{memory}"
+    machine = (f"; {others}, not examined" if (others := _others(pci)) else "") + machine
     if gpus is not None and gpus.devices:
         return describe_gpus(gpus) + machine
     if pci is not None and pci.gpus:
@@ -49,6 +50,12 @@ def _hardware(snapshot: Snapshot) -> str | None:
     if pci is not None:
         return "no NVIDIA GPU on the PCI bus" + machine
     return f"no GPU seen ({gpus.error or 'NVML lists none'}){machine}" if gpus is not None else None
+
+
+def _others(pci: Pci | None) -> str:
+    """Name GPUs of other makers, of which gpudoctor knows no more than that they are there."""
+    makers = (("AMD", pci.amd), ("Intel", pci.intel)) if pci else ()
+    return " and ".join(count(len(found), f"{maker} GPU") for maker, found in makers if found)
 
 
 def describe_gpus(gpus: Gpus) -> str:
@@ -62,7 +69,8 @@ def describe_gpus(gpus: Gpus) -> str:
         parts.append(f"PCIe {generation}.0 x{width}")
     linked = [gpu.nvlinks_active for gpu in gpus.devices if gpu.nvlinks_active]
     if linked and len(linked) == len(gpus.devices):
-        parts.append(f"{min(linked)} NVLinks each")
+        least, most = min(linked), max(linked)
+        parts.append(f"{least} NVLinks each" if least == most else f"{least} to {most} NVLinks")
     elif len(gpus.devices) > 1 and not linked:
         parts.append("no NVLink")
     return ", ".join(parts)

@@ -6,6 +6,7 @@ from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
 from gpudoctor.render.page import WORDS
+from gpudoctor.render.topology import topology
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 
@@ -38,6 +39,8 @@ def _ticket(report: Report, json: str) -> str:
         parts += ["### Measurements", markdown(measured)]
     if rows := _not_checked(report):
         parts += ["### Not checked", "\n".join(rows)]
+    if picture := topology(Snapshot(report.facts, report.probes)):
+        parts += ["### Topology", _fence(picture)]
     parts += [
         "### Environment",
         _fence(environment_block(snapshot)),

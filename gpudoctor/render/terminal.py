@@ -17,6 +17,8 @@ from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
 from gpudoctor.render.page import WORDS
+from gpudoctor.render.topology import topology
+from gpudoctor.render.topology import wanted as topology_wanted
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count
@@ -57,6 +59,8 @@ def render(
         if finding.role is Role.CAUSE:
             _finding(finding, console, verbose=verbose)
     _consequences(report, console)
+    if verbose or topology_wanted(report.findings):
+        _topology(snapshot, console)
     if len(report.proofs) > 2 and not verbose:
         _table(report.proofs, console)
     else:
@@ -115,6 +119,18 @@ def _consequences(report: Report, console: Console) -> None:
         hang(console, line.append(f"  {place}" if place else "", "dim"), INDENT)
     if followed:
         console.print()
+
+
+def _topology(snapshot: Snapshot, console: Console) -> None:
+    """Print how the GPUs are connected, where there are several."""
+    picture = topology(snapshot)
+    if picture is None:
+        return
+    console.print(Text("topology", "bold"))
+    for row in picture.splitlines():
+        # No wrapping: the columns belong together.
+        console.print(Text(f"  {row}"), soft_wrap=True)
+    console.print()
 
 
 def _table(proofs: list[Proof], console: Console) -> None:

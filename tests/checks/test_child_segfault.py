@@ -1,4 +1,13 @@
-"""child-segfault: seen in logs."""
+"""child-segfault: seen in logs, and in the kernel log."""
+
+from gpudoctor.facts import KernelEvent, KernelLog
+from gpudoctor.guard import examine
+from gpudoctor.model import Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("child-segfault")
 
 TABLE = """Root Cause (first observed failure):
 [0]:
@@ -95,3 +104,23 @@ NOT_THIS = [
     "terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  NCCL error: remote process exited",
     "Aborted!",
 ]
+
+
+def logged(library: str) -> Snapshot:
+    text = f"pt_main_thread[25]: segfault at 7f ip 00 sp 00 error 4 in {library}[7f+d3]"
+    event = KernelEvent(kind="segfault", text=text, process="pt_main_thread", count=2)
+    return Snapshot({"kernel_log": KernelLog(source="/dev/kmsg", events=[event])})
+
+
+def test_a_crash_inside_nccl_is_a_note():
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, logged("libnccl.so.2"))
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith("a process (pt_main_thread) crashed inside libnccl, 2 times")
+
+
+def test_a_crash_elsewhere_says_nothing_of_the_gpus():
+    assert examine(CHECK, Source.ENVIRONMENT, logged("foreign.so"))[0].status is CheckStatus.PASSED
+
+
+def test_a_log_that_may_not_be_read_is_not_clean():
+    assert examine(CHECK, Source.ENVIRONMENT, Snapshot())[0].status is CheckStatus.UNKNOWN

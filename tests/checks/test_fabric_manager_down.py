@@ -1,5 +1,15 @@
-"""fabric-manager-down: seen in logs."""
+"""fabric-manager-down: seen in logs, in what CUDA answers and in the state of the fabric."""
 
+import pytest
+
+from gpudoctor.facts import Cuda, Fabric, Gpu, Gpus, Pci, PciDevice, Raised, Torch
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("fabric-manager-down")
 MESSAGE = "CUDA waits for the fabric manager: no GPU of this NVSwitch system can be used"
 EXAMPLES = {
     (
@@ -36,3 +46,68 @@ NOT_THIS = [
     "systemd[1]: Started NVIDIA fabric manager service.",
     "Failed to initialize NVML: Driver/library version mismatch",
 ]
+
+
+def run(**facts: object) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))  # type: ignore[arg-type]
+
+
+SWITCHES = Pci(nvidia=[PciDevice(address="0000:c0:00.0", device_class="0x0680")])
+H100 = "NVIDIA H100 80GB HBM3"
+BOARD = Gpus(devices=[Gpu(index=n, name=H100, fabric_state="in_progress") for n in range(8)])
+A100 = Gpus(
+    devices=[Gpu(index=n, name="NVIDIA A100-SXM4-80GB", fabric_state="not_supported") for n in range(8)]
+)
+CARDS = Gpus(devices=[Gpu(index=n, name="NVIDIA L40S") for n in range(2)])
+NOT_READY = Cuda(init=802)
+SAYS = Raised(
+    type="RuntimeError", message="Unexpected error from cudaGetDeviceCount(). Error 802: system not yet ready"
+)
+TORCH = Torch(imported=True, cuda="13.2", cuda_available=False, cuda_error=SAYS)
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"gpus": BOARD}, "no GPU of this board has joined the NVLink fabric"),
+        ({"gpus": A100, "cuda": NOT_READY}, "CUDA cannot start (802, system not yet initialized)"),
+        ({"gpus": A100, "pci": SWITCHES, "torch": TORCH}, "802"),
+        ({"cuda": NOT_READY}, "802"),
+    ],
+)
+def test_found(facts, says):
+    _, [finding] = run(**facts)
+    assert finding.severity is Severity.ERROR
+    assert says in finding.message
+
+
+def test_what_the_service_says_is_quoted():
+    fabric = Fabric(manager=False, manager_installed=True, manager_said="[ERROR] driver version don't match")
+    _, [finding] = run(gpus=BOARD, fabric=fabric)
+    said = [evidence.text for evidence in finding.evidence]
+    assert "nv-fabricmanager is installed and does not run" in said
+    assert fabric.manager_said in said
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"gpus": Gpus(devices=[Gpu(index=0, name=H100, fabric_state="completed")])},
+        {
+            "gpus": A100,
+            "cuda": Cuda(init=0),
+            "fabric": Fabric(manager=False),
+        },  # it runs elsewhere, or is not shown
+        {"gpus": A100, "cuda": Cuda(init=999)},
+        {"gpus": CARDS, "cuda": NOT_READY},  # confidential computing, or a fault of the kernel
+        {"gpus": Gpus(devices=[Gpu(index=0, name="NVIDIA H100 NVL", fabric_state="in_progress")])},
+        {"torch": Torch(imported=True, cuda_available=True, warnings=["Error 802"])},
+    ],
+)
+def test_passes(facts):
+    result, findings = run(**facts)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+def test_unknown():
+    assert run(fabric=Fabric(manager=False))[0].status is CheckStatus.UNKNOWN

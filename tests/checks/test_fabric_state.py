@@ -1,5 +1,15 @@
-"""fabric-state: seen in logs."""
+"""fabric-state: seen in logs, and in what NVML says of each GPU."""
 
+import pytest
+
+from gpudoctor.facts import Gpu, Gpus
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("fabric-state")
 MESSAGE = "the NVLink fabric is not ready: peer traffic fails or is slow"
 EXAMPLES = {
     "    Fabric\n        State                             : In Progress\n        Status                            : N/A": (
@@ -26,11 +36,6 @@ EXAMPLES = {
     "node0:4711:4811 [0] NCCL INFO MNNVL busId 0x3b000 fabric UUID 0.0 cliqueId 0x0 state 2 healthMask 0x0": (
         "the NVLink fabric is not ready (state 2 instead of 3): peer traffic fails or is slow"
     ),
-    (
-        "NCCL WARN MNNVL (cliqueSize 8) is available but not working on this system. Check the IMEX configuration "
-        "(nvidia-imex-ctl -N). Set NCCL_MNNVL_ENABLE=0 to ignore this issue."
-    ): MESSAGE,
-    "NCCL WARN MemManager: cuMemExportToShareableHandle (FABRIC) failed for ptr=0x7f00": MESSAGE,
     "RuntimeError: expandable_segments: FABRIC handle type configured but device 0 does not support fabric access.": (
         "the NVLink fabric is not ready for GPU 0: peer traffic fails or is slow"
     ),
@@ -43,3 +48,58 @@ NOT_THIS = [
     "NCCL INFO MNNVL busId 0x3b000 fabric UUID 0.0 cliqueId 0x0 state 3 healthMask 0x0",
     "Error 802: system not yet initialized",
 ]
+
+
+def run(**facts: object) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))  # type: ignore[arg-type]
+
+
+def board(*states: str | None, **fields: object) -> Gpus:
+    return Gpus(
+        devices=[
+            Gpu(index=n, name="NVIDIA H100 80GB HBM3", fabric_state=state, **fields)  # type: ignore[arg-type]
+            for n, state in enumerate(states)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpus", "severity", "says"),
+    [
+        (
+            board("completed", "in_progress"),
+            Severity.ERROR,
+            "GPU 1 has not joined the NVLink fabric (state: in progress)",
+        ),
+        (board("completed", fabric_status=999), Severity.ERROR, "ended with NVML error 999"),
+        (board("completed", fabric_health=["route_unhealthy"]), Severity.ERROR, "a route is not healthy"),
+        (board("completed", fabric_health=["degraded_bandwidth"]), Severity.WARNING, "bandwidth is degraded"),
+        (
+            Gpus(devices=[Gpu(index=0, name="NVIDIA H100 NVL", fabric_state="in_progress")]),
+            Severity.WARNING,
+            "GPU 0",
+        ),
+    ],
+)
+def test_found(gpus, severity, says):
+    _, [finding] = run(gpus=gpus)
+    assert finding.severity is severity
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    "gpus",
+    [
+        board("completed", "completed", fabric_status=0),
+        board("not_supported", None),
+        board("in_progress", "not_started"),  # that is the fabric manager
+        Gpus(),
+    ],
+)
+def test_passes(gpus):
+    assert run(gpus=gpus)[0].status is CheckStatus.PASSED
+
+
+@pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="Driver Not Loaded")}])
+def test_unknown(facts):
+    assert run(**facts)[0].status is CheckStatus.UNKNOWN

@@ -1,10 +1,14 @@
-"""gpu-xid: seen in logs."""
+"""gpu-xid: seen in logs, and in the kernel log."""
 
 import pytest
 
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog
+from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Severity
+from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-xid")
 EXAMPLES = {
@@ -101,3 +105,91 @@ def test_the_action_is_nvidias(xid, commands):
 def test_of_a_fault_and_its_clean_up_the_fault_is_named():
     found = finding(TEXTS[3] + "\n" + TEXTS[0])
     assert found.message.startswith("Xid 31 ")
+
+
+def run(**facts: object) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))  # type: ignore[arg-type]
+
+
+def event(code: int, seconds: float | None = 999_000.0, **fields: object) -> KernelEvent:
+    made = {"pci_address": "0000:0a:00.0", "text": f"NVRM: Xid (PCI:0000:0a:00): {code}", **fields}
+    return KernelEvent(kind="xid", code=code, seconds=seconds, **made)  # type: ignore[arg-type]
+
+
+def kernel(*events: KernelEvent) -> KernelLog:
+    return KernelLog(source="/dev/kmsg", events=list(events), uptime_seconds=1_000_000.0)
+
+
+RESET_SINCE = Gpus(devices=[Gpu(index=0, pci_address="0000:0a:00.0", recovery_action="none")])
+LOST = Gpus(
+    devices=[Gpu(index=0, pci_address="0000:0a:00.0", recovery_action="none", errors=["name: GPU is lost"])]
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "severity", "says"),
+    [
+        (kernel(event(46)), Severity.ERROR, "Xid 46 of the GPU at 0000:0a:00.0, last 16 minutes ago"),
+        (kernel(event(119, 1.0)), Severity.ERROR, "last 11 days ago: the GPU's own processor (GSP)"),
+        (kernel(event(31, process="python", count=3)), Severity.WARNING, "(python), 3 times"),
+        (kernel(event(31)), Severity.WARNING, "this blames the program, not the GPU"),
+        (kernel(event(31, None)), Severity.WARNING, "not mapped"),
+        (kernel(event(31, 1.0)), Severity.NOTE, "this blames the program"),
+        (kernel(event(13, process="Xorg")), Severity.NOTE, "a program of the desktop"),
+        (kernel(event(14)), Severity.WARNING, "NVIDIA asks for nothing to be done"),
+        (kernel(event(13), event(45)), Severity.WARNING, "Xid 13"),
+        (kernel(event(31), event(62, 1.0)), Severity.ERROR, "Xid 62"),
+        (kernel(event(999)), Severity.ERROR, "NVIDIA's catalogue says what it means; look it up"),
+    ],
+)
+def test_found_in_the_kernel_log(log, severity, says):
+    _, [finding] = run(kernel_log=log)
+    assert finding.severity is severity
+    assert says in finding.message
+    assert finding.evidence[0].where == "/dev/kmsg"
+
+
+def test_each_gpu_has_its_own():
+    _, findings = run(kernel_log=kernel(event(46), event(31, pci_address="0000:1a:00.0")))
+    assert len(findings) == 2
+
+
+def test_what_nvml_says_now_is_the_verdict_and_the_line_evidence():
+    _, [finding] = run(kernel_log=kernel(event(119)), gpus=RESET_SINCE)
+    assert finding.severity is Severity.WARNING
+    _, [finding] = run(kernel_log=kernel(event(119)), gpus=LOST)
+    assert finding.severity is Severity.ERROR
+
+
+CHANGED = (
+    "NVRM: Xid (PCI:0000:0a:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
+)
+
+
+def test_a_recovery_that_nvml_is_too_old_to_tell_of():
+    log = kernel(event(154, text=CHANGED))
+    _, [finding] = run(kernel_log=log)
+    assert finding.message.endswith("the driver asks for its recovery (GPU Reset Required)")
+    assert run(kernel_log=log, gpus=RESET_SINCE)[1] == []
+    back = event(154, text="154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)")
+    assert run(kernel_log=kernel(back))[1] == []
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        kernel(),
+        kernel(event(79), event(45)),  # gpu-fell-off-bus
+        kernel(event(63), event(94), event(48)),
+        kernel(event(74)),
+        kernel(event(154)),
+        kernel(KernelEvent(kind="sxid", code=20034, text="")),
+    ],
+)
+def test_passes(log):
+    result, findings = run(kernel_log=log)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+def test_a_log_that_may_not_be_read_is_not_clean():
+    assert run()[0].status is CheckStatus.UNKNOWN

@@ -1,5 +1,15 @@
-"""nccl-p2p: seen in logs."""
+"""nccl-p2p: seen in logs, and in what NVML says of each pair."""
 
+import pytest
+
+from gpudoctor.facts import Gpu, GpuPair, Gpus
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("nccl-p2p")
 MESSAGE = "GPUs of this machine cannot reach each other's memory: peer access is not supported between these two devices"
 EXAMPLES = {
     "node0:4711:4790 [1] transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 30 unknown error": (
@@ -38,3 +48,55 @@ NOT_THIS = [
     "node0:4711:4790 [0] transport/p2p.cc:120 NCCL WARN Cuda failure 2 'out of memory'",
     "RuntimeError: CUDA error: peer mapping resources exhausted",
 ]
+
+
+def run(**facts: object) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))  # type: ignore[arg-type]
+
+
+def nvml(path: str, p2p: str, name: str = "NVIDIA L40S", **fields: object) -> Gpus:
+    return Gpus(
+        devices=[Gpu(index=n, name=name, **fields) for n in range(2)],  # type: ignore[arg-type]
+        pairs=[GpuPair(first=0, second=1, path=path, p2p=p2p)],
+    )
+
+
+@pytest.mark.parametrize(
+    ("gpus", "severity", "says"),
+    [
+        (
+            nvml("NV12", "GNS"),
+            Severity.ERROR,
+            "GPU 0 and GPU 1 are joined (NV12), and peer access is denied (GNS)",
+        ),
+        (nvml("PIX", "CNS", "NVIDIA A100-SXM4-80GB"), Severity.ERROR, "are joined (PIX)"),
+        (nvml("SYS", "DR"), Severity.WARNING, "it was turned off by a setting of the driver"),
+        (nvml("PIX", "CNS"), Severity.NOTE, "the chipset does not support it"),
+    ],
+)
+def test_found(gpus, severity, says):
+    _, [finding] = run(gpus=gpus)
+    assert finding.severity is severity
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    "gpus",
+    [
+        nvml("NV12", "OK"),
+        nvml("NV12", ""),
+        nvml("SYS", "TNS"),
+        nvml("PHB", "CNS"),
+        nvml("PIX", "CNS", "NVIDIA GeForce RTX 4090"),
+        nvml("NV12", "NS", mig=True),
+        Gpus(confidential=True, pairs=[GpuPair(first=0, second=1, path="NV18", p2p="NS")]),
+    ],
+)
+def test_passes(gpus):
+    result, findings = run(gpus=gpus)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+@pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="Driver Not Loaded")}])
+def test_unknown(facts):
+    assert run(**facts)[0].status is CheckStatus.UNKNOWN

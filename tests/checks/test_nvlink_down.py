@@ -1,5 +1,15 @@
-"""nvlink-down: seen in logs."""
+"""nvlink-down: seen in logs, and in the links that NVML lists."""
 
+import pytest
+
+from gpudoctor.facts import Cuda, Gpu, GpuPair, Gpus, NvLink, Pci, PciDevice
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("nvlink-down")
 MESSAGE = "NVLink is down: GPUs talk over PCIe or not at all"
 EXAMPLES = {
     (
@@ -31,3 +41,103 @@ NOT_THIS = [
     "mlx5_core 0000:17:00.0 eth0: Link is Down",
     "GPU 0: NVIDIA A100-SXM4-80GB\n  MIG 3g.40gb     Device  0: (UUID: MIG-00000000)\n\t Link 0: <inactive>",
 ]
+
+
+def run(**facts: object) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))  # type: ignore[arg-type]
+
+
+H100, A100, CARD = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA A100 80GB PCIe"
+TWO = Pci(
+    nvidia=[PciDevice(address=f"0000:{n}0:00.0", device_class="0x0300", driver="nvidia") for n in range(1, 3)]
+)
+SWITCHES = Pci(nvidia=[PciDevice(address="0000:c0:00.0", device_class="0x0680")])
+
+
+def nvml(name: str, of: int, *active: int, **fields: object) -> Gpus:
+    return Gpus(
+        devices=[
+            Gpu(
+                index=n, name=name, nvlinks=[NvLink(link=i, active=i < up) for i in range(of)], nvlinks_active=up,
+                **fields,  # type: ignore[arg-type]
+            )
+            for n, up in enumerate(active)
+        ]
+    )  # fmt: skip
+
+
+def matrix(name: str, number: int, lonely: int) -> Gpus:
+    pairs = [
+        GpuPair(first=a, second=b, path="SYS" if lonely in (a, b) else "NV18")
+        for a in range(number)
+        for b in range(a + 1, number)
+    ]
+    return Gpus(devices=[Gpu(index=n, name=name) for n in range(number)], pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (
+            {"gpus": nvml(H100, 18, 18, 17, 18)},
+            "GPU 1: 17 of its NVLinks are up (down: 17), its siblings have 18",
+        ),
+        ({"gpus": nvml(A100, 12, 12, 0)}, "GPU 1: 0 of its NVLinks are up"),
+        ({"gpus": nvml(A100, 12, *[0] * 8)}, "the NVLinks of all 8 GPUs are down"),
+        ({"gpus": nvml(H100, 18, 0), "pci": SWITCHES}, "the GPU's NVLinks are down, although NVSwitches"),
+        ({"gpus": nvml(H100, 18, 16), "pci": SWITCHES}, "it should have 18"),
+        ({"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 3)}, "a bridge's links come up together"),
+        ({"gpus": nvml(CARD, 12, 12, 8)}, "GPU 1: 8 of its NVLinks are up"),
+        (
+            {"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 4, 0), "pci": TWO},
+            "the links of its partner (GPU 1) are down",
+        ),
+        ({"gpus": matrix(H100, 8, 5)}, "GPU 5 has no NVLink to any other GPU"),
+    ],
+)
+def test_found(facts, says):
+    _, [finding] = run(**facts)
+    assert finding.severity is Severity.ERROR
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"gpus": nvml(H100, 18, *[18] * 8), "pci": SWITCHES},
+        {"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 0, 0)},  # no bridge
+        {"gpus": nvml(CARD, 12, 0, 0, 0, 0)},
+        {"gpus": nvml("NVIDIA GeForce RTX 3090", 4, 4, 0)},  # its partner may belong to another container
+        {"gpus": nvml(CARD, 12, 12, 12, 0)},  # the third card has no partner
+        {"gpus": nvml(CARD, 12, 4, 4)},  # one bridge of three
+        {"gpus": nvml("NVIDIA H100 PCIe", 18, 12, 12)},
+        {"gpus": nvml("Tesla V100-SXM2-16GB", 6, 4, 4, 4, 4)},  # a guest with four of eight
+        {"gpus": nvml(H100, 18, 0)},  # one GPU handed to a guest
+        {"gpus": nvml("NVIDIA GH200 480GB", 18, 0)},
+        {"gpus": nvml(H100, 18, 0, 0, mig=True)},
+        {"gpus": nvml(H100, 18, 0, 0, fabric_state="in_progress"), "pci": SWITCHES},
+        {"gpus": nvml(A100, 12, 0, 0), "cuda": Cuda(init=802), "pci": SWITCHES},
+        {"gpus": Gpus(devices=[Gpu(index=0, name="NVIDIA L4")])},
+        {"gpus": matrix(CARD, 3, 2)},
+        {"gpus": matrix("", 3, 2)},  # cards or not: two are joined, as a bridge joins them
+        {"gpus": matrix(H100, 2, 1)},
+    ],
+)
+def test_passes(facts):
+    result, findings = run(**facts)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+def test_a_guest_with_a_part_of_a_board_may_be_meant_to_be_so():
+    _, [finding] = run(gpus=nvml(A100, 12, 0, 0))
+    assert finding.severity is Severity.WARNING
+    assert "the NVLinks of all 2 GPUs are down" in finding.message
+
+
+def test_a_machine_without_a_gpu_is_asked_nothing():
+    assert run(gpus=Gpus(error="NVML Shared Library Not Found"), pci=Pci())[0].status is CheckStatus.PASSED
+
+
+@pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="Driver Not Loaded")}])
+def test_unknown(facts):
+    assert run(**facts)[0].status is CheckStatus.UNKNOWN

@@ -1,10 +1,14 @@
-"""nvlink-errors: seen in logs."""
+"""nvlink-errors: seen in logs, in the links' counters and in the kernel log."""
 
 import pytest
 
+from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog, NvLink
+from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Severity
+from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("nvlink-errors")
 MESSAGE = "NVLink lost data: the GPUs on it cannot go on"
@@ -68,3 +72,55 @@ NOT_THIS = [
 def test_what_was_repaired_is_a_warning(number, severity):
     (seen,) = matches(TEXTS[number], [CHECK])
     assert seen.finding.severity is severity
+
+
+def run(**facts: object) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))  # type: ignore[arg-type]
+
+
+def counted(**counters: int) -> Gpus:
+    return Gpus(
+        devices=[Gpu(index=0, nvlinks=[NvLink(link=0, active=True), NvLink(link=7, active=True, **counters)])]
+    )
+
+
+def logged(code: int, text: str = "NVRM: Xid", seconds: float | None = 1000.0) -> KernelLog:
+    event = KernelEvent(kind="xid", code=code, text=text, pci_address="0000:0a:00.0", seconds=seconds)
+    return KernelLog(source="/dev/kmsg", events=[event], uptime_seconds=1_000_000.0)
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity", "says"),
+    [
+        ({"gpus": counted(recovery_errors=1)}, Severity.WARNING, "1 recovery errors (link 7 most)"),
+        ({"gpus": counted(replay_errors=10)}, Severity.WARNING, "10 replay errors"),
+        ({"gpus": counted(crc_errors=10_000)}, Severity.WARNING, "10,000 CRC errors"),
+        ({"gpus": counted(replay_errors=9, crc_errors=4)}, Severity.NOTE, "few, and repaired"),
+        ({"kernel_log": logged(74)}, Severity.ERROR, "Xid 74 of the GPU at 0000:0a:00.0: NVLink lost data"),
+        ({"kernel_log": logged(149, "NETIR Nonfatal", 999_000.0)}, Severity.WARNING, "that it repaired"),
+        ({"kernel_log": logged(149, "NETIR Nonfatal")}, Severity.NOTE, "that it repaired"),
+    ],
+)
+def test_found_in_facts(facts, severity, says):
+    _, [finding] = run(**facts)
+    assert finding.severity is severity
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"gpus": counted()},
+        {"gpus": counted(crc_errors=0)},
+        {"kernel_log": logged(31)},
+        {"kernel_log": KernelLog()},
+    ],
+)
+def test_passes(facts):
+    result, findings = run(**facts)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+@pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="Driver Not Loaded")}])
+def test_unknown(facts):
+    assert run(**facts)[0].status is CheckStatus.UNKNOWN

@@ -253,9 +253,10 @@ class TestShell:
     def test_nvidia_smi_has_the_columns(self):
         """Its own list of columns: ``nvidia-smi --help-query-gpu`` and ``--help-query-compute-apps``."""
         columns = {
-            "gpu": {"compute_cap", "compute_mode", "gpu_recovery_action", "index", "memory.total", "mig.mode.current",
-                    "name", "pci.bus_id", "persistence_mode", "power.default_limit", "power.limit", "power.max_limit",
-                    "serial", "uuid", "vbios_version"},
+            "gpu": {"compute_cap", "compute_mode", "driver_version", "gpu_recovery_action", "index", "memory.total",
+                    "mig.mode.current", "name", "pci.bus_id", "pcie.link.gen.current", "pcie.link.gen.max",
+                    "pcie.link.width.current", "pcie.link.width.max", "persistence_mode", "power.default_limit",
+                    "power.limit", "power.max_limit", "serial", "uuid", "vbios_version"},
             "compute-apps": {"gpu_uuid", "name", "pid", "process_name", "used_memory"},
         }  # fmt: skip
         for kind, known in columns.items():

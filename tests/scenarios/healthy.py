@@ -1,5 +1,6 @@
 """Healthy machines: modelled on public facts of each kind. On none of them may anything be found above a note."""
 
+from gpudoctor.facts import KernelEvent
 from tests.scenarios import machine as models
 from tests.scenarios.machine import Machine
 
@@ -150,6 +151,50 @@ HEALTHY: dict[str, Machine] = {
     "cloud-8xh100-amazon": eight(models.H100, virtual=True, infiniband=32, efa=True, variables=AMAZON),
     "megatron-rank": eight(models.H100, variables={**TORCHRUN, **MEGATRON}, infiniband=8),
     "image-with-variables": eight(models.H100, container="docker", variables=IMAGE),
+    "cloud-1xh100-without-fabric": Machine(
+        models=(models.H100,), cpus=26, sockets=1, memory=200, virtual=True, fabric=False
+    ),
+    "gh200-alone": Machine(models=(models.GH200,), cpus=72, sockets=1, memory=480, bridged=False),
+    "workstation-2x4090-slots-of-8-lanes": Machine(
+        models=(models.RTX_4090,) * 2, cpus=32, sockets=1, memory=128, lanes=8, iommu="DMA-FQ"
+    ),
+    "board-8xh100-iommu-on": eight(models.H100, iommu="DMA-FQ", infiniband=8),
+    "server-4xl4-slots-of-8-lanes": Machine(models=(models.L4,) * 4, cpus=96, memory=384, lanes=8),
+    "shared-server-with-a-history": eight(
+        models.A100,
+        kernel_events=(
+            KernelEvent(
+                kind="xid",
+                code=31,
+                pci_address="0000:0a:00.0",
+                process="python",
+                count=4,
+                seconds=90_000.0,
+                text="NVRM: Xid (PCI:0000:0a:00): 31, pid=4711, name=python, Ch 00000010, MMU Fault",
+            ),
+            KernelEvent(
+                kind="sxid",
+                code=12028,
+                pci_address="0000:c0:00.0",
+                fatal=False,
+                seconds=90_000.0,
+                text="nvidia-nvswitch0: SXid (PCI:0000:c0:00.0): 12028, Non-fatal, Link 32 egress error (First)",
+            ),
+            KernelEvent(
+                kind="aer",
+                pci_address="0000:0a:00.0",
+                count=12,
+                seconds=90_000.0,
+                text="nvidia 0000:0a:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer",
+            ),
+            KernelEvent(
+                kind="mlx5",
+                pci_address="0000:0b:00.0",
+                seconds=30.0,
+                text="mlx5_core 0000:0b:00.0: Detected insufficient power on the PCIe slot (27W).",
+            ),
+        ),
+    ),
     "cloud-8xa100-roce": eight(models.A100, virtual=True, infiniband=8, roce=True),
     "mig-7-slices": Machine(models=(models.A100,), mig=7, visible=1),
     "container-2-of-8": Machine(models=(models.H100,) * 2, on_bus=8, container="docker"),

@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 from dataclasses import dataclass, field
 
+from gpudoctor.facts import KernelEvent
 from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
 from tests.scenarios import topics
@@ -96,6 +97,14 @@ class Machine:
     """A virtual machine in a cloud."""
     mig: int = 0
     """MIG instances of each GPU."""
+    fabric: bool = True
+    """GPUs that are made for NVSwitches are connected to them; a virtual machine may be given one GPU without."""
+    lanes: int = 16
+    """Of each slot; a GPU in a slot with fewer lanes than it has uses those."""
+    iommu: str = "identity"
+    """``iommu_group/type`` on bare metal."""
+    kernel_events: tuple[KernelEvent, ...] = ()
+    """What the kernel log holds that harms nobody."""
     driver: str = "580.82.07"
     cuda_driver: str = "13.0"
     torch: str = "2.15.0+cu132"

@@ -29,7 +29,7 @@ def facts(machine: Machine) -> Gpus:
 
 
 def _path(machine: Machine, a: int, b: int) -> str:
-    if machine.model.nvlinks and (machine.model.switched or machine.bridged):
+    if machine.model.nvlinks and (machine.fabric if machine.model.switched else machine.bridged):
         return f"NV{machine.model.nvlinks}"
     half = max(len(machine.models) // 2, 1)
     same = machine.sockets == 1 or a // half == b // half
@@ -37,13 +37,13 @@ def _path(machine: Machine, a: int, b: int) -> str:
 
 
 def _p2p(machine: Machine) -> str:
-    if machine.model.nvlinks and (machine.model.switched or machine.bridged):
+    if machine.model.nvlinks and (machine.fabric if machine.model.switched else machine.bridged):
         return "OK"
-    return "CNS" if machine.model.name.startswith("NVIDIA GeForce RTX 4") else "OK"
+    return "CNS" if "GeForce" in machine.model.name else "OK"
 
 
 def _gpu(machine: Machine, n: int, model: Model) -> Gpu:
-    linked = model.switched or machine.bridged
+    linked = machine.fabric if model.switched else machine.bridged
     links = [
         NvLink(link=i, active=linked, replay_errors=0, recovery_errors=0, crc_errors=0)
         for i in range(model.nvlinks)
@@ -61,8 +61,8 @@ def _gpu(machine: Machine, n: int, model: Model) -> Gpu:
         # An idle link falls back to a low generation.
         pcie_generation=model.pcie if datacentre else 1,
         pcie_generation_max=model.pcie,
-        pcie_width=16,
-        pcie_width_max=16,
+        pcie_width=machine.lanes,
+        pcie_width_max=machine.lanes,
         pcie_replays=0,
         nvlinks=[] if machine.wsl else links,
         nvlinks_active=(len(links) if linked else 0) if links and not machine.wsl else None,

@@ -1,0 +1,72 @@
+"""PCIe access control sends what GPUs copy to each other up to the processor.
+
+## What happens
+
+Copies between GPUs under one PCIe switch run at a part of their speed, or NCCL hangs in its first collective after "via
+P2P". `nvidia-smi topo -m` shows PIX or PXB, and yet the bandwidth is that of PHB or less.
+
+## Why
+
+Access control services (ACS) make a switch or a root port pass every transfer upwards, so that the IOMMU can look at it,
+instead of straight to the neighbour. Virtual machines need that; on bare metal it costs the switch its use, and some
+root complexes do not pass such transfers on at all. The kernel turns it on together with the IOMMU.
+
+## How to tell
+
+As root: `sudo lspci -vvv | grep -E '^[0-9a-f]|ACSCtl'`; "SrcValid+" or "ReqRedir+" on a bridge above a GPU is it. Without
+root only the first 64 bytes of a device's configuration can be read, and nobody can tell.
+
+## See also
+
+- [NCCL: GPU troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html): how to find and turn off ACS
+- [Disable ACS](https://github.com/fo40225/open-gpu-kernel-modules/wiki/disable-ACS): a loop over all bridges
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import Gpus, Pci, over_pcie
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Turn it off on every bridge above a GPU, after each boot; not where virtual machines are given GPUs",
+            "sudo setpci -s BRIDGE ECAP_ACS+6.w=0000",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Or turn ACS off in the firmware, or let the IOMMU pass through (kernel parameter, then reboot)",
+            "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Keep NCCL from peer copies until then, which is slower",
+            "export NCCL_P2P_DISABLE=1",
+            Kind.MITIGATION,
+        ),
+    ],
+    no_reproduction="needs several GPUs below a PCIe switch, and root",
+)
+
+
+@check.environment
+def environment(pci: Pci, gpus: Gpus | None) -> Iterator[Finding]:
+    """A bridge above GPUs that send to each other over PCIe redirects."""
+    if len(pci.usable) < 2 or (gpus is not None and not over_pcie(gpus)):
+        return
+    above = {address for card in pci.usable for address in card.above}
+    bridges = [bridge for bridge in pci.bridges if bridge.address in above or not above]
+    redirecting = [bridge.address for bridge in bridges if bridge.acs]
+    if not redirecting:
+        if bridges and all(bridge.acs is None for bridge in bridges):
+            raise CannotTell(
+                "the bridges' configuration is readable for root alone: sudo gpudoctor check --only acs-enabled"
+            )
+        return
+    named = ", ".join(redirecting[:4]) + (f" and {len(redirecting) - 4} more" if len(redirecting) > 4 else "")
+    message = (
+        f"ACS redirects on {count(len(redirecting), 'PCIe bridge')} above the GPUs ({named}): what they copy to each other "
+        "goes through the processor, slowly or never"
+    )
+    yield check.found(message)

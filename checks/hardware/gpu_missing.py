@@ -1,0 +1,213 @@
+"""A GPU that is plugged in is missing further up: the driver, NVML, CUDA or torch.
+
+## What happens
+
+`nvidia-smi` lists seven GPUs of eight, or lists eight and CUDA starts seven. Training runs on fewer GPUs than it was
+given, or stops with "invalid device ordinal" on the last local rank. Nothing else is printed.
+
+## Why
+
+Each layer counts for itself, and the first one that counts fewer is where the GPU was lost:
+
+| layer | who counts | why it loses one |
+| --- | --- | --- |
+| bus | `lspci -d 10de:` | the card, its power, its slot, or a link that did not come up at boot |
+| driver | `/sys/bus/pci/devices/*/driver` | the driver could not start it: "RmInitAdapter failed", no memory window, an old card |
+| NVML | `nvidia-smi -L` | the GPU stopped answering after the driver had started |
+| CUDA | `cuDeviceGetCount` | the GPU needs a reset, or its memory could not be set up |
+| torch | `torch.cuda.device_count()` | a variable that hides it |
+
+`torch.cuda.device_count()` asks NVML where it can, so it may promise one more than CUDA can start. Fewer GPUs in a
+container, in a job's control group or under CUDA_VISIBLE_DEVICES are no loss: the others belong to somebody else.
+
+## How to tell
+
+`lspci -d 10de: | grep -iE '3d|vga'`, `nvidia-smi -L` and
+`python -c "import torch; print(torch.cuda.device_count())"` side by side. `sudo dmesg | grep -iE 'nvrm|xid|pcieport'`
+says why the driver did not take a GPU.
+
+## See also
+
+- [GPU debug guidelines](https://docs.nvidia.com/deploy/gpu-debug-guidelines/gpu-node-triage.html#reporting-a-gpu-issue): what to collect for the vendor
+- [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): what the driver says of a GPU that is lost
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Torch
+
+FULL_BOARDS = (1, 2, 4, 8, 16)
+"""GPUs that a board with NVSwitches has, and the partitions that it is handed out in."""
+
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and these counts",
+    "sbatch --exclude=NODE job.sh",
+)
+COMPARE = Fix(
+    "Compare what the bus, the driver and torch count",
+    "lspci -d 10de: | grep -iE '3d|vga'; nvidia-smi -L; "
+    'python -c "import torch; print(torch.cuda.device_count())"',
+)
+WHY = Fix(
+    "See why the driver did not take it",
+    "sudo dmesg -T | grep -iE 'nvrm|xid|pcieport|AER' | tail",
+    Kind.ADMIN,
+)
+RESEAT = Fix(
+    "Shut the machine down, take its power away, reseat the GPU and its power cables, and start it again",
+    "sudo shutdown -h now",
+    Kind.ADMIN,
+)
+RESET = Fix(
+    "Reset the GPU with nothing running on it, or reboot where that fails",
+    "sudo nvidia-smi --gpu-reset -i GPU || sudo reboot",
+    Kind.ADMIN,
+)
+USE = Fix("Go on with the GPUs that are left", "torchrun --standalone --nproc-per-node=gpu train.py")
+UNSET = Fix("See what hides it", "env | grep -E 'CUDA_VISIBLE|NVIDIA_VISIBLE|CUDA_DEVICE_ORDER'")
+
+check = Check(
+    severity=Severity.ERROR,
+    follows=["gpu-fell-off-bus", "gpu-reset-required"],
+    fixes=[COMPARE, LEAVE_OUT, WHY, RESET, RESEAT],
+    no_reproduction="needs a GPU that is lost",
+)
+
+
+@check.environment
+def environment(
+    pci: Pci | None,
+    gpus: Gpus | None,
+    driver: Driver | None,
+    cuda: Cuda | None,
+    torch: Torch | None,
+    host: Host | None,
+    launch: Launch | None,
+    log: KernelLog | None,
+) -> Iterator[Finding]:
+    """Count at each layer, and name the first one that counts fewer than the one below."""
+    if pci is None and (gpus is None or gpus.error):
+        raise CannotTell("neither the PCI bus nor NVML could be read")
+    variables = launch.variables if launch else {}
+    # Who got a share of the machine misses nothing of the rest.
+    share = bool(
+        (host and (host.container or host.wsl)) or (pci and pci.share) or "SLURM_JOB_ID" in variables
+    )
+    found: list[Finding] = []
+    if pci is not None and pci.gpus:
+        found = _bus(pci, launch, share) or ([] if share else _driver(pci, gpus, log))
+        if not found and gpus is not None and not share:
+            found = _nvml(pci, gpus, driver, log)
+    if not found and gpus is not None and gpus.devices and not any(gpu.mig for gpu in gpus.devices):
+        found = _cuda(gpus, cuda) or _torch(gpus, cuda, torch, variables)
+    yield from found
+
+
+def _bus(pci: Pci, launch: Launch | None, share: bool) -> list[Finding]:
+    """Compare the bus with what Slurm promises, and with the boards that there are."""
+    here = len(pci.gpus)
+    promised = launch.number("SLURM_GPUS_ON_NODE") if launch else None
+    if promised is not None and promised > here:
+        words = f"Slurm gives this job {count(promised, 'GPU')} on this node, and the PCI bus has {here}"
+        return [
+            check.found(f"{words}: a GPU does not answer at all any more", fixes=[LEAVE_OUT, COMPARE, RESEAT])
+        ]
+    # A card beside the board, for the screens or for video, is of another model.
+    here = Counter(card.device for card in pci.gpus).most_common(1)[0][1]
+    if pci.switches and not share and here not in FULL_BOARDS:
+        words = f"{count(here, 'GPU')} on the PCI bus, beside {count(len(pci.switches), 'NVSwitch', 'NVSwitches')}"
+        whole = next(n for n in (*FULL_BOARDS, here) if n >= here)
+        message = (
+            f"{words}: such a board has {whole}, so {count(whole - here, 'GPU')} did not come up at boot"
+        )
+        return [check.found(message, fixes=[LEAVE_OUT, COMPARE, RESEAT])]
+    return []
+
+
+def _driver(pci: Pci, gpus: Gpus | None, log: KernelLog | None) -> list[Finding]:
+    """Find GPUs that the driver did not take, while it took others or is loaded all the same."""
+    left = [card for card in pci.usable if card.driver is None and not card.excluded]
+    taken = [card for card in pci.usable if card.driver == "nvidia"]
+    if not left or not taken:
+        return []
+    if gpus is not None and {card.address for card in left} & {gpu.pci_address for gpu in gpus.devices}:
+        return []  # NVML has it: it is only not told who drives it
+    alike = {card.device for card in taken}
+    same = [card for card in left if card.device in alike]
+    lost = same or left
+    message = (
+        f"the driver holds {len(taken)} of {count(len(pci.usable), 'GPU')} on the PCI bus and did not take "
+        f"{_named(lost)}"
+    )
+    if not same:
+        # A card for the screens, too old for this driver, is left alone rightly.
+        kind = lost[0].device or "another one"
+        note = f"{message}: it is of another model (device id {kind}), which this driver may not support"
+        return [check.found(note, severity=Severity.NOTE, fixes=[WHY])]
+    evidence = _evidence(lost, log)
+    return [check.found(f"{message}: CUDA cannot use it", evidence=evidence, fixes=[WHY, LEAVE_OUT, RESEAT])]
+
+
+def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) -> list[Finding]:
+    """Find GPUs that the driver holds and NVML does not list."""
+    cards = pci.bound or [card for card in pci.usable if card.driver is None and not card.excluded]
+    answered = not gpus.error and not gpus.interrupted and (gpus.devices or gpus.driver_version)
+    if not answered or not cards or len(cards) <= len(gpus.devices):
+        return []
+    known = {gpu.pci_address for gpu in gpus.devices}
+    lost = [card for card in cards if card.address not in known] if known - {""} else []
+    nodes = {node.path for node in driver.nodes} if driver else set()
+    if any(f"/dev/nvidia{minor}" in nodes for minor in range(64)):
+        # Without its device node a GPU is hidden on purpose, or that is what is wrong: another check's matter.
+        reachable = [c for c in lost if c.minor is None or f"/dev/nvidia{c.minor}" in nodes]
+        if lost and not reachable:
+            return []
+    words = f"the PCI bus has {count(len(cards), 'GPU')} and NVML lists {len(gpus.devices)}"
+    named = f": {_named(lost)} is missing" if lost else ""
+    message = f"{words}{named}. Between the driver and NVML a GPU was lost, and no program can use it"
+    return [check.found(message, evidence=_evidence(lost, log), fixes=[LEAVE_OUT, WHY, RESET, RESEAT])]
+
+
+def _cuda(gpus: Gpus, cuda: Cuda | None) -> list[Finding]:
+    """Find GPUs that NVML lists and CUDA does not start."""
+    if cuda is None or cuda.init != 0 or cuda.count is None or cuda.interrupted:
+        return []
+    if cuda.count >= len(gpus.devices):
+        return []
+    started = {device.pci_address for device in cuda.devices}
+    lost = [gpu.place for gpu in gpus.devices if gpu.pci_address and gpu.pci_address not in started]
+    named = f" ({', '.join(lost[:4])})" if lost and len(lost) == len(gpus.devices) - cuda.count else ""
+    missing = count(len(gpus.devices) - cuda.count, "GPU")
+    message = (
+        f"NVML lists {count(len(gpus.devices), 'GPU')} and CUDA starts {cuda.count}: {missing}{named} cannot be used, "
+        "although torch.cuda.device_count() may still count it"
+    )
+    return [check.found(message, fixes=[USE, LEAVE_OUT, WHY, RESET])]
+
+
+def _torch(gpus: Gpus, cuda: Cuda | None, torch: Torch | None, variables: dict[str, str]) -> list[Finding]:
+    """Find GPUs that CUDA starts and torch does not count."""
+    if torch is None or torch.hip or not torch.cuda_available or torch.device_count is None:
+        return []
+    if "CUDA_VISIBLE_DEVICES" in variables:
+        expected = len(cuda.visible) if cuda and cuda.visible is not None else None
+    else:
+        expected = cuda.count if cuda and cuda.count is not None else len(gpus.devices)
+    if expected is None or torch.device_count >= expected:
+        return []
+    message = f"CUDA has {count(expected, 'GPU')} for this process and torch sees {torch.device_count}"
+    return [check.found(message, severity=Severity.WARNING, fixes=[COMPARE, UNSET])]
+
+
+def _named(cards: list[PciDevice]) -> str:
+    more = f" and {len(cards) - 4} more" if len(cards) > 4 else ""
+    return ", ".join(card.address for card in cards[:4]) + more
+
+
+def _evidence(cards: list[PciDevice], log: KernelLog | None) -> list[Evidence]:
+    """Quote what the kernel log says of GPUs that were lost."""
+    addresses = {card.address for card in cards}
+    events = log.events if log else []
+    return [Evidence(e.text, log.source if log else None) for e in events if e.pci_address in addresses][-3:]

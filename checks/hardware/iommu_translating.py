@@ -1,0 +1,79 @@
+"""The IOMMU translates what GPUs send to each other over PCIe.
+
+## What happens
+
+Copies between GPUs are slow, hang, or arrive with wrong data (`p2p-corruption`): on several GPUs the loss is NaN or does
+not fall, on one GPU it is right. The kernel log may have IO_PAGE_FAULT or DMAR lines.
+
+## Why
+
+With the IOMMU in translating mode every transfer of a PCIe device goes up to the processor to have its address
+translated, instead of straight to the other GPU, and on some machines it ends elsewhere. Linux turns it on by itself on
+many systems. GPUs that NVLink joins do not send to each other over PCIe, and GeForce cards without peer access not at
+all: for them it makes no difference. A virtual machine needs translation on the host.
+
+## How to tell
+
+`cat /sys/bus/pci/devices/*/iommu_group/type | sort | uniq -c`: `identity` passes addresses through, `DMA` and `DMA-FQ`
+translate. `sudo dmesg | grep -iE 'IO_PAGE_FAULT|DMAR'` shows transfers that were refused.
+
+## See also
+
+- [NCCL: GPU troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/gpu_troubleshooting.html): GPU to GPU communication, ACS and virtual machines
+- [pytorch 84803](https://github.com/pytorch/pytorch/issues/84803): with the IOMMU off, the copies were right
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import Gpus, KernelLog, Pci, over_pcie
+
+TRANSLATING = ("DMA", "DMA-FQ")
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Prove that the data arrives: this must print True",
+            "python -c \"import torch; a = torch.arange(9., device='cuda:0'); "
+            "print((a.to('cuda:1').cpu() == a.cpu()).all())\"",
+        ),
+        Fix(
+            "Let the IOMMU pass addresses through (kernel parameter, then reboot), or turn it off in the firmware",
+            "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
+            Kind.ADMIN,
+        ),
+        Fix(
+            "Keep NCCL from peer copies until then, which is slower; torch's own copies between GPUs stay as they are",
+            "export NCCL_P2P_DISABLE=1",
+            Kind.MITIGATION,
+        ),
+    ],
+    no_reproduction="needs several GPUs behind an IOMMU",
+)
+
+
+@check.environment
+def environment(pci: Pci, gpus: Gpus | None, log: KernelLog | None) -> Iterator[Finding]:
+    """Several GPUs that send to each other over PCIe are in groups that translate."""
+    cards = [card for card in pci.usable if card.iommu]
+    if len(pci.usable) > 1 and not cards and gpus is None:
+        raise CannotTell("NVML could not be asked, and no IOMMU group is known")
+    translated = [card for card in cards if card.iommu in TRANSLATING]
+    if len(translated) < 2 or (gpus is not None and not over_pcie(gpus)):
+        return
+    ours = {card.address for card in translated}
+    faults = [e for e in (log.of("iommu") if log else []) if e.pci_address in ours]
+    kinds = " and ".join(sorted({card.iommu for card in translated}))
+    message = (
+        f"the IOMMU translates (type {kinds}) what {count(len(translated), 'GPU')} send to each other over PCIe: peer "
+        "copies are slow, and on some machines wrong"
+    )
+    if faults:
+        message += f"; the kernel log has {count(sum(e.count for e in faults), 'refused transfer')} of them"
+    evidence = [
+        Evidence(f"iommu_group/type: {card.iommu}", f"/sys/bus/pci/devices/{card.address}")
+        for card in translated[:2]
+    ]
+    evidence += [Evidence(e.text, log.source if log else None) for e in faults[:2]]
+    yield check.found(message, severity=Severity.ERROR if faults else None, evidence=evidence)

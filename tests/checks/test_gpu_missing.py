@@ -1,0 +1,154 @@
+"""gpu-missing: each layer counts, and the first that counts fewer is named."""
+
+import pytest
+
+from gpudoctor.facts import (
+    Cuda,
+    CudaDevice,
+    DeviceNode,
+    Driver,
+    Gpu,
+    Gpus,
+    Host,
+    KernelEvent,
+    KernelLog,
+    Launch,
+    Pci,
+    PciDevice,
+    Torch,
+)
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("gpu-missing")
+
+
+def run(**facts: object) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))  # type: ignore[arg-type]
+
+
+def card(n: int, driver: str | None = "nvidia", device: str = "0x26b9") -> PciDevice:
+    return PciDevice(
+        address=f"0000:{n:02x}:00.0", device=device, device_class="0x0302", driver=driver, minor=n
+    )
+
+
+def gpu(n: int, mig: bool | None = None) -> Gpu:
+    return Gpu(index=n, name="NVIDIA L40S", pci_address=f"0000:{n:02x}:00.0", mig=mig)
+
+
+BUS = Pci(nvidia=[card(n) for n in range(4)], cgroup="/user.slice/user-1000.slice/session-3.scope")
+GPUS = Gpus(devices=[gpu(n) for n in range(4)])
+THREE = Gpus(devices=[gpu(n) for n in range(3)])
+CUDA = Cuda(
+    init=0, count=4, devices=[CudaDevice(ordinal=n, pci_address=f"0000:{n:02x}:00.0") for n in range(4)]
+)
+LOADED = Driver(version="580.82.07")
+TORCH = Torch(imported=True, cuda="13.2", cuda_available=True, device_count=4)
+SWITCH = PciDevice(address="0000:c0:00.0", device_class="0x0680", driver="nvidia-nvswitch")
+NODES = [DeviceNode(path=f"/dev/nvidia{n}", readable=True, writable=True) for n in range(3)]
+FAILED = KernelEvent(
+    kind="nvrm", text="NVRM: GPU 0000:03:00.0: RmInitAdapter failed!", pci_address="0000:03:00.0"
+)
+
+
+def test_the_driver_did_not_take_one():
+    left = Pci(nvidia=[*BUS.nvidia[:3], card(3, None)])
+    log = KernelLog(source="/dev/kmsg", events=[FAILED])
+    _, [finding] = run(pci=left, gpus=THREE, driver=LOADED, cuda=CUDA, kernel_log=log)
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(
+        "the driver holds 3 of 4 GPUs on the PCI bus and did not take 0000:03:00.0"
+    )
+    assert finding.evidence[0].text == FAILED.text
+
+
+def test_an_old_card_for_the_screens_is_a_note():
+    left = Pci(nvidia=[*BUS.nvidia[:3], card(3, None, "0x128b")])
+    _, [finding] = run(pci=left, gpus=THREE, driver=LOADED)
+    assert finding.severity is Severity.NOTE
+
+
+def test_nvml_lists_fewer_than_the_bus_has():
+    _, [finding] = run(pci=BUS, gpus=THREE, driver=LOADED)
+    assert finding.message.startswith("the PCI bus has 4 GPUs and NVML lists 3: 0000:03:00.0 is missing")
+
+
+def test_nvml_lists_none():
+    _, [finding] = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"), driver=LOADED)
+    assert "NVML lists 0" in finding.message
+
+
+def test_cuda_starts_fewer_than_nvml_lists():
+    cuda = Cuda(init=0, count=3, devices=CUDA.devices[1:])
+    _, [finding] = run(pci=BUS, gpus=GPUS, driver=LOADED, cuda=cuda, torch=TORCH)
+    assert (
+        "NVML lists 4 GPUs and CUDA starts 3: 1 GPU (GPU 0 (0000:00:00.0)) cannot be used" in finding.message
+    )
+
+
+def test_torch_counts_fewer_than_cuda():
+    torch = Torch(imported=True, cuda="13.2", cuda_available=True, device_count=2)
+    _, [finding] = run(pci=BUS, gpus=GPUS, driver=LOADED, cuda=CUDA, torch=torch)
+    assert finding.severity is Severity.WARNING
+    assert "CUDA has 4 GPUs for this process and torch sees 2" in finding.message
+
+
+def test_a_board_with_switches_is_whole():
+    seven = Pci(nvidia=[*(card(n) for n in range(7)), SWITCH])
+    _, [finding] = run(pci=seven)
+    assert "such a board has 8, so 1 GPU did not come up" in finding.message
+
+
+def test_slurm_knows_how_many_there_were():
+    launch = Launch(variables={"SLURM_JOB_ID": "1", "SLURM_GPUS_ON_NODE": "8"})
+    _, [finding] = run(pci=BUS, gpus=GPUS, launch=launch)
+    assert finding.message.startswith("Slurm gives this job 8 GPUs on this node, and the PCI bus has 4")
+
+
+MIG = Gpus(devices=[gpu(0, mig=True), gpu(1, mig=False)])
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"pci": BUS, "gpus": GPUS, "driver": LOADED, "cuda": CUDA, "torch": TORCH},
+        {"pci": BUS, "gpus": THREE, "driver": LOADED, "host": Host(container="docker")},
+        {"pci": BUS, "gpus": THREE, "driver": LOADED, "launch": Launch(variables={"SLURM_JOB_ID": "1"})},
+        {
+            "pci": Pci(nvidia=BUS.nvidia, cgroup="/slurm/uid_1000/job_7/step_0"),
+            "gpus": THREE,
+            "driver": LOADED,
+        },
+        # a sandbox whose /dev has some of the nodes only
+        {"pci": BUS, "gpus": THREE, "driver": Driver(version="580.82.07", nodes=NODES)},
+        # vfio-pci hands it on to a virtual machine
+        {"pci": Pci(nvidia=[*BUS.nvidia[:3], card(3, "vfio-pci")]), "gpus": THREE, "driver": LOADED},
+        {"pci": BUS, "gpus": Gpus(error="Driver Not Loaded", error_code=9), "driver": Driver()},
+        {"pci": BUS, "gpus": Gpus(), "driver": LOADED},  # NVML told nothing
+        {"pci": BUS, "gpus": Gpus(devices=THREE.devices, interrupted="no answer in 12 s"), "driver": LOADED},
+        {"pci": BUS, "gpus": GPUS, "cuda": Cuda(init=999)},
+        {"pci": BUS, "gpus": GPUS, "cuda": Cuda(init=0, count=1, interrupted="no answer in 10 s")},
+        {"gpus": MIG, "cuda": Cuda(init=0, count=1)},
+        {
+            "gpus": GPUS,
+            "torch": Torch(imported=True, cuda="13.2", cuda_available=True, device_count=1),
+            "launch": Launch(variables={"CUDA_VISIBLE_DEVICES": "2"}),
+        },
+        {"pci": Pci(), "gpus": GPUS, "host": Host(wsl=True)},
+        {"pci": Pci(nvidia=[*(card(n) for n in range(8)), SWITCH])},
+        {"pci": Pci(nvidia=[*(card(n) for n in range(8)), card(8, device="0x27b8"), SWITCH])},
+        {"pci": Pci(nvidia=[*(card(n) for n in range(7)), SWITCH]), "host": Host(container="kubernetes")},
+    ],
+)
+def test_passes(facts):
+    result, findings = run(**facts)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+@pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="NVML Shared Library Not Found")}])
+def test_unknown(facts):
+    assert run(**facts)[0].status is CheckStatus.UNKNOWN

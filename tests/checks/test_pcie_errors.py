@@ -1,0 +1,89 @@
+"""pcie-errors: counters of the link, of the bridge above it, and the kernel log."""
+
+import pytest
+
+from gpudoctor.facts import AerErrors, Bridge, Gpu, Gpus, KernelEvent, KernelLog, Pci, PciDevice
+from gpudoctor.guard import examine
+from gpudoctor.model import Finding, Severity, Source
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Result
+from gpudoctor.snapshot import Snapshot
+
+CHECK = Registry().check("pcie-errors")
+
+
+def run(**facts: object) -> tuple[Result, list[Finding]]:
+    return examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))  # type: ignore[arg-type]
+
+
+def bus(aer: AerErrors | None = None, above: AerErrors | None = None, uptime: float | None = 86_400.0) -> Pci:
+    device = PciDevice(
+        address="0000:3b:00.0", device_class="0x0302", driver="nvidia", aer=aer, switch="0000:3a:00.0",
+        above=["0000:3a:00.0"],
+    )  # fmt: skip
+    return Pci(nvidia=[device], bridges=[Bridge(address="0000:3a:00.0", aer=above)], uptime_seconds=uptime)
+
+
+def nvml(*replays: int | None) -> Gpus:
+    return Gpus(
+        devices=[
+            Gpu(index=n, pcie_replays=r, pcie_generation_max=4, pcie_width_max=16)
+            for n, r in enumerate(replays)
+        ]
+    )
+
+
+def logged(fatal: bool | None, address: str = "0000:3b:00.0") -> KernelLog:
+    return KernelLog(
+        events=[KernelEvent(kind="aer", text="PCIe Bus Error", pci_address=address, fatal=fatal)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "severity", "says"),
+    [
+        ({"pci": bus(AerErrors(fatal=1, kinds={"DLP": 1}))}, Severity.ERROR, "1 fatal PCIe error (DLP 1)"),
+        ({"pci": bus(AerErrors(nonfatal=3))}, Severity.WARNING, "3 PCIe errors that could not be corrected"),
+        ({"pci": bus(AerErrors(nonfatal=1, kinds={"UnsupReq": 1}))}, Severity.NOTE, "harm nothing"),
+        (
+            {"pci": bus(AerErrors(), AerErrors(fatal=2))},
+            Severity.ERROR,
+            "the bridge 0000:3a:00.0 above the GPU",
+        ),
+        ({"pci": bus(), "kernel_log": logged(True)}, Severity.ERROR, "a fatal PCIe error of 0000:3b:00.0"),
+        ({"pci": bus(), "kernel_log": logged(False)}, Severity.WARNING, "a non-fatal PCIe error"),
+        # 16 lanes of generation 4 may have 16 a minute
+        ({"pci": bus(), "gpus": nvml(24_000)}, Severity.WARNING, "24,000 PCIe replays, 17 a minute"),
+        (
+            {"pci": bus(uptime=None), "gpus": nvml(0, 2000, 3)},
+            Severity.WARNING,
+            "while the other GPUs have about 3",
+        ),
+    ],
+)
+def test_found(facts, severity, says):
+    _, [finding] = run(**facts)
+    assert finding.severity is severity
+    assert says in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"pci": bus(AerErrors(correctable=500))},
+        {"pci": bus()},
+        {"pci": bus(), "gpus": nvml(22_000)},
+        {"pci": bus(uptime=None), "gpus": nvml(900_000)},  # over an unknown time, and nothing to compare with
+        {"gpus": nvml(40, 0, None, 12)},
+        {"pci": bus(), "kernel_log": logged(None)},  # corrected
+        {"pci": bus(), "kernel_log": logged(True, "0000:99:00.0")},  # of a network adapter
+        {"pci": Pci()},
+    ],
+)
+def test_passes(facts):
+    result, findings = run(**facts)
+    assert result.status is CheckStatus.PASSED, findings
+
+
+def test_unknown():
+    assert run()[0].status is CheckStatus.UNKNOWN
