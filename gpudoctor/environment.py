@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.facts import Silence
-from gpudoctor.interpreter import Unusable, choose_patient
+from gpudoctor.interpreter import Patient, Unusable, choose_patient
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
-from gpudoctor.report import CheckStatus, Report, Say
+from gpudoctor.report import CheckStatus, ProbeResult, ProbeStatus, Report, Say
 
 if TYPE_CHECKING:
     from gpudoctor.importers import Imported
@@ -26,6 +26,7 @@ def check(
     skip: Iterable[str] = (),
     source: str | None = None,
     log: str | None = None,
+    deep: bool = False,
     checks: Registry | Iterable[Path] = (),
     timeout: float | None = None,
     cache: bool = True,
@@ -36,9 +37,10 @@ def check(
 
     `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket or the text
     of collect_env (``-``: standard input), `log` a training log to explain beside the facts, `checks` folders of local
-    check files. `timeout`, in seconds, lowers the deadline of each probe. `cache` keeps what the libraries' files say,
-    which changes with the files alone, under the user's cache folder. `say` is told now and then what is being
-    done, `warn` which logs cannot be read. Raises `BadInput`.
+    check files. `deep` measures, too: GPUs, links, collectives, the disk; that takes up to 30 s, with GPUs up to two
+    minutes. `timeout`, in seconds, lowers the deadline of each probe and measurement. `cache` keeps what the libraries'
+    files say, which changes with the files alone, under the user's cache folder. `say` is told now and then what is
+    being done, `warn` which logs cannot be read. Raises `BadInput`.
 
         >>> report = gpudoctor.check(only=["network"])
         >>> report.verdict.sentence
@@ -46,9 +48,14 @@ def check(
     registry = Registry.of(checks)
     only = tuple(only)
     ids = registry.select(only, tuple(skip))
+    if deep and source is not None:
+        raise BadInput("--deep measures this machine; of a saved report, what was measured then is judged")
     saved = _saved(source, python, registry)
     explained = _explained(log, registry, ids, say, warn) if log is not None else None
-    snapshot = saved.snapshot if saved else look(registry, ids, bool(only), python, timeout, say, cache=cache)
+    if saved:
+        snapshot = saved.snapshot
+    else:
+        snapshot = look(registry, ids, bool(only), python, timeout, say, deep=deep, cache=cache)
     from gpudoctor.diagnose import diagnose
 
     report = diagnose(snapshot, registry.checks(ids), registry.failed)
@@ -105,9 +112,10 @@ def look(
     timeout: float | None,
     say: Say,
     *,
+    deep: bool = False,
     cache: bool = True,
 ) -> "Snapshot":
-    """Ask the probes; only those that the checks of `ids` need, when `narrow`."""
+    """Ask the probes; only those that the checks of `ids` need, when `narrow`. Then measure, where `deep`."""
     from gpudoctor.collect import collect
 
     patient = choose_patient(python)
@@ -116,6 +124,10 @@ def look(
         from gpudoctor.diagnose import wanted
 
         kinds = {kind for check in registry.checks(ids) for kind in wanted(check)}
+        if deep:
+            from gpudoctor.deep import GROUND
+
+            kinds |= GROUND
         probes = [p for p in probes if p.name == "python" or kinds & set(p.topics.values())]
     if not cache:
         probes = [replace(p, arguments=("--no-cache",)) if p.script else p for p in probes]
@@ -132,4 +144,19 @@ def look(
     silence = snapshot.get(Silence)
     if python is not None and silence is not None and not silence.started:
         raise Unusable(f"--python {python}: {silence.how}")
+    _measure(snapshot, patient, timeout, say, deep=deep)
     return snapshot
+
+
+def _measure(snapshot: "Snapshot", patient: Patient, timeout: float | None, say: Say, *, deep: bool) -> None:
+    """Add what was measured to a snapshot, or that it was not asked for."""
+    if deep:
+        from gpudoctor.deep import measure
+
+        facts = measure(snapshot, patient, timeout, say)
+        snapshot.facts["measurements"] = facts
+        result = ProbeResult(name="measurements", status=ProbeStatus.OK, seconds=facts.seconds)
+    else:
+        reason = "only gpudoctor check --deep measures"
+        result = ProbeResult(name="measurements", status=ProbeStatus.SKIPPED, reason=reason)
+    snapshot.probes.append(result)

@@ -52,7 +52,9 @@ FLOORS = {
     "training": "bad_input child interpreter patient_process report reproduction training_script",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
     "training_script verdict",
-    "environment": "bad_input collect diagnose facts importers interpreter logs model registry report snapshot verdict",
+    "deep": "child facts interpreter patient_process report snapshot",
+    "environment": "bad_input collect deep diagnose facts importers interpreter logs model registry report snapshot "
+    "verdict",
     # how it is given out
     "redact.word_lists": "",
     "redact.identifiers": "redact.word_lists",

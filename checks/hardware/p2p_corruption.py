@@ -15,7 +15,7 @@ do not have it: early drivers for GeForce 40 (NVIDIA's fix is reported to be 525
 ## How to tell
 
 `python -c "import torch; a = torch.arange(9., device='cuda:0'); print((a.to('cuda:1').cpu() == a.cpu()).all())"` must
-print True. `cat /sys/bus/pci/devices/*/iommu_group/type | sort | uniq -c` shows `DMA` where the IOMMU translates and
+print True. `gpudoctor check --deep` writes patterns between every two GPUs and reads them back. `cat /sys/bus/pci/devices/*/iommu_group/type | sort | uniq -c` shows `DMA` where the IOMMU translates and
 `identity` where it does not.
 
 ## See also
@@ -24,7 +24,10 @@ print True. `cat /sys/bus/pci/devices/*/iommu_group/type | sort | uniq -c` shows
 - [pytorch 84803](https://github.com/pytorch/pytorch/issues/84803): with the IOMMU off, the copies were right
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Measurements, PeerCopy
 
 ZEROS = r"tensor\(\[0\.(?:, *0\.){0,20}\], device='cuda:[1-9]\d?'\)"
 NVIDIA = r"nvidia|NVRM|NCCL|[Cc]uda|CUDA"
@@ -75,3 +78,39 @@ check = Check(
     ],
     no_reproduction="needs 2 GPUs between which data is corrupted",
 )
+
+
+@check.environment
+def environment(measurements: Measurements) -> Iterator[Finding]:
+    """What one GPU sent is not what the other received, or the copy between them never ended."""
+    if len(measurements.gpus) == 1:
+        return
+    wrong = [copy for copy in measurements.copies if copy.wrong_elements]
+    hung = [copy for copy in measurements.copies if copy.error and "no answer" in copy.error]
+    if wrong:
+        first = wrong[0]
+        more = f", and between {len(wrong) - 1} more pairs" if len(wrong) > 1 else ""
+        message = (
+            f"{first.wrong_elements} of {first.checked_elements} elements that GPU {first.source} sent to GPU {first.target} "
+            f"arrived wrong{more} ({first.sample}): gradients and weights are wrong without an error"
+        )
+        yield check.found(message, evidence=[_words(copy) for copy in wrong[:16]])
+    elif hung:
+        first = hung[0]
+        more = f", nor between {len(hung) - 1} more pairs" if len(hung) > 1 else ""
+        message = (
+            f"a copy from GPU {first.source} to GPU {first.target} did not end ({first.error}){more}: training over these "
+            "GPUs hangs"
+        )
+        yield check.found(message, evidence=[_words(copy) for copy in hung[:16]])
+    elif why := next((copy.error for copy in measurements.copies if copy.error), None):
+        raise CannotTell(f"not all copies between GPUs came to their end: {why}")
+    elif why := measurements.why("copies between GPUs"):
+        raise CannotTell(why)
+    elif not measurements.copies:
+        raise CannotTell(measurements.why("GPU") or "no copies between GPUs were made")
+
+
+def _words(copy: PeerCopy) -> str:
+    said = copy.error or f"{copy.wrong_elements} of {copy.checked_elements} wrong, {copy.sample}"
+    return f"GPU {copy.source} -> GPU {copy.target}: {said}"

@@ -34,10 +34,12 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import (
+    Connection,
     Firewall,
     Host,
     Interfaces,
     Launch,
+    Measurements,
     Names,
     Route,
     means_nothing_elsewhere,
@@ -161,8 +163,14 @@ def environment(
     interfaces: Interfaces | None,
     host: Host | None,
     firewall: Firewall | None,
+    measurements: Measurements | None,
 ) -> Iterator[Finding]:
     """The kernel knows no way to MASTER_ADDR, rank 0 runs here and MASTER_ADDR is elsewhere, or a firewall is between."""
+    if measurements is not None and measurements.connection is not None:
+        tried = list(_tried(measurements.connection))
+        if tried:
+            yield from tried
+            return
     master = names.master
     if firewall is not None and spans_nodes(launch, names, interfaces):
         yield from _closed(firewall, launch, interfaces, names.master_is_here(interfaces) is not False)
@@ -247,5 +255,41 @@ def _environment_fixes(address: str) -> list[Fix]:
         Fix(
             "See which way the kernel would take, and which interfaces there are",
             f"ip route get {address}; ip -br addr",
+        ),
+    ]
+
+
+def _tried(connection: Connection) -> Iterator[Finding]:
+    """Judge an attempt to connect; where nothing listens yet, the machine refuses, and all is well so far."""
+    place = f"{connection.host} port {connection.port}"
+    if connection.outcome == "no answer":
+        message = (
+            f"{place} gave no answer within {connection.seconds:.0f} s: a firewall drops what is sent there, or MASTER_ADDR "
+            "is a wrong address; a machine on which nothing listens would refuse at once"
+        )
+    elif connection.outcome == "unreachable":
+        message = (
+            f"{place} cannot be reached: {connection.reason}. Every rank here would wait for rank 0 in vain"
+        )
+    else:
+        return
+    yield check.found(message, fixes=_connection_fixes(connection))
+
+
+def _connection_fixes(connection: Connection) -> list[Fix]:
+    address = connection.addresses[0] if connection.addresses else connection.host
+    return [
+        Fix(
+            "See which way the kernel would take, and which interfaces there are",
+            f"ip route get {address}; ip -br addr",
+        ),
+        Fix(
+            "Try the connection from here, while rank 0 waits", f"nc -vz {connection.host} {connection.port}"
+        ),
+        Fix("Take an address of rank 0's machine that this one reaches; printed there", "hostname -I"),
+        Fix(
+            "Ask the administrators to open the port between the nodes, and the ports above 32767 that gloo and NCCL choose",
+            "sudo ufw allow from SUBNET",
+            Kind.ADMIN,
         ),
     ]

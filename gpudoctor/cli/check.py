@@ -23,6 +23,9 @@ from gpudoctor.registry import Registry
     metavar="FILE",
     help="Examine a saved report, a ticket, or what collect_env, nvidia-smi and the like say; - reads standard input.",
 )
+@click.option(
+    "--deep", is_flag=True, help="Measure GPUs, links, collectives and disk too: up to two minutes."
+)
 @click.option("--log", metavar="FILE", help="Look for the checks' symptoms in a training log too.")
 @checks_option
 @click.option("--list", "listing", is_flag=True, help="List the checks.")
@@ -37,6 +40,7 @@ def command(
     only: tuple[str, ...],
     skip: tuple[str, ...],
     source: str | None,
+    deep: bool,
     log: str | None,
     folders: tuple[Path, ...],
     listing: bool,
@@ -49,6 +53,7 @@ def command(
     gpudoctor check
     gpudoctor check --python ~/miniconda3/envs/train/bin/python
     gpudoctor check --only network --only port-in-use
+    gpudoctor check --deep
     gpudoctor check --from ticket.md --json
     gpudoctor check -o report.json
     """
@@ -67,8 +72,8 @@ def command(
             say(doing)
 
         report = check(
-            python=python, only=only, skip=skip, source=source, log=log, checks=registry, timeout=timeout,
-            cache=not without_cache, say=tell, warn=warn,
+            python=python, only=only, skip=skip, source=source, log=log, deep=deep, checks=registry,
+            timeout=timeout, cache=not without_cache, say=tell, warn=warn,
         )  # fmt: skip
     return output.deliver(report, seconds=time.monotonic() - begun, here=source is None)
 

@@ -25,6 +25,7 @@ from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Log, Run, Silence
 from gpudoctor.facts.fabric import Fabric
 from gpudoctor.facts.firewall import Filter, Firewall, Rule
+from gpudoctor.facts.gpu_models import Expected, GpuModel, gpu_model, pcie_speed
 from gpudoctor.facts.gpus import Gpu, GpuPair, GpuProcess, Gpus, NvLink, RemappedRows
 from gpudoctor.facts.host import Host, Limit
 from gpudoctor.facts.infiniband import Gid, IbDevice, IbPort, Infiniband, adapters_asked, gpus_served
@@ -39,6 +40,17 @@ from gpudoctor.facts.interface_choice import (
 from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
 from gpudoctor.facts.launch import Launch
+from gpudoctor.facts.measurements import (
+    Collective,
+    Connection,
+    DeviceSpeed,
+    Disk,
+    Measurements,
+    Missing,
+    Payload,
+    PeerCopy,
+    siblings_median,
+)
 from gpudoctor.facts.names import Names, Resolution, Route, is_loopback, spans_nodes
 from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
 from gpudoctor.facts.numa import Numa, NumaNode
@@ -66,15 +78,20 @@ __all__ = [
     "Cgroup",
     "CheckpointFile",
     "CheckpointValues",
+    "Collective",
     "Comparison",
     "ConfigurationFile",
+    "Connection",
     "Cuda",
     "CudaDevice",
     "DeviceNode",
+    "DeviceSpeed",
+    "Disk",
     "Distribution",
     "Distributions",
     "Driver",
     "Entry",
+    "Expected",
     "Fabric",
     "Filter",
     "Firewall",
@@ -83,6 +100,7 @@ __all__ = [
     "Format",
     "Gid",
     "Gpu",
+    "GpuModel",
     "GpuPair",
     "GpuProcess",
     "Gpus",
@@ -101,7 +119,9 @@ __all__ = [
     "Limit",
     "Listener",
     "Log",
+    "Measurements",
     "Misread",
+    "Missing",
     "Names",
     "NcclChoice",
     "NcclConfiguration",
@@ -110,8 +130,10 @@ __all__ = [
     "NvLink",
     "Optimizer",
     "Outcome",
+    "Payload",
     "Pci",
     "PciDevice",
+    "PeerCopy",
     "Plugins",
     "Prefix",
     "Process",
@@ -142,6 +164,7 @@ __all__ = [
     "cpus_in",
     "for_processors_alone",
     "gloo_names",
+    "gpu_model",
     "gpus_here",
     "gpus_served",
     "is_elsewhere",
@@ -155,6 +178,8 @@ __all__ = [
     "over_pcie",
     "own_gpu",
     "path_between",
+    "pcie_speed",
     "settings",
+    "siblings_median",
     "spans_nodes",
 ]  # fmt: skip

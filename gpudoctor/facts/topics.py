@@ -6,6 +6,7 @@ from gpudoctor.facts.checkpoint_file import CheckpointFile
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison
 from gpudoctor.facts.evidence import Log, Run, Silence
+from gpudoctor.facts.measurements import Measurements
 
 TOPICS: dict[str, type[Struct]] = {
     "checkpoint": CheckpointFile,
@@ -18,10 +19,15 @@ TOPICS: dict[str, type[Struct]] = {
 """Of several checkpoints the second one's topics are ``checkpoint.2``, ``values.2`` and ``comparison.2``."""
 
 
+MEASURED: dict[str, type[Struct]] = {"measurements": Measurements}
+"""Topics of a machine that no probe learns by itself, but ``check --deep`` alone."""
+
+
 def kind_of(topic: str, topics: dict[str, type[Struct]]) -> type[Struct] | None:
     """Return the type of a topic's facts, ``checkpoint.2`` those of ``checkpoint``; ``None`` for an unknown one.
 
     `topics` are those that probes learn.
     """
     name, dot, number = topic.partition(".")
-    return TOPICS.get(name if dot and number.isdecimal() else topic) or topics.get(topic)
+    name = name if dot and number.isdecimal() else topic
+    return TOPICS.get(name) or MEASURED.get(topic) or topics.get(topic)

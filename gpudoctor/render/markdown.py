@@ -1,5 +1,6 @@
 """A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
 
+from gpudoctor.facts import Measurements
 from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
@@ -30,13 +31,19 @@ def _ticket(report: Report, json: str) -> str:
     if report.proofs:
         parts += ["### Proofs", "\n".join(map(_proof, report.proofs))]
         parts += [f"```diff\n{p.difference}```" for p in report.proofs if p.difference]
+    snapshot = Snapshot(report.facts, report.probes)
+    measured = snapshot.get(Measurements)
+    if measured is not None:
+        from gpudoctor.render.measurements import markdown
+
+        parts += ["### Measurements", markdown(measured)]
     if rows := _not_checked(report):
         parts += ["### Not checked", "\n".join(rows)]
     if picture := topology(Snapshot(report.facts, report.probes)):
         parts += ["### Topology", _fence(picture)]
     parts += [
         "### Environment",
-        _fence(environment_block(Snapshot(report.facts, report.probes))),
+        _fence(environment_block(snapshot)),
         f"<details>\n<summary>{SUMMARY}</summary>",
         # Escaped, so that nothing in a string can end the fence or the details block.
         "```json\n" + json.replace("`", "\\u0060").replace("<", "\\u003c") + "```",

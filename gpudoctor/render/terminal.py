@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Python
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Measurements, Python
 from gpudoctor.model import Finding, Role, Severity
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
@@ -46,6 +46,11 @@ def render(
             line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
             hang(console, line, width + 13)
         console.print()
+    measured = snapshot.get(Measurements)
+    if measured is not None:
+        from gpudoctor.render.measurements import render as render_measurements
+
+        render_measurements(measured, console)
     if snapshot.get(CheckpointFile) is not None:
         from gpudoctor.render.checkpoint import render as render_checkpoints
 

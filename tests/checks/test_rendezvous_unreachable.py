@@ -1,14 +1,18 @@
-"""rendezvous-unreachable: in logs and before the training."""
+"""rendezvous-unreachable: in logs, before the training, and by trying to connect."""
 
 from typing import Any
 
+import pytest
+
 from gpudoctor.facts import (
+    Connection,
     Filter,
     Firewall,
     Host,
     Interface,
     Interfaces,
     Launch,
+    Measurements,
     Names,
     Resolution,
     Route,
@@ -172,3 +176,30 @@ def test_the_own_firewall() -> None:
 
 def test_unknown() -> None:
     assert run()[0].reason == "names: not in this report"
+
+
+def tried(outcome: str, reason: str = "") -> tuple[Result, list[Finding]]:
+    connection = Connection(
+        host="node1", port=29500, addresses=["10.0.0.4"], outcome=outcome, reason=reason, seconds=3.0
+    )
+    return run(names=Names(own=OWN), measurements=Measurements(connection=connection))
+
+
+def test_silence_is_a_firewall_or_a_wrong_address() -> None:
+    _, [finding] = tried("no answer", "no answer in 3 s")
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(
+        "node1 port 29500 gave no answer within 3 s: a firewall drops what is sent there"
+    )
+    assert finding.fixes[0].command == "ip route get 10.0.0.4; ip -br addr"
+
+
+def test_no_route() -> None:
+    _, [finding] = tried("unreachable", "No route to host")
+    assert finding.message.startswith("node1 port 29500 cannot be reached: No route to host")
+
+
+@pytest.mark.parametrize("outcome", ["connected", "refused", "unresolved"])
+def test_a_machine_that_answers_is_reached_and_a_name_is_another_check(outcome: str) -> None:
+    result, findings = tried(outcome)
+    assert (result.status, findings) == (CheckStatus.PASSED, [])
