@@ -7,7 +7,7 @@ from typing import Any
 from gpudoctor.facts import Interface, Interfaces
 
 _IP = re.compile(
-    r"\d{1,4}: (?P<name>[\w.-]{1,32})(?:@\S{1,32})?: <(?P<flags>[A-Z_,0-9-]{2,200})>(?P<rest>.{0,300})"
+    r"(?P<index>\d{1,4}): (?P<name>[\w.-]{1,32})(?:@\S{1,32})?: <(?P<flags>[A-Z_,0-9-]{2,200})>(?P<rest>.{0,300})"
 )
 _IFCONFIG = re.compile(
     r"(?P<name>[\w.-]{1,32}): flags=\d{1,6}<(?P<flags>[A-Z_,0-9-]{2,200})>(?P<rest>.{0,100})"
@@ -16,6 +16,19 @@ _MTU = re.compile(r"\bmtu (\d{1,6})")
 _ADDRESS = re.compile(r"inet6? (?:addr:)?(?P<address>[0-9a-fA-F.:]{2,45})(?:/\d{1,3})?(?: |$)")
 # Names that the kernel's own virtual devices have, and container engines and bridges give.
 _VIRTUAL = re.compile(r"(?:docker|veth|virbr|br-|cni|flannel|cali|lxc|lxd|tun|tap|wg|dummy|bond|podman|kube)")
+_STATE = re.compile(r"\bstate ([A-Z]{2,16})")
+_MASTER = re.compile(r"\bmaster ([\w.-]{1,32})")
+_KINDS = {
+    r"ib\d|ibp|ibs": "infiniband",
+    r"wl": "wireless",
+    r"veth|lxc|cali": "veth",
+    r"docker|virbr|br-|br\d|cni|podman": "bridge",
+    r"bond": "bond",
+    r"tun|tap": "tun",
+    r"wg": "wireguard",
+    r"vxlan|flannel": "vxlan",
+    r"en[ospx]|eth": "ethernet",
+}
 _MOST = 500
 
 
@@ -32,7 +45,9 @@ def read(lines: Iterable[str]) -> Interfaces | None:
             if name in found or len(found) >= _MOST:
                 current = None
                 continue
-            current = found[name] = _interface(name, match["flags"].split(","), match["rest"])
+            current = found[name] = _interface(
+                name, match.groupdict().get("index"), match["flags"].split(","), match["rest"]
+            )
         elif current is not None and line.startswith("inet") and len(current["addresses"]) < 64:
             current["addresses"] += [match["address"] for match in [_ADDRESS.match(line[:200])] if match]
     if not any(values["loopback"] for values in found.values()):
@@ -40,14 +55,26 @@ def read(lines: Iterable[str]) -> Interfaces | None:
     return Interfaces(all=[Interface(**values) for values in found.values()])
 
 
-def _interface(name: str, flags: list[str], rest: str) -> dict[str, Any]:
-    mtu = _MTU.search(rest)
-    running = "LOWER_UP" in flags or "RUNNING" in flags
+def _interface(name: str, index: str | None, flags: list[str], rest: str) -> dict[str, Any]:
+    mtu, state, master = _MTU.search(rest), _STATE.search(rest), _MASTER.search(rest)
+    loopback = "LOOPBACK" in flags
     return {
         "name": name,
-        "up": "UP" in flags and running,
+        "index": int(index) if index else None,
+        "up": "UP" in flags,
+        "running": "LOWER_UP" in flags or "RUNNING" in flags,
+        "operstate": state[1].lower() if state else "",
+        "master": master[1] if master else None,
         "addresses": [],
         "mtu": int(mtu[1]) if mtu else None,
-        "loopback": "LOOPBACK" in flags,
-        "virtual": "LOOPBACK" in flags or _VIRTUAL.match(name) is not None,
+        "loopback": loopback,
+        "virtual": loopback or _VIRTUAL.match(name) is not None,
+        "kind": _kind(name, loopback),
     }
+
+
+def _kind(name: str, loopback: bool) -> str:
+    """Return what an interface is by the name that udev or a container engine gave it; empty: not known."""
+    if loopback:
+        return "loopback"
+    return next((kind for prefix, kind in _KINDS.items() if re.match(prefix, name)), "")

@@ -24,6 +24,7 @@ _SXID = re.compile(
     r"(?P<rest>.{0,600})"
 )
 _PROCESS = re.compile(r"name='?(?P<name>[^,'<>]{1,80})'?[,)]?")
+_PID = re.compile(r"pid='?(\d{1,10})\b")
 _KILLED = re.compile(r"ut of memory: Kill(?:ed)? process \d{1,10} \((?P<name>[^)]{1,80})\)")
 _STUCK = re.compile(r"task (?P<name>\S{1,80}):\d{1,10} blocked for more than \d{1,6} seconds")
 _SECONDS = re.compile(r"^\[\s{0,8}(?P<seconds>\d{1,10}\.\d{1,9})\]")
@@ -55,11 +56,11 @@ def _event(line: str) -> KernelEvent | None:
     at = _SECONDS.match(line)
     seconds = float(at["seconds"]) if at else None
     if match := _XID.search(line):
-        process = _PROCESS.search(match["rest"])
+        process, pid = _PROCESS.search(match["rest"]), _PID.search(match["rest"])
         name = process["name"].strip() if process else ""
         return KernelEvent(
             kind="xid", text=match[0], code=int(match["code"]), pci_address=_address(match["address"]),
-            process="" if name == "unknown" else name, seconds=seconds,
+            process="" if name == "unknown" else name, pid=int(pid[1]) if pid else None, seconds=seconds,
         )  # fmt: skip
     if match := _SXID.search(line):
         fatal = "Non-fatal" not in match["rest"] if "atal" in match["rest"] else None

@@ -80,6 +80,7 @@ def test_the_kernel_s_log():
         ]
     )
     assert log is not None
+    assert (log.events[0].pid, log.events[1].pid) == (None, 812231)
     told = [(e.kind, e.code, e.pci_address, e.process, e.fatal, e.count) for e in log.events]
     assert told == [
         ("xid", 79, "0000:5f:00.0", "", None, 1),
@@ -119,8 +120,17 @@ lo: flags=73<UP,LOOPBACK,RUNNING>  mtu 65536
 def test_interfaces(facts_of):
     lo, eth0, docker0 = facts_of(IP)["interfaces"].all
     assert (lo.name, lo.loopback, lo.addresses) == ("lo", True, ["127.0.0.1", "::1"])
-    assert eth0 == Interface(name="eth0", up=True, addresses=["10.20.3.4"], mtu=1500)
-    assert (docker0.up, docker0.virtual) == (False, True)
+    assert eth0 == Interface(
+        name="eth0",
+        up=True,
+        addresses=["10.20.3.4"],
+        mtu=1500,
+        index=2,
+        running=True,
+        operstate="up",
+        kind="ethernet",
+    )
+    assert (docker0.up, docker0.running, docker0.virtual, docker0.kind) == (True, False, True, "bridge")
     eth0, lo = facts_of(IFCONFIG)["interfaces"].all
     assert (eth0.addresses, eth0.mtu, eth0.up, lo.loopback) == (["10.20.3.4"], 9001, True, True)
 
@@ -317,3 +327,46 @@ def test_what_torch_was_built_for_by_its_warning(warning, built, facts_of):
 def test_a_layer_of_which_a_ticket_says_nothing_is_unknown(read_text):
     shown = {family: (state, text) for family, state, text in layers(read_text(BLOCK).snapshot, [])}
     assert shown["nccl"] == ("unknown", "which backends torch has is not known")
+
+
+IBSTAT = """\
+CA 'mlx5_0'
+\tCA type: MT4129
+\tNumber of ports: 1
+\tNode GUID: 0xa088c20300000001
+\tPort 1:
+\t\tState: Active
+\t\tPhysical state: LinkUp
+\t\tRate: 400
+\t\tPort GUID: 0xa088c20300000001
+\t\tLink layer: InfiniBand
+CA 'mlx5_1'
+\tCA type: MT4129
+\tPort 1:
+\t\tState: Initializing
+\t\tPhysical state: LinkUp
+\t\tRate: 400
+\t\tLink layer: InfiniBand
+"""
+IBSTATUS = """\
+Infiniband device 'mlx5_0' port 1 status:
+\tdefault gid:\t fe80:0000:0000:0000:a088:c203:0000:0001
+\tbase lid:\t 0x0
+\tstate:\t\t 1: DOWN
+\tphys state:\t 3: Disabled
+\trate:\t\t 100 Gb/sec (4X EDR)
+\tlink_layer:\t Ethernet
+"""
+
+
+def test_infiniband(facts_of):
+    first, second = facts_of(IBSTAT)["infiniband"].devices
+    assert (first.name, first.model, first.driver) == ("mlx5_0", "MT4129", "mlx5_core")
+    (port,) = first.ports
+    assert (port.number, port.state, port.phys_state) == (1, "ACTIVE", "LinkUp")
+    assert (port.rate_gbps, port.link_layer) == (400.0, "InfiniBand")
+    assert second.ports[0].state == "INIT"
+    assert "0001" not in str(facts_of(IBSTAT)["infiniband"])
+    (port,) = facts_of(IBSTATUS)["infiniband"].devices[0].ports
+    assert (port.state, port.phys_state, port.rate_gbps) == ("DOWN", "Disabled", 100.0)
+    assert port.link_layer == "Ethernet"
