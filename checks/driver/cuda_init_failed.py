@@ -34,7 +34,7 @@ all is well. Then `echo $LD_LIBRARY_PATH; ldconfig -p | grep libcuda`, `ls -l /d
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Sighting, Symptom, count
-from gpudoctor.facts import Cuda, Driver, Gpus, Host, Pci, Torch
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, Launch, Pci, Torch
 
 # A child of a process that had started CUDA gets error 3 as well: cuda-fork.
 FORKED = r"re-initialize CUDA in forked|DataLoader worker|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)"
@@ -123,11 +123,16 @@ CODES = {
         "CUDA_ERROR_UNKNOWN",
         "nvidia_uvm did not come back after sleep, a node is missing, or a GPU hangs",
     ),
+    804: (
+        "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        "the library is that of a newer driver, a compat folder's, and this GPU supports no forward compatibility",
+    ),
 }
 """CUresult: its name in cuda.h, and what it most likely means at this place."""
 STUB, MISMATCH, FORWARD = 34, 803, 804
 """The codes that are failures of their own: cuda-stub-library, driver-library-mismatch."""
-WITHOUT_DRIVER = (3, 100, 999)
+NO_DEVICE = 100
+WITHOUT_DRIVER = (3, NO_DEVICE, 999)
 """What a library gives where there is no driver, and mostly no GPU."""
 
 check = Check(
@@ -162,6 +167,7 @@ check = Check(
     follows=[
         "container-lost-gpu",
         "container-without-gpus",
+        "cuda-driver-too-old",
         "cuda-stub-library",
         "cuda-visible-devices",
         "driver-library-mismatch",
@@ -196,15 +202,19 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 @check.environment
 def environment(
-    cuda: Cuda,
+    cuda: Cuda | None,
     gpus: Gpus | None,
     driver: Driver | None,
     pci: Pci | None,
     torch: Torch | None,
     host: Host | None,
+    launch: Launch | None,
 ) -> Iterator[Finding]:
     """The driver library does not start, or there is no libcuda, where a driver and GPUs are."""
     here = len(gpus.devices) if gpus else 0
+    if cuda is None:
+        yield from _untold(gpus, torch, launch)
+        return
     if cuda.library is None and cuda.init is None:
         if cuda.error is None:
             raise CannotTell("the CUDA driver library was not asked")
@@ -223,15 +233,42 @@ def environment(
             evidence=[Evidence(cuda.library or "libcuda.so.1")],
             fixes=[LIBRARIES, SEE, REBOOT],
         )
-    elif cuda.init not in (None, 0, STUB, MISMATCH, FORWARD) and (
-        here or (driver and driver.loaded) or (pci and pci.usable) or cuda.init not in WITHOUT_DRIVER
-    ):
+    elif _failed(cuda) and (here or (pci and pci.usable) or _driven(cuda, driver)):
         name, why = CODES.get(cuda.init or 0, ("", "the kernel log may say why"))
         yield check.found(
             f"cuInit gives error {cuda.init}{f' ({name})' if name else ''}: {why}; no GPU can be used",
             evidence=[Evidence(cuda.library)] if cuda.library else [],
             fixes=_fixes(cuda.init or 0, gpus),
         )
+
+
+def _failed(cuda: Cuda) -> bool:
+    """Return whether cuInit gave an error that no other check tells of; one where the library is not known does not."""
+    others = (STUB, MISMATCH) if cuda.library is None else (STUB, MISMATCH, FORWARD)
+    return cuda.init not in (None, 0, *others)
+
+
+def _driven(cuda: Cuda, driver: Driver | None) -> bool:
+    """Return whether a driver is there, by what is known of it, or where nothing is (a ticket) by what CUDA gives."""
+    if driver is None and cuda.library is None:
+        return cuda.init != NO_DEVICE
+    return (driver is not None and driver.loaded) or cuda.init not in WITHOUT_DRIVER
+
+
+def _untold(gpus: Gpus | None, torch: Torch | None, launch: Launch | None) -> Iterator[Finding]:
+    """Judge by torch and NVML alone, as a ticket has them: GPUs are here, and torch finds none."""
+    if torch is None or torch.cuda_available is not False or gpus is None or not gpus.read:
+        raise CannotTell("the CUDA driver library was not asked")
+    hidden = launch is not None and "CUDA_VISIBLE_DEVICES" in launch.variables
+    if torch.cuda is None or hidden or any(gpu.mig or gpu.errors for gpu in gpus.devices):
+        return
+    driver = f" with driver {gpus.driver_version}" if gpus.driver_version else ""
+    yield check.found(
+        f"torch is built for CUDA {torch.cuda} and finds no GPU, and NVML shows {count(len(gpus.read), 'GPU')}{driver}: "
+        "CUDA does not start, and why is not told",
+        severity=Severity.WARNING,
+        fixes=[SEE, NODES, LEAVE_OUT, REBOOT],
+    )
 
 
 def _wanted(torch: Torch | None) -> bool:

@@ -59,7 +59,7 @@ def environment(cuda: Cuda, launch: Launch | None) -> Iterator[Finding]:
         what, why = "a stub without any code", "it can start no GPU"
     elif "compat" in folders and cuda.init not in (SUCCESS, None):
         what, why = "a compatibility library", f"cuInit gives error {cuda.init} with it on this machine"
-    elif cuda.init == NOT_ON_THIS_DEVICE:
+    elif cuda.init == NOT_ON_THIS_DEVICE and cuda.library is not None:
         what, why = "the library of a newer driver", "this GPU supports no forward compatibility (error 804)"
     else:
         return

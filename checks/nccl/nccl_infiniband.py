@@ -179,6 +179,8 @@ def environment(
 
 def _out_of_reach(infiniband: Infiniband, severity: Severity) -> Iterator[Finding]:
     """Say what this process lacks to use active adapters."""
+    if infiniband.libibverbs is None:
+        return  # a ticket's ibstat: what a process may open there was not asked
     active = infiniband.carrying or [(d, p) for d, p in infiniband.active if d.efa]
     if not active or (severity is Severity.NOTE and all(p.link_layer == "Ethernet" for _, p in active)):
         return  # without a fabric, a RoCE port is any server's Ethernet

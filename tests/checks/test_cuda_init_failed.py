@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Host, Torch
+from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Host, Launch, Torch
 from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
-from gpudoctor.model import Source
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -172,3 +172,34 @@ def test_environment_passed(facts):
 @pytest.mark.parametrize("facts", [{}, {"cuda": Cuda()}])
 def test_environment_unknown(facts):
     assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+LISTED = Gpus(driver_version="550.90.07", devices=[Gpu(index=0, name="NVIDIA L4")])
+BUILT = Torch(imported=True, version="2.4.1+cu121", cuda="12.1", cuda_available=False)
+
+
+def told(**facts):
+    result, found = run(**facts)
+    return [finding.severity for finding in found], result.status
+
+
+def test_a_ticket_whose_torch_finds_none_of_the_gpus_that_are_listed() -> None:
+    assert told(gpus=LISTED, torch=BUILT) == ([Severity.WARNING], CheckStatus.FOUND)
+
+
+def test_a_ticket_that_says_why_torch_finds_none() -> None:
+    hidden = Launch(variables={"CUDA_VISIBLE_DEVICES": ""})
+    assert told(gpus=LISTED, torch=BUILT, launch=hidden) == ([], CheckStatus.PASSED)
+    cpu = Torch(imported=True, version="2.4.1+cpu", cuda_available=False)
+    assert told(gpus=LISTED, torch=cpu) == ([], CheckStatus.PASSED)
+
+
+def test_a_ticket_without_gpus_or_torch_does_not_tell() -> None:
+    assert told(gpus=Gpus(error="nvidia-smi gave nothing"), torch=BUILT) == ([], CheckStatus.UNKNOWN)
+    assert told(gpus=LISTED) == ([], CheckStatus.UNKNOWN)
+
+
+def test_what_the_driver_answered_counts_where_its_version_is_not_known() -> None:
+    assert told(cuda=Cuda(init=999, stage="cuInit"), torch=BUILT) == ([Severity.ERROR], CheckStatus.FOUND)
+    assert told(cuda=Cuda(init=100, stage="cuInit"), torch=BUILT) == ([], CheckStatus.PASSED)
+    assert told(cuda=Cuda(init=804, stage="cuInit"), torch=BUILT) == ([Severity.ERROR], CheckStatus.FOUND)
