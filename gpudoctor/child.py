@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpudoctor.fork import Forked, fork, may_fork
+
 STDOUT_MOST = 32 * 1024 * 1024
 """Bytes of standard output after which a child is taken for one that floods, and ended."""
 STDERR_KEPT = 256 * 1024
@@ -46,7 +48,9 @@ class Child:
     """Standard error goes where standard output goes, in order."""
     speechless: float | None = None
     """Seconds from its start by which it must have written something, or else its deadline has passed."""
-    process: "subprocess.Popen[bytes] | None" = None
+    function: Callable[[], None] | None = None
+    """What the command does, for a fork of this process in its place, where that can be had."""
+    process: "subprocess.Popen[bytes] | Forked | None" = None
     begun: float = 0.0
     seconds: float = 0.0
     timed_out: bool = False
@@ -102,15 +106,7 @@ class Child:
         """Start the command; a command that cannot be run says so in `refused`."""
         self.begun = time.monotonic()
         try:
-            self.process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if self.merge_errors else subprocess.PIPE,
-                env=self.environment,
-                cwd=self.folder,
-                start_new_session=True,
-            )
+            self.process = self._started()
         except OSError as error:
             self.refused = f"cannot be run: {error.strerror or error}"
             return
@@ -122,6 +118,19 @@ class Child:
             if stream is not None:
                 os.set_blocking(stream.fileno(), False)
                 self._pipes[stream.fileno()] = take
+
+    def _started(self) -> "subprocess.Popen[bytes] | Forked":
+        if self.function is not None and may_fork():
+            return fork(self.function)
+        return subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if self.merge_errors else subprocess.PIPE,
+            env=self.environment,
+            cwd=self.folder,
+            start_new_session=True,
+        )
 
     def read(self, pipe: int) -> bool:
         """Take what lies in a pipe; return whether more may come."""

@@ -1,5 +1,6 @@
 """Run the probes at once, each in its own process group with a deadline, and gather a snapshot."""
 
+import functools
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -9,6 +10,7 @@ from gpudoctor.child import Child, run
 from gpudoctor.facts import Silence
 from gpudoctor.interpreter import Patient
 from gpudoctor.patient_process import Garbled, Message, answer, asking, own_probe
+from gpudoctor.probes.__main__ import main as run_probe
 from gpudoctor.registry import Probe
 from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
@@ -30,7 +32,8 @@ class _Asked:
         self.failed: str | None = None
         command = asking(patient, probe.script, *probe.arguments) if probe.script else own_probe(probe.module)
         self.deadline = probe.deadline if timeout is None else min(timeout, probe.deadline)
-        self.child = Child(probe.name, command, self.deadline, self.hear, speechless=SPEECHLESS)
+        own = None if probe.script else functools.partial(run_probe, probe.module)
+        self.child = Child(probe.name, command, self.deadline, self.hear, speechless=SPEECHLESS, function=own)
 
     def hear(self, line: bytes) -> None:
         """Take one line of output; lines without the mark are somebody else's."""

@@ -58,8 +58,12 @@ class ProbeResult(Struct, frozen=True, kw_only=True):
 
     @property
     def blind(self) -> bool:
-        """Whether it was asked and could not learn its facts."""
-        return self.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED)
+        """Whether it was asked and could not learn its facts, for another reason than that this user may not see them.
+
+        The kernel log, for one, is closed to most users: what goes by it is listed as not checked, and counted.
+        """
+        refused = self.status is ProbeStatus.FAILED and (self.reason or "").startswith("PermissionError")
+        return self.status not in (ProbeStatus.OK, ProbeStatus.SKIPPED) and not refused
 
 
 class ProofStatus(enum.Enum):

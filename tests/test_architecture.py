@@ -21,7 +21,8 @@ FLOORS = {
     "diagnose": "facts guard launch_command model report snapshot verdict text",
     # the machine
     "patient": "",
-    "child": "",
+    "fork": "",
+    "child": "fork",
     "passthrough": "",
     "interpreter": "bad_input",
     "patient_process": "interpreter",
@@ -29,7 +30,7 @@ FLOORS = {
     "literals": "",
     "launch_command": "model",
     "registry": "bad_input guard literals model report",
-    "collect": "child facts interpreter patient_process registry report snapshot",
+    "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
     "logs": "bad_input diagnose facts guard importers launch_command literals model redact.told registry report "

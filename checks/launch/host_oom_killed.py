@@ -43,7 +43,7 @@ EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]ode|Code| status)\"?[ :=]{1,
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning in facts, a note for what is more than a day ago",
+    otherwise="a warning in facts, a note for what is more than an hour ago",
     symptoms=[
         # Slurm
         r"(?P<words>Detected \d+ oom[-_]kill event(?:\(s\)|s)?)",
@@ -125,12 +125,12 @@ check = Check(
 
 # Processes of a training, as the kernel names them.
 TRAINING = re.compile(r"python[\d.]*|pt_\w+|torchrun|ray::|accelerate|deepspeed|\Z")
-DAY = 24 * 3600
+HOUR = 3600
 
 
 @check.environment
 def environment(host: Host | None, kernel_log: KernelLog | None, launch: Launch | None) -> Iterator[Finding]:
-    """The kernel killed something in this control group, or a Python process on this machine within a day."""
+    """The kernel killed something in this control group, or a Python process on this machine."""
     group = host.cgroup if host else None
     if (group is None or group.oom_kills is None) and kernel_log is None:
         raise CannotTell("neither the control group's counters nor the kernel log could be read")
@@ -149,7 +149,7 @@ def environment(host: Host | None, kernel_log: KernelLog | None, launch: Launch 
         when = f", {age / 3600:.0f} h ago" if age is not None and age >= 3600 else ""
         who = event.process or "a process"
         message = f"the kernel killed {who} for want of memory{when}: the next training that needs as much ends so too"
-        recent = age is None or age < DAY
+        recent = age is None or age < HOUR
         yield check.found(
             message,
             severity=Severity.WARNING if recent else Severity.NOTE,

@@ -30,10 +30,11 @@ from gpudoctor.facts import Host, Launch
 NAME = "OMP_NUM_THREADS"
 # Two threads for a core may even help; beyond that they wait for each other.
 TOO_MANY = 1.5
+USUAL = 16
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="a note where it is not set and several ranks start",
+    otherwise="a note where it is not set and several ranks start, and for a usual number on a small machine",
     fixes=[
         Fix("As many threads as there are cores for each rank, or 1 as torchrun has it", f"export {NAME}=1")
     ],
@@ -59,20 +60,24 @@ def environment(launch: Launch, host: Host | None) -> Iterator[Finding]:
         yield check.found(message, fixes=[_set(1)])
         return
     threads = int(value.split(",")[0])
-    if host is None or not host.cpus_usable:
+    if host is None or not host.cpus_usable or threads == 1:
         return
     if threads <= (launch.number("SLURM_CPUS_PER_TASK") or 0):
         return  # what Slurm was asked for
     own, all_here = host.cpus_usable, host.cpus or host.cpus_usable
+    # Who gave a process few of many processors did not mean these threads; a small machine is what it is, and a script
+    # brings a usual number along.
+    severity = Severity.NOTE if own == all_here and threads <= USUAL else None
     if threads > own * TOO_MANY:
         message = f"{NAME} is {threads}, and {count(own, 'processor')} may be used here: the threads wait for each other"
-        yield check.found(message, fixes=[_set(max(own // ranks, 1) if own == all_here else own)])
+        fix = _set(max(own // ranks, 1) if own == all_here else own)
+        yield check.found(message, severity=severity, fixes=[fix])
     elif ranks > 1 and ranks * threads > all_here * TOO_MANY:
         message = (
             f"{NAME} is {threads}, and {ranks} ranks on this machine start {ranks * threads} threads for "
             f"{count(all_here, 'processor')}: they wait for each other"
         )
-        yield check.found(message, fixes=[_set(all_here // ranks)])
+        yield check.found(message, severity=severity, fixes=[_set(all_here // ranks)])
 
 
 def _set(threads: int) -> Fix:

@@ -67,11 +67,8 @@ class Output:
         if not self.live:
             yield lambda doing: None
             return
-        from rich.console import Console
-        from rich.text import Text
-
-        with Console(stderr=True).status("") as status:
-            yield lambda doing: status.update(Text(doing))
+        with contextlib.ExitStack() as stack:
+            yield _Spinner(stack)
 
     def deliver(
         self,
@@ -177,6 +174,22 @@ class Output:
         for result in registry.failed:
             warn(self.safe(f"{result.what}: {result.reason}", sys.stderr))
         return COULD_NOT if registry.failed else 0
+
+
+class _Spinner:
+    """A line on the terminal that says what is being done; its thread starts with the first word, after the forks."""
+
+    def __init__(self, stack: contextlib.ExitStack) -> None:
+        self.stack = stack
+        self.status: Any = None
+
+    def __call__(self, doing: str) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
+        if self.status is None:
+            self.status = self.stack.enter_context(Console(stderr=True).status(""))
+        self.status.update(Text(doing))
 
 
 def rendered(report: Report, draw: Draw, form: str) -> str:

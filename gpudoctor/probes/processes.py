@@ -32,8 +32,13 @@ def probe(root: Path = Path("/")) -> Processes:
     known = {entry.pid: entry for entry in entries(root)}
     own = _own(known)
     stuck = [e for e in known.values() if e.state == "D" and STUCK.fullmatch(e.name)]
-    # What gpudoctor descends from collects its children when it gets to it.
-    ended = [e for e in known.values() if e.state == "Z" and _python(e) and e.parent not in own]
+    # What gpudoctor descends from collects its children when it gets to it, and so does another gpudoctor: of a node's
+    # ranks each may run one.
+    ended = [
+        e
+        for e in known.values()
+        if e.state == "Z" and _python(e) and e.parent not in own and not _examines(root, e.parent)
+    ]
     if stuck or ended:
         before = {e.pid: _switches(root, e.pid) for e in stuck}
         time.sleep(PAUSE)
@@ -49,6 +54,12 @@ def probe(root: Path = Path("/")) -> Processes:
         user_threads=sum(e.threads for e in mine) if mine else None,
         segments=abandoned(root, known.values()),
     )
+
+
+def _examines(root: Path, pid: int) -> bool:
+    """Return whether a process is gpudoctor."""
+    words = text(root / f"proc/{pid}/cmdline").split("\0")
+    return any(word == "gpudoctor" or word.endswith("/gpudoctor") for word in words[:4])
 
 
 def _python(entry: Entry) -> bool:

@@ -194,11 +194,11 @@ def test_killed_in_this_control_group():
     assert "killed 2 processes of this container or job, which may use 8.0 GiB" in finding.message
 
 
-def test_the_kernel_log_within_a_day_and_before():
-    _, [finding] = run(kernel_log=log(seconds=900_000.0), host=Host(uptime_seconds=910_000.0))
+def test_the_kernel_log_within_an_hour_and_before():
+    _, [finding] = run(kernel_log=log(seconds=909_000.0), host=Host(uptime_seconds=910_000.0))
     assert finding.severity is Severity.WARNING
+    _, [finding] = run(kernel_log=log(seconds=900_000.0), host=Host(uptime_seconds=910_000.0))
     assert "killed python for want of memory, 3 h ago" in finding.message
-    _, [finding] = run(kernel_log=log(seconds=10.0), host=Host(uptime_seconds=910_000.0))
     assert finding.severity is Severity.NOTE
 
 
