@@ -67,5 +67,4 @@ check = Check(
         ),
         Fix("Raise the user's quota", "sudo edquota -u USER", Kind.ADMIN),
     ],
-    no_reproduction="not written yet",
 )
