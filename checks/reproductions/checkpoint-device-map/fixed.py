@@ -6,7 +6,6 @@ import os
 import tempfile
 
 import torch
-from torch import nn
 
 folder = tempfile.mkdtemp()
 path = os.path.join(folder, "model.pt")

@@ -7,8 +7,6 @@ import threading
 
 import torch
 import torch.distributed as dist
-from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=20))
 rank = dist.get_rank()

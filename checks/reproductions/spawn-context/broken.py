@@ -1,15 +1,21 @@
-import torch.multiprocessing as mp, torch
+"""A library and the script both choose how processes are started."""
+# run: python broken.py
+# needs: torch
+
+import torch
+import torch.multiprocessing as mp
 from torch.utils.data import DataLoader, TensorDataset
 
 
-def daemon(i):
-    next(iter(DataLoader(TensorDataset(torch.ones(4)), num_workers=1)))
+def prepare():
+    mp.set_start_method("fork")  # somewhere in a library
+
+
+def train(loader):
+    print(sum(batch.item() for (batch,) in loader))
 
 
 if __name__ == "__main__":
-    try:
-        mp.spawn(daemon, nprocs=1, daemon=True)
-    except Exception as e:
-        print(str(e).splitlines()[-1])
-    mp.set_start_method("fork")
+    prepare()
     mp.set_start_method("spawn")
+    train(DataLoader(TensorDataset(torch.ones(4)), num_workers=2))

@@ -2,8 +2,6 @@
 # run: python broken.py
 # needs: torch
 
-import functools
-
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 

@@ -5,7 +5,6 @@
 import os
 import tempfile
 
-import torch
 from torch import nn
 
 folder = tempfile.mkdtemp()
