@@ -100,7 +100,6 @@ check = Check(
         r"Consistency check failed: file should be of size (?P<expected>\d+) but has size (?P<actual>\d+)",
     ],
     fixes=[BEFORE, LOOK, ONE_WRITER, FETCH],
-    no_reproduction="not written yet",
 )
 
 

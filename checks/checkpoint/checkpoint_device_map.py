@@ -62,7 +62,6 @@ check = Check(
         ),
         Fix("See why torch has no GPU here, where there should be one", "gpudoctor check"),
     ],
-    no_reproduction="not written yet",
 )
 
 

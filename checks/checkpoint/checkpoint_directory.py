@@ -91,7 +91,6 @@ check = Check(
         ),
         Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls -ld FOLDER'"),
     ],
-    no_reproduction="not written yet",
 )
 RACED = ("tmp-checkpoint", "File exists", "not empty", "already exists")
 RACE = [

@@ -66,7 +66,6 @@ check = Check(
         r"You seem to have cloned a repository without having (?P<lfs>git-lfs) installed",
     ],
     fixes=[FIRST, LFS, HUB, AGAIN],
-    no_reproduction="not written yet",
 )
 
 

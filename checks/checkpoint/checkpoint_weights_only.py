@@ -96,7 +96,6 @@ check = Check(
         OWN,
         ANY,
     ],
-    no_reproduction="not written yet",
 )
 
 

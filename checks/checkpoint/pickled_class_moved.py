@@ -78,7 +78,6 @@ check = Check(
         ALIAS,
         LATER,
     ],
-    no_reproduction="not written yet",
 )
 
 

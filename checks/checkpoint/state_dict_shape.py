@@ -98,7 +98,6 @@ check = Check(
             kind=Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 EMPTY = [
     Fix(

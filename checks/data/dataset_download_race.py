@@ -90,7 +90,6 @@ check = Check(
         ),
         Fix("Move what is half written out of the way, once", "mv DATA DATA.broken"),
     ],
-    no_reproduction="the ranks must meet in the same moment: it fails now and then",
 )
 
 

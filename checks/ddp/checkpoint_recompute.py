@@ -75,7 +75,6 @@ check = Check(
         r"(?P<operation>[\w.]{1,80}) (?:invocation index \d+ )?encountered during backward but not found in storage",
     ],
     fixes=[DEBUG, SAME, CACHE, AUTOCAST],
-    no_reproduction="not written yet",
 )
 
 

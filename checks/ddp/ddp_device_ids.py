@@ -67,5 +67,4 @@ check = Check(
         ),
         Fix("Start one process for each GPU (here 2)", "torchrun --nproc-per-node=2 train.py"),
     ],
-    no_reproduction="not written yet",
 )

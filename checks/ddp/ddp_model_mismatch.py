@@ -62,5 +62,4 @@ check = Check(
             "git rev-parse HEAD && python -m pip freeze | sha256sum",
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -32,5 +32,4 @@ check = Check(
         Fix("Name the dimension of the classes", "probabilities = F.softmax(logits, dim=-1)", Kind.EDIT),
         Fix("The same in a module", "nn.Softmax(dim=-1)", Kind.EDIT),
     ],
-    no_reproduction="it is a warning: the run goes on",
 )

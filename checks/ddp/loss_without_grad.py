@@ -80,7 +80,6 @@ check = Check(
         ),
     ],
     fixes=[TRAINABLE, REENTRANT, INPUTS, RECORDED, TENSOR],
-    no_reproduction="not written yet",
 )
 
 

@@ -99,5 +99,4 @@ check = Check(
             'env | grep NCCL_; python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"',
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -1,0 +1,41 @@
+"""A layer is checkpointed twice in the reentrant form: its gradient comes twice."""
+# run: torchrun --standalone --nproc-per-node=2 fixed.py
+# needs: torch
+
+import datetime
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
+
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=20))
+rank = dist.get_rank()
+torch.manual_seed(0)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.block = nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.first(x)
+        return checkpoint(self.block, checkpoint(self.block, x, use_reentrant=False), use_reentrant=False)
+
+
+model = DistributedDataParallel(Net())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    loss = model(torch.randn(4, 8)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+same = [torch.empty_like(next(model.parameters())) for _ in range(dist.get_world_size())]
+dist.all_gather(same, next(model.parameters()).detach())
+assert torch.equal(*same), "the ranks have different weights"
+print("trained")
+dist.destroy_process_group()
