@@ -43,6 +43,7 @@ OWN_GPU = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="of a file, a warning; a note where all of it was on the first GPU",
     follows=["driver-not-loaded", "driver-library-mismatch", "cuda-driver-too-old", "cuda-init-failed"],
     symptoms=[
         r"Attempting to deserialize object on an? (?P<device>\w+) device but torch\.\w+\.is_available\(\) is False",

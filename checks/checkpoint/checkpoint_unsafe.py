@@ -118,6 +118,7 @@ SAFETENSORS = Fix("Ask for safetensors, which cannot hold code, or write them", 
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note for known classes that only hold values",
     fixes=[REFUSE, ANEW, SAFETENSORS],
     no_reproduction="the file loads without an error",
 )

@@ -77,6 +77,7 @@ TORCHSCRIPT = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="of a file, a warning where it holds weights and a note else",
     symptoms=[
         Symptom(r"learn more about types accepted by default with weights_only", unless=CORRUPT),
         Symptom(r"Weights only load failed", near=NAME),

@@ -29,6 +29,7 @@ from gpudoctor.facts import CheckpointFile, Comparison, Outcome, StateDict
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error where a name comes with the prefix and without it",
     fixes=[
         Fix(
             "Take the prefix off the keys that have it, and see that none collide",

@@ -58,6 +58,7 @@ OPENED = re.compile(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="of a file alone, a warning: it may be meant for a wrapped model; a note for a prefix of the model's own",
     symptoms=[
         Symptom(rf"Missing key\(s\) in state_dict: ['\"]{MODEL}", unless=rf"{BOTH_SIDES}|{WRAPPED}"),
         Symptom(

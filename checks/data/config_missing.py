@@ -89,6 +89,7 @@ ACCELERATE = [
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note where the program says that it goes on without",
     symptoms=[
         r"Cannot find primary config(?: file:)? '?(?P<hydra>[^'\s]{1,300})",
         r"Primary config (?:directory not found|module (?:'(?P<hydra>[^'\n]{1,300})' not found|is empty))",

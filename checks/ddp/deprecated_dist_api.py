@@ -30,6 +30,7 @@ COLLECTIVE = r"(?:all_reduce|broadcast|reduce|all_gather|reduce_scatter)_multigp
 
 check = Check(
     severity=Severity.NOTE,
+    otherwise="an error for what is gone, and for a number as the group",
     symptoms=[
         r"(?P<old>torch\.distributed\.reduce_op)`? is deprecated",
         r"[Tt]he module (?P<old>torch\.distributed\.launch) is deprecated",

@@ -32,6 +32,7 @@ FAILS = ("RuntimeError", ".grad()", "none of output")
 
 check = Check(
     severity=Severity.NOTE,
+    otherwise="an error for a call that it cannot do",
     symptoms=[
         r"torch\.utils\.checkpoint[\w.]*: please pass in use_reentrant=True or use_reentrant=False explicitly",
         r"torch\.utils\.checkpoint[\w.]*: the use_reentrant parameter should be passed explicitly",

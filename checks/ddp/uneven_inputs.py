@@ -33,6 +33,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where Join makes up for it",
     symptoms=[
         r"Rank (?P<rank>\d+) exhausted all inputs",
         r"Detected at least one rank that exhausted inputs",

@@ -137,6 +137,7 @@ WITHOUT_DRIVER = (3, NO_DEVICE, 999)
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where no code of CUDA's is told",
     symptoms=[
         r"unknown error - this may be due to an incorrectly set up environment",
         r"CUDA driver initialization failed, you might not have a CUDA gpu",

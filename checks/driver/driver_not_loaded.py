@@ -46,6 +46,7 @@ CONTAINER = Fix("In a container: start it with its GPUs", "docker run --gpus all
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note where the program goes on with the CPU, and where nothing shows that a GPU is meant; a warning of a text that names one",
     symptoms=[
         r"Found no NVIDIA driver on your system",
         r"couldn't communicate with the NVIDIA driver",

@@ -31,6 +31,7 @@ from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note for exclusive mode alone",
     symptoms=[
         r"all CUDA-capable devices are busy or unavailable",
         r"CUDA-capable device\(s\) is/are busy or unavailable",

@@ -48,6 +48,7 @@ RESET = Fix("If no process holds it: reset the GPU", "sudo nvidia-smi --gpu-rese
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in facts",
     follows=["stray-ranks"],
     symptoms=[
         rf"\bProcess (?P<pid>\d+) has (?P<held>{SIZE}) memory in use",

@@ -56,6 +56,7 @@ WITHOUT = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where one node trains",
     symptoms=[
         r"MNNVL \(cliqueSize (?P<size>\d+)\) is available but not working on this system",
         r"cuMemExportToShareableHandle \(FABRIC\) failed",

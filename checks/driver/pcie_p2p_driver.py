@@ -34,6 +34,7 @@ FIRST_GOOD = (550, 40, 7)
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where NCCL_P2P_DISABLE=1 is set",
     fixes=[
         Fix(
             "Install a current driver and restart",

@@ -63,6 +63,7 @@ LOOK = Fix("See all counters", "nvidia-smi -q -d ECC,ROW_REMAPPER")
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where NVML says that it is over, a note for what was corrected or is repaired at the next reset",
     symptoms=[
         r"uncorrectable ECC error encountered",
         r"CUDA_ERROR_ECC_UNCORRECTABLE|cudaErrorECCUncorrectable",

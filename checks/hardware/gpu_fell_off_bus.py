@@ -40,6 +40,7 @@ FALLEN = 79
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where the GPU answers again",
     symptoms=[
         rf"\bXid \((?:PCI:)?{ADDRESS}\): 79\b",
         rf"NVRM: GPU (?:at )?{ADDRESS}:? .{{0,8}}has fallen off the bus",

@@ -70,6 +70,7 @@ UNSET = Fix("See what hides it", "env | grep -E 'CUDA_VISIBLE|NVIDIA_VISIBLE|CUD
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note for a card of another model, a warning where torch alone sees fewer",
     follows=["gpu-fell-off-bus", "gpu-reset-required"],
     fixes=[COMPARE, LEAVE_OUT, WHY, RESET, RESEAT],
     no_reproduction="needs a GPU that is lost",

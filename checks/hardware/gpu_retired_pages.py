@@ -29,6 +29,7 @@ FULL, MANY = 60, 10
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error where no more pages can be retired",
     fixes=[
         Fix(
             "Retire what is pending, with nothing running on the GPU",

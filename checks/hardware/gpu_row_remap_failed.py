@@ -31,6 +31,7 @@ MANY = 512
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where spare rows are only few",
     fixes=[
         Fix("Test it, and have the card exchanged", "sudo dcgmi diag -r 3 -i GPU", Kind.ADMIN),
     ],

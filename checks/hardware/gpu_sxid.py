@@ -30,6 +30,7 @@ from gpudoctor.facts import KernelLog
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note where it was not fatal",
     follows=["gpu-fell-off-bus"],
     fixes=[
         Fix(

@@ -27,6 +27,7 @@ from gpudoctor.facts import Gpu, Gpus, Pci
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note for cards of workstations",
     fixes=[
         Fix("See them side by side", "nvidia-smi --query-gpu=index,name,vbios_version --format=csv"),
         Fix("Have the vendor's firmware package bring all boards to one version", kind=Kind.ADMIN),

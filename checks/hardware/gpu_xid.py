@@ -120,6 +120,7 @@ FIRMWARE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where a program is to blame or the GPU recovered, a note when that is a day ago",
     symptoms=[
         XID + PROCESS,
         rf"XidCriticalError: Xid={OTHERS}(?P<xid>\d{{1,3}}) on",

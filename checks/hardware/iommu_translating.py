@@ -32,6 +32,7 @@ TRANSLATING = ("DMA", "DMA-FQ")
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error where the kernel log has faults of the IOMMU",
     fixes=[
         Fix(
             "Prove that the data arrives: this must print True",

@@ -35,6 +35,7 @@ MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where instances are merely listed or some GPUs are whole, a note where no ranks are asked for",
     symptoms=[
         r"CUDA_VISIBLE_DEVICES\W{1,4}(?P<list>MIG-[\w/-]{4,80}, ?MIG-[\w/,-]{4,400})",
         r"\bMIG (?P<profile>\d+g\.\d+gb)\S{0,8}\s{1,20}Device\s{1,6}(?P<device>[1-9]\d?): \(UUID: MIG-",

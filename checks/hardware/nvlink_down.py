@@ -34,6 +34,7 @@ MIG = r"MIG M(?:ode|\.)?[\s\S]{0,80}Enabled|\bMIG \d+g\."
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning on a board that is not complete, as virtual machines have",
     symptoms=[
         r"\bNETIR_LINK_DOWN\b",
         r"P2P is disabled between NVLINK connected GPUs (?P<gpu>\d+) and (?P<peer>\d+)",

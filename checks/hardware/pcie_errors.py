@@ -38,6 +38,7 @@ HARMLESS = {"UnsupReq", "Unsupported Request", "ACSViol", "ACS Violation"}
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error where one was fatal, a note for requests that a device does not support",
     follows=["gpu-fell-off-bus"],
     fixes=[
         Fix(

@@ -37,6 +37,7 @@ NEAR = r"ALLOC_CONF|[Aa]llocator|_cuda_init|_lazy_init|AllocatorSettings"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning without a GPU and for two names of one variable, a note for a torch without CUDA",
     symptoms=[
         r"Unrecognized key '(?P<option>[^']*)' in \w+ allocator config",
         r"Unrecognized CachingAllocator option: '?(?P<option>[\w=\"']+)",

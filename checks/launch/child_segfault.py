@@ -40,6 +40,7 @@ EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]ode|Code| status)\"?[ :=]{1,
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note in the kernel log: it is over, and may have been anybody's",
     secondary=True,
     symptoms=[
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)(?: +\((?P<signal>SIG\w+)\))?", near=RANK),

@@ -38,6 +38,7 @@ NOTHING = ("", "-1", "none", "void", "NoDevFiles")
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where all are hidden or a rank was given one GPU, a note where there is none to hide",
     symptoms=[
         r"No CUDA GPUs are available",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",

@@ -100,6 +100,7 @@ OF_CUDA = re.compile(r"CUDA|PYTORCH_|NSIGHT|CUDNN|CUBLAS|TORCH_NCCL|NCCL|NVIDIA"
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note for what costs little, and without a GPU",
     fixes=[Fix("See what is set", "printenv | grep -E 'CUDA|TORCH|NCCL|MALLOC|PYTHON|LD_'")],
     no_reproduction="nothing fails: it is slow",
 )

@@ -30,6 +30,7 @@ BY_BUS = "PCI_BUS_ID"
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error where CUDA_VISIBLE_DEVICES then means other GPUs",
     fixes=[Fix("Have CUDA number them as nvidia-smi does", f"export {NAME}={BY_BUS}")],
     no_reproduction="needs 2 GPUs of different kinds",
 )

@@ -55,6 +55,7 @@ SLURM = "export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LO
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning under srun, a note where only the address is set",
     symptoms=[
         r"environment variable (?P<variable>[A-Z_]+) expected, but not set",
         r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)['\"]",

@@ -52,6 +52,7 @@ NO_WORKERS = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where it is small, and not too small",
     symptoms=[
         r"insufficient shared memory \(shm\)",
         r"dataloader's workers are out of shared memory",

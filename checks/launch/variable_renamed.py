@@ -31,6 +31,7 @@ from gpudoctor.facts import RENAMED, Launch, NcclConfiguration, Variables, setti
 
 check = Check(
     severity=Severity.NOTE,
+    otherwise="a warning where both names are set",
     fixes=[Fix("See which of them are set", "printenv | grep -E 'NCCL|TORCH'")],
     no_reproduction="nothing fails: the old name is still read",
 )

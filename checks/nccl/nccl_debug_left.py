@@ -33,7 +33,12 @@ QUIET = Fix(
     "Let NCCL speak when something fails", "export NCCL_DEBUG=WARN; unset NCCL_DEBUG_SUBSYS NCCL_DEBUG_FILE"
 )
 
-check = Check(severity=Severity.NOTE, fixes=[QUIET], no_reproduction="needs a GPU")
+check = Check(
+    severity=Severity.NOTE,
+    otherwise="a warning for what prints lines at every call",
+    fixes=[QUIET],
+    no_reproduction="needs a GPU",
+)
 
 
 @check.environment

@@ -35,6 +35,7 @@ GLOO = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning with one GPU, a note with none and on Windows and macOS",
     symptoms=[
         r"Distributed package doesn't have NCCL (\" \")?built in",
         r"PyTorch is not compiled with NCCL support",

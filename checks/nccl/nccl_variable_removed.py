@@ -46,6 +46,7 @@ from gpudoctor.facts import (
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note for what does no harm",
     fixes=[
         Fix(
             "See what NCCL takes, and how it reads it",

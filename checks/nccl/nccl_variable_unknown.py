@@ -82,6 +82,7 @@ INSTEAD = {
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error for a value that torch refuses, a note where a plug-in may read it",
     fixes=[
         Fix(
             "See what NCCL takes, and how it reads it",

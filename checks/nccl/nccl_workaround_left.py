@@ -85,6 +85,7 @@ PINNED = (
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note for what costs nothing here, and for tuning",
     fixes=[Fix("See what is set", "printenv | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf")],
     no_reproduction="needs two GPUs",
 )

@@ -58,7 +58,7 @@ SITE = Fix(
 )
 
 check = Check(
-    severity=Severity.ERROR,
+    severity=Severity.ERROR, otherwise="a note where the program goes on with what it has",
     follows=["proxy-in-the-way"],
     symptoms=[
         r"[Ww]e couldn't connect to '?(?:https?://)?(?P<host>[\w.-]+)[^ ]{0,40} to load",

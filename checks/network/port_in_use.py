@@ -51,6 +51,7 @@ SPAWNED = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note for the default port, where no launch names it",
     symptoms=[
         # c10d's TCPStore since 1.10; the port stands in the line since 2.1
         r"server socket has failed to listen on any local network address(?!.{0,80}EACCES)(\. port: (?P<port>\d+))?",

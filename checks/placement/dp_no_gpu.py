@@ -56,4 +56,4 @@ def environment(torch: Torch, pci: Pci | None, gpus: Gpus | None) -> Iterator[Fi
     message = (
         f"torch can use none of {count(here, 'GPU')}: nn.DataParallel then trains on the CPU without a word"
     )
-    yield check.found(message, severity=Severity.NOTE)
+    yield check.found(message)

@@ -29,6 +29,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note for weights in pieces",
     symptoms=[
         Symptom(
             r"Expected hidden(?:\[\d\])? size \((?P<wanted>[\d, ]+)\), got [\[(](?P<got>[\d, ]+)[\])]",

@@ -38,6 +38,7 @@ SHAPE = r"\[[\d, ]*\]"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note for the warning alone",
     symptoms=[
         rf"(?P<warning>Was asked to gather along dimension \d+, but {SCALARS})",
         Symptom(NOT_SCALAR, near=rf"{SCALARS}|in replica \d+ on device \d+"),
