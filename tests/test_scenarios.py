@@ -68,4 +68,5 @@ def test_a_fault_is_found_and_comes_first(fault: Fault, registry: Registry) -> N
 
 def test_what_is_promised_is_there() -> None:
     """At least 150 faults and 40 healthy machines."""
+    assert len(FAULTS) >= 150
     assert len(HEALTHY) >= 40

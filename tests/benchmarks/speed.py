@@ -6,6 +6,7 @@ rounds' ratios. Prints a Markdown table, which the README quotes.
 
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -14,6 +15,10 @@ import threading
 import time
 from pathlib import Path
 
+NVML = Path(__file__).parent.parent / "nvml" / "nvml.c"
+GPU = "gpu name=NVIDIA H100 80GB HBM3 uuid=GPU-{n:08d} capability=9.0 memory=85899345920 pci=0000:{n:02x}:00.0 links=18"
+SLOW = 20
+"""Milliseconds that each call of NVML takes on the simulated nodes."""
 GPUDOCTOR = [sys.executable, "-m", "gpudoctor"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
@@ -69,6 +74,16 @@ def row(what: str, times: list[float], against: str = "", others: list[float] | 
     return f"| {what} | {median} | {against}: {statistics.median(others):.2f} s | {ratio:.2f} x |"
 
 
+def simulated(folder: Path, gpus: int) -> list[str]:
+    """Return `check` on a node whose NVML has GPUs and is slow: the stand-in of the tests, compiled."""
+    library, scenario = folder / "libnvidia-ml.so.1", folder / f"{gpus}.txt"
+    if not library.exists():
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, NVML], check=True)
+    scenario.write_text("\n".join([f"delay {SLOW}", *(GPU.format(n=n) for n in range(gpus))]) + "\n")
+    variables = [f"LD_LIBRARY_PATH={folder}", f"NVML_SCENARIO={scenario}"]
+    return ["env", *variables, *GPUDOCTOR, "check", "--python", sys.executable, "--fail-on", "never"]
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -76,6 +91,7 @@ def main() -> None:
     parser.add_argument("--training-rounds", type=int, default=3)
     options = parser.parse_args()
     os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+    nodes = Path(tempfile.mkdtemp())
     quick = rounds(
         {
             "help": [*GPUDOCTOR, "--help"],
@@ -83,9 +99,12 @@ def main() -> None:
             "check": [*GPUDOCTOR, "check", "--python", sys.executable],
             "import": [sys.executable, "-c", "import torch"],
             "collect_env": [sys.executable, "-m", "torch.utils.collect_env"],
+            "eight": simulated(nodes, 8),
+            "sixteen": simulated(nodes, 16),
         },
         options.rounds,
     )
+    shutil.rmtree(nodes)
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "ddp.py")
         printed = subprocess.run(
@@ -107,6 +126,8 @@ def main() -> None:
     print(
         row("`gpudoctor check`", quick["check"], "`python -m torch.utils.collect_env`", quick["collect_env"])
     )
+    print(row(f"`gpudoctor check`, 8 GPUs, {SLOW} ms for each call of NVML", quick["eight"]))
+    print(row(f"`gpudoctor check`, 16 GPUs, {SLOW} ms for each call of NVML", quick["sixteen"]))
     print(
         row("`gpudoctor repro ddp`", training["repro"], "the same script by torchrun", training["torchrun"])
     )
