@@ -164,10 +164,13 @@ def environment(
     if variables.get("NCCL_IB_DISABLE") == "1" or variables.get("NCCL_NET", "").lower() == "socket":
         return
     asked = adapters_asked(infiniband, variables)
-    if asked == []:
+    if asked == [] and (infiniband.devices or not variables["NCCL_IB_HCA"].startswith("^")):
+        # Where there is no adapter at all, a profile of the whole cluster set it for the nodes that have some.
+        matters = bool(infiniband.devices) or spans_nodes(launch, names, interfaces)
         has = ", ".join(d.name for d in infiniband.devices) or "none"
         message = f"NCCL_IB_HCA is {variables['NCCL_IB_HCA']}, which fits no adapter (here: {has}): NCCL goes over TCP, many times slower"
-        yield check.found(message, severity=Severity.WARNING, fixes=[ADAPTERS])
+        severity = Severity.WARNING if matters else Severity.NOTE
+        yield check.found(message, severity=severity, fixes=[ADAPTERS])
     served = gpus_served(gpus, pci)
     wanted = (
         spans_nodes(launch, names, interfaces) or bool(asked) or (infiniband.fabric(served) and served >= 4)
