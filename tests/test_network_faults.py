@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +73,10 @@ def host() -> Iterator[str]:
             f"-n {name} route add default via 10.77.0.1",
         ):
             subprocess.run(["ip", *command.split()], check=True)
+        look, ends = ["ip", "-n", name, "link", "show", "eth0"], time.monotonic() + 5
+        while "state UP" not in subprocess.run(look, capture_output=True, text=True).stdout:
+            assert time.monotonic() < ends  # the kernel says so up to a second later
+            time.sleep(0.05)
         yield name
     finally:
         for namespace in (name, peer):

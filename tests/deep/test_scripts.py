@@ -85,7 +85,7 @@ class TestDevice:
         there, back = speed["host_copies"](torch, CPU, 1 << 20)
         assert min(there, back) > 0.01
         assert speed["memory_copy"](torch, CPU, 1 << 20) > 0.01
-        assert speed["matrix_products"](torch, CPU, torch.float32, 64, 0.05) > 1e-5
+        assert speed["matrix_products"](torch, CPU, torch.float32, 64, 0.05) > 0
 
     @pytest.mark.parametrize(("text", "numbers"), [("0-3,8\n", {0, 1, 2, 3, 8}), ("5", {5})])
     def test_the_kernels_lists(self, speed: dict[str, Any], text: str, numbers: set[int]) -> None:
