@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
-dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=10))
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=5))
 rank, world_size = dist.get_rank(), dist.get_world_size()
 dataset = TensorDataset(torch.randn(7, 4))
 share = DistributedSampler(dataset)
@@ -17,5 +17,5 @@ for (batch,) in DataLoader(dataset, batch_size=1, sampler=share):
     gradient = batch.mean()
     dist.all_reduce(gradient)
 print(f"rank {rank}: trained")
-time.sleep(0 if rank == 0 else 30)  # rank 1 writes its predictions
+time.sleep(0 if rank == 0 else 12)  # rank 1 writes its predictions
 dist.destroy_process_group()
