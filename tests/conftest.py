@@ -4,6 +4,7 @@ import functools
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,11 @@ HERE = Path(__file__).parent
 hypothesis.settings.register_profile("default", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("explore", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+# A shell starts what it runs in the background with SIGINT ignored, and every process of a test would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -254,7 +254,8 @@ def test_an_interrupt_leaves_no_process_within_a_second(
     with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as harness:
         try:
             wait_for(there.exists, 10)
-            assert len(processes_of(str(script))) == 3
+            # A probe that is a fork bears the command line of what it was forked from, while it runs.
+            assert len(processes_of(str(script))) in (3, 4)
             family = psutil.Process(harness.pid).children(recursive=True)
             harness.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
