@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpudoctor.facts import Cgroup
+from gpudoctor.probes._files import field, number, text
 
 UNLIMITED = 1 << 60
 """Version 1 has no word for it: a limit that no machine reaches is none (LONG_MAX rounded down to a page)."""
@@ -132,24 +133,3 @@ def _quotas(groups: Groups) -> Iterator[float]:
         limit, per = number(text(folder / "cpu.cfs_quota_us")), number(text(folder / "cpu.cfs_period_us"))
         if limit and per and limit > 0:
             yield limit / per
-
-
-def text(path: Path) -> str:
-    """Return what stands in a file, without white space around it; nothing where it cannot be read."""
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""
-
-
-def number(content: str) -> int | None:
-    """Return a whole number; ``None`` for ``max`` and whatever else is none."""
-    return int(content) if content.removeprefix("-").isdecimal() else None
-
-
-def field(content: str, name: str) -> int | None:
-    """Return the number behind a name in lines of ``name number``."""
-    front = f"{name} "
-    return next(
-        (number(line.removeprefix(front)) for line in content.splitlines() if line.startswith(front)), None
-    )

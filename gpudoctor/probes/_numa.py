@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 from gpudoctor.facts import Numa, NumaNode
-from gpudoctor.probes._cgroup import text
+from gpudoctor.probes._files import text
 
 
 def numa(root: Path) -> Numa:

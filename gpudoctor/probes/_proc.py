@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpudoctor.probes._cgroup import text
+from gpudoctor.probes._files import text
 
 # The variables by which a rank is known; nothing else of an environment is kept.
 WANTED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT", "TORCHELASTIC_RUN_ID")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpudoctor.facts import SharedSegment
-from gpudoctor.probes._cgroup import text
+from gpudoctor.probes._files import text
 from gpudoctor.probes._proc import Entry, open_files
 
 # NCCL's own (misc/shmutils.cc), and torch's of both sharing strategies: torch_PID_RANDOM_NUMBER.

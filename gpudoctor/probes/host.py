@@ -5,7 +5,8 @@ import platform
 from pathlib import Path
 
 from gpudoctor.facts import Host, Limit
-from gpudoctor.probes._cgroup import cgroup, number, text
+from gpudoctor.probes._cgroup import cgroup
+from gpudoctor.probes._files import number, text
 from gpudoctor.probes._numa import numa
 
 # linux/capability.h

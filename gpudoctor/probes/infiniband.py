@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from gpudoctor.facts import Gid, IbDevice, IbPort, Infiniband
+from gpudoctor.probes._files import text
 
 ERRORS = (
     "symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_rcv_remote_physical_errors",
@@ -50,12 +51,12 @@ def device(folder: Path) -> IbDevice:
     behind = folder / "device"
     driver = behind / "driver"
     ports = sorted((folder / "ports").glob("[0-9]*"), key=lambda p: int(p.name))
-    numa = _text(behind / "numa_node")
+    numa = text(behind / "numa_node")
     return IbDevice(
         name=folder.name,
         driver=driver.resolve().name if driver.exists() else _by_name(folder.name),
-        model=_text(folder / "hca_type"),
-        board=_text(folder / "board_id"),
+        model=text(folder / "hca_type"),
+        board=text(folder / "board_id"),
         pci_address=behind.resolve().name if behind.exists() else "",
         virtual_function=(behind / "physfn").exists(),
         numa_node=int(numa) if numa.isdigit() else None,
@@ -69,15 +70,15 @@ def _by_name(name: str) -> str:
 
 def port(folder: Path) -> IbPort:
     """Read one port; what a driver does not tell stays unknown."""
-    rate = RATE.search(_text(folder / "rate"))
+    rate = RATE.search(text(folder / "rate"))
     return IbPort(
         number=int(folder.name),
-        state=_text(folder / "state").partition(":")[2].strip(),
-        phys_state=_text(folder / "phys_state").partition(":")[2].strip(),
+        state=text(folder / "state").partition(":")[2].strip(),
+        phys_state=text(folder / "phys_state").partition(":")[2].strip(),
         rate_gbps=float(rate[1]) if rate else None,
         lanes=int(rate[2]) if rate and rate[2] else None,
         speed=rate[3] or "" if rate else "",
-        link_layer=_text(folder / "link_layer"),
+        link_layer=text(folder / "link_layer"),
         gids=gids(folder),
         counters=counters(folder),
     )
@@ -87,11 +88,11 @@ def gids(folder: Path) -> list[Gid]:
     """Read a port's addresses, as far as there are any."""
     found = []
     for number in range(MOST_GIDS):
-        text = _text(folder / "gids" / str(number))
-        if not text:
+        gid = text(folder / "gids" / str(number))
+        if not gid:
             break
         try:
-            address = ipaddress.IPv6Address(text)
+            address = ipaddress.IPv6Address(gid)
         except ValueError:
             continue
         if address == NULL:
@@ -101,9 +102,9 @@ def gids(folder: Path) -> list[Gid]:
         found.append(
             Gid(
                 index=number,
-                type=_text(attributes / "types" / str(number)),
+                type=text(attributes / "types" / str(number)),
                 kind=sort,
-                interface=_text(attributes / "ndevs" / str(number)),
+                interface=text(attributes / "ndevs" / str(number)),
             )
         )
     return found
@@ -114,9 +115,9 @@ def counters(folder: Path) -> dict[str, int]:
     found = {}
     for part in ("counters", "hw_counters"):
         for name in ERRORS:
-            text = _text(folder / part / name)
-            if text.isdigit() and int(text):
-                found[name] = int(text)
+            value = text(folder / part / name)
+            if value.isdigit() and int(value):
+                found[name] = int(value)
     return found
 
 
@@ -153,13 +154,6 @@ def _verbs_library(root: Path) -> bool:
 
 def _uptime(root: Path) -> float | None:
     try:
-        return round(float(_text(root / "proc/uptime").split()[0]) / 86400, 2)
+        return round(float(text(root / "proc/uptime").split()[0]) / 86400, 2)
     except (IndexError, ValueError):
         return None
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

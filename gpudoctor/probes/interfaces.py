@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gpudoctor.facts import Interface, Interfaces
+from gpudoctor.probes._files import text
 
 INFINIBAND, NONE = "32", "65534"
 """ARPHRD_INFINIBAND and ARPHRD_NONE of if_arp.h."""
@@ -62,12 +63,12 @@ def described(folder: Path, number: int | None, loopback: bool) -> dict[str, Any
     A process that was moved into another network namespace may still see the old one's sysfs.
     """
     if loopback:
-        return {"kind": "loopback", "operstate": _text(folder / "operstate")}
-    if number is not None and _text(folder / "ifindex") not in ("", str(number)):
+        return {"kind": "loopback", "operstate": text(folder / "operstate")}
+    if number is not None and text(folder / "ifindex") not in ("", str(number)):
         return {}
     master = folder / "master"
     return {
-        "operstate": _text(folder / "operstate"),
+        "operstate": text(folder / "operstate"),
         "kind": kind(folder),
         "master": os.path.basename(os.readlink(master)) if master.is_symlink() else None,
         "parts": sorted(p.name.removeprefix("lower_") for p in folder.glob("lower_*")),
@@ -78,7 +79,7 @@ def kind(folder: Path) -> str:
     """Return what an interface is, by the marks that each driver leaves in its folder; empty: there is none."""
     if not folder.exists():
         return ""
-    words = dict(line.split("=", 1) for line in _text(folder / "uevent").splitlines() if "=" in line)
+    words = dict(line.split("=", 1) for line in text(folder / "uevent").splitlines() if "=" in line)
     special = {"wlan": "wireless", "wwan": "wireless"}
     sort = words.get("DEVTYPE", "")
     if sort in ("bridge", "bond", "vlan", "vxlan", "wireguard", "wlan", "wwan"):
@@ -87,25 +88,25 @@ def kind(folder: Path) -> str:
     for mark, said in marks:
         if (folder / mark).exists():
             return said
-    if _text(folder / "type") == INFINIBAND:
+    if text(folder / "type") == INFINIBAND:
         return "infiniband"
     if (folder / "device").exists():
         return "ethernet"
-    if _text(folder / "type") == NONE:
+    if text(folder / "type") == NONE:
         return "tun"
     below = list(folder.glob("lower_*"))
-    paired = _text(folder / "iflink") not in ("", "0", _text(folder / "ifindex"))
+    paired = text(folder / "iflink") not in ("", "0", text(folder / "ifindex"))
     return "veth" if paired and not below else "virtual"
 
 
 def default_routes(root: Path) -> set[str]:
     """Return the interfaces of default routes, IPv4's and IPv6's; a route that refuses is none."""
     found = set()
-    for line in _text(root / "proc/net/route").splitlines()[1:]:
+    for line in text(root / "proc/net/route").splitlines()[1:]:
         fields = line.split()
         if len(fields) > 7 and fields[1] == fields[7] == "00000000" and not int(fields[3], 16) & 0x200:
             found.add(fields[0])
-    for line in _text(root / "proc/net/ipv6_route").splitlines():
+    for line in text(root / "proc/net/ipv6_route").splitlines():
         fields = line.split()
         if len(fields) > 9 and fields[0] == "0" * 32 and fields[1] == "00" and fields[9] != "lo":
             found.add(fields[9])
@@ -118,11 +119,4 @@ def ipv6(root: Path) -> bool | None:
         return None
     if not (root / "proc/net/if_inet6").exists():
         return False
-    return _text(root / "proc/sys/net/ipv6/conf/all/disable_ipv6") != "1"
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""
+    return text(root / "proc/sys/net/ipv6/conf/all/disable_ipv6") != "1"

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gpudoctor.facts import Process, Processes
-from gpudoctor.probes._cgroup import number, text
+from gpudoctor.probes._files import number, text
 from gpudoctor.probes._proc import Entry, entries, environment, open_files
 from gpudoctor.probes._shared_memory import abandoned
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from gpudoctor.facts import Folder, Storage
 from gpudoctor.facts.storage import NETWORKED
-from gpudoctor.probes._cgroup import text
+from gpudoctor.probes._files import text
 
 PATIENCE = 4.0
 """Seconds that a folder is given; a healthy network file system answers within milliseconds."""
