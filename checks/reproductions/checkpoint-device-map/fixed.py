@@ -4,6 +4,7 @@
 
 import os
 import tempfile
+import zipfile
 
 import torch
 
@@ -12,7 +13,6 @@ path = os.path.join(folder, "model.pt")
 tensor = torch.zeros(2)
 torch.save({"w": tensor}, path)
 data = open(path, "rb").read()
-import zipfile  # noqa: E402
 
 with zipfile.ZipFile(path) as old, zipfile.ZipFile(path + "2", "w", zipfile.ZIP_STORED) as new:
     for name in old.namelist():
