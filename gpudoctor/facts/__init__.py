@@ -60,6 +60,19 @@ from gpudoctor.facts.plugins import Plugins
 from gpudoctor.facts.processes import Process, Processes, SharedSegment
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
+from gpudoctor.facts.script import (
+    COLLECTIVES,
+    WRAPPERS,
+    Argument,
+    Attribute,
+    Call,
+    Condition,
+    Exit,
+    Loop,
+    ModuleClass,
+    Script,
+)
+from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
 from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
@@ -69,17 +82,24 @@ from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_else
 from gpudoctor.facts.variables import Library, Variables
 
 __all__ = [
+    "COLLECTIVES",
     "HARMLESS",
     "REMOVED",
     "RENAMED",
+    "UNKNOWN",
+    "WRAPPERS",
     "AerErrors",
     "Affinity",
+    "Argument",
+    "Attribute",
     "Bridge",
+    "Call",
     "Cgroup",
     "CheckpointFile",
     "CheckpointValues",
     "Collective",
     "Comparison",
+    "Condition",
     "ConfigurationFile",
     "Connection",
     "Cuda",
@@ -91,6 +111,7 @@ __all__ = [
     "Distributions",
     "Driver",
     "Entry",
+    "Exit",
     "Expected",
     "Fabric",
     "Filter",
@@ -114,14 +135,17 @@ __all__ = [
     "KernelLog",
     "Key",
     "KeyGroup",
+    "Known",
     "Launch",
     "Library",
     "Limit",
     "Listener",
     "Log",
+    "Loop",
     "Measurements",
     "Misread",
     "Missing",
+    "ModuleClass",
     "Names",
     "NcclChoice",
     "NcclConfiguration",
@@ -134,6 +158,7 @@ __all__ = [
     "Pci",
     "PciDevice",
     "PeerCopy",
+    "Place",
     "Plugins",
     "Prefix",
     "Process",
@@ -147,6 +172,7 @@ __all__ = [
     "Route",
     "Rule",
     "Run",
+    "Script",
     "Setting",
     "Shadow",
     "ShapeDifference",
@@ -155,9 +181,11 @@ __all__ = [
     "Sockets",
     "StateDict",
     "Storage",
+    "Thing",
     "Torch",
     "TorchDevice",
     "Torchvision",
+    "Value",
     "Variables",
     "WheelFile",
     "adapters_asked",
