@@ -148,7 +148,11 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
         over = evaluate(inner, generator.iter)
         numbers = over.known is Known.INDEX
         from_data = over.from_data or frame.program.kind(over) == "loader"
-        element = Value(Known.INDEX) if numbers else Value(by_rank=over.by_rank, from_data=from_data)
+        element = (
+            Value(Known.INDEX, by_rank=over.by_rank)
+            if numbers
+            else Value(by_rank=over.by_rank, from_data=from_data)
+        )
         for target in ast.walk(generator.target):
             if isinstance(target, ast.Name):
                 inner.names[target.id] = element
@@ -181,12 +185,21 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     joined = united(frame, values)
     if isinstance(node.op, ast.Or) and not any(v.by_rank or v.sole is not None for v in values):
         return one_of(values)  # ``a or b`` is mostly a default
-    if len(tests) == 1:
+    if len(tests) == 1 and (isinstance(node.op, ast.And) or _several(frame, node, values, tests[0])):
         test = tests[0]
         return Value(
             items=test.items, by_rank=True, from_data=joined.from_data, sole=test.sole, all_but=test.all_but
         )
     return joined
+
+
+_SEVERAL = ("dist", "ddp", "parallel", "world", "initialized", "available", "-1", "gpus", "num_processes")
+
+
+def _several(frame: Frame, node: ast.BoolOp, values: list[Value], test: Value) -> bool:
+    """Return whether what stands beside a test for the rank asks whether there are several ranks at all."""
+    others = [item for item, value in zip(node.values, values, strict=True) if value is not test]
+    return all(any(word in frame.text(item).lower() for word in _SEVERAL) for item in others)
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Value:

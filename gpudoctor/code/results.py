@@ -181,6 +181,13 @@ def _length(frame: Frame, arguments: dict[str, Argument]) -> Value:
     return Value(text="len", items=(first.value,) if first else ())
 
 
+def _numbers(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    """What ``range`` returns: of a rank's own numbers the rank decides."""
+    del frame
+    by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+    return Value(Known.INDEX, by_rank=by_rank, from_data=from_data)
+
+
 def _next(frame: Frame, arguments: dict[str, Argument]) -> Value:
     first = next(iter(arguments.values()), None)
     if first is None:
@@ -228,7 +235,7 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
     "os.getenv": _variable,
     "os.environ.setdefault": _variable,
     "len": _length,
-    "range": lambda frame, arguments: Value(Known.INDEX),
+    "range": _numbers,
     "next": _next,
     "getattr": _attribute,
     "isinstance": lambda frame, arguments: UNKNOWN,

@@ -173,6 +173,8 @@ def _merged(
         value = values[0] if all(v == values[0] for v in values[1:]) else one_of(values)
         if test.by_rank and value.known is Known.CHOICE and not value.by_rank:
             value = Value(Known.CHOICE, items=value.items, by_rank=True, from_data=value.from_data)
+        elif test.from_data and not test.by_rank and value.known is Known.CHOICE and not value.from_data:
+            value = Value(Known.CHOICE, items=value.items, by_rank=value.by_rank, from_data=True)
         merged[name] = value
     return merged
 
@@ -216,7 +218,7 @@ def _bind_elements(frame: Frame, node: ast.For | ast.AsyncFor, over: Value, kind
     if kind == "batch":
         element = Value(Known.TENSOR, from_data=True)
     elif over.known is Known.INDEX:
-        element = Value(Known.INDEX)
+        element = Value(Known.INDEX, by_rank=over.by_rank)
     elif over.known is Known.SEQUENCE and over.items:
         element = one_of(list(over.items))
     if over.text == "enumerate" and isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:

@@ -72,6 +72,7 @@ from gpudoctor.facts.script import (
     ModuleClass,
     Script,
 )
+from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined, left_alone, parted
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -154,6 +155,7 @@ __all__ = [
     "NvLink",
     "Optimizer",
     "Outcome",
+    "Parted",
     "Payload",
     "Pci",
     "PciDevice",
@@ -177,6 +179,7 @@ __all__ = [
     "Shadow",
     "ShapeDifference",
     "SharedSegment",
+    "Side",
     "Silence",
     "Sockets",
     "StateDict",
@@ -189,6 +192,7 @@ __all__ = [
     "Variables",
     "WheelFile",
     "adapters_asked",
+    "batch_norm",
     "cpus_in",
     "for_processors_alone",
     "gloo_names",
@@ -197,6 +201,8 @@ __all__ = [
     "gpus_served",
     "is_elsewhere",
     "is_loopback",
+    "joined",
+    "left_alone",
     "means_nothing_elsewhere",
     "misread",
     "nccl_asked",
@@ -205,6 +211,7 @@ __all__ = [
     "outward_addresses",
     "over_pcie",
     "own_gpu",
+    "parted",
     "path_between",
     "pcie_speed",
     "settings",
