@@ -9,7 +9,7 @@ from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHAPES
-from gpudoctor.facts import UNKNOWN, Argument, Known, Value
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
 
 
 def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:
@@ -171,16 +171,36 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
     )
 
 
+def _under(
+    frame: Frame, node: ast.expr, test: ast.expr, value: Value, *, negated: bool = False
+) -> Value:
+    """Return what an expression comes to that is only looked at where a test holds, or does not."""
+    outside = frame.conditions
+    frame.conditions = (*outside, Condition(frame.place(test), frame.text(test), value, negated))
+    found = evaluate(frame, node)
+    frame.conditions = outside
+    return found
+
+
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     test = evaluate(frame, node.test)
-    found = one_of([evaluate(frame, node.body), evaluate(frame, node.orelse)])
+    then = _under(frame, node.body, node.test, test)
+    found = one_of([then, _under(frame, node.orelse, node.test, test, negated=True)])
     if test.by_rank and found.known is Known.CHOICE:
         return Value(Known.CHOICE, items=found.items, by_rank=True, from_data=found.from_data)
     return found
 
 
 def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
-    values = [evaluate(frame, value) for value in node.values]
+    values = []
+    outside = frame.conditions
+    for item in node.values:
+        values.append(evaluate(frame, item))
+        if isinstance(node.op, ast.And) and values[-1].by_rank:
+            # ``rank == 0 and writer.close()``: what comes behind is only looked at where this holds
+            condition = Condition(frame.place(item), frame.text(item), values[-1])
+            frame.conditions = (*frame.conditions, condition)
+    frame.conditions = outside
     tests = [value for value in values if value.sole is not None or value.all_but is not None]
     joined = united(frame, values)
     if isinstance(node.op, ast.Or) and not any(v.by_rank or v.sole is not None for v in values):

@@ -90,7 +90,8 @@ def _waits(script: Script, call: Call, forwards: set[Place]) -> bool:
     if call.collective or call.name in CONSTRUCTED:
         return True
     if call.method == "backward":
-        return bool(forwards & {item.place for item in (*call.conditions, *call.loops)})
+        around = {condition.place for condition in call.conditions} | {loop.place for loop in call.loops}
+        return bool(forwards & around)
     if call.method in OF_FSDP and script.thing(call.receiver, "fsdp"):
         return True
     return call.method in ("__call__", "forward") and _with_buffers(
