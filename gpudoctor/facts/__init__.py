@@ -73,6 +73,7 @@ from gpudoctor.facts.script import (
     Script,
 )
 from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined, left_alone, parted
+from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -208,12 +209,16 @@ __all__ = [
     "nccl_asked",
     "nccl_choice",
     "number",
+    "of_several",
+    "one_alone",
+    "origins",
     "outward_addresses",
     "over_pcie",
     "own_gpu",
     "parted",
     "path_between",
     "pcie_speed",
+    "same_for_all",
     "settings",
     "siblings_median",
     "spans_nodes",
