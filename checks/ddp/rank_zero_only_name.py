@@ -23,7 +23,7 @@ The traceback is of a rank other than 0; with one process the script runs.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script
+from gpudoctor.facts import Known, Script, one_alone
 
 check = Check(
     severity=Severity.ERROR,
@@ -48,7 +48,7 @@ def code(script: Script) -> Iterator[Finding]:
     """A name that is used where the rank is not asked for, and assigned only where it is."""
     said = set()
     for call in script.calls:
-        if call.method != "__unbound__" or call.rank_conditions or call.text in said:
+        if call.method != "__unbound__" or one_alone(call) or call.text in said:
             continue
         if any("try" in context for context in call.contexts):
             continue

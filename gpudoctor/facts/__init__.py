@@ -72,6 +72,7 @@ from gpudoctor.facts.script import (
     ModuleClass,
     Script,
 )
+from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents, loads, saved_wrappers, strips
 from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
@@ -86,6 +87,7 @@ from gpudoctor.facts.variables import Library, Variables
 __all__ = [
     "COLLECTIVES",
     "HARMLESS",
+    "PREFIXES",
     "REMOVED",
     "RENAMED",
     "UNKNOWN",
@@ -175,6 +177,7 @@ __all__ = [
     "Route",
     "Rule",
     "Run",
+    "SavedWrapper",
     "Script",
     "Setting",
     "Shadow",
@@ -194,6 +197,7 @@ __all__ = [
     "WheelFile",
     "adapters_asked",
     "batch_norm",
+    "contents",
     "cpus_in",
     "for_processors_alone",
     "gloo_names",
@@ -204,6 +208,7 @@ __all__ = [
     "is_loopback",
     "joined",
     "left_alone",
+    "loads",
     "means_nothing_elsewhere",
     "misread",
     "nccl_asked",
@@ -219,7 +224,9 @@ __all__ = [
     "path_between",
     "pcie_speed",
     "same_for_all",
+    "saved_wrappers",
     "settings",
     "siblings_median",
     "spans_nodes",
+    "strips",
 ]  # fmt: skip
