@@ -79,7 +79,7 @@ class Call(Struct, frozen=True, kw_only=True):
     """Full name: ``torch.distributed.barrier``; of a method the type of its object and the method,
     ``torch.optim.SGD.step``; where the object is not known ``.step``. ``X.__call__`` where an object is called,
     ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
-    ``<augmented>`` for ``x += ...``, ``<loop>`` where a loop begins, with what is iterated as `receiver` and `text`, and
+    ``<augmented>`` for ``x += ...``, ``<loop>`` where a loop begins, `receiver` and `text` being what is iterated, and
     ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone."""
     place: Place
     text: str = ""
