@@ -34,7 +34,9 @@ def _expression(frame: Frame, node: ast.Expr) -> bool:
     if isinstance(node.value, ast.Constant):
         return False
     number = len(frame.program.calls)
-    evaluate(frame, node.value, used=False)
+    value = evaluate(frame, node.value, used=False)
+    if isinstance(node.value, ast.BinOp):
+        frame.record("<discarded>", node, text=frame.text(node.value), result=value, used=False)
     if isinstance(node.value, ast.Call) and len(frame.program.calls) > number:
         if frame.program.calls[-1].name in EXITS:
             frame.leave("exit", node)

@@ -71,6 +71,7 @@ from gpudoctor.facts.script import (
     Loop,
     ModuleClass,
     Script,
+    Signature,
 )
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
 from gpudoctor.facts.sockets import Listener, Sockets
@@ -177,6 +178,7 @@ __all__ = [
     "Shadow",
     "ShapeDifference",
     "SharedSegment",
+    "Signature",
     "Silence",
     "Sockets",
     "StateDict",

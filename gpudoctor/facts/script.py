@@ -79,8 +79,9 @@ class Call(Struct, frozen=True, kw_only=True):
     """Full name: ``torch.distributed.barrier``; of a method the type of its object and the method,
     ``torch.optim.SGD.step``; where the object is not known ``.step``. ``X.__call__`` where an object is called,
     ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
-    ``<augmented>`` for ``x += ...``, ``<loop>`` where a loop's body begins, its `receiver` what is iterated, and
-    ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone."""
+    ``<augmented>`` for ``x += ...``, ``<discarded>`` for a computation whose result goes nowhere, ``<loop>`` where a
+    loop's body begins, its `receiver` what is iterated, and ``NAME.__unbound__`` where a name is used that was assigned
+    under a rank condition alone."""
     place: Place
     text: str = ""
     """The source of the function that is called, as it is written."""
@@ -138,6 +139,19 @@ class Call(Struct, frozen=True, kw_only=True):
         return next((loop for loop in reversed(self.loops) if loop.kind == kind), None)
 
 
+class Signature(Struct, frozen=True, kw_only=True):
+    """The parameters of a function of the script."""
+
+    name: str
+    place: Place
+    parameters: tuple[str, ...] = ()
+    """Names of those that may be given by position, ``self`` left out."""
+    required: int = 0
+    """How many of them have no default."""
+    variadic: bool = False
+    """It takes ``*args``."""
+
+
 class Exit(Struct, frozen=True, kw_only=True):
     """A place where a function, a loop or the program may be left."""
 
@@ -188,6 +202,8 @@ class Script(Struct, frozen=True, kw_only=True):
     exits: tuple[Exit, ...] = ()
     things: tuple[Thing, ...] = ()
     classes: tuple[ModuleClass, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    """Of the functions of its file at module level."""
     imports: frozenset[str] = frozenset()
     """Full names of what it and the files that it uses import."""
     frameworks: tuple[str, ...] = ()
@@ -254,5 +270,5 @@ class Script(Struct, frozen=True, kw_only=True):
 
 __all__ = [
     "COLLECTIVES", "WRAPPERS", "Argument", "Attribute", "Call", "Condition", "Exit", "Known", "Loop", "ModuleClass",
-    "Script",
+    "Script", "Signature",
 ]  # fmt: skip
