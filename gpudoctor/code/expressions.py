@@ -172,9 +172,7 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
     )
 
 
-def _under(
-    frame: Frame, node: ast.expr, test: ast.expr, value: Value, *, negated: bool = False
-) -> Value:
+def _under(frame: Frame, node: ast.expr, test: ast.expr, value: Value, *, negated: bool = False) -> Value:
     """Return what an expression comes to that is only looked at where a test holds, or does not."""
     outside = frame.conditions
     frame.conditions = (*outside, Condition(frame.place(test), frame.text(test), value, negated))

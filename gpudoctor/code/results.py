@@ -23,8 +23,8 @@ THROUGH = frozenset(
 HARMLESS = (
     THROUGH
     | frozenset(
-        "print len isinstance hasattr getattr setattr range enumerate zip next super type id repr format min max sum any "
-        "all os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
+        "print len isinstance hasattr getattr setattr range enumerate zip next super type id repr format min max sum "
+        "any all os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
         "torch.nn.utils.clip_grad_norm_ vars issubclass callable".split()
     )
     | frozenset(f"logging.{level}" for level in ("info", "debug", "warning", "error", "exception"))

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from gpudoctor.code.classes import kind_of, module_classes
-from gpudoctor.code.definitions import Class, File, Function
+from gpudoctor.code.definitions import Class, File, Function, FunctionNode
 from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, one_of
 from gpudoctor.code.statements import execute
-from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Value
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Signature, Value
 
 CONFIGURATIONS = frozenset(
     "args cfg config opt opts hparams hps params flags conf configs options configuration".split()
@@ -43,11 +43,24 @@ def trace(file: File) -> Script:
         exits=tuple(program.exits),
         things=things,
         classes=tuple(module_classes(frame, file.classes)),
+        signatures=tuple(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
         imports=file.imported,
         frameworks=tuple(sorted(frameworks(file.imported))),
         main_guard=any(isinstance(n, ast.If) and _guards(n.test) for n in file.source.tree.body),
         notebook=file.source.notebook,
         complete=complete,
+    )
+
+
+def _signature(frame: Frame, node: FunctionNode) -> Signature:
+    given = node.args
+    names = tuple(parameter.arg for parameter in (*given.posonlyargs, *given.args))
+    return Signature(
+        name=node.name,
+        place=frame.place(node),
+        parameters=names,
+        required=len(names) - len(given.defaults),
+        variadic=given.vararg is not None,
     )
 
 

@@ -71,6 +71,7 @@ from gpudoctor.facts.script import (
     Loop,
     ModuleClass,
     Script,
+    Signature,
 )
 from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents, loads, saved_wrappers, strips
 from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined, left_alone, parted
@@ -184,6 +185,7 @@ __all__ = [
     "ShapeDifference",
     "SharedSegment",
     "Side",
+    "Signature",
     "Silence",
     "Sockets",
     "StateDict",

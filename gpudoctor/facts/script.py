@@ -33,6 +33,8 @@ class Condition(Struct, frozen=True):
     negated: bool = False
     early: bool = False
     """It stands after an ``if`` whose body leaves: what follows happens where that was not taken."""
+    loops: int = 0
+    """How many loops stand around it."""
     kind: str = "if"
     """``if``, ``while``, ``except``, ``main`` (``if __name__ == "__main__"``), ``type_checking`` or ``match``."""
 
@@ -79,8 +81,9 @@ class Call(Struct, frozen=True, kw_only=True):
     """Full name: ``torch.distributed.barrier``; of a method the type of its object and the method,
     ``torch.optim.SGD.step``; where the object is not known ``.step``. ``X.__call__`` where an object is called,
     ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
-    ``<augmented>`` for ``x += ...``, ``<loop>`` where a loop begins, `receiver` and `text` being what is iterated, and
-    ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone."""
+    ``<augmented>`` for ``x += ...``, ``<discarded>`` for a computation whose result goes nowhere, ``<loop>`` where a
+    loop's body begins, its `receiver` what is iterated, and ``NAME.__unbound__`` where a name is used that was assigned
+    under a rank condition alone."""
     place: Place
     text: str = ""
     """The source of the function that is called, as it is written."""
@@ -129,6 +132,11 @@ class Call(Struct, frozen=True, kw_only=True):
         return name in self.arguments or self.starred
 
     @property
+    def each_time(self) -> bool:
+        """Whether it happens every time that the innermost loop around it goes round."""
+        return all(condition.loops < len(self.loops) for condition in self.conditions)
+
+    @property
     def rank_conditions(self) -> tuple[Condition, ...]:
         """The conditions of which only some ranks pass because they ask for the rank."""
         return tuple(condition for condition in self.conditions if condition.by_rank)
@@ -136,6 +144,19 @@ class Call(Struct, frozen=True, kw_only=True):
     def within(self, kind: str) -> Loop | None:
         """Return the innermost loop of a kind around it."""
         return next((loop for loop in reversed(self.loops) if loop.kind == kind), None)
+
+
+class Signature(Struct, frozen=True, kw_only=True):
+    """The parameters of a function of the script."""
+
+    name: str
+    place: Place
+    parameters: tuple[str, ...] = ()
+    """Names of those that may be given by position, ``self`` left out."""
+    required: int = 0
+    """How many of them have no default."""
+    variadic: bool = False
+    """It takes ``*args``."""
 
 
 class Exit(Struct, frozen=True, kw_only=True):
@@ -188,6 +209,8 @@ class Script(Struct, frozen=True, kw_only=True):
     exits: tuple[Exit, ...] = ()
     things: tuple[Thing, ...] = ()
     classes: tuple[ModuleClass, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    """Of the functions of its file at module level."""
     imports: frozenset[str] = frozenset()
     """Full names of what it and the files that it uses import."""
     frameworks: tuple[str, ...] = ()
@@ -254,5 +277,5 @@ class Script(Struct, frozen=True, kw_only=True):
 
 __all__ = [
     "COLLECTIVES", "WRAPPERS", "Argument", "Attribute", "Call", "Condition", "Exit", "Known", "Loop", "ModuleClass",
-    "Script",
+    "Script", "Signature",
 ]  # fmt: skip

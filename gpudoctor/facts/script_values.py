@@ -108,6 +108,32 @@ class Value(Struct, frozen=True):
         """Return whether it is of a kind, or may be."""
         return any(value.known is known for value in self.possible())
 
+    @property
+    def index(self) -> "Value | None":
+        """The device ordinal of a CUDA device: of ``"cuda:1"``, ``1``, ``f"cuda:{rank}"``; else ``None``."""
+        if self.known is Known.DEVICE:
+            return self.items[0] if self.items and self.text != "cpu" else None
+        if isinstance(self.literal, str):
+            kind, _, number = self.literal.partition(":")
+            return Value(Known.LITERAL, int(number)) if kind == "cuda" and number.isdecimal() else None
+        if self.known in (Known.LITERAL, Known.ARGUMENT, Known.INDEX) or self.is_rank:
+            return self if not self.is_none and self.literal not in (True, False) else None
+        return None
+
+    @property
+    def cuda(self) -> bool:
+        """Whether it surely is a CUDA device, with or without an index."""
+        if self.known is Known.DEVICE:
+            return self.text == "cuda"
+        if isinstance(self.literal, str):
+            return self.literal.partition(":")[0] == "cuda"
+        return self.is_rank or (type(self.literal) is int and self.known is Known.LITERAL)
+
+    @property
+    def maybe_cuda(self) -> bool:
+        """Whether it is a CUDA device, or one of those that it may be is."""
+        return any(value.cuda for value in self.possible())
+
 
 UNKNOWN = Value()
 

@@ -238,6 +238,7 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
         (finding,) = look(file)
         assert not any("checkpoint fix" in fix.command for fix in finding.fixes)
 
+
 FLAGGED = [
     """
 import torch
