@@ -27,10 +27,14 @@ named shows where it is instead.
 - [Join: uneven inputs](https://docs.pytorch.org/tutorials/advanced/generic_join.html): when ranks have different numbers of batches
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Script, joined
+
+EVERY_NTH = re.compile(r"range\(.+,.+,.+\)|::")
+"""Every n-th sample, from the rank on; ranges of one length give no rank more than others."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -109,7 +113,7 @@ def code(script: Script) -> Iterator[Finding]:
     shares = {
         call.result.thing: call
         for call in script.named("torch.utils.data.Subset")
-        if call.value("indices").by_rank and "range(" in call.arguments["indices"].text
+        if call.value("indices").by_rank and EVERY_NTH.search(call.arguments["indices"].text)
     }
     if not shares:
         return
