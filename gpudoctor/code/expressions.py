@@ -119,7 +119,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
             return by_name
     text = f"{kind}[{index.literal!r}]" if kind == "checkpoint" else ""
     by_rank = value.by_rank or index.by_rank
-    return Value(text=text, by_rank=by_rank, from_data=value.from_data or index.from_data)
+    made = value.made if kind == "checkpoint" else -1
+    return Value(text=text, by_rank=by_rank, from_data=value.from_data or index.from_data, made=made)
 
 
 def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
