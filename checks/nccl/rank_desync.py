@@ -38,6 +38,7 @@ EVERY_NTH = re.compile(r"range\(.+,.+,.+\)")
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a warning: the shares may come out even",
     follows=["collective-mismatch", "ddp-model-mismatch", "dataset-download-race", "host-oom-killed"],
     symptoms=[
         # monitored_barrier, alone or in front of each collective
