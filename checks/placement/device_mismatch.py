@@ -133,13 +133,7 @@ def left_behind(script: Script, item: ModuleClass) -> Iterator[Finding]:
             f"self.{name} is a plain tensor: it stays on the CPU when the model moves to the GPU, and forward computes with both",
             severity=Severity.WARNING,
             location=attribute.place,
-            fixes=[
-                Fix(
-                    "Register it as a buffer, which moves with the module",
-                    f'self.register_buffer("{name}", {call.text}({", ".join(a.text for a in call.arguments.values())}))',
-                    Kind.EDIT,
-                )
-            ],
+            fixes=check.fixes[1:2],
         )
 
 
