@@ -123,6 +123,7 @@ def test_no_fact_of_the_environment_shows_it():
     assert Source.ENVIRONMENT not in CHECK.functions
     assert all(fix.command for fix in CHECK.fixes)
 
+
 FLAGGED = [
     """
 import torch
