@@ -15,6 +15,7 @@ import hypothesis
 import psutil
 import pytest
 
+from gpudoctor import fork
 from gpudoctor.collect import collect
 from gpudoctor.interpreter import Patient
 from gpudoctor.registry import Probe, Registry
@@ -31,6 +32,10 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 # A shell starts what it runs in the background with SIGINT ignored, and every process of a test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests that import torch here, where none touches a GPU, must not keep gpudoctor's own probes from being forks for all
+# tests after them: a snapshot of this machine would start twenty interpreters.
+fork.UNFORKABLE = tuple(name for name in fork.UNFORKABLE if name != "torch")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.training_script import PATIENT, training_script
+from tests.warm_python import warm_python
 
 torch = pytest.importorskip("torch", reason="the training scripts need torch")
 gpus = torch.cuda.device_count()
@@ -31,17 +32,19 @@ class Run:
         return found[0]
 
 
-def run(text: str, folder: Path, *options: str, ranks: int = 0, path: Path | None = None) -> Run:
+def run(
+    text: str, folder: Path, *options: str, ranks: int = 0, path: Path | None = None, python: str | None = None
+) -> Run:
     """Run a script in `folder`, whose subfolder `tmp` is where temporary files go."""
     script, temporary = folder / "train.py", folder / "tmp"
     script.write_text(text)
     temporary.mkdir(exist_ok=True)
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks else []
-    environment = {**os.environ, "TMPDIR": str(temporary), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "TMPDIR": str(temporary), "OMP_NUM_THREADS": "1", "PYTHON_EXEC": warm_python()}
     if path is not None:
         environment["PYTHONPATH"] = str(path)
     done = subprocess.run(
-        [sys.executable, *launcher, str(script), *options],
+        [python or warm_python(), *launcher, str(script), *options],
         capture_output=True,
         text=True,
         env=environment,
@@ -291,7 +294,7 @@ def test_wrong_options(tmp_path: Path) -> None:
 
 
 def test_ddp_without_torchrun(tmp_path: Path) -> None:
-    done = run(training_script("ddp"), tmp_path)
+    done = run(training_script("ddp"), tmp_path, python=sys.executable)
     assert done.code == 1
     assert "start this script with torchrun" in done.errors
     assert "Traceback" not in done.errors

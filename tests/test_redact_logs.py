@@ -5,6 +5,7 @@ private word of their own. The forms are those that launchers, NCCL, c10d, sched
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from gpudoctor.redact.told import machine_name, names_told
 from gpudoctor.registry import Registry
 from gpudoctor.render.terminal import render
 from gpudoctor.report import Report
+from tests.warm_python import warm_environment
 
 FOLDER = Path(__file__).parent / "private_logs"
 LOG = re.compile(r"^##### (\w+)\n", re.MULTILINE)
@@ -245,7 +247,8 @@ def test_names_are_looked_for_in_linear_time(piece: str) -> None:
 
 def gpudoctor(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "gpudoctor", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder)
+    environment = {**os.environ, **warm_environment()}
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, env=environment)
 
 
 @pytest.mark.parametrize("number", [2, 7])

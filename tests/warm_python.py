@@ -2,8 +2,9 @@
 
 `warm_python` returns a command that takes ``-c CODE``, ``-m MODULE`` or a script as an interpreter does. Behind it
 stands a server, ``python warm_python.py SOCKET``, which imports torch and torchvision once and then forks for every
-request: a process of its own, with the caller's folder, environment and streams. What an environment variable changes
-at the import of torch is not seen here: tests of that start an interpreter.
+request: a process of its own, with the caller's folder, environment and streams, and modules from the caller's
+PYTHONPATH in the place of those that were imported. What another environment variable changes at the import of torch
+is not seen here: tests of that start an interpreter. Torch computes in one thread here, as torchrun has it.
 """
 
 import atexit
@@ -23,6 +24,7 @@ import threading
 import time
 import traceback
 import types
+import warnings
 from pathlib import Path
 
 CLIENT = """#!{python} -SE
@@ -43,16 +45,26 @@ sys.exit(os.waitstatus_to_exitcode(status))
 def warm_python() -> str:
     """Return the command; the server is started once in each process that runs tests."""
     folder = Path(tempfile.mkdtemp(prefix="gpudoctor-warm-"))
-    command, path = folder / "python", folder / "socket"
+    command, path = folder / "bin/python", folder / "socket"
+    command.parent.mkdir()
     command.write_text(CLIENT.format(python=sys.executable, path=str(path)))
     command.chmod(0o755)
-    server = subprocess.Popen([sys.executable, __file__, path], stdin=subprocess.PIPE)
+    server = subprocess.Popen(
+        [sys.executable, __file__, path], stdin=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(server.kill)
     ends = time.monotonic() + 120
     while not path.exists() and server.poll() is None and time.monotonic() < ends:
         time.sleep(0.05)
     return str(command)
+
+
+def warm_environment() -> dict[str, str]:
+    """Return the variables under which this Python is the active environment, and torchrun starts its ranks with it."""
+    folder = Path(warm_python()).parent.parent
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {"VIRTUAL_ENV": str(folder), "PATH": path, "PYTHON_EXEC": warm_python()}
 
 
 def serve(path: str) -> None:
@@ -105,8 +117,10 @@ def _answer(streams: list[int], arguments: list[str], folder: str, environment: 
 
 def _run(arguments: list[str]) -> None:
     """Run what the arguments of an interpreter name: ``-c CODE``, ``-m MODULE`` or a script."""
-    while arguments[0] in ("-B", "-u"):
-        arguments = arguments[1:]
+    while arguments[0] in ("-B", "-u", "-W"):
+        if arguments.pop(0) == "-W":
+            warnings.simplefilter(arguments.pop(0))
+    _take_python_path()
     sys.modules["__main__"] = main = types.ModuleType("__main__")
     if arguments[0] == "-m":
         sys.argv, sys.path[:0] = arguments[1:], [os.getcwd()]
@@ -118,6 +132,15 @@ def _run(arguments: list[str]) -> None:
         sys.argv, sys.path[:0] = arguments, [os.path.dirname(os.path.abspath(arguments[0]))]
         main.__file__ = os.path.abspath(arguments[0])
         exec(compile(Path(arguments[0]).read_text(), arguments[0], "exec"), main.__dict__)
+
+
+def _take_python_path() -> None:
+    """Put the folders of PYTHONPATH first, and forget the modules that they hold."""
+    folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    sys.path[:0] = folders
+    held = {entry.partition(".")[0] for folder in folders if os.path.isdir(folder) for entry in os.listdir(folder)}
+    for name in [name for name in sys.modules if name.partition(".")[0] in held]:
+        del sys.modules[name]
 
 
 def _wait(pid: int, client: socket.socket) -> None:
