@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.quick_checks import quick_checks
+from tests.warm_python import warm_gpudoctor
 
 FAST = quick_checks("launch", "network")
 
@@ -22,7 +23,7 @@ FAST = quick_checks("launch", "network")
 def gpudoctor(*arguments, env=None, cwd=None, timeout=120, **options):
     environment = {**os.environ, **(env or {})}
     return subprocess.run(
-        [sys.executable, "-m", "gpudoctor", *map(str, arguments)],
+        [*warm_gpudoctor(), *map(str, arguments)],
         capture_output=True, text=True, env=environment, cwd=cwd, timeout=timeout, **options,
     )  # fmt: skip
 

@@ -55,7 +55,9 @@ def test_a_gpu_that_is_not_there_is_named(check: Run, launch: tuple[str, ...]) -
     assert "1 of the 2" in message
 
 
-def test_a_uuid_is_found_by_its_first_digits_and_leaves_as_an_alias(check: Run, launch: tuple[str, ...]) -> None:
+def test_a_uuid_is_found_by_its_first_digits_and_leaves_as_an_alias(
+    check: Run, launch: tuple[str, ...]
+) -> None:
     report = check(TWO, *launch, CUDA_VISIBLE_DEVICES=UUID.format(5)[:12])
     assert found(report) == {}
     assert "1111111" not in json.dumps(report)

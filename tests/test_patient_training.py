@@ -33,14 +33,24 @@ class Run:
 
 
 def run(
-    text: str, folder: Path, *options: str, ranks: int = 0, path: Path | None = None, python: str | None = None
+    text: str,
+    folder: Path,
+    *options: str,
+    ranks: int = 0,
+    path: Path | None = None,
+    python: str | None = None,
 ) -> Run:
     """Run a script in `folder`, whose subfolder `tmp` is where temporary files go."""
     script, temporary = folder / "train.py", folder / "tmp"
     script.write_text(text)
     temporary.mkdir(exist_ok=True)
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks else []
-    environment = {**os.environ, "TMPDIR": str(temporary), "OMP_NUM_THREADS": "1", "PYTHON_EXEC": warm_python()}
+    environment = {
+        **os.environ,
+        "TMPDIR": str(temporary),
+        "OMP_NUM_THREADS": "1",
+        "PYTHON_EXEC": warm_python(),
+    }
     if path is not None:
         environment["PYTHONPATH"] = str(path)
     done = subprocess.run(

@@ -19,7 +19,7 @@ from gpudoctor.render.markdown import MOST, ticket
 from gpudoctor.report import SCHEMA, Report
 from gpudoctor.snapshot import Snapshot
 from tests.quick_checks import quick_checks
-from tests.warm_python import warm_environment
+from tests.warm_python import warm_environment, warm_gpudoctor
 
 HERE = Path(__file__).parent
 FAST = quick_checks("launch", "network")
@@ -45,7 +45,7 @@ SECRETS = {
 
 
 def gpudoctor(*arguments, env=None, stdin=None):
-    command = [sys.executable, "-m", "gpudoctor", *map(str, arguments)]
+    command = [*warm_gpudoctor(), *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, **(env or {})}, input=stdin, timeout=120
     )

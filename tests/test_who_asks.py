@@ -144,8 +144,7 @@ def test_under_torchrun_its_store_is_no_stranger() -> None:
         "--only",
         "rendezvous-env-missing",
     ]
-    answer = subprocess.run(
-        command, env={**os.environ, **warm_environment(), "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=120
-    )
+    environment = {**os.environ, **warm_environment(), "OMP_NUM_THREADS": "1"}
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert answer.stdout.count("\n") == 1

@@ -5,11 +5,16 @@ stands a server, ``python warm_python.py SOCKET``, which imports torch and torch
 request: a process of its own, with the caller's folder, environment and streams, and modules from the caller's
 PYTHONPATH in the place of those that were imported. What another environment variable changes at the import of torch
 is not seen here: tests of that start an interpreter. Torch computes in one thread here, as torchrun has it.
+
+`warm_gpudoctor` is the same for ``python -m gpudoctor``, whose modules and checks are loaded already. Signals reach the
+command that was started and not the fork behind it, and limits and namespaces of the caller are not those of the fork:
+tests of these start an interpreter, too.
 """
 
 import atexit
 import contextlib
 import functools
+import gc
 import importlib
 import json
 import os
@@ -27,6 +32,14 @@ import types
 import warnings
 from pathlib import Path
 
+COMMANDS = [
+    f"gpudoctor.{name}"
+    for name in """
+        cli.check cli.checkpoint.fix cli.checkpoint.inspect cli.explain cli.report cli.repro cli.show
+        collect diagnose importers render.json render.markdown render.terminal
+    """.split()
+]
+"""What is imported for `warm_gpudoctor`."""
 CLIENT = """#!{python} -SE
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
@@ -41,16 +54,27 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-@functools.cache
 def warm_python() -> str:
     """Return the command; the server is started once in each process that runs tests."""
+    return _command("torch", "torchvision")
+
+
+def warm_gpudoctor() -> list[str]:
+    """Return the command that stands for ``python -m gpudoctor``."""
+    return [_command(*COMMANDS), "-m", "gpudoctor"]
+
+
+@functools.cache
+def _command(*modules: str) -> str:
     folder = Path(tempfile.mkdtemp(prefix="gpudoctor-warm-"))
     command, path = folder / "bin/python", folder / "socket"
     command.parent.mkdir()
     command.write_text(CLIENT.format(python=sys.executable, path=str(path)))
     command.chmod(0o755)
     server = subprocess.Popen(
-        [sys.executable, __file__, path], stdin=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        [sys.executable, __file__, path, *modules],
+        stdin=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(server.kill)
@@ -67,11 +91,18 @@ def warm_environment() -> dict[str, str]:
     return {"VIRTUAL_ENV": str(folder), "PATH": path, "PYTHON_EXEC": warm_python()}
 
 
-def serve(path: str) -> None:
+def serve(path: str, modules: list[str]) -> None:
     """Answer requests on a Unix socket until the process that started this one is gone."""
-    for module in ("torch", "torchvision"):
+    sys.path[0] = str(Path(__file__).parent.parent)
+    for module in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
+    del sys.path[0]
+    if "gpudoctor" in sys.modules:
+        from gpudoctor.registry import Registry
+
+        Registry.of(()).checks()
+    gc.freeze()  # what a fork does not touch, it need not copy
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen()
@@ -96,7 +127,8 @@ def _answer(streams: list[int], arguments: list[str], folder: str, environment: 
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode) for n, mode in enumerate(("r", "w", "w")))
+    sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
+    sys.stderr = os.fdopen(2, "w", errors="backslashreplace")
     status = 0
     try:
         _run(arguments)
@@ -138,7 +170,9 @@ def _take_python_path() -> None:
     """Put the folders of PYTHONPATH first, and forget the modules that they hold."""
     folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
     sys.path[:0] = folders
-    held = {entry.partition(".")[0] for folder in folders if os.path.isdir(folder) for entry in os.listdir(folder)}
+    held = {
+        entry.partition(".")[0] for folder in folders if os.path.isdir(folder) for entry in os.listdir(folder)
+    }
     for name in [name for name in sys.modules if name.partition(".")[0] in held]:
         del sys.modules[name]
 
@@ -165,4 +199,4 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], sys.argv[2:])

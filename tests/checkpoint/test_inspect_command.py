@@ -12,7 +12,7 @@ import zipfile
 
 import pytest
 
-from tests.warm_python import warm_python
+from tests.warm_python import warm_gpudoctor, warm_python
 
 SEEDS = """
 import sys, torch
@@ -95,7 +95,7 @@ def more(folder, tmp_path_factory):
 
 
 def inspect(*arguments, cwd=None, **options):
-    command = [sys.executable, "-m", "gpudoctor", "checkpoint", "inspect", *map(str, arguments)]
+    command = [*warm_gpudoctor(), "checkpoint", "inspect", *map(str, arguments)]
     text = "input" not in options
     return subprocess.run(command, capture_output=True, text=text, timeout=120, cwd=cwd, **options)
 
@@ -130,9 +130,7 @@ def test_the_bare_file_of_the_seeds_has_nothing_wrong(folder):
 
 def test_against_the_other_file_and_against_the_model(folder):
     for target in ("bare/mnist_cnn.pt", "net.py:Net"):
-        report = inspected(
-            "wrapped/mnist_cnn.pt", "--against", target, "--python", warm_python(), cwd=folder
-        )
+        report = inspected("wrapped/mnist_cnn.pt", "--against", target, "--python", warm_python(), cwd=folder)
         assert report["verdict"]["primary"] == "state-dict-prefix"
         assert report["facts"]["comparison"]["outcome"] == "prefix"
         (finding,) = report["findings"]
@@ -308,7 +306,7 @@ def test_torch_is_not_imported(folder):
 
 
 def mended(line, cwd):
-    command = [sys.executable, "-m", "gpudoctor", *shlex.split(line)[1:]]
+    command = [*warm_gpudoctor(), *shlex.split(line)[1:]]
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, timeout=60)
 
 
@@ -468,7 +466,7 @@ def test_standard_input_is_called_so(more):
 def test_a_report_on_checkpoints_can_be_examined_again(folder, tmp_path, arguments):
     saved = tmp_path / "r.json"
     first = inspect(*arguments, "-o", saved, "-q", cwd=folder)
-    command = [sys.executable, "-m", "gpudoctor", "check", "--from", str(saved)]
+    command = [*warm_gpudoctor(), "check", "--from", str(saved)]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=60)
     assert done.returncode == first.returncode
     before, after = json.loads(saved.read_text()), json.loads(done.stdout)
