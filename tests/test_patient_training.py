@@ -128,7 +128,7 @@ def test_single_passes(tmp_path: Path) -> None:
 
 
 def test_dp_passes(tmp_path: Path, no_torchvision: Path) -> None:
-    done = run(training_script("dp"), tmp_path, path=no_torchvision)
+    done = run(training_script("dp"), tmp_path, "--epochs", "3", path=no_torchvision)
     assert done.code == 0, done.errors
     source = "read directly: RuntimeError: operator torchvision::nms does not exist"
     assert done.one("data")["source"] == source
@@ -142,7 +142,7 @@ def test_dp_passes(tmp_path: Path, no_torchvision: Path) -> None:
 
 
 def test_ddp_passes(tmp_path: Path) -> None:
-    done = run(training_script("ddp"), tmp_path, ranks=gpus or 2)
+    done = run(training_script("ddp"), tmp_path, "--epochs", "3", ranks=gpus or 2)
     assert done.code == 0, done.errors
     result = done.one("result")  # one: only the first rank speaks
     assert result["passed"]
