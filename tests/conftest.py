@@ -15,7 +15,7 @@ import hypothesis
 import psutil
 import pytest
 
-from gpudoctor import fork
+from gpudoctor import child, fork
 from gpudoctor.collect import collect
 from gpudoctor.interpreter import Patient
 from gpudoctor.registry import Probe, Registry
@@ -33,9 +33,9 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Tests that import torch here, where none touches a GPU, must not keep gpudoctor's own probes from being forks for all
-# tests after them: a snapshot of this machine would start twenty interpreters.
-fork.UNFORKABLE = tuple(name for name in fork.UNFORKABLE if name != "torch")
+# Some tests import torch, and with it pynvml, into this process, where none opens a driver. That must not keep
+# gpudoctor's own probes from being forks in all tests after them: each snapshot would start twenty interpreters.
+fork.UNFORKABLE = ()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -151,7 +151,8 @@ def nvml(nvml_library: Path, tmp_path: Path) -> Callable[[str], dict[str, str]]:
 def with_gpus(
     nvml: Callable[[str], dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], None]:
-    """Let every child of this test see the GPUs of a scenario."""
+    """Let every child of this test see the GPUs of a scenario; a library is looked for as the process began."""
+    monkeypatch.setattr(child, "may_fork", lambda: False)
 
     def set_scenario(scenario: str) -> None:
         for name, value in nvml(scenario).items():
@@ -226,6 +227,7 @@ def cuda_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def with_cuda(cuda_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Let every child of this test load the stand-in libcuda with a scenario; see cuda/libcuda.c."""
+    monkeypatch.setattr(child, "may_fork", lambda: False)
 
     def set_scenario(scenario: str) -> None:
         path = tmp_path / "cuda-scenario.txt"
