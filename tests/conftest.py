@@ -20,6 +20,7 @@ from gpudoctor.collect import collect
 from gpudoctor.interpreter import Patient
 from gpudoctor.registry import Probe, Registry
 from gpudoctor.snapshot import Snapshot
+from tests.warm_python import warm_python
 
 HERE = Path(__file__).parent
 
@@ -51,7 +52,7 @@ def usable_gpus() -> int:
     count = "import torch; print(torch.cuda.device_count() if torch.cuda.is_available() else 0)"
     if importlib.util.find_spec("torch") is None:
         return 0
-    answer = subprocess.run([sys.executable, "-c", count], capture_output=True, text=True, timeout=120)
+    answer = subprocess.run([warm_python(), "-c", count], capture_output=True, text=True, timeout=120)
     return int(answer.stdout) if answer.returncode == 0 else 0
 
 
