@@ -40,6 +40,8 @@ COMMANDS = [
     """.split()
 ]
 """What is imported for `warm_gpudoctor`."""
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+"""Of the servers: as it is before a test changes it."""
 CLIENT = """#!{python} -SE
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
@@ -74,7 +76,7 @@ def _command(*modules: str) -> str:
     server = subprocess.Popen(
         [sys.executable, __file__, path, *modules],
         stdin=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env=ENVIRONMENT,
     )
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(server.kill)
@@ -95,7 +97,7 @@ def serve(path: str, modules: list[str]) -> None:
     """Answer requests on a Unix socket until the process that started this one is gone."""
     sys.path[0] = str(Path(__file__).parent.parent)
     for module in modules:
-        with contextlib.suppress(ImportError):
+        with contextlib.suppress(*[ImportError] if module in ("torch", "torchvision") else []):
             importlib.import_module(module)
     del sys.path[0]
     if "gpudoctor" in sys.modules:
