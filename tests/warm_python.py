@@ -15,10 +15,9 @@ import atexit
 import contextlib
 import functools
 import gc
-import importlib
+import importlib.util
 import json
 import os
-import runpy
 import shutil
 import signal
 import socket
@@ -155,10 +154,18 @@ def _run(arguments: list[str]) -> None:
         if arguments.pop(0) == "-W":
             warnings.simplefilter(arguments.pop(0))
     _take_python_path()
+    # Torchrun asks for the module of each frame again and again, and a frame of none (ours, or runpy's) costs a search
+    # through all of them: half a second for each run.
+    sys.modules["warm_python"] = sys.modules["__main__"]
     sys.modules["__main__"] = main = types.ModuleType("__main__")
     if arguments[0] == "-m":
-        sys.argv, sys.path[:0] = arguments[1:], [os.getcwd()]
-        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        sys.path.insert(0, os.getcwd())
+        spec = importlib.util.find_spec(arguments[1])
+        if spec.submodule_search_locations is not None:
+            spec = importlib.util.find_spec(f"{arguments[1]}.__main__")
+        sys.argv = [spec.origin, *arguments[2:]]
+        main.__file__, main.__spec__, main.__package__ = spec.origin, spec, spec.parent
+        exec(spec.loader.get_code(spec.name), main.__dict__)
     elif arguments[0] == "-c":
         sys.argv, sys.path[:0] = ["-c", *arguments[2:]], [""]
         exec(compile(arguments[1], "<string>", "exec"), main.__dict__)
