@@ -70,6 +70,8 @@ check = Check(
         Symptom(
             r"EOFError *$", near=r"torch[/\\](?:_weights_only_unpickler|serialization)\.py", unless=SPAWN
         ),
+        # torch 2.15, of a file that was cut off: the zip archive's directory would begin before it
+        Symptom(r"OSError: (?P<what>\[Errno 22\] Invalid argument) *$", near=r"PyTorchFileReader\("),
         r"storage has wrong (?:byte )?size: expected -?\d+ got -?\d+",
         r"RuntimeError: (?P<what>Invalid magic number; corrupt file)",
         r"RuntimeError: (?P<what>Invalid protocol version: \d+)",

@@ -6,75 +6,35 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
+from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.words import (
+    ALIVE,
+    DATA,
+    END,
+    ENOUGH,
+    FINISHED,
+    HANDLED,
+    HELP,
+    NOISE,
+    PROGRESS,
+    RESTARTED,
+    RESULT,
+    SETTLED,
+    THREAD,
+    TRYING,
+    WRAPPER,
+    is_result,
+    sentence,
+    tells_of_failure,
+)
 
-PROGRESS = re.compile(
-    r"\b(?:[Ee]poch|EPOCH|[Ss]teps?|STEP|[Ii]ter(?:ation)?s?|[Bb]atch)\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|(?<![\d.])\d{1,6}(?:\.\d{1,4})?\s?(?:it/s|s/it|samples/s)"
-)
-"""What a training that goes on prints."""
-ENOUGH = 3
-"""Lines of progress after an error that show that it was survived; one may have been under way."""
-NATIVE = re.compile(
-    r"\bNCCL WARN\b|NVRM: |\bXid\b|terminate called|what\(\): |\[[EF] |\b[EF]\d{4} |[A-Z]\w+(?:Error|Exception)\b|"
-    r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
-)
-"""Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
-RESTARTED = re.compile(
-    r"failed \(exitcode: -?\d+\) local_rank: |will restart worker group|Restarting worker group|Worker group FAILED"
-)
-"""What torchrun says of workers that it may start again; where training goes on after it, it did."""
-HANDLED = re.compile(
-    r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Rr]etry(?:ing)?\b(?! (?:limit|count))|"
-    r"[Ii]gnoring|[Tt]rying (?:the )?(?:previous|next|older|again|another)|"
-    r"[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older|cached?|local|random|fallback)\b|"
-    r"[Cc]ontinuing (?:without|with|anyway)|are off\b|PASSED\b)"
-)
-"""What a program says of a failure that it went on from."""
-TRYING = re.compile(rf"{NATIVE.pattern}|[Rr]etry|RETRY|[Aa]ttempt \d|[Ww]aiting for")
-"""What a process still says that has not got over a failure: the failure itself, or that it tries again."""
-THREAD = re.compile(
-    r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
-)
-"""What Python prints over the traceback of a thread: the process goes on."""
-FINISHED = re.compile(
-    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b",
-    re.IGNORECASE,
-)
-"""What a program prints that comes to a good end."""
-RESULT = re.compile(r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score|metrics?)\b", re.IGNORECASE)
-"""What a training that goes well prints at its end, and before."""
-STATUS = re.compile(
-    r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
-    r"\breturned non-zero exit status\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
-    r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
-    r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
-    r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80})$"
-)
-"""What says that a command failed, whatever it was."""
-BAD = re.compile(
-    rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
-    r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
-    r"\bFAILED\b|\bkilled\b|\b[Ss]topping\b|^(?:error_file|traceback|exitcode) *:|"
-    r"\b(?:returned|with(?: status| code)?) -?[1-9]\d*\b|[Tt]imed? ?out"
-)
-"""What tells, in the last lines, of a failure."""
-NOISE = re.compile(
-    r"\w*Warning\b|\bwarnings\.warn|^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
-)
-"""What stands at the end of many a good run."""
-WRAPPER = re.compile(
-    r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total|"
-    r"wall|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
-    r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^(?:real|user|sys)\s|^\W*(?:done|finished|end|completed?)?\W*$",
-    re.IGNORECASE,
-)
-"""What a job's script prints at its end, whatever became of the training."""
-WORD = re.compile(r"[A-Za-z][A-Za-z'-]*[.,:;!?]?$")
-MOST = 7
-"""Words of a line from which on it is a sentence: advice below an error, or what a person wrote below a log."""
-END = 3
-"""Lines at the end that say how it ended."""
+UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
+"""What torch puts before the traceback of an exception that ends a rank: init_process_group sets sys.excepthook."""
+PASSED = re.compile(r"-- Process \d+ terminated with the following error")
+"""What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
+LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 
 class Timeline:
@@ -93,6 +53,7 @@ class Timeline:
         for place, line in enumerate(lines):
             if line.text:
                 self.texts[line.name, line.who].append((place, line.text))
+        self.ranks = {line.rank for line in lines if line.rank is not None}
         self.ordinary: dict[tuple[str, str], int] = {}
         self.spans: dict[tuple[str, str], list[Raised]] = defaultdict(list)
         for exception in raised:
@@ -110,7 +71,7 @@ class Timeline:
         places = self.progress[line.name, line.who]
         if len(places) - bisect_right(places, place) >= ENOUGH or place <= self.restart or place < self.well:
             return True
-        return self._handled(line, place)
+        return self._handled(line, place) or self._went_on(line, place) or self._is_help(line, place)
 
     def around(self, line: Line, place: int) -> Raised | None:
         """Return the exception in whose traceback or message a line lies; ``None`` where it lies in none."""
@@ -133,12 +94,12 @@ class Timeline:
         """Return the place before which all failures were got over, because the log comes to a good end; -1 if not."""
         said = [(place, line.text) for place, line in enumerate(lines) if line.text and not line.bar]
         last = [(place, text) for place, text in said[-2 * END :] if not NOISE.search(text)][-END:]
-        after = 1 + max((at for at, (_, text) in enumerate(last) if BAD.search(text, 0, 400)), default=-1)
+        after = 1 + max((at for at, (_, text) in enumerate(last) if tells_of_failure(text[:400])), default=-1)
         end = last[after:]
         results = [
             text for _, text in end if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400)
         ]
-        finished = [text for _, text in end if FINISHED.search(text, 0, 400) and not _sentence(text)]
+        finished = [text for _, text in end if FINISHED.search(text, 0, 400) and not sentence(text)]
         own = [text for text in finished if not WRAPPER.search(text, 0, 400)]
         # Right below an error a result may be another rank's, and a bare "done" the job script's; both are enough.
         enough = bool(own) or (bool(results) and (not after or bool(finished)))
@@ -150,6 +111,75 @@ class Timeline:
         Where the line does not tell its process, any may have been it.
         """
         return self.wrote_last(line) or (not line.who and any(name == line.name for name, _ in self._tail))
+
+    def has_results(self, name: str) -> bool:
+        """Return whether below everything that tells of a failure a program still prints results in a file."""
+        return any(self._tail[key] for key in self._tail if key[0] == name)
+
+    def _went_on(self, line: Line, place: int) -> bool:
+        """Return whether the process of a line still printed results below all failures of the log.
+
+        A line that names no process may be any one's, unless torch itself says that the exception ended its rank. What
+        a program prints is kept back where no terminal reads it, and then stands below a traceback that ended it.
+        """
+        if self._died_later(line, place):
+            return True
+        name, who = line.name, line.who
+        unnamed = not UNCAUGHT.search(line.full) and self._tail.get((name, ""), False)
+        if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
+            return self.in_thread(line, place) and self._finished_before(line, place)
+        return self.well > place or not self._kept_back(line, place)
+
+    def _kept_back(self, line: Line, place: int) -> bool:
+        """Return whether an exception may have ended its process, and what stands below it was printed before it."""
+        raised = self.around(line, place)
+        if raised is None or raised.caught or not raised.frames or len(self.ranks) > 1:
+            return False  # where ranks are told apart, a launcher would have said that one ended
+        texts = self.texts[line.name, line.who]
+        at = bisect_left(texts, raised.first, key=lambda row: row[0])
+        above = [self.lines[place].full for place, _ in texts[max(0, at - 4) : at]]
+        passed_on = any(map(PASSED.match, above)) and not any(
+            "ProcessRaisedException" in full for full in above
+        )
+        if passed_on or (above and LOGGED.search(above[-1])):
+            return False
+        return not any(self._ordinary(place) for place, _ in texts[:at])
+
+    def _died_later(self, line: Line, place: int) -> bool:
+        """Return whether the one process that wrote a log died of another exception, further down: it dies once.
+
+        A script whose tracebacks begin in the same file is one process, where nothing shows that there were several.
+        """
+        raised = self.around(line, place)
+        if raised is None or not self._alone or not _at_top(raised):
+            return False
+        return any(
+            other.first > raised.last
+            and not other.chained
+            and _at_top(other)
+            and other.frames[0].path == raised.frames[0].path
+            and (other.type, other.message) != (raised.type, raised.message)
+            for other in self.spans[line.name, line.who]
+        )
+
+    @functools.cached_property
+    def _alone(self) -> bool:
+        """Whether nothing shows that several processes wrote the log, at once or one after the other."""
+        return len(self.texts) == 1 and not self.ranks and launched(self.lines).launcher is None
+
+    def _finished_before(self, line: Line, place: int) -> bool:
+        """Return whether the training had come to its end before a line."""
+        return any(
+            FINISHED.search(text) and self._ordinary(at)
+            for at, text in self.texts[line.name, line.who]
+            if at < place
+        )
+
+    def _is_help(self, line: Line, place: int) -> bool:
+        """Return whether a line belongs to the text that --help prints: that names errors, and reports none."""
+        texts = self.texts[line.name, line.who]
+        at = next((at for at, text in texts if HELP in text), place)
+        return at < place and self.around(line, place) is None
 
     def wrote_last(self, line: Line) -> bool:
         """Return whether ordinary lines below everything that tells of a failure are those of a line's own process."""
@@ -171,21 +201,33 @@ class Timeline:
         return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
 
     @functools.cached_property
-    def _tail(self) -> set[tuple[str, str]]:
-        """The processes that wrote ordinary lines below everything that tells of a failure.
+    def _tail(self) -> dict[tuple[str, str], bool]:
+        """The processes that wrote ordinary lines below everything that tells of a failure, and whether a result.
 
         What is indented below the line that names the last exception belongs to it. Of a healthy log nobody asks.
         """
         last = max((one.place for one in self.raised), default=-1)
-        found: set[tuple[str, str]] = set()
-        for line in reversed(self.lines[last + 1 :]):
+        # A line right below an exception may belong to its message.
+        message = max((one.last for one in self.raised if one.frames and not one.caught), default=-1)
+        found: dict[tuple[str, str], bool] = {}
+        for place in reversed(range(last + 1, len(self.lines))):
+            line = self.lines[place]
             text = line.text[:400]
-            if BAD.search(text) and not NOISE.search(text):
+            if tells_of_failure(text) and not NOISE.search(text) and not SETTLED.search(text):
                 break
-            noise = line.bar or line.indent or NOISE.search(text) or WRAPPER.search(text) or _sentence(text)
-            if not noise:
-                found.add((line.name, line.who))
+            if self._ordinary(place):
+                key = (line.name, line.who)
+                found[key] = found.get(key, False) or is_result(text, beyond_doubt=place <= message)
         return found
+
+    def _ordinary(self, place: int) -> bool:
+        """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
+        line = self.lines[place]
+        text = line.text[:400]
+        if ALIVE.search(line.full) and not sentence(text.partition("INFO")[2]):
+            return True
+        noise = line.bar or NOISE.search(text) or WRAPPER.search(text) or sentence(text)
+        return bool(text) and not noise and (not line.indent or DATA.search(text) is not None)
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
@@ -194,9 +236,10 @@ class Timeline:
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, first, key=lambda row: row[0])
         after = bisect_right(texts, last, key=lambda row: row[0])
-        if self._last_ordinary(line) <= after:
-            return False  # nothing comes after it but what failed
         around = [text for _, text in texts[max(0, before - 2) : before] + texts[after : after + 2]]
+        if self._last_ordinary(line) <= after:
+            # Nothing comes after it but what failed; it may have been the last that one of several ranks said.
+            return self.has_results(line.name) and any(SETTLED.search(text) for text in around)
         thread = raised is not None and any(THREAD.match(text) for text in around)
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
 
@@ -210,12 +253,9 @@ class Timeline:
         return self.ordinary[process]
 
 
-def _sentence(text: str) -> bool:
-    """Return whether a line is a sentence, or part of one, and no output."""
-    words = text.split()
-    return "://" in text or (
-        len(words) >= MOST and sum(WORD.match(word) is not None for word in words) > 0.7 * len(words)
-    )
+def _at_top(raised: Raised) -> bool:
+    """Return whether an exception's traceback begins in a script, as of one that nobody caught does."""
+    return bool(raised.frames) and raised.frames[0].function == "<module>" and not raised.late
 
 
 def _times(lines: Sequence[Line]) -> list[float]:

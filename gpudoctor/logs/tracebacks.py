@@ -51,6 +51,12 @@ CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 
 
+OUTERMOST = frozenset(
+    {"<module>", "_bootstrap", "_bootstrap_inner", "_run_module_as_main", "_wrap", "spawn_main"}
+)
+"""Functions with which the traceback of an exception begins that nobody caught: Python's own way into user code."""
+
+
 class Frame(Struct, frozen=True):
     """One call of a traceback."""
 
@@ -85,6 +91,11 @@ class Raised(Struct):
     def wrapper(self) -> bool:
         """Whether it only passes on that another process or thread failed, whose own exception comes below."""
         return WRAPPERS.search(self.type) is not None or PASSED_ON.match(self.message) is not None
+
+    @property
+    def caught(self) -> bool:
+        """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
+        return bool(self.frames) and (self.frames[0].function or "<module>") not in OUTERMOST
 
     @property
     def own(self) -> Frame | None:
