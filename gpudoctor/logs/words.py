@@ -20,13 +20,13 @@ RESTARTED = re.compile(
 SETTLED = re.compile(
     r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Ii]gnoring|[Dd]ropp(?:ing|ed)|[Tt]olerated|"
     r"[Ll]eft out|[Ee]xcluded|[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older)\b|"
-    r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|"
-    r"[Aa]re off\b|[Ii]s optional\b|"
-    r"[Aa]s (?:expected|planned)\b|PASSED\b)|[(\[](?:expected|ignored|tolerated)[)\]]"
+    r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
+    r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?:[Aa]s|where|when) (?:expected|planned)\b|"
+    r"PASS(?:ED)?\b)|[(\[](?:expected|ignored|tolerated)[)\]]"
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = re.compile(
-    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?! (?:limit|count))|"
+    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b|"
     r"[Tt]rying (?:the )?(?:previous|next|older|again|another)\b)"
 )
 """What a program says of a failure that it went on from."""
@@ -56,16 +56,19 @@ BAD = re.compile(
     rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
     r"\bFAILED\b|\bkilled\b|\b[Ss]topping\b|^(?:error_file|traceback|exitcode) *:|"
-    r"\b(?:returned|with(?: status| code)?) -?[1-9]\d*\b|[Tt]imed? ?out"
+    r"\breturned -?[1-9]\d*\b|"
+    r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out"
 )
 """What tells, in the last lines, of a failure."""
 NOISE = re.compile(
+    r"^(?:rm|rmdir|mkdir|ls|cat|chown|chmod|umount|kill|touch|ln): (?=cannot|.*: No such)|"
     r"\w*Warning\b|\bwarnings\.warn|"
-    r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
+    r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |"
+    r"^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
 )
 """What stands at the end of many a good run."""
 WRAPPER = re.compile(
-    r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total|"
+    r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total\W{1,3}(?:time|elapsed|duration)|"
     r"wall|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^(?:real|user|sys)\s|^\W*(?:done|finished|end|completed?)?\W*$",
     re.IGNORECASE,
@@ -89,13 +92,27 @@ REPORT = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)
 """What a line of data holds that reports a failure all the same."""
 VALUE = re.compile(
     r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|\btensor\(|"
-    r"^[\[{(].*[\]})]$|\w\.(?:pth?|ckpt|safetensors|json|npz|npy|csv|bin|onnx|html)\b"
+    r"(?<![\w.])\d+e[-+]\d|^[\[{(].*[\]})]$|[\[{][^\[\]{}]*[\]}]$|[\[(]\d[\d., ]*[\])]+$|"
+    r"\w\.(?:pth?|ckpt|safetensors|json|npz|npy|csv|bin|onnx|html)\b"
 )
 """What a program prints that has a result: a measure, a list, a file."""
-COUNT = re.compile(r"(?<![A-Z_])[=:] ?\d+\b|^\W*\d+ [a-z]{2,}|\w [-+]?\d{1,9}$")
+COUNT = re.compile(r"(?<![A-Z_])[=:] ?\d+\b|(?<![\w.-])\d+ [a-z]{2,}|\w [-+]?\d{1,9}$")
 """A result that is a whole number; messages of errors hold such, too."""
 ALIVE = re.compile(r"^(?!.*\bNCCL\b).{0,120}\b(?:INFO|DEBUG)\b")
 """What a logger writes of a program that goes on; NCCL does so while others end."""
+RETRY = re.compile(r"[Rr]etry|RETRY|[Aa]ttempt \d")
+"""What a process says that has not got over a failure yet."""
+SUCCEEDED = re.compile(r"^Job succeeded\b")
+"""GitLab's word for a job of which every command that counts ended with 0."""
+GAVE_UP = re.compile(
+    r"\b(?:training|run|job|fit)\b.{0,20}\babort(?:ed|ing)?\b|"
+    r"\bgiving up\b(?! on)|\bcannot continue\b"
+)
+"""What a program says of a failure with which it ends."""
+CODE = re.compile(
+    r"^(?:import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
+)
+"""A line of a program's source: a shell quotes the command that a signal ended."""
 STACK = re.compile(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
 HELP = "show this help message and exit"
@@ -119,7 +136,7 @@ def tells_of_failure(text: str) -> bool:
 
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
-    if STACK.search(text):
+    if STACK.search(text) or RETRY.search(text):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)
