@@ -68,5 +68,4 @@ check = Check(
         ),
         Fix("See what is set where the script runs", "env | grep -E '^(SLURM|OMPI|PMI)'"),
     ],
-    no_reproduction="not written yet",
 )
