@@ -1,0 +1,147 @@
+"""What statements do: names and attributes get values, branches and loops are gone through once."""
+
+import ast
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gpudoctor.code.assignment import annotated, assign, assignment, augmented, delete
+from gpudoctor.code.branches import attempt, branch, match
+from gpudoctor.code.definitions import Class, Function, bound
+from gpudoctor.code.expressions import evaluate
+from gpudoctor.code.loops import for_loop, while_loop
+from gpudoctor.code.names import symbol
+from gpudoctor.code.program import Frame
+from gpudoctor.facts import Value
+
+LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+EXITS = frozenset({"exit", "quit", "sys.exit", "os._exit", "os.abort"})
+
+
+def execute(frame: Frame, body: Iterable[ast.stmt]) -> bool:
+    """Go through statements in their order; return whether the end of them is never reached."""
+    conditions = frame.conditions
+    left = False
+    for node in body:
+        frame.program.step()
+        handler = _HANDLERS.get(type(node))
+        if handler is not None:
+            left = bool(handler(frame, node)) or left
+            if left and isinstance(node, LEAVING):
+                break
+    frame.conditions = conditions
+    return left
+
+
+def _expression(frame: Frame, node: ast.Expr) -> bool:
+    if isinstance(node.value, ast.Constant):
+        return False
+    number = len(frame.program.calls)
+    value = evaluate(frame, node.value, used=False)
+    if isinstance(node.value, ast.BinOp):
+        frame.record("<discarded>", node, text=frame.text(node.value), result=value, used=False)
+    if isinstance(node.value, ast.Call) and len(frame.program.calls) > number:
+        if frame.program.calls[-1].name in EXITS:
+            frame.leave("exit", node)
+            return True
+    return False
+
+
+def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
+    contexts = frame.contexts
+    for item in node.items:
+        calls = len(frame.program.calls)
+        value = evaluate(frame, item.context_expr)
+        made = [call.name for call in frame.program.calls[calls:]]
+        frame.contexts = (*frame.contexts, *(made or [value.text] if made or value.text else []))
+        if item.optional_vars is not None:
+            assign(frame, item.optional_vars, value, quiet=True)
+    left = execute(frame, node.body)
+    frame.contexts = contexts
+    return left
+
+
+def _return(frame: Frame, node: ast.Return) -> bool:
+    if node.value is not None:
+        value = evaluate(frame, node.value)
+        by_rank = any(condition.by_rank for condition in frame.conditions[frame.base :])
+        if by_rank and not value.by_rank and value.is_literal:
+            condition = next(c for c in frame.conditions[frame.base :] if c.by_rank)
+            value = Value(
+                value.known, value.literal, by_rank=True, sole=condition.rank, items=condition.value.items
+            )
+        frame.returned.append(value)
+    frame.leave("return", node)
+    return True
+
+
+def _raise(frame: Frame, node: ast.Raise) -> bool:
+    if node.exc is not None:
+        evaluate(frame, node.exc)
+    frame.leave("raise", node)
+    return True
+
+
+def _loop_exit(frame: Frame, node: ast.Break | ast.Continue) -> bool:
+    frame.leave("break" if isinstance(node, ast.Break) else "continue", node)
+    return True
+
+
+def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    for decorator in node.decorator_list:
+        evaluate(frame, decorator)
+    if frame.scope == "<module>":
+        frame.names[node.name] = frame.program.define(Function(node.name, node, frame.file))
+    else:
+        name = f"{frame.scope}.{node.name}"
+        frame.program.closures[name] = frame
+        frame.names[node.name] = frame.program.define(Function(name, node, frame.file))
+
+
+def _class(frame: Frame, node: ast.ClassDef) -> None:
+    frame.names[node.name] = frame.program.define(Class(node.name, node, frame.file))
+
+
+def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> None:
+    for name, dotted in bound(node, frame.file).items():
+        frame.names[name] = symbol(frame, frame.file, dotted)
+
+
+def _shared(frame: Frame, node: ast.Global | ast.Nonlocal) -> None:
+    frame.shared.update(node.names)
+    if isinstance(node, ast.Global) and frame.outer is None:
+        frame.outer = frame.program.globals.get(frame.file.name)
+
+
+def _assert(frame: Frame, node: ast.Assert) -> None:
+    evaluate(frame, node.test)
+
+
+_HANDLERS: dict[type, Callable[[Frame, Any], bool | None]] = {
+    ast.Expr: _expression,
+    ast.Assign: assignment,
+    ast.AnnAssign: annotated,
+    ast.AugAssign: augmented,
+    ast.If: branch,
+    ast.For: for_loop,
+    ast.AsyncFor: for_loop,
+    ast.While: while_loop,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: attempt,
+    ast.Return: _return,
+    ast.Raise: _raise,
+    ast.Break: _loop_exit,
+    ast.Continue: _loop_exit,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.Global: _shared,
+    ast.Nonlocal: _shared,
+    ast.Assert: _assert,
+    ast.Delete: delete,
+    ast.Match: match,
+}
+if hasattr(ast, "TryStar"):
+    _HANDLERS[ast.TryStar] = attempt
