@@ -46,5 +46,4 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -1,0 +1,12 @@
+"""A checkpoint is written to a disk that has no room."""
+# run: python fixed.py
+# needs: torch
+# needs: Linux
+
+import tempfile
+
+import torch
+
+path = tempfile.mkdtemp() + "/model.pt"
+torch.save({"weight": torch.zeros(100_000)}, path)
+print("saved")
