@@ -14,10 +14,10 @@ from gpudoctor.logs.lines import plain
 from gpudoctor.logs.placeholders import filled_fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
-from gpudoctor.needs import unmet
+from gpudoctor.needs import to_simulate, unmet
 from gpudoctor.patient_process import surroundings
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.scripts import Script, difference, read_script
+from gpudoctor.scripts import Script, difference, on_simulated_gpus, read_script
 from gpudoctor.snapshot import Snapshot
 
 DEADLINE = 120.0
@@ -67,6 +67,8 @@ def reproduce(
     missing = next((m for script in scripts if (m := unmet(script.needs, snapshot))), None)
     if missing:
         return Proof(id=check.id, broken=ProofStatus.NOT_RUN, fixed=ProofStatus.NOT_RUN, reason=missing)
+    if number := to_simulate(scripts[0].needs, snapshot):
+        scripts = [on_simulated_gpus(script, number) for script in scripts]
     with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
         for script in scripts:
             shutil.copy(script.path, folder)

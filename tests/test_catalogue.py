@@ -26,8 +26,8 @@ SECTIONS = ["What happens", "Why", "How to tell", "See also"]
 NOT_WRITTEN_YET = 47
 """How many checks wait for a reproduction that a script could be. This number only shrinks."""
 NEEDS = re.compile(
-    r"torch|torchvision|\d+ GPUs?|no NVIDIA driver|CPU build of torch|CUDA build of torch|root|Linux"
-    r"|namespaces|control groups|unshare|mount|ip|iptables|gcc|slurmctld|slurmd|munged"
+    r"torch|torchvision|\d+ GPUs?(?: or simulated ones)?|no NVIDIA driver|CPU build of torch|CUDA build of torch"
+    r"|root|Linux|namespaces|control groups|unshare|mount|ip|iptables|gcc|slurmctld|slurmd|munged"
 )
 
 

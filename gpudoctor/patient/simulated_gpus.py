@@ -50,8 +50,9 @@ def apply(module, change, recurse=True):
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, made=torch.tensor):
-    """Make a tensor of numbers; torch's own asks the driver for the device, whatever the mode."""
-    return made(data, dtype=dtype, requires_grad=requires_grad).to(device)
+    """Make a tensor as large as what is given; torch's own asks the driver for the device, whatever the mode."""
+    known = made(data, dtype=dtype)
+    return torch.empty(known.shape, dtype=known.dtype, device=device, requires_grad=requires_grad)
 
 
 def nothing(*_):

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-warnings.filterwarnings("error", message="(?s).*Grad strides do not match")  # it is a warning, and shall end the run here
+warnings.filterwarnings("error", message="(?s).*Grad strides do not match")  # it ends the run here
 dist.init_process_group("gloo")
 model = nn.Sequential(nn.Conv2d(8, 8, 3), nn.Conv2d(8, 4, 1))
 model = DistributedDataParallel(model)

@@ -7,6 +7,8 @@ import tempfile
 
 import torch
 
-path = "/dev/full"  # every write to it says that the disk is full
-torch.save({"weight": torch.zeros(100_000)}, path)
+with tempfile.TemporaryDirectory() as folder:
+    print("temporary files lie in", folder)
+    path = "/dev/full"  # every write to it says that the disk is full
+    torch.save({"weight": torch.zeros(100_000)}, path)
 print("saved")

@@ -7,6 +7,8 @@ import tempfile
 
 import torch
 
-path = tempfile.mkdtemp() + "/model.pt"
-torch.save({"weight": torch.zeros(100_000)}, path)
+with tempfile.TemporaryDirectory() as folder:
+    print("temporary files lie in", folder)
+    path = folder + "/model.pt"
+    torch.save({"weight": torch.zeros(100_000)}, path)
 print("saved")

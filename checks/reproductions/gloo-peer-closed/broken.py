@@ -10,9 +10,9 @@ import torch.distributed as dist
 dist.init_process_group("gloo")
 weights = torch.zeros(1_000_000)
 if dist.get_rank() == 1:
-    dist.isend(weights, dst=0)
+    work = dist.isend(weights, dst=0)
 else:
-    time.sleep(2)  # rank 0 is busy, say with a checkpoint
+    time.sleep(1)  # rank 0 is busy, say with a checkpoint
     dist.recv(weights, src=1)
 print(f"rank {dist.get_rank()}: done")
 dist.destroy_process_group()
