@@ -74,4 +74,5 @@ check = Check(
             Kind.EDIT,
         ),
     ],
+    no_reproduction="not written yet",
 )

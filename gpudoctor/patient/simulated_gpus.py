@@ -60,6 +60,21 @@ def nothing(*_):
     return contextlib.nullcontext()
 
 
+class InTurn:
+    """A thread that does its work when it is started: a fake mode holds for one thread, and serves one at a time."""
+
+    def __init__(self, target, args=()):
+        """Take what is to be called."""
+        self.target, self.args = target, args
+
+    def start(self):
+        """Do the work."""
+        self.target(*self.args)
+
+    def join(self):
+        """Wait for nothing."""
+
+
 def simulate(count):
     """Let torch see GPUs."""
     torch.cuda.is_available = torch.accelerator.is_available = lambda: True
@@ -72,6 +87,8 @@ def simulate(count):
     torch.cuda.current_stream = torch.accelerator.current_stream = torch.accelerator.device_index = nothing
     comm.broadcast_coalesced, comm.scatter, comm.gather = broadcast, scatter, gather
     torch.backends.cudnn.enabled = False
+    replicas = sys.modules["torch.nn.parallel.parallel_apply"]
+    replicas.threading = types.SimpleNamespace(Lock=threading.Lock, Thread=InTurn)
     nn.Module._apply, torch.tensor = apply, tensor
 
 
@@ -80,14 +97,7 @@ def main():
     count, script = sys.argv[1:3]
     sys.argv[:] = sys.argv[2:]
     simulate(int(count))
-    mode, lock, run = FakeTensorMode(), threading.Lock(), threading.Thread.run
-
-    def run_simulated(thread):
-        with lock, mode:  # a mode holds for one thread, and serves one at a time
-            run(thread)
-
-    threading.Thread.run = run_simulated
-    with mode, torch.no_grad():  # a node of the graph asks the device for its stream
+    with FakeTensorMode(), torch.no_grad():  # a node of the graph asks the device for its stream
         runpy.run_path(script, run_name="__main__")
 
 
