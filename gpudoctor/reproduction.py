@@ -19,6 +19,7 @@ from gpudoctor.patient_process import surroundings
 from gpudoctor.report import Proof, ProofStatus
 from gpudoctor.scripts import Script, difference, on_simulated_gpus, read_script
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.state_proof import asks_for_check, state_proof, with_check
 
 DEADLINE = 120.0
 """Seconds for each half; the scripts end by themselves in a fraction of that."""
@@ -64,6 +65,9 @@ def reproduce(
     `snapshot` holds the facts that the scripts' needs are compared with; `on_script` is told each script's name.
     """
     scripts = [read_script(reproduction / name, patient) for name in ("broken.py", "fixed.py")]
+    looks = asks_for_check(scripts[0])
+    if looks:
+        scripts = [with_check(script, patient) for script in scripts]
     missing = next((m for script in scripts if (m := unmet(script.needs, snapshot))), None)
     if missing:
         return Proof(id=check.id, broken=ProofStatus.NOT_RUN, fixed=ProofStatus.NOT_RUN, reason=missing)
@@ -76,6 +80,8 @@ def reproduce(
         broken = run_script(scripts[0], Path(folder), deadline)
         on_script("fixed.py")
         fixed = run_script(scripts[1], Path(folder), deadline)
+        if looks:
+            return state_proof(check, broken.child, fixed.child, Path(folder), difference(reproduction))
     return _proof(check, broken, fixed, difference(reproduction), scripts[0].shown_on)
 
 

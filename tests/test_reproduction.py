@@ -73,6 +73,8 @@ def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
     assert proof.difference.count("\n@@") >= 1
     # The fix that is shown is short enough to be read.
     assert len([line for line in proof.difference.splitlines() if line[:1] in "+-"]) <= 14
+    if said[0].child.command[-1] == "broken.json":
+        return  # its failure is the check's own finding, and no log shows it
     # All that broken.py printed explains to its own failure.
     if os.environ.get("GPUDOCTOR_UPDATE"):
         RECORDED.mkdir(exist_ok=True)
@@ -220,6 +222,30 @@ def test_control_groups_of_both_versions(tmp_path, monkeypatch, files, reason):
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(needs, "CONTROLLERS", tmp_path)
     assert unmet(["control groups"], Snapshot()) == reason
+
+
+STATE = """import os, sys
+os.environ["OMP_NUM_THREADS"] = "{}"
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(("fixed", "held"), [("1", True), ("many", False)])
+def test_a_check_that_no_log_shows_is_seen_in_the_state_that_a_script_makes(tmp_path, fixed, held):
+    header = "# run: python {} gpudoctor check --only omp-threads\n"
+    _, folder = made(tmp_path, STATE.format("0"), STATE.format(fixed), header)
+    proof = reproduce(REGISTRY.check("omp-threads"), folder, PATIENT, Snapshot())
+    assert proof.held is held
+    assert "OMP_NUM_THREADS=0 is no number of threads" in proof.symptom
+    assert held or "OMP_NUM_THREADS=many" in proof.reason
+
+
+def test_a_state_in_which_check_cannot_run_is_no_proof(tmp_path):
+    header = "# run: python {} gpudoctor check --only omp-threads\n"
+    _, folder = made(tmp_path, "raise SystemExit(7)", STATE.format("1"), header)
+    proof = reproduce(REGISTRY.check("omp-threads"), folder, PATIENT, Snapshot())
+    assert proof.broken is ProofStatus.FAILED_OTHERWISE
+    assert "exit status 7, and there is no report" in proof.reason
 
 
 def test_what_it_was_shown_on_stands_in_the_proof(tmp_path):
