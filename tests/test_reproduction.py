@@ -31,8 +31,20 @@ COLD = {"driver-not-loaded", "torch-import-broken", "torch-missing", "torchvisio
 """Those that fail at an import: an interpreter that has imported torch already is none for them."""
 IDS = [id for id in REGISTRY.modules if REGISTRY.reproduction(id)]
 UNPROVEN = {
+    "alloc-conf": "needs 1 GPU",
+    "barrier-device-unknown": "needs 1 GPU",
+    "cuda-fork": "needs 1 GPU",
+    "cuda-launch-failure": "needs 1 GPU",
+    "cuda-oom": "needs 1 GPU",
     "cuda-visible-devices": "needs 1 GPU",
+    "device-side-assert": "needs 1 GPU",
+    "illegal-memory-access": "needs 1 GPU",
+    "nccl-duplicate-gpu": "needs 2 GPUs",
+    "nccl-interface": "needs 1 GPU",
+    "nccl-net-plugin": "needs 1 GPU",
     "nccl-not-built": "needs CPU build of torch",
+    "nccl-remote-exit": "needs 2 GPUs",
+    "nccl-timeout": "needs 2 GPUs",
     "torch-cpu-build": "needs CPU build of torch",
 }
 """What a machine without a GPU and with the ordinary build of torch cannot show."""
