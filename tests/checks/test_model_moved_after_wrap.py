@@ -1,0 +1,6 @@
+"""What shows model-moved-after-wrap in a log, and what does not."""
+
+EXAMPLES = {
+    "[rank0]: AssertionError: DDP no longer sums the gradients of these parameters": "the ranks' weights differ: parameters were moved or converted after DDP had put its hooks on them"
+}
+NOT_THIS = ["DDP sums the gradients of these parameters"]
