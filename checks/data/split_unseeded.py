@@ -1,36 +1,61 @@
-"""Every rank splits the data into training and validation for itself.
+"""Every rank splits the data set by chance, and differently.
 
 ## What happens
 
-Nothing is raised. The accuracy on held-out data is better than it should be, because what one rank holds out another one
-trains on, and their gradients are shared.
+Nothing fails. What is training data on one rank is validation data on another, so the validation score is too good.
 
 ## Why
 
-`random_split`, `random.shuffle` and scikit-learn's `train_test_split` draw from a generator that differs between the ranks:
-where no seed is set, each process starts with one of its own, and after `torch.manual_seed(seed + rank)` they differ on
-purpose. A split needs one seed for all ranks.
+`random_split` draws from torch's generator, which each process seeds differently unless somebody sets the seed.
 
 ## How to tell
 
-Gather the indices: `assert parts[0] == parts[1], "the ranks split the data differently"`. gpudoctor knows these words in a log.
+Print the first indices of each rank's validation part: `print(validation.indices[:5])`. They differ.
+
+Or let the script tell: gather the indices: `assert parts[0] == parts[1], "the ranks split the data differently"`.
+gpudoctor knows these words in a log.
 
 ## See also
 
-- [random_split](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split): takes a generator, to be reproducible
+- [torch.utils.data.random_split](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split): "Optionally fix the generator for reproducible results"
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     symptoms=[r"the ranks split the data differently"],
     message="the ranks split the data differently: some train on what others hold out",
     fixes=[
         Fix(
-            "Split with a generator of its own, of one seed for all",
-            "train, held_out = random_split(dataset, [0.8, 0.2], generator=torch.Generator().manual_seed(0))",
+            "Split with a generator of a fixed seed, the same on every rank",
+            "train, validation = random_split(dataset, [0.9, 0.1], generator=torch.Generator().manual_seed(0))",
             Kind.EDIT,
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """random_split on every rank, without a generator and without a seed before it."""
+    if not script.distributed or script.frameworks:
+        return
+    spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
+    for call in script.named("torch.utils.data.random_split"):
+        if (
+            call.given("generator")
+            or not call.reached
+            or call.rank_conditions
+            or (spawning and not call.spawned)
+        ):
+            continue
+        if any("seed" in before.name.lower() for before in script.calls[: call.number]):
+            continue
+        yield check.found(
+            "each rank splits the data set here with a generator of its own: what one trains on, another validates on",
+            location=call.place,
+        )

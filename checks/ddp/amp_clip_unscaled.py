@@ -1,36 +1,60 @@
-"""Gradients are clipped while they are still multiplied by the loss scale.
+"""Gradients are clipped while they are still scaled.
 
 ## What happens
 
-Nothing is raised. The model learns slowly or not at all: gradients are clipped to a norm of 1 while they are 65536 times too
-large, and after the scaler has divided them nearly nothing is left.
+Nothing fails. The gradients are larger by the scaler's factor, 65536 at first, so clipping to a norm of 1 makes them far too small, and
+the model hardly learns.
 
 ## Why
 
-`scaler.scale(loss).backward()` makes scaled gradients. `scaler.step` divides them by the scale, after the clipping. Only
-`scaler.unscale_(optimizer)` before it makes the threshold mean what it says.
+`GradScaler` multiplies the loss, and with it all gradients. `scaler.step` divides them again, but that comes after the clipping.
 
 ## How to tell
 
-Print the norm that `clip_grad_norm_` returns: tens of thousands where ones are expected. Or watch how far a weight moves in a
-step: `assert moved > 0.1, "gradients were clipped while they were scaled"`. gpudoctor knows these words in a log.
+Print what `clip_grad_norm_` returns: thousands, where it should be of the order of 1.
+
+Or let the script tell: see how far a weight moves in a step: `assert moved > 0.1, "gradients were clipped while they were scaled"`.
+gpudoctor knows these words in a log.
 
 ## See also
 
-- [Gradient clipping with a scaler](https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping): unscale first
+- [Automatic Mixed Precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): gradient clipping, with `scaler.unscale_`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     symptoms=[r"gradients were clipped while they were scaled"],
     message="gradients were clipped while they were scaled: after the division nearly nothing is left of them",
     fixes=[
         Fix(
-            "Unscale, then clip",
-            "scaler.scale(loss).backward()\nscaler.unscale_(optimizer)\ntorch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\nscaler.step(optimizer)\nscaler.update()",
+            "Unscale first",
+            "scaler.unscale_(optimizer)\ntorch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\nscaler.step(optimizer)",
             Kind.EDIT,
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Clipping between a scaled backward pass and the scaler's step, without unscale_."""
+    if not any(True for _ in script.of_kind("scaler")) or script.frameworks:
+        return
+    if any(call.method == "unscale_" for call in script.calls):
+        return
+    for call in script.named("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"):
+        scaled = any(
+            c.loops == call.loops and c.conditions == call.conditions
+            for c in script.methods("step", "scaler")
+        )
+        if scaled and call.loops:
+            yield check.found(
+                "gradients are clipped here before the GradScaler has unscaled them: they are thousands of times too large",
+                location=call.place,
+            )
+            return

@@ -1,44 +1,45 @@
-"""The gradients are summed over the ranks, and never divided.
+"""The averaged gradient is computed and thrown away.
 
 ## What happens
 
-Nothing is raised. The step is as many times too long as there are ranks: with 8 ranks the learning rate is in effect 8 times
-the one that was set, and the training that was stable on one GPU diverges.
+Nothing fails. `param.grad.data / world_size` as a line of its own computes the average and drops it; the step uses the sum, which is as
+many times too large as there are ranks.
 
 ## Why
 
-`all_reduce` sums. What follows is often an expression whose value is thrown away, `p.grad / size` or `p.grad.div(size)`, in
-the place of `p.grad /= size` or `p.grad.div_(size)`. With `ReduceOp.AVG` the collective
-divides by itself.
-DistributedDataParallel divides by itself; dividing again makes the step too short.
+`/` makes a new tensor. In place it is `/=` or `div_`.
 
 ## How to tell
 
-Give every rank the same sample: the averaged gradient must then be that of one rank. `assert torch.equal(averaged, own),
-"the gradients are a sum over the ranks, not their mean"`. gpudoctor knows these words in a log.
+Compare the gradient before and after the line: it is the same.
+
+Or let the script tell: give every rank the same sample: `assert torch.equal(averaged, own), "the gradients are a sum over the ranks, not their mean"`.
+gpudoctor knows these words in a log.
 
 ## See also
 
-- [all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): the operation is SUM where none is named
-- [ReduceOp](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.ReduceOp): SUM and AVG
+- [torch.Tensor.div_](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.div_.html): the in-place division
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[r"gradients are a sum over the ranks"],
     message="the gradients are a sum over the ranks, not their mean: the step is as many times too long as there are ranks",
-    fixes=[
-        Fix(
-            "Divide in place",
-            "dist.all_reduce(parameter.grad)\nparameter.grad /= dist.get_world_size()",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Or let the collective average: NCCL, and gloo too, seen with torch 2.15",
-            "dist.all_reduce(parameter.grad, op=dist.ReduceOp.AVG)",
-            Kind.EDIT,
-        ),
-    ],
+    fixes=[Fix("Divide in place", "parameter.grad /= dist.get_world_size()", Kind.EDIT)],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A quotient with a gradient in it that is a statement of its own."""
+    for call in script.named("<discarded>"):
+        if "grad" in call.text and "/" in call.text:
+            yield check.found(
+                f"{call.text} computes the average and keeps it nowhere: the gradient stays the sum",
+                location=call.place,
+            )

@@ -1,26 +1,30 @@
-"""The loss that is logged is that of one rank's samples.
+"""The loss that is logged is that of one rank.
 
 ## What happens
 
-Nothing is raised. The curve that rank 0 writes is noisier than the training, and a validation loss or accuracy is that of a
-part of the data. Runs with another number of ranks cannot be compared.
+Nothing fails. The curve is that of rank 0's share of the data: noisier than the loss of the whole batch, and not what another number of
+ranks gives.
 
 ## Why
 
-DDP averages gradients, never the loss. Each rank knows the loss of its own share alone.
+DistributedDataParallel averages gradients, not losses. `loss.item()` is computed from this rank's samples.
 
 ## How to tell
 
-Gather the losses of a step: `assert torch.allclose(logged, mean), f"the loss that rank {rank} logs is not the mean of the ranks"`.
+Log it on two ranks: the numbers differ.
+
+Or let the script tell: gather the losses of a step: `assert torch.allclose(logged, mean), f"the loss that rank {rank} logs is not the mean of the ranks"`.
 gpudoctor knows these words in a log.
 
 ## See also
 
-- [all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): sums over all ranks
-- [reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce): the same, for one rank alone
+- [torch.distributed.all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): sums a tensor over all ranks
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.NOTE,
@@ -28,9 +32,27 @@ check = Check(
     message="rank <rank> logs the loss of its own samples, not the mean of all ranks",
     fixes=[
         Fix(
-            "Average what is logged, on all ranks, and print on one",
-            "logged = loss.detach().clone()\ndist.all_reduce(logged)\nlogged /= dist.get_world_size()\nif rank == 0:\n    print(logged.item())",
+            "Average it over the ranks before it is logged; every rank takes part",
+            "mean = loss.detach().clone()\ndist.all_reduce(mean)\nmean /= dist.get_world_size()",
             Kind.EDIT,
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loss that one rank prints or logs in a program of several, and that no collective has averaged."""
+    if not script.distributed or script.frameworks:
+        return
+    for call in script.calls:
+        if call.name != "print" and call.method not in ("add_scalar", "log", "info"):
+            continue
+        if not call.loops or not call.rank_conditions or not call.reached:
+            continue
+        if any("loss" in a.text.lower() and a.value.from_data for a in call.arguments.values()):
+            yield check.found(
+                "this is the loss of one rank's samples: nothing averages it over the ranks",
+                location=call.place,
+            )
+            return

@@ -1,26 +1,31 @@
-"""The sampler is never told the epoch, so every epoch has the same order.
+"""The sampler is never told the epoch: every epoch has the same order.
 
 ## What happens
 
-Nothing is raised. With a `DistributedSampler` every epoch takes the same samples in the same order, and each rank gets the
-same share each time: the model learns a little worse than it could, and nobody sees why.
+Nothing fails. Every epoch goes through the data in the same order, so each rank sees the same samples in the same batches again and
+again, and the model learns a little less than it could.
 
 ## Why
 
-`DistributedSampler(shuffle=True)` shuffles with `seed + epoch`, so that all ranks make one and the same order. The epoch is
-0 until `set_epoch` is called. Without a sampler a DataLoader draws anew in each epoch, so what worked on one GPU is lost.
+A `DistributedSampler` shuffles with a generator of its own, seeded with `seed + epoch`. The epoch is 0 until `set_epoch` is called, so
+without it all epochs get the permutation of the first one.
 
 ## How to tell
 
-Collect what two epochs yield and compare it on one rank: `assert orders[0] != orders[1], "every epoch has the same order"`.
+Print the first indices that the sampler gives in two epochs: `print(list(sampler)[:8])`. They are the same.
+
+Or let the script tell: compare what two epochs yield: `assert orders[0] != orders[1], "every epoch has the same order"`.
 gpudoctor knows these words in a log.
 
 ## See also
 
-- [DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): set_epoch at the start of each epoch, before the loader is iterated
+- [torch.utils.data.distributed.DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): the warning about `set_epoch`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script, Thing
 
 check = Check(
     severity=Severity.WARNING,
@@ -29,8 +34,38 @@ check = Check(
     fixes=[
         Fix(
             "Tell the sampler the epoch, before the loader is iterated",
-            "for epoch in range(epochs):\n    sampler.set_epoch(epoch)\n    for batch in loader:\n        step(batch)",
+            "for epoch in range(epochs):\n    sampler.set_epoch(epoch)\n    for batch in loader:\n        ...",
             Kind.EDIT,
-        ),
+        )
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A DistributedSampler that shuffles, in a loop over epochs, whose set_epoch nobody calls."""
+    for sampler in script.of_kind("sampler"):
+        made = script.made_by(sampler)
+        if sampler.type != "torch.utils.data.DistributedSampler" or made is None or sampler.escapes:
+            continue
+        if made.value("shuffle").literal is False or made.starred:
+            continue
+        if any(call.method == "set_epoch" for call in script.uses(sampler)):
+            continue
+        loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
+        if any(loader.escapes for loader in loaders) or any(
+            True for _ in script.methods("set_epoch", "loader")
+        ):
+            continue
+        if any(loop.within("epoch") for loader in loaders for loop in script.iterations(loader)):
+            yield check.found(
+                "this DistributedSampler shuffles by the epoch, and nothing calls its set_epoch: every epoch has the "
+                "order of the first",
+                location=sampler.place,
+            )
+
+
+def _takes(script: Script, loader: Thing, sampler: Thing) -> bool:
+    """Return whether a loader draws its samples from a sampler."""
+    made = script.made_by(loader)
+    return made is not None and sampler.number in made.value("sampler").things

@@ -1,37 +1,61 @@
-"""Each rank steps its schedule or stops by a figure of its own.
+"""Each rank steps its learning rate on a number of its own.
 
 ## What happens
 
-Nothing is raised at first. After some epochs the ranks have different learning rates, and their weights drift apart though
-the gradients are averaged. With early stopping one rank leaves the loop, and the others wait for it for ever.
+Nothing fails. `ReduceLROnPlateau` lowers the learning rate on one rank and not on another, and from then on the ranks' parameters drift
+apart: DistributedDataParallel averages gradients, and each rank applies them with its own learning rate.
 
 ## Why
 
-`ReduceLROnPlateau.step(loss)` and "no better for 5 epochs" decide by the loss of this rank's share of the validation data, and
-the shares differ. What all ranks must do together must be decided from one number.
+The validation loss was computed on each rank, on its own samples.
 
 ## How to tell
 
-Gather the rates after each epoch: `assert rates[0] == rates[1], f"the ranks have different learning rates: {rates}"`. gpudoctor
-knows these words in a log.
+Print `optimizer.param_groups[0]["lr"]` on every rank after some epochs.
+
+Or let the script tell: gather the rates: `assert rates[0] == rates[1], "the ranks have different learning rates"`.
+gpudoctor knows these words in a log.
 
 ## See also
 
-- [ReduceLROnPlateau](https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html): steps by the figure that it is given
-- [all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): one number for all ranks
+- [torch.optim.lr_scheduler.ReduceLROnPlateau](https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html): `step(metrics)`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     symptoms=[r"the ranks have different learning rates"],
     message="the ranks have different learning rates: each decided by its own validation loss",
     fixes=[
         Fix(
-            "Decide by the mean of all ranks",
-            "dist.all_reduce(loss)\nloss /= dist.get_world_size()\nscheduler.step(loss.item())",
+            "Average the number over the ranks first",
+            "metric = torch.tensor(validation_loss, device=device)\ndist.all_reduce(metric)\n"
+            "scheduler.step(metric.item() / dist.get_world_size())",
             Kind.EDIT,
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A schedule that is stepped with what this rank alone has computed."""
+    if not script.distributed or script.frameworks:
+        return
+    for scheduler in script.of_kind("scheduler"):
+        if not scheduler.type.endswith("ReduceLROnPlateau"):
+            continue
+        for call in script.uses(scheduler):
+            if call.method == "step" and any(
+                argument.value.from_data for argument in call.arguments.values()
+            ):
+                yield check.found(
+                    f"{next(iter(call.arguments.values())).text} is this rank's own: the ranks lower their learning rates at "
+                    "different times, and their models drift apart",
+                    location=call.place,
+                )
+                return

@@ -1,37 +1,49 @@
-"""A context manager that chooses the GPU is called and never entered.
+"""device_index is called as if it chose the GPU.
 
 ## What happens
 
-Nothing is raised. Every rank works on GPU 0: it runs out of memory, NCCL says "Duplicate GPU detected", or the job is slow.
+`torch.accelerator.device_index(rank)` as a statement of its own changes nothing: every rank goes on with GPU 0.
 
 ## Why
 
-`torch.accelerator.device_index(local_rank)` and `torch.cuda.device(local_rank)` are context managers: without `with` they do
-nothing. The functions are `torch.accelerator.set_device_index` and `torch.cuda.set_device`.
+It is a context manager: the device is current inside of `with torch.accelerator.device_index(rank):` and nowhere else. The function
+that sets it for good is `torch.accelerator.set_device_index`.
 
 ## How to tell
 
-Below the line: `assert device.index == local_rank, f"local rank {local_rank} works on {device}"` for a tensor made with
-`device="cuda"`. gpudoctor knows these words in a log.
+Print `torch.accelerator.current_device_index()` in the next line.
+
+Or let the script tell: make a tensor with `device="cuda"` below it: `assert device.index == local_rank, f"local rank {local_rank} works on {device}"`.
+gpudoctor knows these words in a log.
 
 ## See also
 
-- [device_index](https://docs.pytorch.org/docs/stable/generated/torch.accelerator.device_index.html): a context manager
-- [set_device_index](https://docs.pytorch.org/docs/stable/generated/torch.accelerator.set_device_index.html): sets it for the process
+- [torch.cuda](https://docs.pytorch.org/docs/stable/cuda.html): `torch.cuda.set_device` and the context manager `torch.cuda.device`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[r"local rank (?P<rank>\d+) works on (?P<device>cuda:\d+)"],
     message="local rank <rank> works on <device>: the line that should choose its GPU does nothing",
     fixes=[
-        Fix(
-            "Choose the GPU for the whole process",
-            "torch.accelerator.set_device_index(local_rank)",
-            Kind.EDIT,
-        ),
-        Fix("The same for CUDA alone, in older releases too", "torch.cuda.set_device(local_rank)", Kind.EDIT),
+        Fix("Set the device for good", "torch.accelerator.set_device_index(local_rank)", Kind.EDIT),
+        Fix("The same, on CUDA alone", "torch.cuda.set_device(local_rank)", Kind.EDIT),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A context manager that is called and not entered."""
+    for call in script.named("torch.accelerator.device_index", "torch.cuda.device"):
+        if not call.used:
+            yield check.found(
+                f"{call.text}(...) is a context manager: without a with-statement it changes nothing, and the rank stays on "
+                "GPU 0",
+                location=call.place,
+            )
