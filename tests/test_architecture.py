@@ -67,7 +67,8 @@ FLOORS = {
     "render": "catalogue facts model report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report text",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
-    "facts interpreter logs model passthrough proofs redact registry render report scripts text training_script verdict",
+    "facts interpreter logs model passthrough proofs redact registry render report scripts text training_script "
+    "verdict",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.

@@ -53,9 +53,13 @@ def code(script: Script) -> Iterator[Finding]:
     made = script.process_group
     if made is None or not made.reached or script.frameworks:
         return
-    if any(True for _ in script.of_kind("ddp", "fsdp", "dp")) or any(_shares(call) for call in script.calls):
+    if any(True for _ in script.of_kind("ddp", "fsdp", "dp")) or any(
+        _shares(call) for call in script.calls if call.reached
+    ):
         return
-    summed = next((call for call in script.calls if call.collective and ".grad" in _tensor(call)), None)
+    summed = next(
+        (call for call in script.calls if call.reached and call.collective and ".grad" in _tensor(call)), None
+    )
     if summed is not None:
         steps = any(True for _ in script.methods("step", "optimizer"))
         if (
@@ -72,7 +76,7 @@ def code(script: Script) -> Iterator[Finding]:
                 fixes=[DIVIDE],
             )
         return
-    if any(call.collective and call.loops for call in script.calls):
+    if any(call.reached and call.collective and call.loops for call in script.calls):
         return
     for step in script.methods("step", "optimizer"):
         trains = any(c.method == "backward" and c.loops == step.loops for c in script.calls)
@@ -90,10 +94,7 @@ def _shares(call: Call) -> bool:
     """Return whether a call may bring gradients together in a way that is not seen here."""
     name = call.method.lower()
     return (
-        any(
-            word in name
-            for word in ("parallel", "shard", "prepare", "distribute", "average", "sync_grad", "join")
-        )
+        any(word in name for word in ("parallel", "shard", "prepare", "distribute", "average", "sync_grad"))
         and (
             not call.name.startswith(("torch.distributed.init", "torch.utils.data"))
             and not call.scope.endswith(call.method)
@@ -119,6 +120,8 @@ def _average(call: Call) -> bool:
 def _divided(script: Script) -> bool:
     """Return whether anything with a gradient is divided, or the loss or learning rate is."""
     for call in script.calls:
+        if not call.reached:
+            continue
         if call.name == "<augmented>" and "grad" in call.text:
             return True
         if call.method in ("div_", "mul_", "div") or (call.method == "__set__" and "grad" in call.name):

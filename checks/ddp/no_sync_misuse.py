@@ -99,9 +99,7 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _optional(call: Call) -> bool:
     """Return whether a call, or its no_sync, is taken in some steps alone."""
-    loop = call.loops[-1] if call.loops else None
-    within = [c for c in call.conditions if loop is not None and c.place.line > loop.place.line]
-    return bool(within) or any("nullcontext" in name for name in call.contexts)
+    return not call.each_time or any("nullcontext" in name for name in call.contexts)
 
 
 def _steps(script: Script, call: Call) -> bool:

@@ -51,7 +51,7 @@ def code(script: Script) -> Iterator[Finding]:
         waits = call.name == "torch.cuda.synchronize" or (
             call.method == "item" and call.receiver.known is Known.TENSOR
         )
-        if waits and not any(c.place.line > call.loops[-1].place.line for c in call.conditions):
+        if waits and call.each_time:
             yield check.found(
                 f"{call.text}() waits for the GPU in every step of this loop", location=call.place
             )

@@ -82,12 +82,7 @@ def code(script: Script) -> Iterator[Finding]:
     told: set[str] = set()
     for call in script.named("os.environ.__getitem__"):
         name = call.value("key").literal
-        if (
-            not isinstance(name, str)
-            or not name.startswith("SLURM_")
-            or "try" in call.contexts
-            or not call.reached
-        ):
+        if not isinstance(name, str) or not name.startswith("SLURM_") or "try" in call.contexts:
             continue
         if any("SLURM" in condition.text or "environ" in condition.text for condition in call.conditions):
             continue

@@ -64,7 +64,9 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A script that needs torchrun's variables before it starts processes of its own."""
     spawn = next((c for c in script.named("torch.multiprocessing.spawn") if c.reached and _always(c)), None)
-    if spawn is None or any(c.name == "os.environ.__setitem__" and _variable(c) for c in script.calls):
+    if spawn is None or any(
+        c.name == "os.environ.__setitem__" and _variable(c) in ("RANK", "LOCAL_RANK") for c in script.calls
+    ):
         return
     for call in script.named("os.environ.__getitem__"):
         name = _variable(call)

@@ -43,7 +43,9 @@ MOVED = (
     ("torch.distributed.fsdp.fully_sharded_data_parallel.", "torch.distributed.fsdp."),
     ("pytorch_lightning.", "lightning.pytorch."),
 )
-_SUBMODULE = re.compile(r"^(torch\.(?:optim|nn))\.(?!parallel\.|utils\.|quantiz)[a-z_]+\.(?=[A-Z][A-Za-z]+$)")
+_SUBMODULE = re.compile(
+    r"^(torch\.(?:optim|nn))\.(?!lr_scheduler\.|parallel\.|utils\.|quantiz)[a-z_]+\.(?=[A-Z][A-Za-z]+$)"
+)
 
 SIGNATURES = {
     name: parameters.split()

@@ -181,6 +181,12 @@ def _length(frame: Frame, arguments: dict[str, Argument]) -> Value:
     return Value(text="len", items=(first.value,) if first else ())
 
 
+def _numbers(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    """What ``range`` returns: numbers, of this rank alone where a rank is among its bounds."""
+    del frame
+    return Value(Known.INDEX, by_rank=any(argument.value.by_rank for argument in arguments.values()))
+
+
 def _next(frame: Frame, arguments: dict[str, Argument]) -> Value:
     first = next(iter(arguments.values()), None)
     if first is None:
@@ -228,7 +234,7 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
     "os.getenv": _variable,
     "os.environ.setdefault": _variable,
     "len": _length,
-    "range": lambda frame, arguments: Value(Known.INDEX),
+    "range": _numbers,
     "next": _next,
     "getattr": _attribute,
     "isinstance": lambda frame, arguments: UNKNOWN,

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from gpudoctor.code.definitions import Class, Function, bound
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.names import symbol
@@ -122,8 +124,12 @@ def _element(value: Value) -> Value:
 def _if(frame: Frame, node: ast.If) -> bool:
     value = evaluate(frame, node.test)
     kind = _special(node.test)
-    condition = Condition(frame.place(node.test), frame.text(node.test), value, kind=kind)
-    opposite = Condition(condition.place, condition.text, value, negated=True, kind=kind)
+    condition = Condition(
+        frame.place(node.test), frame.text(node.test), value, loops=len(frame.loops), kind=kind
+    )
+    opposite = Condition(
+        condition.place, condition.text, value, negated=True, loops=condition.loops, kind=kind
+    )
     outside, guarded = frame.conditions, frame.guarded
     names = dict(frame.names)
     frame.conditions = (*outside, condition)
@@ -145,9 +151,7 @@ def _if(frame: Frame, node: ast.If) -> bool:
 
 def _stays(frame: Frame, outside: tuple[Condition, ...], condition: Condition) -> None:
     """Let what follows in the block stand under the test that was not left by."""
-    early = Condition(
-        condition.place, condition.text, condition.value, condition.negated, True, condition.kind
-    )
+    early = replace(condition, early=True)
     frame.conditions = (*outside, early)
 
 
@@ -218,7 +222,7 @@ def _bind_elements(frame: Frame, node: ast.For | ast.AsyncFor, over: Value, kind
     if kind == "batch":
         element = Value(Known.TENSOR, from_data=True)
     elif over.known is Known.INDEX:
-        element = Value(Known.INDEX)
+        element = over
     elif over.known is Known.SEQUENCE and over.items:
         element = one_of(list(over.items))
     if over.text == "enumerate" and isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:
@@ -234,7 +238,10 @@ def _while(frame: Frame, node: ast.While) -> None:
     kind = "epoch" if "epoch" in text.lower() else "while"
     outside = frame.conditions
     if not isinstance(node.test, ast.Constant):
-        frame.conditions = (*outside, Condition(frame.place(node.test), text, value, kind="while"))
+        frame.conditions = (
+            *outside,
+            Condition(frame.place(node.test), text, value, loops=len(frame.loops), kind="while"),
+        )
     _body(frame, Loop(frame.place(node), kind, value, ""), node.body)
     frame.conditions = outside
     execute(frame, node.orelse)
@@ -274,7 +281,10 @@ def _try(frame: Frame, node: ast.Try) -> bool:
     handled = []
     for handler in node.handlers:
         text = f"except {frame.text(handler.type)}" if handler.type is not None else "except"
-        frame.conditions = (*conditions, Condition(frame.place(handler), text, UNKNOWN, kind="except"))
+        frame.conditions = (
+            *conditions,
+            Condition(frame.place(handler), text, UNKNOWN, loops=len(frame.loops), kind="except"),
+        )
         frame.names = dict(before)
         handled.append(execute(frame, handler.body))
         if not handled[-1]:
@@ -351,7 +361,9 @@ def _match(frame: Frame, node: ast.Match) -> None:
     outside = frame.conditions
     before = dict(frame.names)
     for case in node.cases:
-        condition = Condition(frame.place(node), frame.text(node.subject), value, kind="match")
+        condition = Condition(
+            frame.place(node), frame.text(node.subject), value, loops=len(frame.loops), kind="match"
+        )
         frame.conditions = (*outside, condition)
         after, frame.names = frame.names, dict(before)
         execute(frame, case.body)

@@ -33,6 +33,8 @@ class Condition(Struct, frozen=True):
     negated: bool = False
     early: bool = False
     """It stands after an ``if`` whose body leaves: what follows happens where that was not taken."""
+    loops: int = 0
+    """How many loops stand around it."""
     kind: str = "if"
     """``if``, ``while``, ``except``, ``main`` (``if __name__ == "__main__"``), ``type_checking`` or ``match``."""
 
@@ -128,6 +130,11 @@ class Call(Struct, frozen=True, kw_only=True):
     def given(self, name: str) -> bool:
         """Return whether an argument is given, or may be by ``**kwargs``."""
         return name in self.arguments or self.starred
+
+    @property
+    def each_time(self) -> bool:
+        """Whether it happens every time that the innermost loop around it goes round."""
+        return all(condition.loops < len(self.loops) for condition in self.conditions)
 
     @property
     def rank_conditions(self) -> tuple[Condition, ...]:

@@ -1,4 +1,4 @@
-"""What shows checkpoint-all-ranks in a log, and what does not."""
+"""checkpoint-all-ranks: seen in logs."""
 
 EXAMPLES = {
     "[rank0]: AssertionError: 2 ranks wrote the same checkpoint": "2 ranks wrote the same checkpoint: they overwrite each other's file while it is written"

@@ -1,5 +1,53 @@
-"""What shows cuda-visible-devices-late in a log, and what does not."""
+"""cuda-visible-devices-late: seen in a script, and in logs."""
 
+FLAGGED = [
+    """
+import os
+import torch
+
+print(torch.cuda.get_device_name(0))
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"  # <-
+model = torch.nn.Linear(2, 2).cuda()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def main():
+    model = nn.Linear(2, 2).to("cuda")
+    choose("2,3")
+    return model
+
+def choose(gpus):
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpus  # <-
+
+if __name__ == "__main__":
+    main()
+""",
+]
+FINE = [
+    """
+import os
+import torch
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+print(torch.cuda.get_device_name(0))
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+if torch.cuda.is_available():
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+model = nn.Linear(2, 2).to("cuda")
+""",
+]
 EXAMPLES = {
     "AssertionError: CUDA_VISIBLE_DEVICES was set too late: cuda:1 is still there": "CUDA_VISIBLE_DEVICES was set after CUDA had read it, so it has no effect"
 }

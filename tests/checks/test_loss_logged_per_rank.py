@@ -1,5 +1,30 @@
-"""What shows loss-logged-per-rank in a log, and what does not."""
+"""loss-logged-per-rank: seen in a script, and in logs."""
 
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "        mean = loss.detach().clone()\n        dist.all_reduce(mean)\n": "",
+            "            print(epoch, mean.item() / dist.get_world_size())": "            print(epoch, loss.item())  # <-",
+        },
+    ),
+    (
+        "spawn.py",
+        {
+            "                self.save(epoch)": '                print("loss", loss.item())  # <-\n                self.save(epoch)'
+        },
+    ),
+]
+FINE = [
+    (
+        "torchrun.py",
+        {"print(epoch, mean.item() / dist.get_world_size())": 'print(epoch, "loss", mean.item())'},
+    ),
+    (
+        "data_parallel.py",
+        {"        optimizer.step()\n": "        optimizer.step()\n        print(loss.item())\n"},
+    ),
+]
 EXAMPLES = {
     "[rank0]: AssertionError: the loss that rank 0 logs is not the mean of the ranks": "rank 0 logs the loss of its own samples, not the mean of all ranks"
 }

@@ -1,4 +1,4 @@
-"""What shows model-moved-after-wrap in a log, and what does not."""
+"""model-moved-after-wrap: seen in logs."""
 
 EXAMPLES = {
     "[rank0]: AssertionError: DDP no longer sums the gradients of these parameters": "the ranks' weights differ: parameters were moved or converted after DDP had put its hooks on them"

@@ -1,4 +1,4 @@
-"""What shows seed-same-for-data in a log, and what does not."""
+"""seed-same-for-data: seen in logs."""
 
 EXAMPLES = {
     "[rank1]: AssertionError: the ranks draw the same random numbers": "the ranks draw the same random numbers: one seed for all makes their noise and augmentation the same"

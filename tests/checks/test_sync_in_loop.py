@@ -1,5 +1,31 @@
-"""What shows sync-in-loop in a log, and what does not."""
+"""sync-in-loop: seen in a script, and in logs."""
 
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "            optimizer.step()\n": "            optimizer.step()\n            total = loss.item()  # <-\n"
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "            optimizer.step()\n": "            optimizer.step()\n            torch.cuda.synchronize()  # <-\n"
+        },
+    ),
+]
+FINE = [
+    (
+        "torchrun.py",
+        {
+            "            optimizer.step()\n": "            optimizer.step()\n            if target.sum() > 3:\n                total = loss.item()\n"
+        },
+    ),
+    (
+        "average.py",
+        {"            optimizer.step()\n": "            optimizer.step()\n            total = loss.item()\n"},
+    ),
+]
 EXAMPLES = {
     "RuntimeError: called a synchronizing CUDA operation": "an operation in the loop waits for the GPU, which then idles until the next kernels come",
     "train.py:12: UserWarning: called a synchronizing CUDA operation (Triggered internally at c10/cuda/CUDAFunctions.cpp:170.)": "an operation in the loop waits for the GPU, which then idles until the next kernels come",

@@ -1,4 +1,4 @@
-"""DistributedDataParallel under srun, with mixed precision, accumulation, validation and a checkpoint that is resumed."""
+"""DistributedDataParallel under srun, mixed precision, accumulation, validation, a checkpoint that is resumed."""
 
 import os
 from contextlib import nullcontext
