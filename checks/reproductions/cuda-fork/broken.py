@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 device = torch.device("cuda", 0)
-weight = torch.ones(8, device=device)  # the model: CUDA is in use before the workers are forked
+weight = torch.ones(8).to(device)  # the model: CUDA is in use before the workers are forked
 
 
 class Samples(Dataset):
@@ -15,8 +15,8 @@ class Samples(Dataset):
         return 4
 
     def __getitem__(self, number):
-        return torch.ones(8, device=device)
+        return torch.ones(8).to(device)
 
 
-for x in DataLoader(Samples(), batch_size=2, num_workers=1, multiprocessing_context="fork"):
+for x in DataLoader(Samples(), batch_size=2, num_workers=2):
     print((x * weight).sum().item())

@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 device = torch.device("cuda", 0)
-weight = torch.ones(8, device=device)  # the model: CUDA is in use before the workers are forked
+weight = torch.ones(8).to(device)  # the model: CUDA is in use before the workers are forked
 
 
 class Samples(Dataset):
@@ -18,6 +18,6 @@ class Samples(Dataset):
         return torch.ones(8)
 
 
-for x in DataLoader(Samples(), batch_size=2, num_workers=1, multiprocessing_context="fork"):
+for x in DataLoader(Samples(), batch_size=2, num_workers=2):
     x = x.to(device, non_blocking=True)
     print((x * weight).sum().item())

@@ -1,4 +1,4 @@
-"""CUDA_VISIBLE_DEVICES is set after torch has looked for GPUs."""
+"""CUDA_VISIBLE_DEVICES is set after CUDA was started."""
 # run: python fixed.py
 # needs: torch
 # needs: 2 GPUs
@@ -9,7 +9,7 @@ import torch
 
 local_rank = 1  # from the launcher
 os.environ["CUDA_VISIBLE_DEVICES"] = str(local_rank)
-print(torch.cuda.is_available(), torch.zeros(1, device="cuda").device)
+print(torch.cuda.get_device_name())
 try:
     torch.zeros(1, device="cuda:1")
     hidden = False

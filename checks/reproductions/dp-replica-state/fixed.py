@@ -17,5 +17,5 @@ class Net(nn.Module):
         return self.rnn(x, hidden)[0]
 
 
-model = nn.DataParallel(Net().to("cuda:0"), device_ids=[0, 1])
+model = nn.DataParallel(Net().to("cuda:0"))
 print(model(torch.randn(4, 3, 8, device="cuda:0")).shape)

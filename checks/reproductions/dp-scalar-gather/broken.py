@@ -16,6 +16,6 @@ class Net(nn.Module):
         return self.linear(x), x.size(0) / 4
 
 
-model = nn.DataParallel(Net().to("cuda:0"), device_ids=[0, 1])
+model = nn.DataParallel(Net().to("cuda:0"))
 out, share = model(torch.randn(4, 8, device="cuda:0"))
 print(out.shape)

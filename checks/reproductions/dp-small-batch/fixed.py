@@ -16,6 +16,6 @@ class Net(nn.Module):
         return self.linear(x) * scale
 
 
-model = nn.DataParallel(Net().to("cuda:0"), device_ids=[0, 1]).eval()
+model = nn.DataParallel(Net().to("cuda:0")).eval()
 for x in torch.randn(9, 8, device="cuda:0").split(4):
     print(model.module(x, scale=0.5).shape)

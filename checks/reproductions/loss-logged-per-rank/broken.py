@@ -4,15 +4,19 @@
 
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 dist.init_process_group("gloo")
 rank, size = dist.get_rank(), dist.get_world_size()
-loss = torch.tensor(1.0 + rank)  # of this rank's samples
-logged = loss.clone()
-losses = [torch.empty(()) for _ in range(size)]
-dist.all_gather(losses, loss)
-assert torch.allclose(logged, sum(losses) / size), (
-    f"the loss that rank {rank} logs is not the mean of the ranks"
-)
-print(f"rank {rank}: loss {logged.item()}")
+dataset = TensorDataset(torch.arange(8.0))
+loader = DataLoader(dataset, batch_size=2, sampler=DistributedSampler(dataset, shuffle=False))
+for (x,) in loader:
+    loss = x.mean()
+    losses = [torch.empty(()) for _ in range(size)]
+    dist.all_gather(losses, loss)
+    assert torch.allclose(loss, sum(losses) / size), (
+        f"the loss that rank {rank} logs is not the mean of the ranks"
+    )
+    if rank == 0:
+        print("loss:", loss.item())
 dist.destroy_process_group()

@@ -6,11 +6,13 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler
 
 dist.init_process_group("gloo")
-sampler = DistributedSampler(range(20), shuffle=True)
-loader = DataLoader(range(20), batch_size=5, sampler=sampler)
-orders = []
+dataset = range(20)
+sampler = DistributedSampler(dataset, shuffle=True)
+loader = DataLoader(dataset, batch_size=5, sampler=sampler)
+orders = [[], []]
 for epoch in range(2):
-    orders.append([batch.tolist() for batch in loader])
+    for batch in loader:
+        orders[epoch] += batch.tolist()
 assert orders[0] != orders[1], "every epoch has the same order"
 print(f"rank {dist.get_rank()}: {orders}")
 dist.destroy_process_group()

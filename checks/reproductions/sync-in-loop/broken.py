@@ -8,11 +8,15 @@ from torch import nn
 
 device = torch.device("cuda", 0)
 model = nn.Linear(8, 2).to(device)
-x = torch.ones(4, 8, device=device)
-total = torch.zeros((), device=device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.ones(4, 8).to(device)
+total = torch.zeros(1).to(device)
 torch.cuda.set_sync_debug_mode("error")  # raises where a step waits for the GPU
 for step in range(3):
     loss = model(x).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
     total += loss.item()
 torch.cuda.set_sync_debug_mode("default")
 print("mean loss:", total.item() / 3)
