@@ -84,6 +84,7 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
+    no_reproduction="needs a GPU",
 )
 
 
