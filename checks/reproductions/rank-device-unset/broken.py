@@ -7,15 +7,16 @@ import os
 import subprocess
 import sys
 
-import torch
 import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 local_rank = int(os.environ["LOCAL_RANK"])
 dist.init_process_group("gloo")
-x = torch.ones(1 << 20).cuda()
+model = DistributedDataParallel(nn.Linear(8, 2).cuda())
 dist.barrier()
 if dist.get_rank() == 0:
     subprocess.run(sys.argv[1:])  # what looks at the machine now
 dist.barrier()
-print(f"rank {dist.get_rank()} works on {x.device}")
+print(f"rank {dist.get_rank()} works on {next(model.parameters()).device}")
 dist.destroy_process_group()

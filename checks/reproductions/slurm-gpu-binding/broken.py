@@ -5,11 +5,10 @@
 
 import os
 
-os.environ.update(
-    SLURM_LOCALID="1", CUDA_VISIBLE_DEVICES="0"
-)  # as Slurm sets them for the second task of a node
+# As Slurm sets them for the second task of a node.
+os.environ.update(SLURM_LOCALID="1", CUDA_VISIBLE_DEVICES="0")
 
 import torch
 
-torch.cuda.set_device(int(os.environ["SLURM_LOCALID"]))
+torch.cuda.set_device(int(os.environ.get("SLURM_LOCALID", 0)))
 print("works on", torch.zeros(1, device="cuda").device)
