@@ -1,36 +1,62 @@
-"""Every rank saves the whole checkpoint to one path.
+"""Every rank writes the checkpoint, all into one file.
 
 ## What happens
 
-Mostly nothing is raised, until a job is ended while it saves, or the disk is slow: then the file is cut off or mixed
-(`checkpoint-corrupt`). Saving takes as many times longer as there are ranks.
+Mostly nothing: the last one wins. At times a rank writes while another one opens the file anew, and the file is cut off
+or mixed: "PytorchStreamReader failed reading zip archive", `EOFError`, `checkpoint-corrupt` when it is loaded. With many
+ranks on one file system saving takes many times as long.
 
 ## Why
 
-`torch.save(...)` stands outside of `if rank == 0:`. With DistributedDataParallel all ranks hold the same weights, so one file is
-enough. Sharded models (FSDP, DeepSpeed) are different: there every rank must take part, through their own functions.
+The script runs once for each rank. `torch.save` opens the path and empties it, whoever else is writing there.
 
 ## How to tell
 
-Count the ranks that write: `assert sum(writers) == 1, f"{sum(writers)} ranks wrote the same checkpoint"`. gpudoctor knows these
-words in a log.
+Print the rank beside the call: each of them does. A rank that loads the file at once may read what another one has
+just emptied.
+
+Or let the script tell: count who writes: `assert wrote == 1, f"{wrote} ranks wrote the same checkpoint"`.
+gpudoctor knows these words in a log.
 
 ## See also
 
-- [DDP tutorial: save and load](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): save in one process, and let the others wait before they load
+- [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): saving in one process
+- [torch.distributed.checkpoint](https://docs.pytorch.org/docs/stable/distributed.checkpoint.html): where every rank has a part of its own
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script, of_several, one_alone, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
-    symptoms=[r"(?P<ranks>\d+) ranks wrote the same checkpoint"],
+    symptoms=[r"(?P<ranks>\\d+) ranks wrote the same checkpoint"],
     message="<ranks> ranks wrote the same checkpoint: they overwrite each other's file while it is written",
     fixes=[
         Fix(
-            "Save on rank 0, and let the others wait before they read it",
+            "Save on rank 0; let the others wait where they read the file next",
             'if dist.get_rank() == 0:\n    torch.save(model.module.state_dict(), "model.pt")\ndist.barrier()',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Where each rank has something of its own, give it a file of its own",
+            'torch.save(state, f"state-{dist.get_rank()}.pt")',
             Kind.EDIT,
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A torch.save that no test keeps to one rank, to a path that is the same for all."""
+    for call in script.named("torch.save"):
+        path = call.arguments.get("f")
+        if path is None or one_alone(call) or not of_several(script, call):
+            continue
+        if same_for_all(script, path.value, path.text):
+            yield check.found(
+                f"every rank saves to {path.text} at once: a file that two ranks write together may be cut off or mixed",
+                location=call.place,
+            )

@@ -23,7 +23,7 @@ gpudoctor knows these words in a log.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.NOTE,
@@ -54,7 +54,19 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         quiet = [loop for loop in script.iterations(loader) if "torch.no_grad" in loop.contexts]
         if quiet and not loader.escapes:
+            loop = quiet[0]
+            said = next((call for call in script.calls[loop.number :] if _reports(call, loop)), None)
             yield check.found(
-                "this loop counts over one rank's share of the data, and nothing adds up the ranks",
-                location=quiet[0].loops[-1].place,
+                f"the loop in line {loop.loops[-1].place.line} counts over one rank's share of the data, and nothing adds "
+                "up the ranks",
+                location=said.place if said is not None else loop.loops[-1].place,
             )
+
+
+def _reports(call: Call, loop: Call) -> bool:
+    """Return whether a call says what a loop came to."""
+    if call.name != "print" and call.method not in ("add_scalar", "log", "info"):
+        return False
+    return loop.loops[-1] not in call.loops and any(
+        argument.value.from_data for argument in call.arguments.values()
+    )

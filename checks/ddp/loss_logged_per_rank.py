@@ -42,13 +42,13 @@ check = Check(
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """A loss that one rank prints or logs in a program of several, and that no collective has averaged."""
+    """A loss that a rank prints or logs in a program of several, and that no collective has averaged."""
     if not script.distributed or script.frameworks:
         return
     for call in script.calls:
         if call.name != "print" and call.method not in ("add_scalar", "log", "info"):
             continue
-        if not call.loops or not call.rank_conditions or not call.reached:
+        if not call.loops or not call.reached:
             continue
         if any("loss" in a.text.lower() and a.value.from_data for a in call.arguments.values()):
             yield check.found(

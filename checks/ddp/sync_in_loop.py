@@ -59,4 +59,4 @@ def code(script: Script) -> Iterator[Finding]:
 
 
 def _on_gpu(call: Call) -> bool:
-    return call.method == "cuda" or call.value("device").cuda or call.name == "torch.cuda.set_device"
+    return call.method == "cuda" or call.value("device").maybe_cuda or call.name == "torch.cuda.set_device"

@@ -58,6 +58,21 @@ def code(script: Script) -> Iterator[Finding]:
     """A notebook that starts processes by spawn with a function that it defines itself."""
     if not script.notebook:
         return
+    written = {
+        call.value("key").literal for call in script.named("os.environ.__setitem__", "os.environ.setdefault")
+    }
+    made = script.process_group
+    if (
+        made is not None
+        and not made.given("rank")
+        and not made.given("init_method")
+        and "RANK" not in written
+    ):
+        yield check.found(
+            "init_process_group reads RANK, WORLD_SIZE and MASTER_ADDR, which torchrun sets, and nothing in this notebook "
+            "does: torchrun starts scripts, not notebooks",
+            location=made.place,
+        )
     for call in script.named("torch.multiprocessing.spawn"):
         if call.value("fn").known is Known.DEFINED and call.value("start_method").literal != "fork":
             yield check.found(

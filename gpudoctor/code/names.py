@@ -26,7 +26,7 @@ def looked_up(frame: Frame, identifier: str) -> Value:
     found = in_file(frame, frame.file, identifier)
     if found is not None:
         return found
-    if identifier in BUILTINS:
+    if identifier in BUILTINS or identifier == "torch":  # ``from fastai.text import *`` brings torch, too
         return Value(Known.SYMBOL, text=identifier)
     return Value(text=identifier)
 

@@ -171,7 +171,9 @@ def _merged(
     for name in {**then, **otherwise}:
         values = [names[name] for names in (then, otherwise) if name in names]
         if len(values) == 1 and name not in before:
-            unbound = Value(Known.UNBOUND, text=name, by_rank=test.by_rank)
+            unbound = Value(
+                Known.UNBOUND, text=name, by_rank=test.by_rank, sole=test.sole, all_but=test.all_but
+            )
             known_outside = frame.outer is not None and name in frame.outer.names
             values += [unbound] if test.by_rank and not known_outside else []
         elif len(values) == 1:
@@ -179,6 +181,8 @@ def _merged(
         value = values[0] if all(v == values[0] for v in values[1:]) else one_of(values)
         if test.by_rank and value.known is Known.CHOICE and not value.by_rank:
             value = Value(Known.CHOICE, items=value.items, by_rank=True, from_data=value.from_data)
+        elif test.from_data and not test.by_rank and value.known is Known.CHOICE and not value.from_data:
+            value = Value(Known.CHOICE, items=value.items, by_rank=value.by_rank, from_data=True)
         merged[name] = value
     return merged
 
@@ -187,7 +191,7 @@ def _for(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     over = evaluate(frame, node.iter)
     loop = _loop(frame, node, over)
     _bind_elements(frame, node, over, loop.kind)
-    _body(frame, loop, node.body)
+    _body(frame, loop, node.body, frame.text(node.iter))
     execute(frame, node.orelse)
 
 
@@ -242,16 +246,16 @@ def _while(frame: Frame, node: ast.While) -> None:
             *outside,
             Condition(frame.place(node.test), text, value, loops=len(frame.loops), kind="while"),
         )
-    _body(frame, Loop(frame.place(node), kind, value, ""), node.body)
+    _body(frame, Loop(frame.place(node), kind, value, ""), node.body, text)
     frame.conditions = outside
     execute(frame, node.orelse)
 
 
-def _body(frame: Frame, loop: Loop, body: list[ast.stmt]) -> None:
+def _body(frame: Frame, loop: Loop, body: list[ast.stmt], text: str) -> None:
     """Go through a loop's body once; what it assigns may not be assigned where it runs no time."""
     loops, conditions = frame.loops, frame.conditions
     frame.loops = (*loops, loop)
-    frame.record("<loop>", body[0], receiver=loop.over)
+    frame.record("<loop>", body[0], text=text, receiver=loop.over)
     execute(frame, body)
     frame.loops, frame.conditions = loops, conditions
 

@@ -129,6 +129,11 @@ class Value(Struct, frozen=True):
             return self.literal.partition(":")[0] == "cuda"
         return self.is_rank or (type(self.literal) is int and self.known is Known.LITERAL)
 
+    @property
+    def maybe_cuda(self) -> bool:
+        """Whether it is a CUDA device, or one of those that it may be is."""
+        return any(value.cuda for value in self.possible())
+
 
 UNKNOWN = Value()
 

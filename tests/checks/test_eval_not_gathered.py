@@ -26,9 +26,9 @@ def test(model, dataset):
     loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False))
     right = 0
     with torch.no_grad():
-        for x, y in loader:  # <-
+        for x, y in loader:
             right += (model(x).argmax(1) == y).sum().item()
-    print(right)
+    print(right)  # <-
     dist.destroy_process_group()
 """,
 ]
