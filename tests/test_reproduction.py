@@ -27,8 +27,11 @@ from tests.warm_python import warm_python
 REGISTRY = Registry()
 RECORDED = Path(__file__).parent / "logs/recorded"
 PATIENT = Patient(sys.executable, "the test")
-COLD = {"driver-not-loaded", "torch-import-broken", "torch-missing", "torchvision-mismatch"}
-"""Those that fail at an import: an interpreter that has imported torch already is none for them."""
+COLD = {
+    "cuda-stub-library", "driver-not-loaded", "torch-import-broken", "torch-missing", "torch-shadowed",
+    "torchvision-mismatch",
+}  # fmt: skip
+"""Those that fail at an import or by a library that is loaded there: no interpreter that has imported torch will do."""
 IDS = [id for id in REGISTRY.modules if REGISTRY.reproduction(id)]
 UNPROVEN = {
     "alloc-conf": "needs 1 GPU",
@@ -57,8 +60,8 @@ UNPROVEN = {
 NOT_EVERYWHERE = {
     f"needs {need}"
     for need in (
-        "root", "namespaces", "control groups", "no NVIDIA driver", "ip", "iptables", "gcc", "slurmctld", "slurmd",
-        "munged",
+        "root", "namespaces", "control groups", "no NVIDIA driver", "setsid", "ip", "gcc", "g++", "ninja", "slurmctld",
+        "slurmd", "munged",
     )
 }  # fmt: skip
 """What a machine on which tests run may lack."""
