@@ -17,7 +17,8 @@ FLOORS = {
     "report": "model",
     "snapshot": "facts report",
     "guard": "model report text",
-    "verdict": "facts model report snapshot text",
+    "grounds": "model registry report text",
+    "verdict": "facts grounds model report snapshot text",
     "diagnose": "facts guard launch_command model report snapshot verdict text",
     # the machine
     "patient": "",
@@ -61,7 +62,7 @@ FLOORS = {
     "redact.identifiers": "redact.word_lists",
     "redact.told": "redact.identifiers redact.word_lists",
     "redact": "facts model redact.identifiers redact.told redact.word_lists report snapshot text",
-    "render": "catalogue facts model report snapshot text",
+    "render": "catalogue facts grounds model registry report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection environment logs model proofs report text",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child diagnose environment facts "
     "interpreter logs model passthrough proofs redact registry render report scripts text training_script verdict",
