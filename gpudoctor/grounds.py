@@ -1,7 +1,8 @@
 """What is known of a fix: that it was seen to work, who documents or reports it, or that it needs neither.
 
-The knowledge lies beside the checks: ``proofs/ID.json`` is the record of having run a reproduction, ``proofs/versions.json``
-what other versions of torch showed, and ``grounds.json`` says which documentation shows which commands.
+The knowledge lies beside the checks: ``proofs/ID.json`` is the record of having run a reproduction,
+``proofs/versions.json`` what other versions of torch showed, and ``grounds.json`` says which documentation shows which
+commands.
 """
 
 import functools
@@ -24,6 +25,9 @@ T = TypeVar("T")
 REPORT = re.compile(r"/(?:issues|pull|discussions)/\d|^https://(?:discuss|forums)\.|stackoverflow\.com")
 """A link to what somebody reports; any other is documentation."""
 
+PART = re.compile(r"""(?:'[^']*'|"[^"]*"|(?<!&)&(?!&)|[^;|&\n'"])+""")
+"""A command between the shell's separators; what stands in quotes separates nothing."""
+
 
 class Source(Struct, frozen=True):
     """Which commands a page shows; without a link, what is to be said of them."""
@@ -33,17 +37,11 @@ class Source(Struct, frozen=True):
     link: str = ""
 
 
-class Looks(Struct, frozen=True):
-    """How a fix begins that only looks: by its summary, or by its command."""
-
-    summaries: list[str]
-    commands: list[str]
-
-
 class Grounds(Struct, frozen=True):
-    """The file ``grounds.json``: regular expressions, searched in single lines; the first that matches holds."""
+    """The file ``grounds.json``: regular expressions; of those of documentation the first that is found holds."""
 
-    looks: Looks
+    looks: list[str]
+    """What a command, between pipes and semicolons, is as a whole where it changes nothing."""
     documented: list[Source]
     follows: list[Source]
 
@@ -80,7 +78,7 @@ def known(fix: Fix, id: str, registry: Registry | None = None) -> Known | None:
     grounds = _grounds(registry)
     if grounds is None:
         return None
-    if _any(grounds.looks.summaries, fix.summary) or _any(grounds.looks.commands, fix.command):
+    if _looks(grounds.looks, fix.command):
         return Known(How.LOOKS)
     for source in grounds.documented:
         if _any(source.commands, fix.command):
@@ -98,8 +96,13 @@ def seen_on(id: str, registry: Registry) -> str:
         return f"torch {listed(held, len(held))}, on the CPU" if held else ""
     first = f"torch {record.torch}" if record.torch else "a Python without torch"
     more = [version for version in held if version != record.torch]
-    device = record.device if record.device != "CPU" else "the CPU"
-    return f"{first} on {device}" + (f", and torch {listed(more, len(more))}" if more else "")
+    return f"{first} on {device(record)}" + (f", and torch {listed(more, len(more))}" if more else "")
+
+
+def device(record: Proof) -> str:
+    """Return what a reproduction ran on, for a sentence; what stood in the place of the real thing is said too."""
+    place = "the CPU" if record.device in (None, "CPU") else str(record.device)
+    return f"{place} and {record.shown_on}" if record.shown_on else place
 
 
 def proof_of(id: str, registry: Registry) -> Proof | None:
@@ -117,6 +120,12 @@ def versions_of(id: str, registry: Registry) -> dict[str, Halves]:
 def _grounds(registry: Registry) -> Grounds | None:
     id = next(iter(registry.modules), None)
     return _read(registry.beside(id, "grounds.json"), Grounds) if id else None
+
+
+def _looks(patterns: list[str], command: str) -> bool:
+    """Return whether every part of a command only looks."""
+    parts = [part.strip() for part in PART.findall(command) if part.strip()]
+    return all(any(re.fullmatch(pattern, part) for pattern in patterns) for part in parts)
 
 
 def _any(patterns: Iterable[str], text: str) -> bool:

@@ -104,7 +104,7 @@ class Fix(Struct, frozen=True):
     filled: tuple[str, ...] | None = None
     """What was put into it from a log or a machine: that alone may be private. ``None`` where nobody can tell."""
     proof: str = ""
-    """The part of the command that the reproduction proves: it stands in what ``fixed.py`` has and ``broken.py`` not."""
+    """The part of the command that the reproduction proves: ``fixed.py`` has it and ``broken.py`` has not."""
     source: str = ""
     """The link that shows this fix, where ``grounds.json`` does not know it by its command."""
     known: Known | None = None

@@ -96,9 +96,11 @@ class Proof(Struct, frozen=True, kw_only=True):
     torch: str | None = None
     """The version of torch that a reproduction ran with; ``None`` where its Python has none."""
     device: str | None = None
-    """What a reproduction ran on: ``CPU``, ``simulated devices``, or the model of the GPU."""
+    """What a reproduction ran on: ``CPU``, or the model of the GPU."""
     date: str | None = None
     """The day on which a reproduction was run, UTC: ``2026-11-22``."""
+    shown_on: str | None = None
+    """What was there in the place of the real thing: ``a stand-in for the NVIDIA driver``; ``None``: nothing was."""
     label: str | None = None
     """What a training mode exercised, such as ``nn.DataParallel on cuda:0, cuda:1``."""
     notes: list[str] = []

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor import explain, reproduction
+from gpudoctor import explain, needs, reproduction
 from gpudoctor.collect import collect
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
 from gpudoctor.model import Check, Severity
+from gpudoctor.needs import makes_namespaces, unmet
 from gpudoctor.registry import Registry
 from gpudoctor.report import ProofStatus
-from gpudoctor.reproduction import reproduce, run_script, unmet
+from gpudoctor.reproduction import reproduce, run_script
 from gpudoctor.scripts import read_script
 from gpudoctor.snapshot import Snapshot
 from tests.warm_python import warm_python
@@ -36,6 +37,14 @@ UNPROVEN = {
     "torch-cpu-build": "needs CPU build of torch",
 }
 """What a machine without a GPU and with the ordinary build of torch cannot show."""
+NOT_EVERYWHERE = {
+    f"needs {need}"
+    for need in (
+        "root", "namespaces", "control groups", "no NVIDIA driver", "ip", "iptables", "gcc", "slurmctld", "slurmd",
+        "munged",
+    )
+}  # fmt: skip
+"""What a machine on which tests run may lack."""
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed here"
@@ -57,7 +66,7 @@ def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
         monkeypatch.setenv("PYTHON_EXEC", warm_python())  # torchrun starts its ranks with it
     proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), patient, facts())
     if proof.fixed is ProofStatus.NOT_RUN:
-        known = proof.reason in ("needs root", "needs no NVIDIA driver", UNPROVEN.get(id))
+        known = proof.reason in (*NOT_EVERYWHERE, UNPROVEN.get(id))
         assert known, proof.reason
         pytest.skip(str(proof.reason))
     assert proof.held, proof
@@ -181,6 +190,38 @@ TORCH = {"imported": True, "version": "2.15.0+cu132", "cuda": "13.2"}
 )
 def test_what_a_script_needs_is_compared_with_the_facts(need, facts, reason):
     assert unmet([need], Snapshot(facts)) == reason
+
+
+def test_namespaces_are_tried_not_assumed(monkeypatch):
+    monkeypatch.setattr(needs.os, "geteuid", lambda: 0)
+    assert unmet(["root"], Snapshot()) is None
+    makes_namespaces.cache_clear()
+    monkeypatch.setenv("PATH", "/nowhere")  # no unshare
+    assert unmet(["root", "namespaces"], Snapshot()) == "needs namespaces"
+    makes_namespaces.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({}, "needs control groups"),
+        ({"memory/x": "", "pids/x": ""}, None),
+        ({"cgroup.subtree_control": "cpu memory pids"}, None),
+        ({"cgroup.subtree_control": "cpu"}, "needs control groups"),
+    ],
+)
+def test_control_groups_of_both_versions(tmp_path, monkeypatch, files, reason):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(needs, "CONTROLLERS", tmp_path)
+    assert unmet(["control groups"], Snapshot()) == reason
+
+
+def test_what_it_was_shown_on_stands_in_the_proof(tmp_path):
+    header = "# run: python {}\n# shown on: a stand-in for the NVIDIA driver\n"
+    proof = reproduce(*made(tmp_path, SYMPTOM, "print('fine')\n", header), PATIENT, Snapshot())
+    assert proof.shown_on == "a stand-in for the NVIDIA driver"
 
 
 def test_the_script_that_is_printed_is_the_script_that_runs():

@@ -44,6 +44,7 @@ SAME = Fix(
     "Decide outside of the checkpointed block, and hand the decision in",
     "keep = random.random() < 0.9\nx = checkpoint(self.block, x, keep, use_reentrant=False)",
     Kind.EDIT,
+    proof="checkpoint(self.block, x, keep, use_reentrant=False)",
 )
 CACHE = Fix(
     "transformers: no cache of keys and values in training", "model.config.use_cache = False", Kind.EDIT

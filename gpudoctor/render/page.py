@@ -1,7 +1,7 @@
 """The page of a check, as Markdown: for ``gpudoctor show`` and for ``docs/checks/``."""
 
-from gpudoctor.catalogue import proven
-from gpudoctor.grounds import known, proof_of, versions_of
+from gpudoctor.catalogue import ground, proven
+from gpudoctor.grounds import device, known, proof_of, versions_of
 from gpudoctor.model import Check, Fix, Kind, Known
 from gpudoctor.registry import Registry
 from gpudoctor.render.marks import sentence
@@ -37,9 +37,11 @@ def fix_section(check: Check, registry: Registry) -> str:
     parts = ["## Fix", *fixes]
     difference = proven(check, registry)
     if difference is not None:
+        other = ground(check, registry)
+        place = f", on {other}" if other else ""
         parts.append(
             f"Prove it: `gpudoctor repro {check.id}` runs a script that fails with this error and the same script "
-            "repaired. The difference between them:"
+            f"repaired{place}. The difference between them:"
         )
         parts.append(f"```diff\n{difference}```")
         parts += run_under(check.id, registry)
@@ -52,9 +54,8 @@ def run_under(id: str, registry: Registry) -> list[str]:
     record = proof_of(id, registry)
     if record is not None and record.held:
         torch = f"torch {record.torch}" if record.torch else "a Python without torch"
-        device = "the CPU" if record.device == "CPU" else record.device
         paragraphs.append(
-            f"Run on {record.date} with {torch} on {device}: the symptom matched, and the fix passed."
+            f"Run on {record.date} with {torch} on {device(record)}: the symptom matched, and the fix passed."
         )
     others = versions_of(id, registry)
     if held := [version for version, halves in others.items() if halves.held]:

@@ -21,6 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
+from packaging.version import Version
+
 from gpudoctor.collect import collect
 from gpudoctor.interpreter import Patient
 from gpudoctor.proofs import NEEDS
@@ -40,13 +42,16 @@ RUN = 3600
 
 
 def main(versions: list[str]) -> None:
-    """Install each version, run the reproductions under it, and write the record."""
+    """Install each version, run the reproductions under it, and write the record as they end."""
     for version in versions:
         with tempfile.TemporaryDirectory(prefix="gpudoctor-torch-") as folder:
             python = installed(version, Path(folder))
-            command = [sys.executable, __file__, "--patient", str(python)]
-            said = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=RUN).stdout
-        add(json.loads(said.splitlines()[-1]))
+            command = ["timeout", str(RUN), sys.executable, __file__, "--patient", str(python)]
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
+                for line in running.stdout:
+                    add(**json.loads(line))
+            if running.returncode:
+                print(f"torch {version}: not all of it was run", file=sys.stderr)
 
 
 def installed(version: str, folder: Path) -> Path:
@@ -65,41 +70,44 @@ def installed(version: str, folder: Path) -> Path:
     return python
 
 
-def run(python: str) -> dict[str, object]:
-    """Run under an interpreter all reproductions that need only torch; return what each showed."""
+def run(python: str) -> None:
+    """Run under an interpreter all reproductions that need only torch; print what each showed, a line for each."""
     registry = Registry()
     plain = Patient(python, "the version asked for")
     facts = collect([p for p in registry.probes if p.name in NEEDS], plain)
     patient = Patient(warm_python(python), plain.chosen)
     os.environ["PYTHON_EXEC"] = patient.executable  # torchrun starts its ranks with it
-    shown = {}
     for id in registry.modules:
         folder = registry.reproduction(id)
-        if folder is None:
-            continue
-        needs = {need for half in ("broken.py", "fixed.py") for need in read_script(folder / half, patient).needs}
-        if "torch" not in needs or not needs <= ENOUGH:
+        if folder is None or not enough(folder, patient):
             continue
         proof = reproduce(registry.check(id), folder, patient, facts)
-        if proof.fixed is ProofStatus.NOT_RUN:
+        if proof.broken is None or ProofStatus.NOT_RUN in (proof.broken, proof.fixed):
             continue
-        shown[id] = {"broken": proof.broken.value, "fixed": proof.fixed.value}
         if not proof.held:
             print(f"{id}: {proof.reason}\n{proof.error}\n", file=sys.stderr, flush=True)
-    return {"torch": facts.facts["torch"].version, "shown": shown}
+        halves = {"broken": proof.broken.value, "fixed": proof.fixed.value}
+        print(json.dumps({"torch": facts.facts["torch"].version, "id": id, "halves": halves}), flush=True)
 
 
-def add(ran: dict[str, dict[str, dict[str, str]]]) -> None:
-    """Add to the record what one version showed."""
+def enough(folder: Path, patient: Patient) -> bool:
+    """Return whether a reproduction needs torch, and nothing that another version of torch would not bring."""
+    scripts = [read_script(folder / name, patient) for name in ("broken.py", "fixed.py")]
+    needs = {need for script in scripts for need in script.needs}
+    return "torch" in needs and needs <= ENOUGH
+
+
+def add(torch: str, id: str, halves: dict[str, str]) -> None:
+    """Add to the record what one reproduction showed under one version."""
     record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    for id, halves in ran["shown"].items():
-        record.setdefault(id, {})[ran["torch"]] = halves
+    ran = record.setdefault(id, {}) | {torch: halves}
+    record[id] = dict(sorted(ran.items(), key=lambda item: Version(item[0])))
     RECORD.parent.mkdir(exist_ok=True)
     RECORD.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--patient"]:
-        print(json.dumps(run(sys.argv[2])))
+        run(sys.argv[2])
     else:
         main(sys.argv[1:])
