@@ -51,6 +51,8 @@ class Halves(Struct, frozen=True):
 
     broken: ProofStatus
     fixed: ProofStatus
+    why: str = ""
+    """What went otherwise, with the last line that was said."""
 
     @property
     def held(self) -> bool:

@@ -60,12 +60,16 @@ def run_under(id: str, registry: Registry) -> list[str]:
     others = versions_of(id, registry)
     if held := [version for version, halves in others.items() if halves.held]:
         paragraphs.append(f"The same with torch {listed(held, len(held))}.")
-    paragraphs += [
-        f"With torch {version}: broken.py {halves.broken.value}, fixed.py {halves.fixed.value}."
-        for version, halves in others.items()
-        if not halves.held
+    others_say = [(version, halves) for version, halves in others.items() if not halves.held]
+    return paragraphs + [
+        f"Not with torch {version}: {_plain(halves.why or f'fixed.py {halves.fixed.value}')}."
+        for version, halves in others_say
     ]
-    return paragraphs
+
+
+def _plain(text: str) -> str:
+    """Keep what a script said from being read as HTML."""
+    return text.rstrip(".").replace("<", "&lt;")
 
 
 def _fix(fix: Fix, what: Known | None) -> str:

@@ -15,7 +15,7 @@ MANY = 2
 """Above so many proofs a row each is enough."""
 LINES, LAST = 6, 3
 """Lines of an exception's message that are shown, and of an output in which no exception stands."""
-LENGTH = 300
+LENGTH = 200
 """Characters of a line that are shown: torch's longest messages name every cause that they know."""
 EXCEPTION = re.compile(r"(?:\[[^\]]+\]:?\s*)*(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b")
 
@@ -62,8 +62,8 @@ def _proof(proof: Proof, console: Console, *, verbose: bool) -> None:
         block(console, "broken.py says" if proof.broken else "its last words:")
         block(console, "\n".join("| " + row for row in shown), "dim")
     if proof.symptom:
-        symptom = _cut(proof.symptom, verbose=verbose)
-        where = "in that line" if any(symptom in row for row in shown) else f"in: {symptom}"
+        there = any(proof.symptom in row for row in said(proof, length=None))
+        where = "there" if there else f"in: {_cut(proof.symptom, None if verbose else LENGTH)}"
         block(console, f"the check's own symptom matches {where}")
     if proof.difference:
         block(console, "the fix, as the difference between broken.py and fixed.py:")
@@ -81,19 +81,19 @@ def _proof(proof: Proof, console: Console, *, verbose: bool) -> None:
     console.print()
 
 
-def said(proof: Proof, *, verbose: bool = False) -> list[str]:
-    """Return what a script said at its end: the exception's own lines, or if `verbose` what leads to them too."""
+def said(proof: Proof, length: int | None = LENGTH, *, verbose: bool = False) -> list[str]:
+    """Return what a script said at its end: the exception's own lines, cut to a length, or all if `verbose`."""
     rows = (proof.error or "").splitlines()
     if verbose or not rows:
         return rows
     begins = max((n for n, row in enumerate(rows) if EXCEPTION.match(row)), default=None)
     ending = rows[-LAST:] if begins is None else rows[begins:]
     kept = ending if len(ending) <= LINES else [*ending[: LINES - 1], ending[-1]]
-    return [_cut(row) for row in kept]
+    return [_cut(row, length) for row in kept]
 
 
-def _cut(row: str, *, verbose: bool = False) -> str:
-    return row if verbose or len(row) <= LENGTH else row[:LENGTH].rstrip() + " ..."
+def _cut(row: str, length: int | None) -> str:
+    return row if length is None or len(row) <= length else row[:length].rstrip() + " ..."
 
 
 def _on(proof: Proof) -> str:

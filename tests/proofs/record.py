@@ -20,7 +20,9 @@ sys.path.insert(0, str(ROOT))
 from gpudoctor.report import Proof, Report
 
 RECORDS = ROOT / "checks/proofs"
-FOLDERS = re.compile(r"/[^\s\"':]*/((?:site|dist)-packages|python3\.\d+|gpudoctor-\w+)/")
+FOLDERS = re.compile(r"/[^\s\"':]*/((?:site|dist)-packages|python3\.\d+)/")
+OWN_FOLDER = re.compile(r"/[^\s\"':]*gpudoctor-\w+")
+"""Where gpudoctor put the scripts."""
 LINES = 12
 """Lines of output that a record keeps."""
 
@@ -31,7 +33,8 @@ def main() -> None:
     held = [proof for proof in report.proofs if proof.held and proof.broken is not None]
     RECORDS.mkdir(exist_ok=True)
     for proof in held:
-        text = msgspec.json.format(msgspec.json.encode(told_elsewhere(proof)), indent=1)
+        said = {name: value for name, value in msgspec.to_builtins(told_elsewhere(proof)).items() if value}
+        text = msgspec.json.format(msgspec.json.encode(said), indent=1)
         (RECORDS / f"{proof.id}.json").write_bytes(text + b"\n")
     print(f"{len(held)} of {len(report.proofs)} proofs recorded")
 
@@ -44,7 +47,8 @@ def told_elsewhere(proof: Proof) -> Proof:
 
 def plain(text: str) -> str:
     """Return a text without this machine's name and folders."""
-    return FOLDERS.sub(r"\1/", text).replace(socket.gethostname(), "node1")
+    text = OWN_FOLDER.sub("/tmp/run", FOLDERS.sub(r"\1/", text))
+    return text.replace(socket.gethostname(), "node1")
 
 
 if __name__ == "__main__":

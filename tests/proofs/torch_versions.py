@@ -27,7 +27,7 @@ from gpudoctor.collect import collect
 from gpudoctor.interpreter import Patient
 from gpudoctor.proofs import NEEDS
 from gpudoctor.registry import Registry
-from gpudoctor.report import ProofStatus
+from gpudoctor.report import Proof, ProofStatus
 from gpudoctor.reproduction import reproduce
 from gpudoctor.scripts import read_script
 from tests.warm_python import warm_python
@@ -76,18 +76,31 @@ def run(python: str) -> None:
     plain = Patient(python, "the version asked for")
     facts = collect([p for p in registry.probes if p.name in NEEDS], plain)
     patient = Patient(warm_python(python), plain.chosen)
-    os.environ["PYTHON_EXEC"] = patient.executable  # torchrun starts its ranks with it
     for id in registry.modules:
         folder = registry.reproduction(id)
         if folder is None or not enough(folder, patient):
             continue
+        os.environ["PYTHON_EXEC"] = patient.executable  # torchrun starts its ranks with it
         proof = reproduce(registry.check(id), folder, patient, facts)
-        if proof.broken is None or ProofStatus.NOT_RUN in (proof.broken, proof.fixed):
-            continue
+        if not proof.held:  # a fork may end otherwise than an interpreter of its own
+            del os.environ["PYTHON_EXEC"]
+            proof = reproduce(registry.check(id), folder, plain, facts)
         if not proof.held:
             print(f"{id}: {proof.reason}\n{proof.error}\n", file=sys.stderr, flush=True)
         halves = {"broken": proof.broken.value, "fixed": proof.fixed.value}
+        if why := reason(proof):
+            halves["why"] = why
         print(json.dumps({"torch": facts.facts["torch"].version, "id": id, "halves": halves}), flush=True)
+
+
+def reason(proof: Proof) -> str:
+    """Return why a proof did not hold, and the last thing that was said; empty where it held."""
+    if proof.held:
+        return ""
+    last = (proof.error or "").splitlines()[-1:]
+    told = "" if proof.broken is ProofStatus.PASSED else "".join(last)[:200]
+    first = (proof.reason or "").splitlines()[0].removesuffix("; its last words:")
+    return f"{first}: {told}" if told else first
 
 
 def enough(folder: Path, patient: Patient) -> bool:
