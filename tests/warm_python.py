@@ -40,13 +40,13 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 @functools.cache
-def warm_python() -> str:
-    """Return the command; the server is started once in each process that runs tests."""
+def warm_python(python: str = sys.executable) -> str:
+    """Return the command; the server, of an interpreter with torch, is started once in each process that asks."""
     folder = Path(tempfile.mkdtemp(prefix="gpudoctor-warm-"))
     command, path = folder / "python", folder / "socket"
-    command.write_text(CLIENT.format(python=sys.executable, path=str(path)))
+    command.write_text(CLIENT.format(python=python, path=str(path)))
     command.chmod(0o755)
-    server = subprocess.Popen([sys.executable, __file__, path], stdin=subprocess.PIPE)
+    server = subprocess.Popen([python, __file__, path], stdin=subprocess.PIPE)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(server.kill)
     ends = time.monotonic() + 120
