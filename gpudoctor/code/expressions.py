@@ -145,6 +145,7 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
     inner = Frame(frame.program, frame.file, frame.scope, frame)
     inner.depth, inner.outer, inner.guarded = frame.depth, frame, frame.guarded
     inner.self_value, inner.owner = frame.self_value, frame.owner
+    chosen = False  # by the rank
     for generator in node.generators:
         over = evaluate(inner, generator.iter)
         numbers = over.known is Known.INDEX
@@ -157,17 +158,16 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
         for target in ast.walk(generator.target):
             if isinstance(target, ast.Name):
                 inner.names[target.id] = element
-        for test in generator.ifs:
-            evaluate(inner, test)
+        chosen = chosen or any([evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
     if isinstance(node, ast.DictComp):
         results = [evaluate(inner, node.key), evaluate(inner, node.value)]
-        return Value(Known.MAPPING, items=tuple(results), by_rank=any(r.by_rank for r in results))
+        return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
     result = evaluate(inner, node.elt)
     return Value(
         Known.SEQUENCE,
         text="comprehension",
         items=(result,),
-        by_rank=result.by_rank,
+        by_rank=chosen or result.by_rank,
         from_data=result.from_data,
     )
 
