@@ -41,6 +41,14 @@ LOOKING |= {
 }  # fmt: skip
 """Commands that change nothing, as they are printed: iptables -S, taskset -p, ssh for which."""
 SHOWN_BY_NO_FIX = {
+    "disk-full": "the script writes elsewhere, the fixes make room",
+    "dp-stop-iteration": "the script names another layer than the fix does",
+    "embedding-index": "the script makes the table after the token, the fix enlarges a table that is there",
+    "gloo-device": "the script deletes the variable in Python, the fix in the shell",
+    "keys-differ-by-rank": "the script has numbers in the place of a model's losses",
+    "local-rank-as-rank": "the script reads RANK, the fix lets torch read it",
+    "loss-logged-per-rank": "the script averages the loss itself, the fix a copy",
+    "no-sync-misuse": "the script chooses the context in each step, the fix splits the loop",
     "checkpoint-not-a-checkpoint": "the script writes the right file, the reader has to fetch it",
     "cuda-visible-devices": "needs a GPU",
     "ddp-device-ids": "the fix leaves an argument out",
