@@ -48,6 +48,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     found = member(frame, value, node.attr)
     if found.known is Known.DEFINED and value.thing >= 0:
         frame.program.bound[found.text] = value.thing
+    if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
+        thing = frame.program.things[value.thing]
+        if thing.kind in ("ddp", "dp"):
+            frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
     if value.known is Known.TENSOR:
         return Value(
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES

@@ -83,7 +83,7 @@ class Call(Struct, frozen=True, kw_only=True):
     ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
     ``<augmented>`` for ``x += ...``, ``<discarded>`` for a computation whose result goes nowhere, ``<loop>`` where a
     loop's body begins, its `receiver` what is iterated, and ``NAME.__unbound__`` where a name is used that was assigned
-    under a rank condition alone."""
+    under a rank condition alone; ``X.attribute.__get__`` where a wrapper's own attribute is read."""
     place: Place
     text: str = ""
     """The source of the function that is called, as it is written."""
