@@ -1,9 +1,7 @@
 """Run a reproduction, both halves, and keep the proof."""
 
-import os
 import re
 import shutil
-import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable
@@ -11,16 +9,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpudoctor.child import Child, run
-from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
 from gpudoctor.logs.lines import plain
 from gpudoctor.logs.placeholders import filled_fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
+from gpudoctor.needs import unmet
 from gpudoctor.patient_process import surroundings
 from gpudoctor.report import Proof, ProofStatus
 from gpudoctor.scripts import Script, difference, read_script
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.state_proof import asks_for_check, state_proof, with_check
 
 DEADLINE = 120.0
 """Seconds for each half; the scripts end by themselves in a fraction of that."""
@@ -30,7 +29,6 @@ LINES_KEPT = 4000
 EXCEPTION = re.compile(
     r"(?:\[\w+\]:\s?)?(?!.*ChildFailedError)(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b"
 )
-GPUS = re.compile(r"(\d+) GPUs?")
 
 
 class Ran(NamedTuple):
@@ -39,28 +37,6 @@ class Ran(NamedTuple):
     child: Child
     output: str
     """Standard output and error together, in order; the last lines."""
-
-
-def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
-    """Return what a script needs and this machine or patient does not have; ``None``: nothing is missing."""
-    torch, driver, vision = snapshot.get(Torch), snapshot.get(Driver), snapshot.get(Torchvision)
-    return next((f"needs {need}" for need in needs if not _met(need, torch, driver, vision)), None)
-
-
-def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvision | None) -> bool:
-    build = torch if torch is not None and torch.imported and torch.version else None
-    if gpus := GPUS.fullmatch(need):
-        return build is not None and bool(build.cuda_available) and (build.device_count or 0) >= int(gpus[1])
-    answers: dict[str, bool] = {
-        "torch": build is not None,
-        "torchvision": build is not None and vision is not None and vision.version is not None,
-        "CPU build of torch": build is not None and build.cuda is None and build.hip is None,
-        "CUDA build of torch": build is not None and build.cuda is not None,
-        "no NVIDIA driver": driver is not None and not driver.loaded,
-        "root": os.geteuid() == 0,
-        "Linux": sys.platform == "linux",
-    }
-    return answers.get(need, shutil.which(need) is not None)
 
 
 def run_script(script: Script, folder: Path, deadline: float) -> Ran:
@@ -89,6 +65,9 @@ def reproduce(
     `snapshot` holds the facts that the scripts' needs are compared with; `on_script` is told each script's name.
     """
     scripts = [read_script(reproduction / name, patient) for name in ("broken.py", "fixed.py")]
+    looks = asks_for_check(scripts[0])
+    if looks:
+        scripts = [with_check(script, patient) for script in scripts]
     missing = next((m for script in scripts if (m := unmet(script.needs, snapshot))), None)
     if missing:
         return Proof(id=check.id, broken=ProofStatus.NOT_RUN, fixed=ProofStatus.NOT_RUN, reason=missing)
@@ -99,10 +78,12 @@ def reproduce(
         broken = run_script(scripts[0], Path(folder), deadline)
         on_script("fixed.py")
         fixed = run_script(scripts[1], Path(folder), deadline)
-    return _proof(check, broken, fixed, difference(reproduction))
+        if looks:
+            return state_proof(check, broken.child, fixed.child, Path(folder), difference(reproduction))
+    return _proof(check, broken, fixed, difference(reproduction), scripts[0].shown_on)
 
 
-def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
+def _proof(check: Check, broken: Ran, fixed: Ran, diff: str, shown_on: str | None) -> Proof:
     symptom: Seen | None = next(iter(matches(broken.output, [check])), None)
     if broken.child.timed_out:
         first = ProofStatus.TIMEOUT
@@ -121,6 +102,7 @@ def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
         error=_up_to(plain(broken.output), symptom.line.number) if symptom else last_words(broken.output),
         symptom=symptom.line.text if symptom else None,
         difference=diff,
+        shown_on=shown_on,
         notes=_offers(check, symptom),
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpudoctor.interpreter import Patient
 from gpudoctor.patient_process import launched
 
-HEADER = re.compile(r"^# (run|needs): (.+?)\s*$", re.MULTILINE)
+HEADER = re.compile(r"^# (run|needs|shown on): (.+?)\s*$", re.MULTILINE)
 RUN_LINE = re.compile(r"^# run: .*$", re.MULTILINE)
 
 
@@ -21,13 +21,22 @@ class Script:
     """Its ``# run:`` line, the patient put in the place of python and torchrun."""
     needs: list[str]
     """Its ``# needs:`` lines."""
+    shown_on: str | None = None
+    """What is there in the place of the real thing, its ``# shown on:`` line: ``a stand-in for the NVIDIA driver``."""
 
 
 def read_script(path: Path, patient: Patient) -> Script:
     """Read a script's header; without a run line it is run as ``python NAME``."""
-    headers = HEADER.findall(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    headers = HEADER.findall(text)
     line = next((value for key, value in headers if key == "run"), f"python {path.name}")
-    return Script(path, launched(line, patient), [value for key, value in headers if key == "needs"])
+    needs = [value for key, value in headers if key == "needs"]
+    return Script(path, launched(line, patient), needs, shown_on(text))
+
+
+def shown_on(text: str) -> str | None:
+    """Return what a script's header says it runs on in the place of the real thing."""
+    return next((value for key, value in HEADER.findall(text) if key == "shown on"), None)
 
 
 def difference(reproduction: Path) -> str:

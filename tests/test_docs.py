@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.catalogue import ground
 from gpudoctor.facts.topics import MEASURED, TOPICS
 from gpudoctor.model import FAMILIES
 from gpudoctor.registry import Registry
@@ -31,7 +32,9 @@ def test_the_page_of_every_check_is_what_the_check_says(generated):
     stale = [
         check.id
         for check in registry.checks()
-        if not generated(f"docs/checks/{check.id}.md", page(check, shown(registry, check.id)))
+        if not generated(
+            f"docs/checks/{check.id}.md", page(check, shown(registry, check.id), ground(check, registry))
+        )
     ]
     assert stale == []
 

@@ -111,6 +111,9 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:
         if -len(value.items) <= index.literal < len(value.items):
             return value.items[index.literal]
+    if value.known in (Known.MAPPING, Known.SEQUENCE) and not value.text and 0 < len(value.items) <= 6:
+        if not index.is_literal and not isinstance(node.slice, ast.Slice):
+            return one_of(list(value.items))
     held = frame.program.heap.get((value.thing, f"[{index.literal!r}]")) if value.thing >= 0 else None
     if held is not None:
         return held

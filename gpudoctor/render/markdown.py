@@ -85,7 +85,8 @@ def _proof(proof: Proof) -> str:
         words = f"`{proof.id}`: the broken script failed with this error, the fixed one passed"
     else:
         words = f"`{proof.id}`: broken.py {proof.broken.value}, fixed.py {proof.fixed.value}"
-    details = [proof.label or "", proof.reason or "", *proof.notes]
+    shown_on = f"shown on {proof.shown_on}" if proof.shown_on else ""
+    details = [proof.label or "", shown_on, proof.reason or "", *proof.notes]
     details += [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in proof.metrics.items()]
     mark = "x" if proof.held else " "
     skipped = " (not run)" if proof.fixed is ProofStatus.NOT_RUN else ""

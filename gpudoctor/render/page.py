@@ -11,11 +11,14 @@ WORDS = {
 """What is said of a fix besides its summary."""
 
 
-def page(check: Check, difference: str | None) -> str:
-    """Write a check's page: what its docstring says, its fixes, and the difference that its reproduction proves."""
+def page(check: Check, difference: str | None, shown_on: str | None = None) -> str:
+    """Write a check's page: what its docstring says, its fixes, and the difference that its reproduction proves.
+
+    `shown_on` is what the reproduction runs on in the place of the real thing.
+    """
     about = f"`{check.id}` · {check.family} · {severity(check)}"
     before, mark, after = check.page.partition("## See also")
-    parts = [f"# {check.title}", about, before.strip(), fix_section(check, difference)]
+    parts = [f"# {check.title}", about, before.strip(), fix_section(check, difference, shown_on)]
     if mark:
         parts.append(f"{mark}{after}".strip())
     return "\n\n".join(parts) + "\n"
@@ -26,13 +29,14 @@ def severity(check: Check) -> str:
     return check.severity.value + (f", {check.otherwise}" if check.otherwise else "")
 
 
-def fix_section(check: Check, difference: str | None) -> str:
+def fix_section(check: Check, difference: str | None, shown_on: str | None = None) -> str:
     """Write the section that says what to do."""
     parts = ["## Fix", *map(_fix, check.fixes)]
     if difference is not None:
+        ground = f", on {shown_on}" if shown_on else ""
         parts.append(
             f"Prove it: `gpudoctor repro {check.id}` runs a script that fails with this error and the same script "
-            "repaired. The difference between them:"
+            f"repaired{ground}. The difference between them:"
         )
         parts.append(f"```diff\n{difference}```")
     return "\n\n".join(parts)

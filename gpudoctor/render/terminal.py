@@ -140,7 +140,8 @@ def _table(proofs: list[Proof], console: Console) -> None:
         table.add_column(name, no_wrap=bool(name), justify="right" if name == "seconds" else "left")
     for proof in proofs:
         broken, seconds = proof.broken.value if proof.broken else "", f"{proof.seconds:.1f}"
-        row = (proof.id, broken, proof.fixed.value, seconds, proof.reason or "")
+        remark = proof.reason or (f"shown on {proof.shown_on}" if proof.shown_on else "")
+        row = (proof.id, broken, proof.fixed.value, seconds, remark)
         table.add_row(*row, style=STYLES[_state(proof)])
     console.print(table)
     console.print()
@@ -159,6 +160,8 @@ def _proof(proof: Proof, console: Console) -> None:
     line = Text.assemble((f"{word:>7}  ", STYLES[state]), (proof.id, "bold"))
     if proof.label:
         line.append(f"   {proof.label}")
+    if proof.shown_on:
+        line.append(f"   shown on {proof.shown_on}")
     hang(console, line, INDENT)
     if proof.error:
         block(console, "broken.py says" if proof.broken else "its last words:")
