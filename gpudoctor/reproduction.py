@@ -3,27 +3,33 @@
 import re
 import shutil
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from gpudoctor.child import Child, run
+from gpudoctor.facts import Torch
 from gpudoctor.interpreter import Patient
 from gpudoctor.logs.lines import plain
 from gpudoctor.logs.placeholders import filled_fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
-from gpudoctor.needs import unmet
+from gpudoctor.needs import GPUS, to_simulate, unmet
 from gpudoctor.patient_process import surroundings
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.scripts import Script, difference, read_script
+from gpudoctor.scripts import SIMULATED, Script, difference, on_simulated_gpus, read_script
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.state_proof import asks_for_check, state_proof, with_check
 
 DEADLINE = 120.0
 """Seconds for each half; the scripts end by themselves in a fraction of that."""
 LINES_KEPT = 4000
+LINES_TOLD = 40
+"""Lines of its output that a proof keeps, up to the one that the symptom matched."""
 
 # An exception of a rank, as Python ends a traceback; not torchrun's own.
 EXCEPTION = re.compile(
@@ -71,6 +77,8 @@ def reproduce(
     missing = next((m for script in scripts if (m := unmet(script.needs, snapshot))), None)
     if missing:
         return Proof(id=check.id, broken=ProofStatus.NOT_RUN, fixed=ProofStatus.NOT_RUN, reason=missing)
+    if number := to_simulate(scripts[0].needs, snapshot):
+        scripts = [on_simulated_gpus(script, number) for script in scripts]
     with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
         for script in scripts:
             shutil.copy(script.path, folder)
@@ -79,11 +87,28 @@ def reproduce(
         on_script("fixed.py")
         fixed = run_script(scripts[1], Path(folder), deadline)
         if looks:
-            return state_proof(check, broken.child, fixed.child, Path(folder), difference(reproduction))
-    return _proof(check, broken, fixed, difference(reproduction), scripts[0].shown_on)
+            proof = state_proof(check, broken.child, fixed.child, Path(folder), difference(reproduction))
+        else:
+            proof = _proof(check, broken, fixed, difference(reproduction))
+    torch = snapshot.get(Torch)
+    return replace(
+        proof,
+        torch=torch.version if torch else None,
+        device=_device(scripts, torch),
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+        shown_on=scripts[0].shown_on,
+    )
 
 
-def _proof(check: Check, broken: Ran, fixed: Ran, diff: str, shown_on: str | None) -> Proof:
+def _device(scripts: list[Script], torch: Torch | None) -> str:
+    """Return what scripts ran on: those that need a GPU on the first one or on simulated ones, any other on the CPU."""
+    if scripts[0].shown_on == SIMULATED:
+        return SIMULATED
+    needs_gpu = any(GPUS.fullmatch(need) for script in scripts for need in script.needs)
+    return torch.devices[0].name if needs_gpu and torch and torch.devices else "CPU"
+
+
+def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
     symptom: Seen | None = next(iter(matches(broken.output, [check])), None)
     if broken.child.timed_out:
         first = ProofStatus.TIMEOUT
@@ -102,7 +127,6 @@ def _proof(check: Check, broken: Ran, fixed: Ran, diff: str, shown_on: str | Non
         error=_up_to(plain(broken.output), symptom.line.number) if symptom else last_words(broken.output),
         symptom=symptom.line.text if symptom else None,
         difference=diff,
-        shown_on=shown_on,
         notes=_offers(check, symptom),
     )
 
@@ -120,11 +144,11 @@ def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> 
     if first is not ProofStatus.FAILED_AS_EXPECTED:
         return f"broken.py: {broken.child.end}, without the check's own symptom"
     if last is not ProofStatus.PASSED:
-        return f"fixed.py: {fixed.child.end}; its last words:\n{last_words(fixed.output)}"
+        return f"fixed.py: {fixed.child.end}; its last words:\n{last_words(fixed.output, 12)}"
     return None
 
 
-def last_words(output: str, lines: int = 12) -> str:
+def last_words(output: str, lines: int = LINES_TOLD) -> str:
     """Return the first exception with what leads to it, else the last lines that say anything.
 
     What torchrun prints after an exception (its own traceback, the summary) tells nothing about it.
@@ -134,6 +158,6 @@ def last_words(output: str, lines: int = 12) -> str:
     return _up_to(rows, first or len(rows), lines)
 
 
-def _up_to(rows: list[str], number: int, lines: int = 8) -> str:
+def _up_to(rows: list[str], number: int, lines: int = LINES_TOLD) -> str:
     """Return the lines that lead to a line, counted from 1, and that line."""
     return "\n".join([row.rstrip() for row in rows[:number] if row.strip()][-lines:])

@@ -34,6 +34,7 @@ CPU = Fix(
     "Load onto the CPU; load_state_dict copies to where the model is",
     'state = torch.load("model.pt", map_location="cpu", weights_only=True)\nmodel.load_state_dict(state)',
     Kind.EDIT,
+    proof='map_location="cpu", weights_only=True)',
 )
 OWN_GPU = Fix(
     "Load onto this rank's own GPU",

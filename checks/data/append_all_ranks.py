@@ -14,6 +14,9 @@ its own and writes it out when it is full, in the middle of a line. On NFS appen
 
 `wc -l FILE` after one epoch: as many times the lines as there are ranks.
 
+Or let the script tell: count the lines of an epoch: `assert times == 1, f"each epoch stands {times} times in the log"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [open(2)](https://man7.org/linux/man-pages/man2/open.2.html): `O_APPEND` on NFS
@@ -26,11 +29,14 @@ from gpudoctor.facts import Call, Script, of_several, one_alone, origins, same_f
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"each epoch stands (?P<times>\d+) times in the log"],
+    message="each epoch stands <times> times in the log: every rank appends to it",
     fixes=[
         Fix(
             "Write on rank 0",
             'if dist.get_rank() == 0:\n    with open("log.csv", "a") as file:\n        file.write(line)',
             Kind.EDIT,
+            proof="if dist.get_rank() == 0:",
         ),
         Fix(
             "Or give each rank a file of its own",
@@ -38,7 +44,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 HANDLERS = ("logging.FileHandler", "logging.handlers.RotatingFileHandler")
 

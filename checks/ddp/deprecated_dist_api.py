@@ -68,6 +68,7 @@ GROUP = [
         "Leave the group out: the default is all ranks",
         "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)",
         Kind.EDIT,
+        proof="dist.all_reduce(tensor, op=dist.ReduceOp.SUM)",
     ),
     Fix(
         "For some ranks, make a group, on all ranks alike",

@@ -40,6 +40,7 @@ OTHER_SERVER = r"prometheus|http[./\\]server|socketserver|uvicorn|aiohttp|flask|
 STANDALONE = Fix(
     "With torchrun on one machine: let it choose a free port",
     "torchrun --standalone --nproc-per-node=N train.py",
+    proof="--standalone",
 )
 # torchrun around a script that calls mp.spawn hangs: spawn-in-torchrun.
 SPAWNED = Fix(

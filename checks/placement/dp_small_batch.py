@@ -64,6 +64,7 @@ check = Check(
             "Validate with the bare model on one GPU, which takes any batch",
             "model.module(x)",
             Kind.EDIT,
+            proof="model.module(x",
         ),
         Fix(
             "Pass tensors only: keyword arguments of another kind go to every replica",
@@ -75,7 +76,6 @@ check = Check(
             "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
 
 

@@ -42,7 +42,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="an error for a script that puts every rank on one GPU",
     fixes=[SET, LOAD],
-    no_reproduction="needs 2 GPUs",
 )
 
 
@@ -100,7 +99,9 @@ def code(script: Script) -> Iterator[Finding]:
 def _sets_up(call: Call) -> bool:
     """Return whether a call may make the process group and choose the GPU, where that is not seen."""
     name = call.name.lower()
-    return any(word in name for word in ("init_dist", "setup", "initialize", "launch")) and not name.startswith("torch.")
+    return any(
+        word in name for word in ("init_dist", "setup", "initialize", "launch")
+    ) and not name.startswith("torch.")
 
 
 def _binds(call: Call) -> bool:

@@ -5,6 +5,7 @@ from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
+from gpudoctor.render.marks import sentence
 from gpudoctor.render.page import WORDS
 from gpudoctor.render.topology import topology
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
@@ -72,7 +73,8 @@ def _finding(finding: Finding) -> str:
         quoted = (f"{e.where}: {e.text}" if e.where else e.text for e in finding.evidence)
         lines.append(_fence("\n".join(quoted)))
     for fix in finding.fixes:
-        lines.append(f"Fix{WORDS[fix.kind]}: {_plain(fix.summary)}")
+        said = f". {sentence(fix.known)}" if fix.known else ""
+        lines.append(f"Fix{WORDS[fix.kind]}: {_plain(fix.summary)}{said}")
         if fix.command:
             lines.append(_fence(fix.command, "python" if fix.kind is Kind.EDIT else "sh"))
     return "\n\n".join(lines)
