@@ -139,7 +139,7 @@ class Frame:
                 return
         self.names[name] = value
 
-    def leave(self, kind: str, node: ast.AST) -> None:
+    def leave(self, kind: str, node: ast.AST, value: Value = UNKNOWN) -> None:
         """Note that the function, loop or program may be left here."""
         program = self.program
         program.exits.append(
@@ -150,6 +150,7 @@ class Frame:
                 scope=self.scope,
                 conditions=self.conditions,
                 loops=self.loops,
+                value=value,
             )
         )
 

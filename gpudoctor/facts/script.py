@@ -170,6 +170,8 @@ class Exit(Struct, frozen=True, kw_only=True):
     scope: str = "<module>"
     conditions: tuple[Condition, ...] = ()
     loops: tuple[Loop, ...] = ()
+    value: Value = UNKNOWN
+    """Of a ``return``: what is returned."""
 
 
 class Attribute(Struct, frozen=True, kw_only=True):
