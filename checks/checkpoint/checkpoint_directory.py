@@ -156,10 +156,10 @@ def makes_folders(call: Call) -> bool:
     name = call.method.lower()
     if "mkdir" in name or "makedir" in name or name in ("isdir", "is_dir", "exists", "summarywriter"):
         return True
-    if name in ("system", "run", "call", "check_call", "popen"):
-        return not all(
-            value.is_literal or value.items for value in (a.value for a in call.arguments.values())
-        )
+    first = next(iter(call.arguments.values()), None)
+    if call.name.startswith(("os.system", "subprocess.")) and first is not None:
+        if not first.value.is_literal and not first.value.items:
+            return True  # a command that is not known
     return any(
         isinstance(item.literal, str) and "mkdir" in item.literal
         for a in call.arguments.values()
