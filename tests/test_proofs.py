@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 
@@ -9,7 +10,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from gpudoctor import explain
+from gpudoctor.model import How
+from gpudoctor.registry import Registry
+from gpudoctor.render.json import encode
+from gpudoctor.render.markdown import ticket
+from gpudoctor.render.page import page
 from gpudoctor.render.proofs import LENGTH, render, said
+from gpudoctor.render.terminal import render as render_report
 from gpudoctor.report import Proof, ProofStatus
 
 TRACEBACK = "\n".join(
@@ -116,3 +124,29 @@ def test_a_record_written_from_a_report_holds_nothing_of_this_machine(tmp_path):
     record = msgspec.json.decode(written.read_bytes(), type=Proof)
     assert record.error == 'File "site-packages/torch/a.py"'
     assert (record.torch, record.device, record.date) == ("2.15.0", "CPU", "2026-11-22")
+
+
+PORT = "The server socket has failed to listen on any local network address. port: 29500"
+
+
+def test_every_rendering_says_what_is_known_of_a_fix():
+    report = explain(PORT)
+    [finding] = report.findings
+    assert {fix.known.how for fix in finding.fixes} == {How.SEEN, How.DOCUMENTED, How.LOOKS}
+    assert finding.fixes[0].known.by.startswith("torch 2.15.0")
+    screen = io.StringIO()
+    render_report(report, Console(file=screen, width=300))
+    assert "let it choose a free port [seen]" in screen.getvalue()
+    assert "  marks  [seen] seen to work, a script fails without it" in screen.getvalue()
+    text = ticket(report)
+    assert "Seen to work: with torch 2.15.0" in text
+    assert "From the documentation: [torchrun](https://docs.pytorch.org/" in text
+    assert '"how": "seen to work"' in encode(report)
+
+
+def test_the_page_names_the_versions_under_which_it_was_run():
+    registry = Registry()
+    shown = page(registry.check("checkpoint-weights-only"), registry)
+    assert re.search(r"Run on \d{4}-\d\d-\d\d with torch 2\.15\S* on the CPU: the symptom matched", shown)
+    assert "The same with torch 2.6.0" in shown
+    assert "Not with torch 2.0.1+cu117: broken.py passes here" in shown
