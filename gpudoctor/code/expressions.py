@@ -9,7 +9,7 @@ from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHAPES
-from gpudoctor.facts import UNKNOWN, Argument, Known, Value
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
 
 
 def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:
@@ -119,7 +119,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
             return by_name
     text = f"{kind}[{index.literal!r}]" if kind == "checkpoint" else ""
     by_rank = value.by_rank or index.by_rank
-    return Value(text=text, by_rank=by_rank, from_data=value.from_data or index.from_data)
+    made = value.made if kind == "checkpoint" else -1
+    return Value(text=text, by_rank=by_rank, from_data=value.from_data or index.from_data, made=made)
 
 
 def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
@@ -144,49 +145,80 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
     inner = Frame(frame.program, frame.file, frame.scope, frame)
     inner.depth, inner.outer, inner.guarded = frame.depth, frame, frame.guarded
     inner.self_value, inner.owner = frame.self_value, frame.owner
+    chosen = False  # by the rank
     for generator in node.generators:
         over = evaluate(inner, generator.iter)
         numbers = over.known is Known.INDEX
         from_data = over.from_data or frame.program.kind(over) == "loader"
-        element = Value(Known.INDEX) if numbers else Value(by_rank=over.by_rank, from_data=from_data)
+        element = (
+            Value(Known.INDEX, by_rank=over.by_rank)
+            if numbers
+            else Value(by_rank=over.by_rank, from_data=from_data)
+        )
         for target in ast.walk(generator.target):
             if isinstance(target, ast.Name):
                 inner.names[target.id] = element
-        for test in generator.ifs:
-            evaluate(inner, test)
+        chosen = chosen or any([evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
     if isinstance(node, ast.DictComp):
         results = [evaluate(inner, node.key), evaluate(inner, node.value)]
-        return Value(Known.MAPPING, items=tuple(results), by_rank=any(r.by_rank for r in results))
+        return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
     result = evaluate(inner, node.elt)
     return Value(
         Known.SEQUENCE,
         text="comprehension",
         items=(result,),
-        by_rank=result.by_rank,
+        by_rank=chosen or result.by_rank,
         from_data=result.from_data,
     )
 
 
+def _under(frame: Frame, node: ast.expr, test: ast.expr, value: Value, *, negated: bool = False) -> Value:
+    """Return what an expression comes to that is only looked at where a test holds, or does not."""
+    outside = frame.conditions
+    frame.conditions = (*outside, Condition(frame.place(test), frame.text(test), value, negated))
+    found = evaluate(frame, node)
+    frame.conditions = outside
+    return found
+
+
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     test = evaluate(frame, node.test)
-    found = one_of([evaluate(frame, node.body), evaluate(frame, node.orelse)])
+    then = _under(frame, node.body, node.test, test)
+    found = one_of([then, _under(frame, node.orelse, node.test, test, negated=True)])
     if test.by_rank and found.known is Known.CHOICE:
         return Value(Known.CHOICE, items=found.items, by_rank=True, from_data=found.from_data)
     return found
 
 
 def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
-    values = [evaluate(frame, value) for value in node.values]
+    values = []
+    outside = frame.conditions
+    for item in node.values:
+        values.append(evaluate(frame, item))
+        if isinstance(node.op, ast.And) and values[-1].by_rank:
+            # ``rank == 0 and writer.close()``: what comes behind is only looked at where this holds
+            condition = Condition(frame.place(item), frame.text(item), values[-1])
+            frame.conditions = (*frame.conditions, condition)
+    frame.conditions = outside
     tests = [value for value in values if value.sole is not None or value.all_but is not None]
     joined = united(frame, values)
     if isinstance(node.op, ast.Or) and not any(v.by_rank or v.sole is not None for v in values):
         return one_of(values)  # ``a or b`` is mostly a default
-    if len(tests) == 1:
+    if len(tests) == 1 and (isinstance(node.op, ast.And) or _several(frame, node, values, tests[0])):
         test = tests[0]
         return Value(
             items=test.items, by_rank=True, from_data=joined.from_data, sole=test.sole, all_but=test.all_but
         )
     return joined
+
+
+_SEVERAL = ("dist", "ddp", "parallel", "world", "initialized", "available", "-1", "gpus", "num_processes")
+
+
+def _several(frame: Frame, node: ast.BoolOp, values: list[Value], test: Value) -> bool:
+    """Return whether what stands beside a test for the rank asks whether there are several ranks at all."""
+    others = [item for item, value in zip(node.values, values, strict=True) if value is not test]
+    return all(any(word in frame.text(item).lower() for word in _SEVERAL) for item in others)
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Value:

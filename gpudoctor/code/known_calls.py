@@ -137,6 +137,7 @@ KINDS = {
     "torch.nn.DataParallel": "dp",
     "torch.distributed.fsdp.FullyShardedDataParallel": "fsdp",
     "torch.compile": "compiled",
+    "torch.distributed.optim.ZeroRedundancyOptimizer": "optimizer",
     "torch.utils.data.DataLoader": "loader",
     "torchdata.stateful_dataloader.StatefulDataLoader": "loader",
     "torch.amp.GradScaler": "scaler",

@@ -182,9 +182,10 @@ def _length(frame: Frame, arguments: dict[str, Argument]) -> Value:
 
 
 def _numbers(frame: Frame, arguments: dict[str, Argument]) -> Value:
-    """What ``range`` returns: numbers, of this rank alone where a rank is among its bounds."""
+    """What ``range`` returns: of a rank's own numbers the rank decides."""
     del frame
-    return Value(Known.INDEX, by_rank=any(argument.value.by_rank for argument in arguments.values()))
+    by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+    return Value(Known.INDEX, by_rank=by_rank, from_data=from_data)
 
 
 def _next(frame: Frame, arguments: dict[str, Argument]) -> Value:

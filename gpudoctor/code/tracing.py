@@ -1,6 +1,7 @@
 """Follow a program from where it starts, and return what it does."""
 
 import ast
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -12,7 +13,7 @@ from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, one_of
 from gpudoctor.code.statements import execute
-from gpudoctor.facts import UNKNOWN, Argument, Known, Script, Signature, Value
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Signature, Value
 
 CONFIGURATIONS = frozenset(
     "args cfg config opt opts hparams hps params flags conf configs options configuration".split()
@@ -23,7 +24,7 @@ CONFIGURATIONS = frozenset(
 def trace(file: File) -> Script:
     """Return what the program that starts with a file does; never raises for what the file holds."""
     program = Program(file)
-    program.evaluate, program.follow = evaluate, _follow
+    program.evaluate, program.execute, program.follow = evaluate, execute, _follow
     frame = Frame(program, file)
     program.globals[file.name] = frame
     complete = True
@@ -95,9 +96,21 @@ def _follow(
     frame.stack = (*caller.stack, place)
     frame.outer = program.closures.get(function.name) if function.file is caller.file else None
     frame.self_value, frame.owner = self_value, function.owner
+    frame.conditions = (*frame.conditions, *_decorated(frame, function))
     _bind_parameters(frame, function, self_value, positional, keywords)
     execute(frame, function.node.body)
     return one_of(frame.returned) if frame.returned else Value(Known.LITERAL)
+
+
+_ON_MAIN_PROCESS = ("rank_zero", "main_process", "master_only", "rank0", "rank_0", "local_zero", "only_rank")
+
+
+def _decorated(frame: Frame, function: Function) -> Iterator[Condition]:
+    """Yield the test for rank 0 that a decorator makes: ``@rank_zero_only`` and its like."""
+    for decorator in function.node.decorator_list:
+        text = frame.text(decorator)
+        if any(name in text.lower() for name in _ON_MAIN_PROCESS):
+            yield Condition(frame.place(decorator), f"@{text}", Value(by_rank=True, sole=0))
 
 
 def _bind_parameters(
@@ -160,11 +173,7 @@ def _only_defined(frame: Frame) -> None:
         for node in file.names.values()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
-    called = {
-        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for node in ast.walk(file.source.tree)
-        if isinstance(node, ast.Call)
-    }
+    called = file.called
     classes = [item for item in file.classes if item.node.name == item.name]
     for wanted in (False, True):
         for function in functions:
@@ -175,7 +184,7 @@ def _only_defined(frame: Frame) -> None:
     program.deferred.clear()
 
 
-def _methods(frame: Frame, item: Class, called: set[str] | None) -> None:
+def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
     """Go through the methods of a class that the program does not come to."""
     program = frame.program
     missed = [m for m in item.methods() if f"{m.file.name}::{m.name}" not in program.followed]

@@ -73,6 +73,9 @@ from gpudoctor.facts.script import (
     Script,
     Signature,
 )
+from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents, loads, saved_wrappers, strips
+from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined, left_alone, parted
+from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -85,6 +88,7 @@ from gpudoctor.facts.variables import Library, Variables
 __all__ = [
     "COLLECTIVES",
     "HARMLESS",
+    "PREFIXES",
     "REMOVED",
     "RENAMED",
     "UNKNOWN",
@@ -155,6 +159,7 @@ __all__ = [
     "NvLink",
     "Optimizer",
     "Outcome",
+    "Parted",
     "Payload",
     "Pci",
     "PciDevice",
@@ -173,11 +178,13 @@ __all__ = [
     "Route",
     "Rule",
     "Run",
+    "SavedWrapper",
     "Script",
     "Setting",
     "Shadow",
     "ShapeDifference",
     "SharedSegment",
+    "Side",
     "Signature",
     "Silence",
     "Sockets",
@@ -191,6 +198,8 @@ __all__ = [
     "Variables",
     "WheelFile",
     "adapters_asked",
+    "batch_norm",
+    "contents",
     "cpus_in",
     "for_processors_alone",
     "gloo_names",
@@ -199,17 +208,27 @@ __all__ = [
     "gpus_served",
     "is_elsewhere",
     "is_loopback",
+    "joined",
+    "left_alone",
+    "loads",
     "means_nothing_elsewhere",
     "misread",
     "nccl_asked",
     "nccl_choice",
     "number",
+    "of_several",
+    "one_alone",
+    "origins",
     "outward_addresses",
     "over_pcie",
     "own_gpu",
+    "parted",
     "path_between",
     "pcie_speed",
+    "same_for_all",
+    "saved_wrappers",
     "settings",
     "siblings_median",
     "spans_nodes",
+    "strips",
 ]  # fmt: skip
