@@ -104,7 +104,7 @@ def seen_on(id: str, registry: Registry) -> str:
 def device(record: Proof) -> str:
     """Return what a reproduction ran on, for a sentence; what stood in the place of the real thing is said too."""
     place = "the CPU" if record.device in (None, "CPU") else str(record.device)
-    return f"{place} and {record.shown_on}" if record.shown_on else place
+    return f"{place} and {record.shown_on}" if record.shown_on not in (None, place) else place
 
 
 def proof_of(id: str, registry: Registry) -> Proof | None:

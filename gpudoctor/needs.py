@@ -12,7 +12,7 @@ from pathlib import Path
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.snapshot import Snapshot
 
-GPUS = re.compile(r"(\d+) GPUs?")
+GPUS = re.compile(r"(\d+) GPUs?( or simulated ones)?")
 CONTROLLERS = Path("/sys/fs/cgroup")
 DEADLINE = 10.0
 """Seconds for making namespaces, which takes milliseconds."""
@@ -27,7 +27,7 @@ def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
 def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvision | None) -> bool:
     build = torch if torch is not None and torch.imported and torch.version else None
     if gpus := GPUS.fullmatch(need):
-        return build is not None and bool(build.cuda_available) and (build.device_count or 0) >= int(gpus[1])
+        return build is not None and (gpus[2] is not None or usable_gpus(build) >= int(gpus[1]))
     known: dict[str, bool] = {
         "torch": build is not None,
         "torchvision": build is not None and vision is not None and vision.version is not None,
@@ -37,6 +37,18 @@ def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvis
         "Linux": sys.platform == "linux",
     }
     return known[need] if need in known else TRIED.get(need, lambda: _program(need) is not None)()
+
+
+def to_simulate(needs: list[str], snapshot: Snapshot) -> int:
+    """Return how many GPUs must be simulated for a script that runs on such, too; 0 where there are enough."""
+    torch = snapshot.get(Torch)
+    wanted = (int(gpus[1]) for need in needs if (gpus := GPUS.fullmatch(need)) and gpus[2])
+    return next((number for number in wanted if torch is None or usable_gpus(torch) < number), 0)
+
+
+def usable_gpus(torch: Torch) -> int:
+    """Return how many GPUs torch can use."""
+    return (torch.device_count or 0) if torch.cuda_available else 0
 
 
 def is_root() -> bool:

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,11 +18,12 @@ from gpudoctor.logs.lines import plain
 from gpudoctor.logs.placeholders import filled_fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
-from gpudoctor.needs import GPUS, unmet
+from gpudoctor.needs import GPUS, to_simulate, unmet
 from gpudoctor.patient_process import surroundings
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.scripts import Script, difference, read_script
+from gpudoctor.scripts import SIMULATED, Script, difference, on_simulated_gpus, read_script
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.state_proof import asks_for_check, state_proof, with_check
 
 DEADLINE = 120.0
 """Seconds for each half; the scripts end by themselves in a fraction of that."""
@@ -70,9 +71,14 @@ def reproduce(
     `snapshot` holds the facts that the scripts' needs are compared with; `on_script` is told each script's name.
     """
     scripts = [read_script(reproduction / name, patient) for name in ("broken.py", "fixed.py")]
+    looks = asks_for_check(scripts[0])
+    if looks:
+        scripts = [with_check(script, patient) for script in scripts]
     missing = next((m for script in scripts if (m := unmet(script.needs, snapshot))), None)
     if missing:
         return Proof(id=check.id, broken=ProofStatus.NOT_RUN, fixed=ProofStatus.NOT_RUN, reason=missing)
+    if number := to_simulate(scripts[0].needs, snapshot):
+        scripts = [on_simulated_gpus(script, number) for script in scripts]
     with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
         for script in scripts:
             shutil.copy(script.path, folder)
@@ -80,7 +86,10 @@ def reproduce(
         broken = run_script(scripts[0], Path(folder), deadline)
         on_script("fixed.py")
         fixed = run_script(scripts[1], Path(folder), deadline)
-    proof = _proof(check, broken, fixed, difference(reproduction))
+        if looks:
+            proof = state_proof(check, broken.child, fixed.child, Path(folder), difference(reproduction))
+        else:
+            proof = _proof(check, broken, fixed, difference(reproduction))
     torch = snapshot.get(Torch)
     return replace(
         proof,
@@ -91,8 +100,10 @@ def reproduce(
     )
 
 
-def _device(scripts: Iterable[Script], torch: Torch | None) -> str:
-    """Return what scripts ran on: those that need a GPU on the first one, any other on the CPU."""
+def _device(scripts: list[Script], torch: Torch | None) -> str:
+    """Return what scripts ran on: those that need a GPU on the first one or on simulated ones, any other on the CPU."""
+    if scripts[0].shown_on == SIMULATED:
+        return SIMULATED
     needs_gpu = any(GPUS.fullmatch(need) for script in scripts for need in script.needs)
     return torch.devices[0].name if needs_gpu and torch and torch.devices else "CPU"
 

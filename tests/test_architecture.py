@@ -51,7 +51,8 @@ FLOORS = {
     "scripts": "interpreter patient_process",
     "catalogue": "model registry scripts",
     "needs": "facts snapshot",
-    "reproduction": "child facts interpreter logs model needs patient_process report scripts snapshot",
+    "state_proof": "child interpreter model report scripts",
+    "reproduction": "child facts interpreter logs model needs patient_process report scripts snapshot state_proof",
     "training_script": "",
     "training": "bad_input child interpreter patient_process report reproduction training_script",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "

@@ -85,6 +85,7 @@ def _answer(streams: list[int], arguments: list[str], folder: str, environment: 
     os.environ.clear()
     os.environ.update(environment)
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode) for n, mode in enumerate(("r", "w", "w")))
+    sys.modules["torch"].default_generator.seed()  # a fresh interpreter has a seed of its own, too
     status = 0
     try:
         _run(arguments)

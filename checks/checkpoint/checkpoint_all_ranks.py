@@ -15,6 +15,9 @@ The script runs once for each rank. `torch.save` opens the path and empties it, 
 Print the rank beside the call: each of them does. A rank that loads the file at once may read what another one has
 just emptied.
 
+Or let the script tell: count who writes: `assert wrote == 1, f"{wrote} ranks wrote the same checkpoint"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): saving in one process
@@ -28,6 +31,8 @@ from gpudoctor.facts import Script, of_several, one_alone, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"(?P<ranks>\\d+) ranks wrote the same checkpoint"],
+    message="<ranks> ranks wrote the same checkpoint: they overwrite each other's file while it is written",
     fixes=[
         Fix(
             "Save on rank 0; let the others wait where they read the file next",
@@ -40,7 +45,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

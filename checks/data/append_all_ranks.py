@@ -14,6 +14,9 @@ its own and writes it out when it is full, in the middle of a line. On NFS appen
 
 `grep -c . FILE` after one epoch: as many times the lines as there are ranks.
 
+Or let the script tell: count the lines of an epoch: `assert times == 1, f"each epoch stands {times} times in the log"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [open(2)](https://man7.org/linux/man-pages/man2/open.2.html): `O_APPEND` on NFS
@@ -26,6 +29,8 @@ from gpudoctor.facts import Call, Script, of_several, one_alone, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"each epoch stands (?P<times>\\d+) times in the log"],
+    message="each epoch stands <times> times in the log: every rank appends to it",
     fixes=[
         Fix(
             "Write on rank 0",
@@ -38,7 +43,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 HANDLERS = ("logging.FileHandler", "logging.handlers.RotatingFileHandler")
 

@@ -41,7 +41,6 @@ TEMPORARY = re.compile(r"\.incomplete|incomplete_info\.lock")
 DATA = r"(?:[^'\"\n]{0,200}/)?(?:data|datasets?|MNIST|FashionMNIST|cifar[\w-]{0,20}|raw|processed|imagenet)(?:/[^'\"\n]{0,200})?"
 
 check = Check(
-    no_reproduction="not written yet",
     severity=Severity.ERROR,
     otherwise="a warning in a script",
     symptoms=[

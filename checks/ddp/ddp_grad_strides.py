@@ -48,5 +48,4 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="it is a warning: the run goes on",
 )

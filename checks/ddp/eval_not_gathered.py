@@ -12,6 +12,9 @@ Nothing adds up the counts of the ranks. The sampler also repeats samples so tha
 
 Print the number of samples that were counted beside the accuracy: it is the length of the data set, divided by the number of ranks.
 
+Or let the script tell: count on each rank: `assert seen == len(dataset), f"the accuracy {accuracy} is that of {seen} of {len(dataset)} samples"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.distributed.all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): sums a tensor over all ranks
@@ -24,6 +27,8 @@ from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.NOTE,
+    symptoms=[r"the accuracy \S{1,20} is that of (?P<part>\d+) of (?P<all>\d+) samples"],
+    message="the accuracy is that of <part> of <all> samples: nothing adds up the counts of the ranks",
     fixes=[
         Fix(
             "Sum the counts over the ranks before dividing",
@@ -32,7 +37,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

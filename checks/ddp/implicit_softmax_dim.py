@@ -25,7 +25,6 @@ it came from.
 from gpudoctor import Check, Fix, Kind, Severity
 
 check = Check(
-    no_reproduction="not written yet",
     severity=Severity.NOTE,
     symptoms=[r"Implicit dimension choice for (?P<function>\w+) has been deprecated"],
     message="<function> was called without dim; with 3-dimensional input it runs over the batch, which every GPU has another part of",

@@ -55,7 +55,6 @@ check = Check(
         ),
         Fix("Between two runs in one process, end the first", "dist.destroy_process_group()", Kind.EDIT),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -60,5 +60,4 @@ check = Check(
             "CUDA_VISIBLE_DEVICES=0 python train.py",
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -61,7 +61,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
 
 

@@ -84,7 +84,6 @@ check = Check(
             "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
 
 

@@ -71,5 +71,4 @@ check = Check(
             "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )

@@ -42,7 +42,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="an error for a script that puts every rank on one GPU",
     fixes=[SET, LOAD],
-    no_reproduction="needs 2 GPUs",
 )
 
 

@@ -65,7 +65,6 @@ check = Check(
         ),
         Fix("vLLM's own workers", "export VLLM_WORKER_MULTIPROC_METHOD=spawn"),
     ],
-    no_reproduction="needs a GPU",
 )
 
 

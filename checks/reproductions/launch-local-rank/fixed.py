@@ -1,0 +1,10 @@
+"""torch.distributed.launch hands each rank --local-rank; the script knows another spelling."""
+# run: python -m torch.distributed.launch --nproc-per-node=2 fixed.py
+# needs: torch
+
+import argparse
+import os
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))
+print("local rank", parser.parse_args().local_rank)
