@@ -38,6 +38,7 @@ check = Check(
             "Save on rank 0; let the others wait where they read the file next",
             'if dist.get_rank() == 0:\n    torch.save(model.module.state_dict(), "model.pt")\ndist.barrier()',
             Kind.EDIT,
+            proof="if dist.get_rank() == 0:",
         ),
         Fix(
             "Where each rank has something of its own, give it a file of its own",

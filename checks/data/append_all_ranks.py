@@ -36,6 +36,7 @@ check = Check(
             "Write on rank 0",
             'if dist.get_rank() == 0:\n    with open("log.csv", "a") as file:\n        file.write(line)',
             Kind.EDIT,
+            proof="if dist.get_rank() == 0:",
         ),
         Fix(
             "Or give each rank a file of its own",

@@ -32,6 +32,7 @@ check = Check(
             "Give each rank a seed of its own, after the model is made",
             "torch.manual_seed(seed + dist.get_rank())",
             Kind.EDIT,
+            proof="+ dist.get_rank())",
         ),
     ],
 )

@@ -35,6 +35,7 @@ check = Check(
             "Unscale first",
             "scaler.unscale_(optimizer)\ntorch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\nscaler.step(optimizer)",
             Kind.EDIT,
+            proof="scaler.unscale_(optimizer)",
         ),
     ],
 )

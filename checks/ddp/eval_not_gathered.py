@@ -35,6 +35,7 @@ check = Check(
             "counts = torch.tensor([correct, seen], device=device)\ndist.all_reduce(counts)\n"
             "accuracy = (counts[0] / counts[1]).item()",
             Kind.EDIT,
+            proof="dist.all_reduce(counts)",
         ),
     ],
 )

@@ -30,7 +30,14 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[r"gradients are a sum over the ranks"],
     message="the gradients are a sum over the ranks, not their mean: the step is as many times too long as there are ranks",
-    fixes=[Fix("Divide in place", "parameter.grad /= dist.get_world_size()", Kind.EDIT)],
+    fixes=[
+        Fix(
+            "Divide in place",
+            "parameter.grad /= dist.get_world_size()",
+            Kind.EDIT,
+            proof="parameter.grad /= dist.get_world_size()",
+        )
+    ],
 )
 
 

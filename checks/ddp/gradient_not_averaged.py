@@ -36,6 +36,7 @@ DIVIDE = Fix(
     "Divide by the number of ranks",
     "dist.all_reduce(parameter.grad, op=dist.ReduceOp.SUM)\nparameter.grad /= dist.get_world_size()",
     Kind.EDIT,
+    proof="parameter.grad /= dist.get_world_size()",
 )
 
 check = Check(

@@ -30,6 +30,6 @@ check = Check(
     message="<function> was called without dim; with 3-dimensional input it runs over the batch, which every GPU has another part of",
     fixes=[
         Fix("Name the dimension of the classes", "probabilities = F.softmax(logits, dim=-1)", Kind.EDIT),
-        Fix("The same in a module", "nn.Softmax(dim=-1)", Kind.EDIT),
+        Fix("The same in a module", "nn.Softmax(dim=-1)", Kind.EDIT, proof="nn.Softmax(dim=-1)"),
     ],
 )

@@ -36,6 +36,7 @@ check = Check(
             "sampler = DistributedSampler(dataset)\nloader = DataLoader(dataset, batch_size=32, sampler=sampler)\n"
             "for epoch in range(epochs):\n    sampler.set_epoch(epoch)",
             Kind.EDIT,
+            proof="sampler = DistributedSampler(dataset",
         ),
     ],
 )

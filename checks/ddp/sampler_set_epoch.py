@@ -36,6 +36,7 @@ check = Check(
             "Tell the sampler the epoch, before the loader is iterated",
             "for epoch in range(epochs):\n    sampler.set_epoch(epoch)\n    for batch in loader:\n        ...",
             Kind.EDIT,
+            proof="sampler.set_epoch(epoch)",
         )
     ],
 )

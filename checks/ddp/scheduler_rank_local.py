@@ -36,6 +36,7 @@ check = Check(
             "metric = torch.tensor(validation_loss, device=device)\ndist.all_reduce(metric)\n"
             "scheduler.step(metric.item() / dist.get_world_size())",
             Kind.EDIT,
+            proof="dist.all_reduce(",
         ),
     ],
 )

@@ -46,6 +46,7 @@ check = Check(
         Fix(
             "Start it as a distributed job, with one process or many",
             "torchrun --standalone --nproc-per-node=N train.py",
+            proof="torchrun --standalone",
         ),
         Fix(
             "Make the group first, in every process",

@@ -48,6 +48,7 @@ check = Check(
             "Ask the model inside for <name>; it works with and without the wrapper",
             'getattr(model, "module", model).<name>',
             Kind.EDIT,
+            proof='getattr(model, "module", model).',
         ),
         Fix(
             "Keep a name for the model before it is wrapped, and use that one for all but forward",

@@ -49,6 +49,7 @@ check = Check(
             "Make states in forward, from the input that this replica got",
             "hidden = x.new_zeros(layers, x.size(0), width)  # batch_first; was: self.hidden",
             Kind.EDIT,
+            proof="hidden = x.new_zeros(",
         ),
         Fix(
             "Return a new state from forward, and keep it outside",

@@ -73,6 +73,7 @@ check = Check(
             "Return tensors on the replica's GPU, with the batch as first dimension",
             "return torch.tensor([value], device=x.device)  # was: return value",
             Kind.EDIT,
+            proof="], device=x.device)",
         ),
         Fix(
             "Pad sequences to the whole batch's length on every replica",

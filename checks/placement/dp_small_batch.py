@@ -60,6 +60,7 @@ check = Check(
             "Validate with the bare model on one GPU, which takes any batch",
             "model.module(x)",
             Kind.EDIT,
+            proof="model.module(x",
         ),
         Fix(
             "Pass tensors only: keyword arguments of another kind go to every replica",

@@ -74,6 +74,7 @@ check = Check(
             "Make the layer as wide as what comes in, and let torch find that out",
             "self.head = nn.LazyLinear(classes)  # was: nn.Linear(256, classes)",
             Kind.EDIT,
+            proof="nn.LazyLinear(",
         ),
         Fix(
             "Flatten all but the batch",
