@@ -11,7 +11,7 @@ DistributedDataParallel averages gradients, not losses. `loss.item()` is compute
 
 ## How to tell
 
-Log it on two ranks: the numbers differ.
+Print it on two ranks, in the same step: the numbers differ.
 
 Or let the script tell: gather the losses of a step: `assert torch.allclose(logged, mean), f"the loss that rank {rank} logs is not the mean of the ranks"`.
 gpudoctor knows these words in a log.

@@ -264,6 +264,21 @@ class Script(Struct, frozen=True, kw_only=True):
         """Return the call that made an object."""
         return self.calls[thing.made] if thing.made >= 0 else None
 
+    def behind(self, value: Value) -> Iterator[Call]:
+        """Yield the calls that a tensor was computed by, nearest first; nothing behind a ``detach``."""
+        waiting: list[Value] = [value]
+        seen: set[int] = set()
+        while waiting:
+            source = waiting.pop(0)
+            waiting += source.items
+            made = source.made
+            if made >= 0 and made not in seen:
+                seen.add(made)
+                call = self.calls[made]
+                yield call
+                if call.method not in ("detach", "detach_"):
+                    waiting += [call.receiver, *(argument.value for argument in call.arguments.values())]
+
     @property
     def process_group(self) -> Call | None:
         """The first call that makes the process group, ``None`` without one."""
