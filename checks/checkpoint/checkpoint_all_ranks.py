@@ -31,7 +31,7 @@ from gpudoctor.facts import Script, of_several, one_alone, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
-    symptoms=[r"(?P<ranks>\\d+) ranks wrote the same checkpoint"],
+    symptoms=[r"(?P<ranks>\d+) ranks wrote the same checkpoint"],
     message="<ranks> ranks wrote the same checkpoint: they overwrite each other's file while it is written",
     fixes=[
         Fix(

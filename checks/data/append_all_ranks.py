@@ -29,7 +29,7 @@ from gpudoctor.facts import Call, Script, of_several, one_alone, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
-    symptoms=[r"each epoch stands (?P<times>\\d+) times in the log"],
+    symptoms=[r"each epoch stands (?P<times>\d+) times in the log"],
     message="each epoch stands <times> times in the log: every rank appends to it",
     fixes=[
         Fix(

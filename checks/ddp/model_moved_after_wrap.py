@@ -32,6 +32,7 @@ check = Check(
             "Move and convert first, wrap last",
             "model = model.to(device, torch.bfloat16)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
+            proof="model = model.to(",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def told_elsewhere(proof: Proof) -> Proof:
 def plain(text: str) -> str:
     """Return a text without this machine's name and folders."""
     text = OWN_FOLDER.sub("/tmp/run", FOLDERS.sub(r"\1/", text))
-    return text.replace(socket.gethostname(), "node1")
+    return text.replace(f"{sys.prefix}/bin/", "").replace(socket.gethostname(), "node1")
 
 
 if __name__ == "__main__":
