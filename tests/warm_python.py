@@ -130,6 +130,8 @@ def _answer(streams: list[int], arguments: list[str], folder: str, environment: 
     os.environ.update(environment)
     sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
     sys.stderr = os.fdopen(2, "w", errors="backslashreplace")
+    if "torch" in sys.modules:  # a fresh interpreter has a seed of its own, too
+        sys.modules["torch"].default_generator.seed()
     status = 0
     try:
         _run(arguments)
