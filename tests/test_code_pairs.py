@@ -13,7 +13,7 @@ REGISTRY = Registry.of(())
 CHECKS = [check for check in REGISTRY.checks() if Source.CODE in check.functions]
 PAIRS = {id: folder for id in REGISTRY.modules if (folder := REGISTRY.reproduction(id))}
 IN_CODE = [check.id for check in CHECKS if check.id in PAIRS]
-ELSEWHERE = {}
+ELSEWHERE = {"ddp-unused-parameters": "the layer is defined in one place, and frozen in another"}
 """Why the script of a pair does not show the failure, although another script may."""
 
 
