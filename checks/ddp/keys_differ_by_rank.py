@@ -42,7 +42,6 @@ check = Check(
             "nothing = sum(p.sum() for p in self.mask_head.parameters()) * 0\n"
             'losses["mask"] = mask_loss(masks) if len(masks) else nothing',
             Kind.EDIT,
-            proof="if len(masks) else",
         ),
         Fix(
             "What is only logged: gather the dictionaries, and average what is there",

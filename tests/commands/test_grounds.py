@@ -61,6 +61,7 @@ SHOWN_BY_NO_FIX = {
     "host-oom-killed": "a limit that the script sets stands for docker's or Slurm's",
     "hostname-resolution": "the script shows it with env://, the fixes are torchrun's",
     "hub-unreachable": "the script fills the cache itself",
+    "keys-differ-by-rank": "the script has numbers in the place of a model's losses",
     "local-rank-as-rank": "the script names the rank, the fix the GPU",
     "nccl-debug-left": "the fix has the variable's name from what was found",
     "nccl-variable-removed": "the fix has the variable's name from what was found",

@@ -13,8 +13,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 local_rank = int(os.environ["LOCAL_RANK"])
-torch.cuda.set_device(local_rank)
 dist.init_process_group("gloo")
+torch.cuda.set_device(local_rank)
 model = DistributedDataParallel(nn.Linear(8, 2).cuda())
 dist.barrier()
 if dist.get_rank() == 0:
