@@ -75,14 +75,17 @@ def _reports(call: Call, loop: Call) -> bool:
     )
 
 
+SUMS = ("reduce", "gather", "metric", "averagemeter", "synchronize_between")
+"""Words in the names of what may add up the ranks' counts where that is not seen."""
+
+
 def _gathers(script: Script, loop: Call) -> bool:
     """Return whether a collective, or something that is not seen, may add up the ranks in the loop or soon after it."""
-    after = script.calls[loop.number : loop.number + 150]
+    after = [
+        call for call in script.calls[loop.number : loop.number + 150] if "lr_scheduler" not in call.name
+    ]
     return any(
         (call.collective and call.method not in ("barrier", "new_group"))
-        or any(
-            word in call.name.lower()
-            for word in ("reduce", "gather", "metric", "averagemeter", "synchronize_between")
-        )
+        or any(word in call.name.lower() for word in SUMS)
         for call in after
     )

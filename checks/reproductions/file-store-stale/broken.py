@@ -12,12 +12,13 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 STORE = os.path.abspath(__file__) + ".store"
+MEETING = "file://" + STORE
 
 
 def train(rank, killed):
     patience = datetime.timedelta(seconds=2)
     time.sleep(0 if killed else rank)  # one starts a little later than the other
-    dist.init_process_group("gloo", init_method=f"file://{STORE}", rank=rank, world_size=2, timeout=patience)
+    dist.init_process_group("gloo", init_method=MEETING, rank=rank, world_size=2, timeout=patience)
     gradient = torch.ones(1)
     dist.all_reduce(gradient)
     if killed:

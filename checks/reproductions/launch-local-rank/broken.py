@@ -4,6 +4,11 @@
 
 import argparse
 
+import torch.distributed as dist
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--local_rank", type=int, default=0)
-print("local rank", parser.parse_args().local_rank)
+local_rank = parser.parse_args().local_rank
+dist.init_process_group("gloo")
+print("local rank", local_rank)
+dist.destroy_process_group()

@@ -5,6 +5,11 @@
 import argparse
 import os
 
+import torch.distributed as dist
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))
-print("local rank", parser.parse_args().local_rank)
+local_rank = parser.parse_args().local_rank
+dist.init_process_group("gloo")
+print("local rank", local_rank)
+dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""A script that was written for torchrun is started as plain Python: nobody makes the process group."""
+"""A script that was written for torchrun is run alone, to try it: nobody made the process group."""
 # run: python broken.py
 # needs: torch
 
@@ -11,5 +11,6 @@ if "RANK" in os.environ:  # torchrun
     dist.init_process_group("gloo")
 gradient = torch.ones(1)
 dist.all_reduce(gradient)
-print(f"rank {dist.get_rank()}: trained")
-dist.destroy_process_group()
+print("trained")
+if dist.is_initialized():
+    dist.destroy_process_group()

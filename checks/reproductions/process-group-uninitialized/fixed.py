@@ -1,5 +1,5 @@
-"""A script that was written for torchrun is started as plain Python: nobody makes the process group."""
-# run: torchrun --standalone --nproc-per-node=2 fixed.py
+"""A script that was written for torchrun is run alone, to try it: nobody made the process group."""
+# run: python fixed.py
 # needs: torch
 
 import os
@@ -10,6 +10,8 @@ import torch.distributed as dist
 if "RANK" in os.environ:  # torchrun
     dist.init_process_group("gloo")
 gradient = torch.ones(1)
-dist.all_reduce(gradient)
-print(f"rank {dist.get_rank()}: trained")
-dist.destroy_process_group()
+if dist.is_initialized():
+    dist.all_reduce(gradient)
+print("trained")
+if dist.is_initialized():
+    dist.destroy_process_group()

@@ -9,12 +9,12 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
+MEETING = "file://" + os.path.abspath(__file__) + ".store"
+
 
 def train(local_rank):
     rank = local_rank
-    dist.init_process_group(
-        "gloo", init_method=f"file://{os.path.abspath(__file__)}.store", rank=rank, world_size=2
-    )
+    dist.init_process_group("gloo", init_method=MEETING, rank=rank, world_size=2)
     gradient = torch.ones(1)
     dist.all_reduce(gradient)
     print(f"rank {rank}: trained")

@@ -9,10 +9,11 @@ import subprocess
 import sys
 import time
 
+STARTED, TRAINED = __file__ + ".started", __file__ + ".trained"
 if sys.argv[1:] == ["train"]:
-    open("started", "w").close()
+    open(STARTED, "w").close()
     time.sleep(2)
-    open("trained", "w").close()
+    open(TRAINED, "w").close()
     sys.exit()
 
 launch = [
@@ -29,8 +30,8 @@ ended, writing = os.pipe()
 terminal = ["sh", "-c", '"$@" & sleep 60', "sh"]
 shell = subprocess.Popen(terminal + launch, start_new_session=True, pass_fds=[writing])
 os.close(writing)
-while not os.path.exists("started"):
+while not os.path.exists(STARTED):
     time.sleep(0.1)
 os.killpg(shell.pid, signal.SIGHUP)  # what closing a terminal does
 os.read(ended, 1)  # until all that was started there has ended
-sys.exit(not os.path.exists("trained"))
+sys.exit(not os.path.exists(TRAINED))
