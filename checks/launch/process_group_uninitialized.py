@@ -46,7 +46,6 @@ check = Check(
         Fix(
             "Start it as a distributed job, with one process or many",
             "torchrun --standalone --nproc-per-node=N train.py",
-            proof="torchrun --standalone",
         ),
         Fix(
             "Make the group first, in every process",
@@ -57,6 +56,7 @@ check = Check(
             "Ask where the script must also run alone",
             "if dist.is_available() and dist.is_initialized():\n    dist.barrier()",
             Kind.EDIT,
+            proof="dist.is_initialized():",
         ),
         Fix(
             "In a run with one process, use plain batch normalisation",
