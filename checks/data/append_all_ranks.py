@@ -25,7 +25,7 @@ gpudoctor knows these words in a log.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script, of_several, one_alone, same_for_all
+from gpudoctor.facts import Call, Script, of_several, one_alone, origins, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
@@ -56,12 +56,26 @@ def code(script: Script) -> Iterator[Finding]:
         path = call.arguments.get("file") or call.arguments.get("filename") or call.arguments.get("0")
         if not mode or path is None or one_alone(call) or not of_several(script, call):
             continue
-        if same_for_all(script, path.value, path.text):
+        if same_for_all(script, path.value, path.text) and not filled_by_one(script, call):
             how = "appends to" if mode == "a" else "writes"
             yield check.found(
                 f"every rank {how} {path.text}: lines of several ranks cut into each other, or the last one wins",
                 location=call.place,
             )
+
+
+WRITING = ("write", "writelines", "writerow", "writerows")
+
+
+def filled_by_one(script: Script, opened: Call) -> bool:
+    """Return whether all that is seen to be written into a file comes from one rank."""
+    writes = [
+        call
+        for call in script.calls
+        if call.method in WRITING
+        and any(made.number == opened.number for made in origins(script, call.receiver))
+    ]
+    return bool(writes) and all(one_alone(call) for call in writes)
 
 
 def written(call: Call) -> str:
