@@ -1,0 +1,69 @@
+"""The options that say what a training mode trains."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from gpudoctor.training_script import Choice
+
+SETS = ("mnist", "fashion-mnist", "cifar10")
+MODELS = ("net", "lenet", "resnet18", "resnet50")
+
+
+class ImageSet(click.ParamType[str]):
+    """A name of a set of images; a folder is told where it belongs."""
+
+    name = "set"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name; raises `click.BadParameter` for any other text."""
+        if value in SETS:
+            return str(value)
+        if Path(value).expanduser().is_dir():
+            self.fail(f"{value} is a folder; give it as --data-dir {value}", param, ctx)
+        return self.fail(f"{value!r} is not one of {', '.join(SETS)}", param, ctx)
+
+
+OPTIONS = (
+    click.option("--model", type=click.Choice(MODELS), help="The network; default: net, for manual lenet."),
+    click.option("--data", type=ImageSet(), metavar="SET", help="mnist, fashion-mnist or cifar10."),
+    click.option(
+        "--data-dir",
+        type=click.Path(exists=True, file_okay=False),
+        help="A folder with the set's own files; default: images drawn on the spot.",
+    ),
+    click.option(
+        "--batch-size", type=click.IntRange(1), metavar="N", help="Over all devices together; default: 64."
+    ),
+    click.option("--epochs", type=click.IntRange(1), metavar="N", help="Default: 4."),
+    click.option(
+        "--backend", metavar="NAME", help="Of ddp and average; default: nccl on GPUs, gloo without."
+    ),
+    click.option("--devices", metavar="LIST", help="Such as 0,1 or cuda:0,cuda:1 or cpu,cpu."),
+)
+
+
+def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options; it gets them together, as `choice`."""
+
+    @functools.wraps(command)
+    def with_choice(
+        *arguments: Any,
+        model: str | None,
+        data: str | None,
+        data_dir: str | None,
+        batch_size: int | None,
+        epochs: int | None,
+        backend: str | None,
+        devices: str | None,
+        **others: Any,
+    ) -> Any:
+        choice = Choice(model, data, data_dir, batch_size, epochs, backend, devices)
+        return command(*arguments, choice=choice, **others)
+
+    for option in reversed(OPTIONS):
+        with_choice = option(with_choice)
+    return with_choice
