@@ -166,7 +166,9 @@ def _proof(training: Training, child: Child, output: str) -> Proof:
     error = "\n".join(training.wrong) or last_words(output)
     if training.late is not None or child.timed_out:
         status, reason = ProofStatus.TIMEOUT, training.late or child.end
-        error = (training.stacks.told() if training.stacks else "") or error
+        if training.stacks is not None and training.stacks.stood:
+            # The last line says, for who reads it as a log, that nobody got over it.
+            error = f"{training.stacks.told()}\n{training.mode} was ended: exit status {child.returncode}"
     elif child.end is None and (result.get("passed") is True or is_another_task()):
         status, reason = ProofStatus.PASSED, None
     else:

@@ -57,6 +57,7 @@ FLOORS = {
     "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
     "training_script verdict",
+    "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot",
     "environment": "bad_input collect deep diagnose facts importers interpreter logs model registry report snapshot "
     "verdict",
@@ -68,8 +69,8 @@ FLOORS = {
     "render": "catalogue facts model report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection environment logs model proofs report text",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child diagnose environment facts "
-    "interpreter logs model passthrough proofs redact registry render report scripts text training training_script "
-    "verdict",
+    "interpreter logs model passthrough proofs redact registry render report scaling scripts text training "
+    "training_script verdict",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.

@@ -138,7 +138,7 @@ def test_ranks_that_do_not_meet_are_shown_where_they_stand(monkeypatch, gpu_coun
     assert report.verdict.primary == "silent-hang"
     message = report.findings[0].message
     assert message.startswith("ranks 0,2 wait in all_reduce (average.py:")
-    assert "rank 1 stands at average.py:" in message
+    assert "rank 1 stands in __init__ (average.py:" in message
     assert left_over() == []
 
 
@@ -149,7 +149,7 @@ def test_a_script_that_was_edited_to_fail_shows_its_last_words(mode, warm, monke
         monkeypatch,
         (UPDATE, "        self.optimiser.step()\n" + UPDATE)
         if mode == "ddp"
-        else ("replica(own_images", "replicas(own_images"),
+        else ("outputs = replica(", "outputs = replicaa("),
     )
     report = prove(mode, python=warm, nproc=2, choice=Choice(epochs=1))
     assert report.proofs[0].fixed is ProofStatus.FAILED

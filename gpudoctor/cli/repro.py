@@ -10,7 +10,7 @@ import rich_click as click
 
 from gpudoctor.cli.options import checks_option, python_option
 from gpudoctor.cli.output import Output, output_options
-from gpudoctor.cli.training_options import training_options
+from gpudoctor.cli.training_options import asked_runs, scaling_options, training_options
 from gpudoctor.registry import Registry
 from gpudoctor.training_script import MODES, Choice
 
@@ -25,6 +25,7 @@ from gpudoctor.training_script import MODES, Choice
     help="Ranks, or devices of a mode of one process; default: one per GPU, without a GPU two.",
 )
 @training_options
+@scaling_options
 @click.option("--script", is_flag=True, help="Print the script that would run, for a ticket.")
 @click.option(
     "--timeout", type=click.FloatRange(min=1), metavar="S", help="Seconds after which a script is ended."
@@ -37,6 +38,8 @@ def command(
     python: str | None,
     nproc: int | None,
     choice: Choice,
+    scale: tuple[int, ...],
+    strategies: tuple[str, ...],
     script: bool,
     timeout: float | None,
     folders: tuple[Path, ...],
@@ -50,6 +53,7 @@ def command(
     gpudoctor repro ddp                two gloo ranks, or one NCCL rank per GPU
     gpudoctor repro dp --data-dir ~/mnist
     gpudoctor repro ddp --model resnet50 --data cifar10
+    gpudoctor repro ddp --scale 1,2,4,8
     srun gpudoctor repro ddp           each task is a rank, the first one reports
     gpudoctor repro ddp --script > train.py
     gpudoctor repro port-in-use        the error, and the fix that was seen to work
@@ -63,6 +67,9 @@ def command(
                 "--script runs nothing: it takes no --python, --nproc or --timeout; the script has options of its own"
             )
         return print_script(registry, what, output)
+    if scale or strategies:
+        runs = asked_runs(what, scale, strategies, nproc)
+        return compare(output, runs, python=python, choice=choice, registry=registry, timeout=timeout)
     from gpudoctor.child import adopt_orphans
     from gpudoctor.proofs import prove
     from gpudoctor.training import is_another_task
@@ -75,6 +82,28 @@ def command(
         )  # fmt: skip
     if what in MODES and is_another_task() and all(proof.held for proof in report.proofs):
         return 0
+    return output.deliver(report, seconds=time.monotonic() - begun)
+
+
+def compare(
+    output: Output,
+    runs: list[tuple[str, int]],
+    *,
+    python: str | None,
+    choice: Choice,
+    registry: Registry,
+    timeout: float | None,
+) -> int:
+    """Time the steps of several runs and show them side by side."""
+    from gpudoctor.child import adopt_orphans
+    from gpudoctor.scaling import measure_scaling
+
+    begun = time.monotonic()
+    adopt_orphans()
+    with output.status() as say:
+        report = measure_scaling(
+            runs, python=python, choice=choice, checks=registry, timeout=timeout, say=say
+        )
     return output.deliver(report, seconds=time.monotonic() - begun)
 
 

@@ -60,6 +60,7 @@ from gpudoctor.facts.plugins import Plugins
 from gpudoctor.facts.processes import Process, Processes, SharedSegment
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
+from gpudoctor.facts.scaling import Scaling, ScalingRun
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
 from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
@@ -147,6 +148,8 @@ __all__ = [
     "Route",
     "Rule",
     "Run",
+    "Scaling",
+    "ScalingRun",
     "Setting",
     "Shadow",
     "ShapeDifference",

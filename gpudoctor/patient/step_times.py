@@ -75,7 +75,8 @@ def measure(
         hidden = max(0.0, parts["forward"] + parts["backward"] - medians(undisturbed[WARM_UP:])[0])
         parts["communication"] += min(hidden, parts["backward"])
         parts["backward"] -= min(hidden, parts["backward"])
-    say("measured", parts=parts, seconds_per_step=sum(times), batch=options.batch_size, steps=options.measure)
+    what = {"batch": options.batch_size, "model": options.model, "data": options.data, "device": device.type}
+    say("measured", parts=parts, seconds_per_step=sum(times), steps=options.measure, **what)
     say(
         "result",
         passed=True,
