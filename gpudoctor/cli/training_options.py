@@ -23,7 +23,7 @@ class ImageSet(click.ParamType[str]):
         if value in SETS:
             return str(value)
         if Path(value).expanduser().is_dir():
-            self.fail(f"{value} is a folder; give it as --data-dir {value}", param, ctx)
+            self.fail(f"{value} is a folder, and a folder is what --data-dir takes", param, ctx)
         return self.fail(f"{value!r} is not one of {', '.join(SETS)}", param, ctx)
 
 
