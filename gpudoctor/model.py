@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -96,6 +96,22 @@ class Location(Struct, frozen=True):
     path: str
     line: int
     column: int = 1
+
+
+class Where(Protocol):
+    """Anything that names a place in a source file: a `Location`, or the ``Place`` of a fact."""
+
+    @property
+    def path(self) -> str:
+        """The file, as it was named."""
+
+    @property
+    def line(self) -> int:
+        """Counted from 1."""
+
+    @property
+    def column(self) -> int:
+        """Counted from 1."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -227,6 +243,13 @@ class Check:
         """
         return self._register(Source.LOG, function)
 
+    def code(self, function: Function) -> Function:
+        """Register the function that looks for this failure in a training script's source.
+
+        It asks for a `Script`, and gives each finding the `location` at which the script has to be changed.
+        """
+        return self._register(Source.CODE, function)
+
     def _register(self, source: Source, function: Function) -> Function:
         self.functions[source] = function
         return function
@@ -238,7 +261,7 @@ class Check:
         severity: Severity | None = None,
         role: Role = Role.CAUSE,
         evidence: Iterable[Evidence | str] = (),
-        location: Location | None = None,
+        location: Where | None = None,
         fixes: Iterable[Fix] | None = None,
     ) -> Finding:
         """Make a finding of this failure; the kind of evidence that it rests on is added by whoever runs the check.
@@ -253,7 +276,7 @@ class Check:
             role=role,
             message=message,
             evidence=[Evidence(e) if isinstance(e, str) else e for e in evidence],
-            location=location,
+            location=Location(location.path, location.line, location.column) if location else None,
             fixes=[replace(fix, filled=()) for fix in self.fixes] if fixes is None else list(fixes),
             page=f"docs/checks/{self.id}.md",
         )

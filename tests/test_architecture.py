@@ -47,6 +47,7 @@ FLOORS = {
     "checkpoint.inspection": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.tree "
     "bad_input diagnose facts model registry report snapshot text",
     "checkpoint": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.repair checkpoint.tree",
+    "code": "bad_input facts guard model registry report text verdict",
     # runs
     "scripts": "interpreter patient_process",
     "catalogue": "model registry scripts",
@@ -67,9 +68,9 @@ FLOORS = {
     "redact.told": "redact.identifiers redact.word_lists",
     "redact": "facts model redact.identifiers redact.told redact.word_lists report snapshot text",
     "render": "catalogue facts model report snapshot text",
-    "gpudoctor": "bad_input checkpoint checkpoint.inspection environment logs model proofs report text",
-    "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child diagnose environment facts "
-    "interpreter logs model passthrough proofs redact registry render report scaling scripts text training "
+    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report text",
+    "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
+    "facts interpreter logs model passthrough proofs redact registry render report scaling scripts text training "
     "training_script verdict",
     "__main__": "cli",
 }

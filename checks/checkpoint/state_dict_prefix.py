@@ -31,7 +31,19 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, count
-from gpudoctor.facts import CheckpointFile, Comparison, Format, Outcome, Prefix, StateDict
+from gpudoctor.facts import (
+    PREFIXES,
+    CheckpointFile,
+    Comparison,
+    Format,
+    Outcome,
+    Prefix,
+    Script,
+    StateDict,
+    loads,
+    saved_wrappers,
+    strips,
+)
 
 NAMES = r"(?:module|_orig_mod|_forward_module|_fsdp_wrapped_module)"
 # On which side the names have it: the file's, the model's, or one that the words do not tell.
@@ -125,6 +137,32 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """The wrapper's own state_dict goes into the file: an error where the bare model is to take it."""
+    for saved in saved_wrappers(script):
+        prefix = PREFIXES[saved.wrapper.kind]
+        wrapped, bare = loads(script, saved)
+        wrapper = saved.wrapper.type if prefix == "_orig_mod." else saved.wrapper.type.rpartition(".")[2]
+        said = f"what is saved is the state dict of {wrapper} (line {saved.wrapper.place.line}): its keys begin with {prefix}"
+        severity = Severity.WARNING
+        if strips(script, prefix):
+            said, severity = f"{said}, which this script takes off again", Severity.NOTE
+        elif bare:
+            said, severity = (
+                f"{said}, and the bare model that loads it (line {bare[0].place.line}) has none of them",
+                None,
+            )
+        elif wrapped:
+            said, severity = (
+                f"{said}, and only a model that is wrapped in the same way loads it",
+                Severity.NOTE,
+            )
+        else:
+            said = f"{said}, and no bare model will find its names there"
+        yield check.found(said, severity=severity, location=saved.state.place, fixes=[unwrapped(prefix)])
 
 
 @check.log

@@ -28,6 +28,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Script
 
 # The data is downloaded or unpacked where the line stands.
 DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True|extractall|unpack_archive|zipfile\.ZipFile\("
@@ -42,6 +43,7 @@ DATA = r"(?:[^'\"\n]{0,200}/)?(?:data|datasets?|MNIST|FashionMNIST|cifar[\w-]{0,
 check = Check(
     no_reproduction="not written yet",
     severity=Severity.ERROR,
+    otherwise="a warning in a script",
     symptoms=[
         r"RuntimeError: (?P<what>File not found or corrupted)",
         Symptom(
@@ -103,3 +105,32 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         return
     message = f"several ranks download or unpack the data at once: {what or 'the same file more than once'}"
     yield check.found(f"{message} ({path})" if path else message)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A data set that every rank downloads, at the same time and into one folder."""
+    if not script.distributed or script.frameworks:
+        return
+    spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
+    for dataset in script.of_kind("dataset"):
+        made = script.made_by(dataset)
+        if made is None or made.value("download").literal is not True or not made.reached:
+            continue
+        alone = made.rank_conditions or (spawning and not made.spawned) or made.value("root").by_rank
+        ordered = any("first" in name or "main_process" in name for name in made.contexts)
+        if alone or ordered or any(argument.value.by_rank for argument in made.arguments.values()):
+            continue
+        before = [
+            c
+            for c in script.calls[: made.number]
+            if c.name == made.name and c.value("download").literal is True
+        ]
+        if any(call.rank_conditions or (spawning and not call.spawned) for call in before):
+            continue
+        yield check.found(
+            f"every rank comes here and downloads {made.method} into the same folder at once: one reads what another is "
+            "still writing",
+            severity=Severity.WARNING,
+            location=made.place,
+        )

@@ -30,7 +30,10 @@ over. `print(value.grad_fn)` for each value that the loop uses and did not compu
 - [torch issue 47260](https://github.com/pytorch/pytorch/issues/47260): DDP and `retain_graph=True`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -64,3 +67,26 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Two backward passes through one loss, of which the first frees the graph."""
+    passes: dict[int, Call] = {}
+    for call in script.methods("backward"):
+        made = call.receiver.made
+        if call.name != "torch.Tensor.backward" or made < 0:
+            continue
+        first = passes.get(made)
+        if first is None:
+            passes[made] = call
+        elif first.value("retain_graph").literal is not True and not first.given("retain_graph"):
+            if (
+                first.conditions == call.conditions
+                and first.loops == call.loops
+                and first.place != call.place
+            ):
+                yield check.found(
+                    f"this loss went through backward already, in line {first.place.line}, which frees its graph",
+                    location=call.place,
+                )

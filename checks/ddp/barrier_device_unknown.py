@@ -26,10 +26,14 @@ Compare the GPU that each rank names with `nvidia-smi`: one process per GPU, and
 - [torch pull 54991](https://github.com/pytorch/pytorch/pull/54991): why the warning was added
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note for a script",
     symptoms=[
         (
             r"(?:\b[Rr]ank (?P<rank>\d+)\]? {1,3})?using (?:best-guess )?GPU (?P<gpu>\d+) (?:to perform barrier )?"
@@ -51,3 +55,27 @@ check = Check(
     ],
     no_reproduction="needs a GPU, and is a warning: the run goes on",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A barrier over NCCL in a script that tells torch nowhere which GPU this rank has."""
+    made = script.process_group
+    if (
+        made is None
+        or made.value("backend").literal != "nccl"
+        or made.given("device_id")
+        or script.frameworks
+    ):
+        return
+    if any(c.name in ("torch.cuda.set_device", "torch.cuda.device") or "CUDA_VISIBLE" in str(c.value("key").literal)
+           for c in script.calls):  # fmt: skip
+        return
+    for call in script.named("torch.distributed.barrier"):
+        if not call.given("device_ids") and "group" not in call.arguments and call.reached:
+            yield check.found(
+                "no torch.cuda.set_device and no device_id tells this barrier which GPU the rank has, so it guesses",
+                severity=Severity.NOTE,
+                location=call.place,
+            )
+            return

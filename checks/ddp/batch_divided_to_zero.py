@@ -26,9 +26,11 @@ its `batch_size` is that of one rank, and all ranks together see `batch_size * w
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor.facts import Known, Script
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note for a script",
     symptoms=[
         r"batch_size should be a positive integ\w{2,4} value, but got batch_size ?= ?(?P<size>0|\d{1,9}\.\d{1,20})(?![\w.])",
     ],
@@ -61,3 +63,22 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(
             f"the batch size is {size}, and must be a whole number: mostly it was divided with / where // is meant"
         )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loader's batch size that is divided by the number of ranks, which may be more."""
+    for loader in script.of_kind("loader"):
+        made = script.made_by(loader)
+        size = made.value("batch_size") if made is not None else None
+        if made is None or size is None or size.text not in ("FloorDiv", "Div") or len(size.items) != 2:
+            continue
+        whole, parts = size.items
+        if parts.known in (Known.WORLD_SIZE, Known.DEVICE_COUNT):
+            written = f"{whole.literal} " if isinstance(whole.literal, int) else ""
+            yield check.found(
+                f"the batch size {written}is divided by the number of ranks: with more ranks than samples it is 0, and "
+                "what is left over is lost",
+                severity=Severity.NOTE,
+                location=made.arguments["batch_size"].place,
+            )

@@ -25,6 +25,7 @@ The version that warns still works, so the warning alone is not why a run failed
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Script
 
 COLLECTIVE = r"(?:all_reduce|broadcast|reduce|all_gather|reduce_scatter)_multigpu"
 
@@ -96,3 +97,41 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(said, severity=Severity.ERROR, fixes=GONE)
     else:
         yield check.found(f"{seen['old']} is deprecated; the run goes on")
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A number as the group, and names of torch.distributed that are gone or deprecated."""
+    for call in script.calls:
+        if not call.name.startswith("torch.distributed."):
+            continue
+        group = call.arguments.get("group")
+        if call.collective and group is not None and type(group.value.literal) is int:
+            yield check.found(
+                f"group={group.text}: a group is an object today, and a number has no {call.method}; leave it out for all "
+                "ranks",
+                severity=Severity.ERROR,
+                location=group.place,
+                fixes=[Fix("Leave the group out", f"{call.text}(..., op=dist.ReduceOp.SUM)", Kind.EDIT)]
+                if "reduce" in call.method
+                else [Fix("Leave the group out", f"{call.text}(...)", Kind.EDIT)],
+            )
+        elif call.method.endswith("_multigpu"):
+            yield check.found(
+                f"{call.method} went with torch 2.1: each process has one GPU now",
+                severity=Severity.ERROR,
+                location=call.place,
+            )
+        for argument in call.arguments.values():
+            if argument.value.text.startswith("torch.distributed.reduce_op."):
+                yield check.found(
+                    f"{argument.text} is the old name of dist.ReduceOp.{argument.value.text.rpartition('.')[2]}",
+                    location=argument.place,
+                    fixes=[
+                        Fix(
+                            "Use the name of today",
+                            f"dist.ReduceOp.{argument.value.text.rpartition('.')[2]}",
+                            Kind.EDIT,
+                        )
+                    ],
+                )

@@ -33,6 +33,7 @@ between the output and the loss.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Script
 
 NO_INPUT = "None of the inputs have requires_grad=True"
 """What reentrant checkpointing warned of before."""
@@ -96,3 +97,29 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(f"the loss is a {type} and not a tensor, so it has no graph", fixes=[TENSOR])
     else:
         yield check.found("the loss has no graph: no parameter that is trained leads to it")
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """backward() under no_grad, or on a tensor that was detached."""
+    for call in script.methods("backward"):
+        if call.name != "torch.Tensor.backward":
+            continue
+        source = script.calls[call.receiver.made] if call.receiver.made >= 0 else None
+        off = next((name for name in call.contexts if name in NO_GRAD), None)
+        on = any(name == "torch.enable_grad" for name in call.contexts)
+        if source is not None and source.method in ("detach", "detach_"):
+            yield check.found(
+                f"the loss was detached in line {source.place.line}, so no parameter leads to it",
+                location=call.place,
+            )
+        elif off is not None and not on and source is not None and off in source.contexts:
+            yield check.found(
+                f"the loss is computed under {off}(), which records no graph, so there is nothing to go back through",
+                location=call.place,
+            )
+
+
+NO_GRAD = frozenset(
+    {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.inference_mode"}
+)

@@ -27,7 +27,10 @@ step outside.
 - [DDP.no_sync](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync): the forward pass too stands inside
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -63,3 +66,39 @@ check = Check(
     ],
     no_reproduction="needs DeepSpeed: torch itself says nothing",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A backward pass under no_sync whose forward pass was outside, or one that never synchronises."""
+    quiet = [c for c in script.methods("backward") if any(name.endswith(".no_sync") for name in c.contexts)]
+    if not quiet:
+        return
+    loud = [c for c in script.methods("backward") if c not in quiet]
+    forwards = list(script.methods("__call__", "ddp"))
+    for call in quiet:
+        inside = any(
+            name.endswith(".no_sync") for c in forwards for name in c.contexts if c.scope == call.scope
+        )
+        outside = [c for c in forwards if c.scope == call.scope and c.loops == call.loops]
+        if outside and not inside:
+            yield check.found(
+                f"only backward stands under no_sync, and the forward pass, in line {outside[0].place.line}, does not: DDP "
+                "decides there whether gradients are summed, so they are summed all the same",
+                location=call.place,
+            )
+        elif not loud and call.within("batch") and not _optional(call) and _steps(script, call):
+            yield check.found(
+                "every backward pass stands under no_sync, so no step ever sums the gradients: each rank trains a model of "
+                "its own",
+                location=call.place,
+            )
+
+
+def _optional(call: Call) -> bool:
+    """Return whether a call, or its no_sync, is taken in some steps alone."""
+    return not call.each_time or any("nullcontext" in name for name in call.contexts)
+
+
+def _steps(script: Script, call: Call) -> bool:
+    return any(c.loops == call.loops for c in script.methods("step", "optimizer"))

@@ -24,7 +24,10 @@ wait for the others for ever, and the traceback never shows.
 - [Shutdown](https://docs.pytorch.org/docs/stable/distributed.html#shutdown): where to call destroy_process_group, and why
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.NOTE,
@@ -45,3 +48,22 @@ check = Check(
     ],
     no_reproduction="it is a warning: the run goes on",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A program that makes a process group and nowhere destroys it."""
+    made = script.process_group
+    if made is None:
+        return
+    if not made.reached and not any(
+        call.scope == made.scope and call.within("epoch") for call in script.calls
+    ):
+        return  # its function is called from elsewhere, and so may be what destroys the group
+    if any("destroy" in call.method or "cleanup" in call.name.lower() for call in script.calls):
+        return
+    yield check.found(
+        "the process group that is made here is destroyed nowhere: NCCL warns of it at the end, and a rank that is done "
+        "may end while others still wait for it",
+        location=made.place,
+    )

@@ -25,7 +25,10 @@ The last line of your own code in the traceback is the call of DataLoader, or of
 - [Data loading order and Sampler](https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler): `shuffle` makes a sampler of its own
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -62,3 +65,22 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loader that is given a sampler and is to shuffle, too."""
+    for loader in script.of_kind("loader"):
+        made = script.made_by(loader)
+        if (
+            made is None
+            or loader.type != "torch.utils.data.DataLoader"
+            or made.value("shuffle").literal is not True
+        ):
+            continue
+        for option in ("sampler", "batch_sampler"):
+            if script.thing(made.value(option), "sampler") is not None:
+                yield check.found(
+                    f"{option}={made.arguments[option].text} and shuffle=True: the loader refuses two orders at once",
+                    location=made.place,
+                )

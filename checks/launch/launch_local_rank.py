@@ -22,13 +22,17 @@ the script wants `--local_rank` and nobody passes it.
 - [pytorch-image-models#1728](https://github.com/huggingface/pytorch-image-models/issues/1728): the dash of torch 2.0
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script
 
 # The first two characters may be dashes that a web page made longer.
 OPTION = r"(?P<option>(?:--|[–—]{1,2})local[-_]rank)\b"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in a script that other launchers can still start",
     symptoms=[
         rf"[Uu]nrecognized (?:arguments|options): .{{0,400}}?{OPTION}",
         rf"[Nn]o such option:? ['\"]?{OPTION}",  # click, typer
@@ -61,3 +65,26 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A script that learns its local rank from an option alone, which torchrun does not pass."""
+    if "deepspeed" in script.frameworks or any("LOCAL_RANK" in _key(call) for call in script.calls):
+        return
+    for call in script.methods("add_argument", "parser"):
+        names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
+        if "--local_rank" not in names or "--local-rank" in names or not script.distributed:
+            continue
+        yield check.found(
+            "this script takes its local rank from --local_rank: torchrun sets LOCAL_RANK and passes no such option, and "
+            "torch.distributed.launch passes --local-rank since torch 2.0, which argparse refuses",
+            severity=Severity.WARNING,
+            location=call.place,
+        )
+
+
+def _key(call: Call) -> str:
+    """Return the environment variable that a call reads, empty where it reads none."""
+    key = call.value("key").literal if call.name.startswith("os.") else ""
+    return key if isinstance(key, str) else ""

@@ -25,7 +25,10 @@ nothing has used CUDA in it: a copy cannot use CUDA once its parent has.
 - [lightning#7550](https://github.com/Lightning-AI/pytorch-lightning/issues/7550): why `ddp_spawn` does not work there
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Known, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -48,3 +51,32 @@ check = Check(
     ],
     no_reproduction="needs a notebook",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A notebook that starts processes by spawn with a function that it defines itself."""
+    if not script.notebook:
+        return
+    written = {
+        call.value("key").literal for call in script.named("os.environ.__setitem__", "os.environ.setdefault")
+    }
+    made = script.process_group
+    if (
+        made is not None
+        and not made.given("rank")
+        and not made.given("init_method")
+        and "RANK" not in written
+    ):
+        yield check.found(
+            "init_process_group reads RANK, WORLD_SIZE and MASTER_ADDR, which torchrun sets, and nothing in this notebook "
+            "does: torchrun starts scripts, not notebooks",
+            location=made.place,
+        )
+    for call in script.named("torch.multiprocessing.spawn"):
+        if call.value("fn").known is Known.DEFINED and call.value("start_method").literal != "fork":
+            yield check.found(
+                f"{call.arguments['fn'].text} is defined in this notebook, and mp.spawn's children import it from a module: "
+                "a notebook is none, and they end with an AttributeError",
+                location=call.place,
+            )

@@ -24,7 +24,10 @@ second one.
 - [is_initialized](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.is_initialized): whether there is one already
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -54,3 +57,39 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Two calls of init_process_group on one way through the program, with none to destroy it between them."""
+    before: Call | None = None
+    for call in script.named(
+        "torch.distributed.init_process_group", "torch.distributed.destroy_process_group"
+    ):
+        if call.method == "destroy_process_group":
+            before = None
+            continue
+        if (
+            not call.reached
+            or "try" in call.contexts
+            or any("is_initialized" in c.text for c in call.conditions)
+        ):
+            continue
+        loop = next((loop for loop in call.loops if loop.kind in ("epoch", "batch")), None)
+        if loop is not None and not any(
+            c.within(loop.kind) for c in script.named("torch.distributed.destroy_process_group")
+        ):
+            yield check.found(
+                f"init_process_group stands in a loop, {loop.place}: the second time round it raises, because the process "
+                "group is there already",
+                location=call.place,
+            )
+        elif before is not None and call.conditions == before.conditions and call.spawned == before.spawned:
+            if call.place != before.place or not call.spawned:
+                yield check.found(
+                    f"init_process_group was called already, in line {before.place.line}, and nothing destroyed the "
+                    "process group since",
+                    location=call.place,
+                )
+        else:
+            before = call

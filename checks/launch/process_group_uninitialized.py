@@ -23,10 +23,14 @@ The last frame in your own file shows the call. `env | grep -E '^(RANK|WORLD_SIZ
 - [mmsegmentation#354](https://github.com/open-mmlab/mmsegmentation/issues/354): SyncBatchNorm in one process
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where the group is made only under a condition",
     symptoms=[
         r"Default process group (?:has not been|is not) initialized",
         r"Process group (?P<group>\d+) is not initialized in the world group map",
@@ -61,3 +65,37 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A collective in a program that makes no process group, or makes it only where torchrun started it."""
+    made = script.process_group
+    if made is None or not made.reached or "try" in made.contexts:
+        return
+    under = [
+        c
+        for c in made.conditions
+        if c.kind == "if" and not c.early and "is_initialized" not in c.text and not c.by_rank
+    ]
+    if not under:
+        return
+    for call in script.calls[made.number :]:
+        if call.collective and call.reached and not _guarded(call):
+            yield check.found(
+                f"the process group is made only if {under[0].text}, line {made.place.line}, and {call.text} is called "
+                "whether it was or not",
+                severity=Severity.WARNING,
+                location=call.place,
+            )
+            return
+
+
+def _guarded(call: Call) -> bool:
+    """Return whether a call stands under any test but one for the rank, or may fail."""
+    others = any(c.by_rank and c.rank != 0 for c in call.conditions)  # without a group there is rank 0 alone
+    return (
+        others
+        or "try" in call.contexts
+        or any(c.kind not in ("main", "while") and not c.by_rank for c in call.conditions)
+    )

@@ -26,6 +26,7 @@ string: '0'" for a device. The number in the message looks right: it stands in q
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Call, Script
 
 # torch's own comparison of a rank is the last frame above the error.
 COMPARED = (
@@ -89,3 +90,53 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found("nprocs of mp.spawn is a text, and must be a number", fixes=[ARGPARSE, ENVIRONMENT])
     else:
         yield check.found("the rank, or the number of ranks, is a text, and must be a number")
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """An option for a rank or a number of ranks that argparse leaves a text, and that nobody makes a number."""
+    for call in script.methods("add_argument", "parser"):
+        names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
+        options = [name.lstrip("-").replace("-", "_") for name in names if isinstance(name, str)]
+        option = next((name for name in options if name in NUMBERS), None)
+        if (
+            option is None
+            or call.given("type")
+            or call.given("action")
+            or call.given("choices")
+            or call.starred
+        ):
+            continue
+        if isinstance(call.value("default").literal, int) and not script.distributed:
+            continue
+        if any(other.name == "int" and option in _text(other) for other in script.calls):
+            continue
+        used = next((other for other in script.calls if _takes(other, option)), None)
+        if used is not None:
+            yield check.found(
+                f"--{option} has no type=int, so argparse gives a text, and {used.text or used.method} in line "
+                f"{used.place.line} takes a number",
+                location=call.place,
+                fixes=[ARGPARSE],
+            )
+
+
+NUMBERS = frozenset("rank local_rank world_size node_rank nproc gpu ngpus nprocs".split())
+TAKES_NUMBERS = {
+    "torch.cuda.set_device": ("device",),
+    "torch.distributed.init_process_group": ("rank", "world_size"),
+    "torch.utils.data.DistributedSampler": ("rank", "num_replicas"),
+    "torch.multiprocessing.spawn": ("nprocs",),
+}
+
+
+def _takes(call: Call, option: str) -> bool:
+    """Return whether a call takes the option's value where a number must stand."""
+    wanted = TAKES_NUMBERS.get(call.name, ())
+    return any(
+        name in wanted and argument.text.endswith(f".{option}") for name, argument in call.arguments.items()
+    )
+
+
+def _text(call: Call) -> str:
+    return " ".join(argument.text for argument in call.arguments.values())

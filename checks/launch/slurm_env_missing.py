@@ -23,12 +23,16 @@
 - [ColossalAI#1023](https://github.com/hpcaitech/ColossalAI/issues/1023): `SLURM_PROCID` is asked for, without Slurm
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Script
 
 NAMES = r"SLURMD?_[A-Z_]+|OMPI_COMM_WORLD_[A-Z_]+|PMIX?_[A-Z_]+|PBS_NODEFILE|LSB_(?:M?CPU_)?HOSTS|FLUX_TASK_[A-Z_]+"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note in a script that needs Slurm",
     symptoms=[
         rf"KeyError:? ?(?:KeyError)?['\"](?P<variable>{NAMES})['\"]",
         # a traceback that was cut off behind its last line of source
@@ -70,3 +74,22 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A script that ends with a KeyError where srun did not start it; each such variable is told once."""
+    told: set[str] = set()
+    for call in script.named("os.environ.__getitem__"):
+        name = call.value("key").literal
+        if not isinstance(name, str) or not name.startswith("SLURM_") or "try" in call.contexts:
+            continue
+        if any("SLURM" in condition.text or "environ" in condition.text for condition in call.conditions):
+            continue
+        if not told:
+            yield check.found(
+                f"this script reads {name} and ends with a KeyError wherever srun did not start it",
+                severity=Severity.NOTE,
+                location=call.place,
+            )
+        told.add(name)

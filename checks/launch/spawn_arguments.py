@@ -35,6 +35,7 @@ Count: the parameters of the function must be one more than the tuple has elemen
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Known, Script
 
 # The call itself is the last line above the error: one further down is a fault of the user's own functions.
 CALL = r"(?:fn\((?:i|gindex|process_index), \*args\)|self\._target\(\*self\._args, \*\*self\._kwargs\)|self\.launcher\(\*args\))"
@@ -105,3 +106,43 @@ def _said(seen: dict[str, str]) -> str:
     if seen["wrong"].startswith("multiple"):
         return f"mp.spawn gets {seen['keyword']} twice: its own arguments are the function, args and nprocs, in this order"
     return f"mp.spawn takes no {seen['keyword']}: only args, a tuple, goes to the function"
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """mp.spawn with arguments that its function does not take, or that are no tuple."""
+    known = {signature.name: signature for signature in script.signatures}
+    for call in script.named("torch.multiprocessing.spawn"):
+        given, target = call.value("args"), call.value("fn")
+        if "args" in call.arguments and given.known in NO_TUPLES:
+            yield check.found(
+                f"args={call.arguments['args'].text} is no tuple: mp.spawn unpacks it for each process; one argument "
+                "alone needs a comma, args=(x,)",
+                location=call.arguments["args"].place,
+            )
+        if target.is_none and "fn" in call.arguments and "(" in call.arguments["fn"].text:
+            text = call.arguments["fn"].text
+            yield check.found(
+                f"{text} is called here, in the parent, and what it returns is started: mp.spawn wants the function "
+                "itself, and its arguments in args",
+                location=call.arguments["fn"].place,
+            )
+        signature = known.get(target.text) if target.known is Known.DEFINED else None
+        if (
+            signature is None
+            or call.starred
+            or (given.known is not Known.SEQUENCE and "args" in call.arguments)
+        ):
+            continue
+        number = 1 + len(given.items)
+        most = len(signature.parameters)
+        if (number > most and not signature.variadic) or number < signature.required:
+            yield check.found(
+                f"{signature.name} takes {', '.join(signature.parameters) or 'nothing'}; mp.spawn gives it {number}: "
+                "the number of the process, which comes first, and what is in args",
+                location=call.place,
+            )
+
+
+NO_TUPLES = (Known.WORLD_SIZE, Known.DEVICE_COUNT, Known.THING, Known.ARGUMENT)
+"""Kinds of value that surely are no tuple."""

@@ -29,7 +29,10 @@ rank 0 opens none, and with a MASTER_PORT of the script's own nobody does.
 - [Spawn utility](https://docs.pytorch.org/docs/stable/distributed.html#spawn-utility): mp.spawn starts the ranks itself
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Call, Script
 
 # The spawned processes did not find each other; and torchrun stands above them.
 MEETING = r"_(?:env|tcp)_rendezvous_handler|_create_c10d_store"
@@ -55,3 +58,32 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A script that needs torchrun's variables before it starts processes of its own."""
+    spawn = next((c for c in script.named("torch.multiprocessing.spawn") if c.reached and _always(c)), None)
+    if spawn is None or any(
+        c.name == "os.environ.__setitem__" and _variable(c) in ("RANK", "LOCAL_RANK") for c in script.calls
+    ):
+        return
+    for call in script.named("os.environ.__getitem__"):
+        name = _variable(call)
+        if name in ("RANK", "LOCAL_RANK") and call.reached and not call.spawned and _always(call):
+            if call.number < spawn.number:
+                yield check.found(
+                    f"the script reads {name}, which torchrun sets, and then starts processes itself by mp.spawn: under "
+                    "torchrun every rank starts as many again, and without torchrun the variable is missing",
+                    location=spawn.place,
+                )
+                return
+
+
+def _always(call: Call) -> bool:
+    return all(condition.kind == "main" for condition in call.conditions) and "try" not in call.contexts
+
+
+def _variable(call: Call) -> str:
+    key = call.value("key").literal
+    return key if isinstance(key, str) else ""

@@ -25,7 +25,10 @@ The traceback's last line of your own code is the call. Print `tensor.device, te
 - [Backends](https://docs.pytorch.org/docs/stable/distributed.html#backends): which operation works on which device
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Known, Script
 
 OPERATION = (
     r"_?(?:all_?gather|all_?reduce|reduce_?scatter|all_?to_?all|gather|scatter|recv|send|broadcast|"
@@ -79,3 +82,44 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A collective on a tensor that was made on the CPU, over NCCL alone."""
+    made = script.process_group
+    if made is None or made.value("backend").literal != "nccl":
+        return
+    if any(
+        call.name in ("torch.set_default_device", "torch.set_default_tensor_type") for call in script.calls
+    ):
+        return
+    for call in script.calls:
+        if not call.collective or call.name.endswith(
+            ("_object", "_object_list", "barrier", "new_group", "subgroups")
+        ):
+            continue
+        if "group" in call.arguments:
+            continue
+        given = call.arguments.get("tensor")
+        value = given.value if given is not None else None
+        if given is None or value is None or value.known is not Known.TENSOR or value.made < 0:
+            continue
+        source = script.calls[value.made]
+        if source.name in CPU_TENSORS and not source.given("device"):
+            yield check.found(
+                f"{given.text} is made on the CPU, by {source.name} in line {source.place.line}, and the backend is nccl, "
+                "which sends tensors of GPUs alone",
+                location=call.place,
+                fixes=[
+                    Fix(
+                        "Make the tensor on this rank's GPU",
+                        f"{source.text}(..., device=torch.cuda.current_device())",
+                        Kind.EDIT,
+                    )
+                ],
+            )
+
+
+CPU_TENSORS = frozenset(f"torch.{name}" for name in "tensor zeros ones empty full arange rand randn".split())
+"""Functions that make a tensor on the CPU where no device is named."""

@@ -27,7 +27,10 @@ Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtr
 - [nccl#296](https://github.com/NVIDIA/nccl/issues/296): a rank with other sizes
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Parted, Script, joined, parted
 
 FINGERPRINT = r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>\d+),? ?)?OpType=(?P<operation>\w+)"
 DIFFERENCE = r"Collectives differ in the following aspects:\s{0,8}(?P<difference>\S.{0,120})"
@@ -100,3 +103,34 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """The two branches of a test for the rank make different calls; or one makes a call that meets a later one."""
+    found = parted(script)
+    seen = {(item.side.condition.place, item.side.chosen): item for item in found}
+    for item in found:
+        other = seen.get((item.side.condition.place, not item.side.chosen))
+        if other is not None and item.side.chosen:
+            yield check.found(
+                f"where `{item.side.condition.text}` parts the ranks, some call {item.call.text}() and the others "
+                f"{other.call.text}() (line {other.place.line}): the two calls meet, and do not fit together",
+                location=item.place,
+            )
+        elif other is None and item.call.collective:
+            yield from met(script, item)
+
+
+def met(script: Script, item: Parted) -> Iterator[Finding]:
+    """Say which later call of the other ranks a lone call meets; the fault itself is collective-in-branch."""
+    for call in joined(script):
+        if call.number > item.call.number and call.scope == item.call.scope and not call.rank_conditions:
+            if call.name == item.call.name and call.loops == item.call.loops:
+                yield check.found(
+                    f"{item.call.text}() of these ranks meets {call.text}() of the others (line {call.place.line}): sizes "
+                    "do not fit, or one is summed into the other unnoticed",
+                    severity=Severity.NOTE,
+                    location=item.place,
+                )
+            return

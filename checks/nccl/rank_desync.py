@@ -27,7 +27,10 @@ named shows where it is instead.
 - [Join: uneven inputs](https://docs.pytorch.org/tutorials/advanced/generic_join.html): when ranks have different numbers of batches
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script, joined
 
 check = Check(
     severity=Severity.ERROR,
@@ -98,3 +101,27 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loop with collectives over a share that is cut by the rank: one rank may have a batch more than another."""
+    shares = {
+        call.result.thing: call
+        for call in script.named("torch.utils.data.Subset")
+        if call.value("indices").by_rank and "range(" in call.arguments["indices"].text
+    }
+    if not shares:
+        return
+    busy = {loop.place for call in joined(script) for loop in call.loops}
+    for loader in script.of_kind("loader"):
+        share = shares.get(loader.inner)
+        loops = [call.loops[-1] for call in script.iterations(loader) if call.loops]
+        if share is not None and any(loop.place in busy for loop in loops):
+            yield check.found(
+                f"`{share.arguments['indices'].text}` gives some ranks one sample more than others: a rank that has a batch "
+                "more waits in its collectives for ranks that have left the loop",
+                severity=Severity.WARNING,
+                location=share.place,
+                fixes=check.fixes[:2],
+            )

@@ -29,7 +29,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Interfaces, Launch, Names, Sockets, Torch
+from gpudoctor.facts import Interfaces, Launch, Names, Script, Sockets, Torch
 
 # The port of torchrun's static rendezvous when none is given (torch/distributed/run.py: --master-port).
 TORCHRUN_DEFAULT = 29500
@@ -51,7 +51,7 @@ SPAWNED = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note for the default port, where no launch names it",
+    otherwise="a note for the default port, where no launch names it; a note for a port that a script has fixed",
     symptoms=[
         # c10d's TCPStore since 1.10; the port stands in the line since 2.1
         r"server socket has failed to listen on any local network address(?!.{0,80}EACCES)(\. port: (?P<port>\d+))?",
@@ -132,3 +132,23 @@ def _has_a_fixed_default(torch: Torch | None) -> bool:
     """Return whether this torch's torchrun takes 29500 on a single node too, as it did until early 2026."""
     version = re.match(r"(\d+)\.(\d+)", (torch.version or "") if torch else "")
     return version is not None and (int(version[1]), int(version[2])) < FREE_PORT
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A port that is written into the script: the second job on the machine cannot have it."""
+    for call in script.calls:
+        port = None
+        if call.name == "os.environ.__setitem__" and call.value("key").literal == "MASTER_PORT":
+            port = call.value("value").literal
+        elif call.name == "torch.distributed.init_process_group":
+            method = call.value("init_method").literal
+            found = re.fullmatch(r"tcp://[^:]+:(\d+)", method) if isinstance(method, str) else None
+            port = found[1] if found else None
+        if port is not None and str(port) != "0":
+            yield check.found(
+                f"the port {port} is fixed in the script: two jobs on one machine cannot both have it",
+                severity=Severity.NOTE,
+                location=call.place,
+                fixes=[STANDALONE],
+            )

@@ -25,7 +25,10 @@ in the launch, for torchrun or a number of processes above 1.
 - [Big model inference](https://huggingface.co/docs/accelerate/concept_guides/big_model_inference): `device_map`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -57,3 +60,17 @@ check = Check(
     ],
     no_reproduction="needs 2 GPUs and accelerate",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A model that device_map spreads over the GPUs, wrapped in DistributedDataParallel."""
+    for wrapper in script.of_kind("ddp", "fsdp"):
+        made = script.made_by(script.innermost(wrapper))
+        spread = made.value("device_map").literal if made is not None else None
+        if made is not None and spread in ("auto", "balanced", "balanced_low_0", "sequential"):
+            yield check.found(
+                f'device_map="{spread}" spreads one model over all GPUs, and each rank that wraps it does so with the same '
+                "GPUs",
+                location=made.place,
+            )

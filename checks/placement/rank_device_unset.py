@@ -25,7 +25,7 @@ its own as well: then it is the checkpoint.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Gpus, Launch, Processes
+from gpudoctor.facts import Call, Gpus, Launch, Processes, Script
 
 SET = Fix(
     "Choose the rank's own GPU, before anything else of CUDA",
@@ -40,6 +40,7 @@ LOAD = Fix(
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error for a script that puts every rank on one GPU",
     fixes=[SET, LOAD],
     no_reproduction="needs 2 GPUs",
 )
@@ -71,3 +72,56 @@ def environment(gpus: Gpus, processes: Processes, launch: Launch | None) -> Iter
         fixes = [SET, LOAD]
     evidence = [Evidence(f"GPU {index}: {ranks[pid].words}") for pid in sorted(first)[:8]]
     yield check.found(message, evidence=evidence, fixes=fixes)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A script whose ranks all put their model on the current GPU, or on GPU 0, and none chooses its own."""
+    if not script.distributed or script.frameworks or any(_binds(call) for call in script.calls):
+        return
+    for wrapper in script.of_kind("ddp", "fsdp"):
+        model = script.innermost(wrapper)
+        moved = next((c for c in script.calls if model.number in c.receiver.things and _to_cuda(c)), None)
+        if moved is not None:
+            yield check.found(
+                f"every rank puts the model on {_where(moved)}, and none chooses a GPU of its own: all ranks share GPU 0, "
+                "and NCCL refuses two ranks on one GPU",
+                severity=Severity.ERROR,
+                location=moved.place,
+                fixes=[SET],
+            )
+            return
+
+
+def _binds(call: Call) -> bool:
+    """Return whether a call may give a rank a GPU of its own."""
+    if call.name in ("torch.cuda.set_device", "torch.cuda.device", "torch.accelerator.set_device_index"):
+        return bool(call.value("device").literal != 0)
+    if call.name == "os.environ.__setitem__" and call.value("key").literal == "CUDA_VISIBLE_DEVICES":
+        return True
+    if call.name == "torch.distributed.init_process_group" and call.given("device_id"):
+        return True
+    values = [argument.value for argument in call.arguments.values()]
+    if call.name == "os.environ.__getitem__" or call.name.startswith(("range", "print", "len")):
+        return False
+    if call.name.endswith((".cuda", ".to")) or call.name == "torch.device" or "device" in call.arguments:
+        indices = [possible.index for value in values for possible in value.possible()]
+        unknown = call.name.endswith(".cuda") and any(not v.is_literal and not v.cuda for v in values)
+        return unknown or any(index is not None and index.literal != 0 for index in indices)
+    if "device_ids" in call.arguments:
+        return any(not item.is_literal for item in call.value("device_ids").items)
+    return False
+
+
+def _to_cuda(call: Call) -> bool:
+    """Return whether a module goes to the current GPU, or to GPU 0."""
+    if call.method == "cuda":
+        return not call.arguments or call.value("device").literal == 0
+    if call.method != "to":
+        return False
+    return any(value.cuda for value in call.value("device").possible())
+
+
+def _where(call: Call) -> str:
+    given = call.arguments.get("device")
+    return f"{given.text}" if given is not None else "the current GPU"

@@ -24,12 +24,16 @@ The last frame of your own code under "Original Traceback" is what uses the GPU 
 - [vllm#8893](https://github.com/vllm-project/vllm/issues/8893): the same in vLLM's workers
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Call, Script
 
 CHILD = r"DataLoader worker process|ForkingPickler|popen_fork|multiprocessing[/\\](?:process|pool)\.py"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a note where the parent leaves CUDA alone",
     symptoms=[
         r"Cannot re-initialize (?P<device>\w+) in forked subprocess",
         r"(?P<device>CUDA) has been initialized before the `notebook_launcher`",
@@ -63,3 +67,69 @@ check = Check(
     ],
     no_reproduction="needs a GPU",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Forked processes that use CUDA, or a data set whose forked workers do."""
+    yield from _ranks(script)
+    yield from _workers(script)
+
+
+def _ranks(script: Script) -> Iterator[Finding]:
+    if any(True for _ in script.named("multiprocessing.set_start_method")):
+        return
+    for call in script.named("multiprocessing.Process"):
+        if call.receiver.things or not call.reached or call.spawned:
+            continue
+        child = next((c for c in script.calls if c.spawned and _uses_cuda(c)), None)
+        if child is None:
+            continue
+        parent = next(
+            (c for c in script.calls[: call.number] if not c.spawned and c.reached and _uses_cuda(c)), None
+        )
+        if parent is not None:
+            yield check.found(
+                f"this Process is forked after line {parent.place.line} has used CUDA, and uses it too, in line "
+                f"{child.place.line}: CUDA does not survive a fork",
+                location=call.place,
+            )
+        else:
+            yield check.found(
+                f"this Process is forked, and uses CUDA in line {child.place.line}: that works only as long as nothing "
+                "before it has touched CUDA",
+                severity=Severity.NOTE,
+                location=call.place,
+            )
+        return
+
+
+def _workers(script: Script) -> Iterator[Finding]:
+    working = {
+        loader.inner
+        for loader in script.of_kind("loader")
+        if (made := script.made_by(loader)) is not None
+        and (made.value("num_workers").literal or 0) not in (0, True)
+        and not made.given("multiprocessing_context")
+    }
+    classes = {script.things[number].type for number in working if number >= 0}
+    for call in script.calls:
+        owner, _, method = call.scope.rpartition(".")
+        if owner in classes and method == "__getitem__" and _uses_cuda(call):
+            yield check.found(
+                f"{owner}.__getitem__ uses CUDA, and runs in the loader's workers, which are forked: CUDA does not survive "
+                "a fork",
+                location=call.place,
+            )
+
+
+def _uses_cuda(call: Call) -> bool:
+    """Return whether a call surely sets CUDA up in its process."""
+    if call.name in ("torch.cuda.set_device", "torch.cuda.synchronize", "torch.cuda.get_device_name"):
+        return True
+    if call.method == "cuda" and call.name not in ("torch.cuda", ".cuda"):
+        return True
+    if call.method == "cuda" and call.name == ".cuda":
+        return True
+    given = call.arguments.get("device")
+    return call.method == "to" and given is not None and given.value.cuda

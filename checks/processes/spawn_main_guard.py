@@ -24,7 +24,10 @@ under the guard.
 - [DataLoader: platforms](https://docs.pytorch.org/docs/stable/data.html#platform-specific-behaviors): which start method where, and the guard
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -53,3 +56,25 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Processes started by spawn at the top of a file, where each child runs it again."""
+    if script.notebook:
+        return
+    spawns = any(
+        call.value("method").literal in ("spawn", "forkserver")
+        for call in script.named("multiprocessing.set_start_method", "multiprocessing.get_context")
+    )
+    for call in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"):
+        fresh = call.method == "spawn" and call.value("start_method").literal != "fork"
+        # What a function does that the top of the file calls happens at import, too.
+        outside = not any(condition.kind in ("main", "type_checking") for condition in call.conditions)
+        if outside and call.reached and not call.spawned and (fresh or (call.method == "Process" and spawns)):
+            yield check.found(
+                'processes are started here outside of if __name__ == "__main__": each child imports this file first, '
+                "comes to the same line, and Python refuses",
+                location=call.place,
+            )
+            return

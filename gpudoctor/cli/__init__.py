@@ -18,6 +18,7 @@ from gpudoctor.cli.streams import silence, warn
 COMMANDS = {
     "check": "Examine this machine and the Python that trains; change nothing.",
     "explain": "Name the one cause in a training log.",
+    "lint": "Find in training scripts what breaks on several GPUs.",
     "checkpoint": "What is in a checkpoint, why it does not load, and a mended copy.",
     "run": "Run a command untouched, and explain it if it fails.",
     "repro": "Really train in a parallel mode, or prove a failure and its fix.",
@@ -66,6 +67,7 @@ def cli(ctx: click.Context) -> None:
     \b
     gpudoctor check                    is this machine fit, and what is wrong?
     gpudoctor explain train.log        what does this log mean?
+    gpudoctor lint train.py            what is wrong in this script?
     gpudoctor checkpoint inspect m.pt  what is in it, and why does it not load?
     gpudoctor repro ddp                really train, two ranks or one per GPU
     gpudoctor report -o ticket.md      write the ticket

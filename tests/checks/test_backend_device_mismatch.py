@@ -78,3 +78,33 @@ NOT_THIS = [
     "ValueError: Backend agg does not support interactive mode",
 ]
 REST = "; the tensor must be on a device, of a type and for a call that the backend knows"
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "mean = loss.detach().clone()": "mean = torch.tensor([1.0])",
+            "        dist.all_reduce(mean)": "        dist.all_reduce(mean)  # <-",
+        },
+    ),
+    (
+        "slurm.py",
+        {
+            "counts = torch.zeros(2, device=device)": "counts = torch.zeros(2)",
+            "    dist.all_reduce(counts)": "    dist.all_reduce(counts)  # <-",
+            "counts[0] += (model": "hits = (model",
+            "        counts[1] += len(y)\n": "        pass\n",
+        },
+    ),
+]
+FINE = [
+    ("torchrun.py", {"mean = loss.detach().clone()": "mean = torch.tensor([1.0]).cuda()"}),
+    ("torchrun.py", {"mean = loss.detach().clone()": "mean = torch.tensor([1.0], device=local_rank)"}),
+    (
+        "torchrun.py",
+        {
+            "mean = loss.detach().clone()": "mean = torch.tensor([1.0])",
+            'init_process_group("nccl")': 'init_process_group("cpu:gloo,cuda:nccl")',
+        },
+    ),
+]

@@ -26,3 +26,30 @@ NOT_THIS = [
     "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn",
     "loss.backward(retain_graph=True)",
 ]
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {"            loss.backward()\n": "            loss.backward()\n            loss.backward()  # <-\n"},
+    ),
+    (
+        "spawn.py",
+        {
+            "        loss.backward()\n": "        loss.backward()\n        print(loss)\n        loss.backward(retain_graph=True)  # <-\n"
+        },
+    ),
+]
+FINE = [
+    (
+        "torchrun.py",
+        {
+            "            loss.backward()\n": "            loss.backward(retain_graph=True)\n            loss.backward()\n"
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "            loss.backward()\n": "            if args.epochs > 2:\n                loss.backward()\n            else:\n                (loss * 2).backward()\n"
+        },
+    ),
+]

@@ -45,3 +45,47 @@ NOT_THIS = [
     "Added key: store_based_barrier_key:1 to store for rank: 0",
     "Rank 0 using GPU 0",
 ]
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "    torch.cuda.set_device(local_rank)\n": "",
+            "def load(rank):": "def load(rank):\n    # which GPU?",
+            "    dist.barrier()\n    return": "    dist.barrier()  # <-\n    return",
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+dist.init_process_group(backend="nccl")
+rank = dist.get_rank()
+model = nn.Linear(2, 2).to(rank % torch.cuda.device_count())
+dist.barrier()  # <-
+dist.destroy_process_group()
+""",
+]
+FINE = [
+    (
+        "torchrun.py",
+        {
+            "    torch.cuda.set_device(local_rank)\n": "",
+            'init_process_group("nccl")': 'init_process_group("nccl", device_id=torch.device("cuda", local_rank))',
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+dist.init_process_group(backend="gloo")
+dist.barrier()
+dist.destroy_process_group()
+""",
+]

@@ -13,3 +13,32 @@ NOT_THIS = [
     "ValueError: batch_size should be a positive integer value, but got batch_size=None",
     "ValueError: batch_size should be a positive integer value, but got batch_size=-1",
 ]
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=args.batch_size // dist.get_world_size(), sampler=sampler)  # <-"
+        },
+    ),
+    (
+        "average.py",
+        {
+            "batch_size=8, shuffle=True)": "batch_size=int(128 / float(dist.get_world_size())), shuffle=True)  # <-"
+        },
+    ),
+]
+FINE = [
+    (
+        "torchrun.py",
+        {
+            "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=args.batch_size // 2, sampler=sampler)"
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=max(1, args.batch_size // dist.get_world_size()), sampler=sampler)"
+        },
+    ),
+]

@@ -125,3 +125,90 @@ NOT_THIS = [
     "This is most likely caused by incorrect usages of collectives, e.g., wrong sizes used across ranks",
 ]
 REST = "; each rank must make the same calls with the same shapes"
+
+FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    x = torch.zeros(4)
+    if dist.get_rank() == 0:
+        dist.broadcast(x, src=0)  # <-
+    else:
+        dist.all_reduce(x)
+""",
+    """
+import os
+import torch
+from torch.distributed import all_gather, barrier, init_process_group, reduce
+
+class Metrics:
+    def __init__(self):
+        self.is_main = int(os.environ["RANK"]) == 0
+
+    def collect(self, value):
+        parts = [torch.empty(1) for _ in range(2)]
+        if self.is_main:
+            all_gather(parts, value)  # <-
+        else:
+            reduce(value, 0)
+
+init_process_group("nccl")
+Metrics().collect(torch.zeros(1))
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def summed(x):
+    dist.all_reduce(x)
+    return x
+
+dist.init_process_group("nccl")
+if dist.get_rank() != 0:
+    dist.barrier()
+else:
+    print(summed(torch.zeros(1)))  # <-
+""",
+]
+FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+x = torch.zeros(4)
+if dist.get_rank() == 0:
+    parts = [torch.zeros(4) for _ in range(dist.get_world_size())]
+    dist.gather(x, parts)
+else:
+    dist.gather(x)
+""",
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+x = torch.zeros(4)
+if dist.get_rank() == 0:
+    dist.send(x, dst=1)
+else:
+    dist.recv(x, src=0)
+dist.all_reduce(x)
+if dist.get_rank() == 0:
+    print(x)
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def main(args, x):
+    dist.init_process_group("gloo")
+    if args.sum:
+        dist.all_reduce(x)
+    else:
+        dist.broadcast(x, 0)
+""",
+]

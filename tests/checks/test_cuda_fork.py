@@ -38,3 +38,88 @@ NOT_THIS = [
     "RuntimeError: context has already been set",
     "To use CUDA with multiprocessing, see the notes on the start method",
 ]
+
+FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+from torch.multiprocessing import Process
+
+def run(rank):
+    x = torch.zeros(1).cuda(rank)
+    print(x)
+
+if __name__ == "__main__":
+    print(torch.cuda.get_device_name(0))
+    for rank in range(2):
+        p = Process(target=run, args=(rank,))  # <-
+        p.start()
+""",
+    """
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Images(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return torch.zeros(3).to("cuda")  # <-
+
+loader = DataLoader(Images(), batch_size=2, num_workers=4)
+for batch in loader:
+    print(batch)
+""",
+    """
+import torch
+from multiprocessing import Process
+
+def run(rank):
+    torch.cuda.set_device(rank)
+
+if __name__ == "__main__":
+    p = Process(target=run, args=(0,))  # <-
+    p.start()
+""",
+]
+FINE = [
+    """
+import torch
+import torch.multiprocessing as mp
+
+def run(rank):
+    torch.cuda.set_device(rank)
+
+if __name__ == "__main__":
+    print(torch.cuda.get_device_name(0))
+    context = mp.get_context("spawn")
+    p = context.Process(target=run, args=(0,))
+    p.start()
+""",
+    """
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Images(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return torch.zeros(3).to("cuda")
+
+loader = DataLoader(Images(), batch_size=2, num_workers=0)
+for batch in loader:
+    print(batch)
+""",
+    """
+import torch
+from multiprocessing import Process
+
+def run(rank):
+    print(rank)
+
+if __name__ == "__main__":
+    torch.cuda.set_device(0)
+    Process(target=run, args=(0,)).start()
+""",
+]

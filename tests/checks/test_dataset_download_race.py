@@ -66,3 +66,37 @@ NOT_THIS = [
     "[rank0]: zipfile.BadZipFile: File is not a zip file",
     "urllib.error.HTTPError: HTTP Error 403: Forbidden",
 ]
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            '    if rank == 0:\n        datasets.MNIST("data", train=True, download=True)\n    dist.barrier()\n    return datasets.MNIST("data", train=True, transform=transforms.ToTensor())': '    return datasets.MNIST("data", train=True, download=True, transform=transforms.ToTensor())  # <-'
+        },
+    ),
+    ("slurm.py", {"download=False, transform=ToTensor())": "download=True, transform=ToTensor())  # <-"}),
+    (
+        "spawn.py",
+        {
+            "dataset = data.TensorDataset(torch.randn(256, 20), torch.randint(0, 5, (256,)))": "import torchvision\n    dataset = torchvision.datasets.MNIST('.', download=True)  # <-"
+        },
+    ),
+]
+FINE = [
+    (
+        "slurm.py",
+        {
+            '    dataset = CIFAR10("data", train=True, download=False, transform=ToTensor())': '    if local_rank == 0:\n        CIFAR10("data", download=True)\n    dist.barrier()\n    dataset = CIFAR10("data", train=True, download=True, transform=ToTensor())'
+        },
+    ),
+    (
+        "slurm.py",
+        {"download=False, transform=ToTensor())": "download=local_rank == 0, transform=ToTensor())"},
+    ),
+    (
+        "spawn.py",
+        {
+            "    world_size = torch.cuda.device_count()": "    import torchvision\n    torchvision.datasets.MNIST('.', download=True)\n    world_size = torch.cuda.device_count()"
+        },
+    ),
+]

@@ -96,3 +96,25 @@ def test_what_is_gone_is_an_error(text):
 
 def test_a_number_is_no_group():
     assert "dist.new_group" in said(list(FAILURES)[2]).fixes[1].command
+
+
+FLAGGED = [
+    ("average.py", {"op=dist.ReduceOp.SUM)": "op=dist.reduce_op.SUM)  # <-"}),
+    ("average.py", {"op=dist.ReduceOp.SUM)": "op=dist.ReduceOp.SUM, group=0)  # <-"}),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_rank())
+dist.all_reduce_multigpu([torch.zeros(1).cuda()])  # <-
+dist.destroy_process_group()
+""",
+]
+FINE = [
+    ("average.py", {"op=dist.ReduceOp.SUM)": "op=dist.ReduceOp.SUM, group=dist.group.WORLD)"}),
+    ("average.py", {"op=dist.ReduceOp.SUM)": "group=None)"}),
+]

@@ -43,3 +43,54 @@ NOT_THIS = [
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1!",
     "You shouldn't move a model that is dispatched using accelerate hooks.",
 ]
+
+FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import AutoModelForCausalLM
+
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+model = AutoModelForCausalLM.from_pretrained("gpt2", device_map="auto")  # <-
+model = DDP(model)
+dist.destroy_process_group()
+""",
+    """
+import torch
+import transformers
+from torch.nn.parallel import DistributedDataParallel
+
+def build(local_rank):
+    return transformers.AutoModel.from_pretrained("bert-base-uncased", device_map="balanced")  # <-
+
+def main(local_rank):
+    torch.cuda.set_device(local_rank)
+    torch.distributed.init_process_group("nccl")
+    model = build(local_rank)
+    return DistributedDataParallel(model, device_ids=[local_rank])
+""",
+]
+FINE = [
+    """
+import transformers
+
+model = transformers.AutoModel.from_pretrained("bert-base-uncased", device_map="auto")
+print(model)
+""",
+    """
+import os
+import torch
+import transformers
+from torch.nn.parallel import DistributedDataParallel
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+torch.distributed.init_process_group("nccl")
+model = transformers.AutoModel.from_pretrained("bert-base-uncased", device_map={"": int(os.environ["LOCAL_RANK"])})
+model = DistributedDataParallel(model)
+torch.distributed.destroy_process_group()
+""",
+]

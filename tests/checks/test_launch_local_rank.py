@@ -39,3 +39,45 @@ NOT_THIS = [
     "If your script expects `--local-rank` argument to be set, please",
     "  rank      : 0 (local_rank: 0)",
 ]
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            'parser.add_argument("--epochs", type=int, default=3)': 'parser.add_argument("--epochs", type=int, default=3)\n    parser.add_argument("--local_rank", type=int, default=0)  # <-',
+            'int(os.environ["LOCAL_RANK"])': "args.local_rank",
+        },
+    ),
+    """
+from argparse import ArgumentParser
+import torch
+
+p = ArgumentParser()
+p.add_argument("-l", "--local_rank", default=-1, type=int)  # <-
+opt = p.parse_args()
+torch.cuda.set_device(opt.local_rank)
+torch.distributed.init_process_group(backend="nccl", init_method="env://")
+torch.distributed.destroy_process_group()
+""",
+]
+FINE = [
+    (
+        "torchrun.py",
+        {
+            'parser.add_argument("--epochs", type=int, default=3)': 'parser.add_argument("--local_rank", "--local-rank", type=int, default=0)\n    parser.add_argument("--epochs", type=int, default=3)'
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            'parser.add_argument("--epochs", type=int, default=3)': 'parser.add_argument("--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))\n    parser.add_argument("--epochs", type=int, default=3)'
+        },
+    ),
+    """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument('--local_rank', type=int)
+import torch
+print(parser.parse_args())
+""",
+]

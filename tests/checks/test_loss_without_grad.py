@@ -33,3 +33,28 @@ def test_a_checkpoint_without_trained_inputs_gets_the_fix_for_it():
     (seen,) = matches(FROZEN, [CHECK])
     assert seen.finding.message.startswith("no input of a checkpointed block requires a gradient")
     assert "use_reentrant=False" in seen.finding.fixes[0].command
+
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "            loss.backward()\n": "            loss = loss.detach()\n            loss.backward()  # <-\n"
+        },
+    ),
+    (
+        "spawn.py",
+        {
+            "        loss = self.criterion(self.model(x), y)\n        loss.backward()\n": "        with torch.no_grad():\n            loss = self.criterion(self.model(x), y)\n            loss.backward()  # <-\n"
+        },
+    ),
+]
+FINE = [
+    (
+        "spawn.py",
+        {
+            "        loss = self.criterion(self.model(x), y)\n": "        with torch.no_grad():\n            before = self.criterion(self.model(x), y)\n        loss = self.criterion(self.model(x), y)\n"
+        },
+    ),
+    ("slurm.py", {"    with torch.no_grad():\n": "    with torch.inference_mode():\n"}),
+]

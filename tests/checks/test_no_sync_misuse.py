@@ -11,3 +11,30 @@ EXAMPLES = {
     "AssertionError: no_sync context manager reentry is unsupported": MESSAGE,
 }
 NOT_THIS = ["with model.no_sync():", "UserWarning: no_sync() is not supported on this strategy"]
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "            loss.backward()\n": "            with model.no_sync():\n                loss.backward()  # <-\n"
+        },
+    ),
+    (
+        "spawn.py",
+        {
+            "        loss = self.criterion(self.model(x), y)\n        loss.backward()\n        self.optimizer.step()\n        return loss": "        with self.model.no_sync():\n            loss = self.criterion(self.model(x), y)\n            loss.backward()  # <-\n        self.optimizer.step()\n        return loss"
+        },
+    ),
+]
+FINE = [
+    (
+        "torchrun.py",
+        {
+            "            loss = F.nll_loss(model(x), target)\n            loss.backward()\n": "            with model.no_sync():\n                F.nll_loss(model(x), target).backward()\n            loss = F.nll_loss(model(x), target)\n            loss.backward()\n"
+        },
+    ),
+    (
+        "slurm.py",
+        {"nullcontext() if last else model.no_sync()": "(nullcontext if last else model.no_sync)()"},
+    ),
+]

@@ -21,3 +21,17 @@ NOT_THIS = [
     "Launching training on 2 GPUs.",
     "This pip is not compatible with an interactive shell",
 ]
+
+FLAGGED = [
+    '{"cells": [{"cell_type": "markdown", "source": ["# Train"]}, {"cell_type": "code", "source": ["%matplotlib inline\\n", "import torch.multiprocessing as mp\\n", "def train(rank):\\n", "    print(rank)\\n"]},\n {"cell_type": "code", "source": ["!nvidia-smi\\n", "mp.spawn(train, nprocs=2)  # <-"]}]}',
+]
+FINE = [
+    '{"cells": [{"cell_type": "code", "source": "import torch.multiprocessing as mp\\nfrom training import train\\nmp.spawn(train, nprocs=2)"}]}',
+    """
+import torch.multiprocessing as mp
+def train(rank):
+    print(rank)
+if __name__ == '__main__':
+    mp.spawn(train, nprocs=2)
+""",
+]

@@ -118,3 +118,25 @@ def test_unknown_without_the_sockets():
     result, _ = run(launch=Launch(variables=OWN))
     assert result.status is CheckStatus.UNKNOWN
     assert result.reason == "sockets: not in this report"
+
+
+FLAGGED = [
+    ("spawn.py", {'os.environ.get("PORT", "29500")': '"12355"  # <-'}),
+    """
+import torch.distributed as dist
+
+def setup(rank, size):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:23456", rank=rank, world_size=size)  # <-
+""",
+]
+FINE = [
+    ("spawn.py", {'os.environ.get("PORT", "29500")': "str(10000 + os.getuid() % 20000)"}),
+    """
+import os
+import torch.distributed as dist
+
+os.environ.setdefault("MASTER_PORT", "29500")
+os.environ["MASTER_PORT"] = "0"
+dist.is_available()
+""",
+]

@@ -28,3 +28,48 @@ NOT_THIS = [
     "    dist.destroy_process_group()",
     "RuntimeError: Default process group has not been initialized, please make sure to call init_process_group.",
 ]
+
+FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+dist.init_process_group("gloo")  # <-
+dist.barrier()
+""",
+    (
+        "torchrun.py",
+        {
+            "    dist.destroy_process_group()\n": "",
+            'dist.init_process_group("nccl")': 'dist.init_process_group("nccl")  # <-',
+        },
+    ),
+]
+FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def cleanup():
+    dist.destroy_process_group()
+
+dist.init_process_group("gloo")
+cleanup()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def setup():
+    dist.init_process_group("gloo")
+""",
+]

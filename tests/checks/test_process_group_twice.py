@@ -12,3 +12,80 @@ NOT_THIS = [
     "[comm.py:677:init_distributed] Distributed backend already initialized",
     "torch distributed is already initialized, skipping initialization ...",
 ]
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "    rank = dist.get_rank()\n": '    rank = dist.get_rank()\n    dist.init_process_group("gloo")  # <-\n'
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def train():
+    for epoch in range(3):
+        dist.init_process_group("gloo")  # <-
+        print(epoch)
+
+train()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+class Job:
+    def __init__(self):
+        dist.init_process_group(backend="gloo")
+
+    def run(self):
+        setup()
+
+def setup():
+    torch.distributed.init_process_group("gloo")  # <-
+
+Job().run()
+dist.destroy_process_group()
+""",
+]
+FINE = [
+    (
+        "torchrun.py",
+        {
+            "    rank = dist.get_rank()\n": '    rank = dist.get_rank()\n    if not dist.is_initialized():\n        dist.init_process_group("gloo")\n'
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+for backend in ("gloo", "nccl"):
+    dist.init_process_group(backend)
+    dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+import sys
+
+if sys.argv[1] == "cpu":
+    dist.init_process_group("gloo")
+else:
+    dist.init_process_group("nccl")
+dist.destroy_process_group()
+""",
+]

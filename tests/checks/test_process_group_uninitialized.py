@@ -21,3 +21,60 @@ NOT_THIS = [
     "WARNING: process group has NOT been destroyed before we destruct ProcessGroupNCCL.",
     "Distributed environment not initialized. Running in single process mode.",
 ]
+
+FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+def main():
+    if "RANK" in os.environ:
+        dist.init_process_group("gloo")
+        rank = dist.get_rank()
+    else:
+        rank = 0
+    if rank == 0:
+        print("downloading")
+    dist.barrier()  # <-
+    dist.destroy_process_group()
+
+main()
+""",
+    (
+        "torchrun.py",
+        {
+            '    dist.init_process_group("nccl")\n    rank = dist.get_rank()\n': '    rank = 0\n    if args.epochs > 1:\n        dist.init_process_group("nccl")\n        rank = dist.get_rank()\n',
+            "    dist.barrier()\n    return": "    dist.barrier()  # <-\n    return",
+        },
+    ),
+]
+FINE = [
+    """
+import os
+import torch.distributed as dist
+
+def wait():
+    if not dist.is_initialized():
+        return
+    dist.barrier()
+
+if "RANK" in os.environ:
+    dist.init_process_group("gloo")
+wait()
+dist.destroy_process_group()
+""",
+    """
+import argparse
+import torch.distributed as dist
+
+args = argparse.ArgumentParser().parse_args()
+if args.distributed:
+    dist.init_process_group("gloo")
+for epoch in range(3):
+    if args.distributed:
+        dist.barrier()
+if args.distributed:
+    dist.destroy_process_group()
+""",
+]

@@ -52,3 +52,50 @@ NOT_THIS = [
     "RuntimeError: Invalid device string: 'gpu'",
     "TypeError: can't multiply sequence by non-int of type 'str'",
 ]
+
+FLAGGED = [
+    """
+import argparse
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--rank", default=0)  # <-
+parser.add_argument("--world-size", default=2, type=int)
+args = parser.parse_args()
+dist.init_process_group("gloo", init_method="tcp://10.0.0.1:0", rank=args.rank, world_size=args.world_size)
+dist.destroy_process_group()
+""",
+    """
+import argparse
+import torch
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpu", help="GPU to use")  # <-
+    args = parser.parse_args()
+    torch.cuda.set_device(args.gpu)
+
+main()
+""",
+]
+FINE = [
+    """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", help="GPU to use")
+args = parser.parse_args()
+torch.cuda.set_device(int(args.gpu))
+""",
+    """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", type=int)
+args = parser.parse_args()
+torch.cuda.set_device(args.gpu)
+""",
+]

@@ -62,3 +62,89 @@ NOT_THIS = [
     "E1120 12:00:00 api.py:900] Error waiting on exit barrier. Elapsed: 300.1 seconds",
     "requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='node9', port=443): Read timed out. (read timeout=10)",
 ]
+
+FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Subset
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    share = Subset(dataset, range(rank, len(dataset), size))  # <-
+    for batch in DataLoader(share, batch_size=2):
+        mean = batch.mean()
+        dist.all_reduce(mean)
+""",
+    """
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trainer:
+    def __init__(self, dataset):
+        rank = int(os.environ["RANK"])
+        part = torch.utils.data.Subset(dataset, list(range(len(dataset)))[rank::4])  # <-
+        self.loader = torch.utils.data.DataLoader(part, batch_size=8)
+        self.model = DDP(torch.nn.Linear(4, 1))
+
+    def fit(self):
+        for i, (x, y) in enumerate(self.loader):
+            loss = (self.model(x) - y).square().mean()
+            loss.backward()
+
+torch.distributed.init_process_group("gloo")
+Trainer([]).fit()
+""",
+    """
+import torch.distributed as dist
+import torch.utils.data as data
+
+def reduced(x):
+    dist.all_reduce(x)
+    return x
+
+def main(dataset):
+    dist.init_process_group("nccl")
+    indices = range(dist.get_rank(), 1000, 3)
+    loader = data.DataLoader(data.Subset(dataset, [i for i in range(dist.get_rank(), 1000, 3)]))  # <-
+    for x, y in loader:
+        print(reduced(x))
+""",
+]
+FINE = [
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    for batch in DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False)):
+        mean = batch.mean()
+        dist.all_reduce(mean)
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Subset
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    share = Subset(dataset, range(dist.get_rank(), len(dataset), dist.get_world_size()))
+    total = 0
+    for batch in DataLoader(share, batch_size=2):
+        total += batch.sum()
+    dist.all_reduce(total)
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Subset
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    share = Subset(dataset, range(0, 100))
+    for batch in DataLoader(share, batch_size=2):
+        mean = batch.mean()
+        dist.all_reduce(mean)
+""",
+]

@@ -48,3 +48,69 @@ def test_passes(held):
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
     assert run(gpus=gpus([0], None), processes=RANKS)[0].status is CheckStatus.UNKNOWN
+
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "    torch.cuda.set_device(local_rank)\n": "",
+            "Net().to(local_rank)": "Net().cuda()  # <-",
+            "DDP(model, device_ids=[local_rank])": "DDP(model)",
+            "x, target = x.to(local_rank), target.to(local_rank)": "x, target = x.cuda(), target.cuda()",
+        },
+    ),
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+device = torch.device("cuda:0")
+dist.init_process_group("nccl")
+model = torch.nn.Linear(3, 3)
+model.to(device)  # <-
+model = DistributedDataParallel(model)
+dist.destroy_process_group()
+""",
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Run:
+    def __init__(self):
+        torch.distributed.init_process_group(backend="nccl")
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.net = torch.nn.Linear(3, 3).to(self.device)  # <-
+        self.net = DDP(self.net)
+
+if __name__ == "__main__":
+    Run()
+    torch.distributed.destroy_process_group()
+""",
+]
+FINE = [
+    (
+        "torchrun.py",
+        {"Net().to(local_rank)": "Net().cuda()", "DDP(model, device_ids=[local_rank])": "DDP(model)"},
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["LOCAL_RANK"]
+dist.init_process_group("nccl")
+model = DistributedDataParallel(torch.nn.Linear(3, 3).cuda())
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(torch.nn.Linear(3, 3))
+dist.destroy_process_group()
+""",
+]

@@ -28,3 +28,19 @@ NOT_THIS = [
         "`use_distributed_sampler` is True"
     ),
 ]
+
+FLAGGED = [
+    ("torchrun.py", {"sampler=sampler, num_workers=2)": "sampler=sampler, shuffle=True)  # <-"}),
+    """
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+
+def loaders(dataset, distributed):
+    train_sampler = DistributedSampler(dataset) if distributed else None
+    return DataLoader(dataset, 16, True, train_sampler)  # <-
+""",
+]
+FINE = [
+    ("torchrun.py", {"sampler=sampler, num_workers=2)": "sampler=sampler, shuffle=(sampler is None))"}),
+    ("torchrun.py", {"sampler=sampler, num_workers=2)": "sampler=sampler, shuffle=False)"}),
+]

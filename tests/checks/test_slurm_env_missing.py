@@ -58,3 +58,34 @@ NOT_THIS = [
     "The `srun` command is available on your system but is not used.",
     'rank = int(os.environ["SLURM_PROCID"])',
 ]
+
+FLAGGED = [
+    ("slurm.py", {'int(os.environ.get("SLURM_PROCID", 0))': 'int(os.environ["SLURM_PROCID"])  # <-'}),
+    """
+import os
+import torch.distributed as dist
+
+class Launch:
+    def __init__(self):
+        self.rank = int(os.environ["SLURM_PROCID"])  # <-
+        self.local = int(os.environ["SLURM_LOCALID"])
+""",
+]
+FINE = [
+    (
+        "slurm.py",
+        {
+            '    rank = int(os.environ.get("SLURM_PROCID", 0))': '    rank = 0\n    if "SLURM_PROCID" in os.environ:\n        rank = int(os.environ["SLURM_PROCID"])'
+        },
+    ),
+    """
+import os
+import torch
+
+try:
+    rank = int(os.environ["SLURM_PROCID"])
+except KeyError:
+    rank = 0
+print(torch.__version__, rank)
+""",
+]

@@ -46,3 +46,69 @@ NOT_THIS = [
     ),
     f"{SPAWN}  File \"train.py\", line 12, in run\n    loss()\nTypeError: 'NoneType' object is not callable",
 ]
+
+FLAGGED = [
+    (
+        "spawn.py",
+        {
+            "args=(world_size, 5), nprocs": "args=(0, world_size, 5), nprocs",
+            "    mp.spawn(worker": "    # the number comes by itself\n    mp.spawn(worker",
+            "join=True)": "join=True)  # <-",
+        },
+    ),
+    (
+        "spawn.py",
+        {
+            "def worker(rank, world_size, epochs):": "def worker(rank, world_size, epochs=5):",
+            "args=(world_size, 5), nprocs=world_size, join=True)": "args=world_size, nprocs=world_size, join=True)  # <-",
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def worker(rank):
+    dist.init_process_group("gloo", init_method="file:///tmp/store", rank=rank, world_size=2)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(worker(0), nprocs=2)  # <-
+""",
+]
+FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def worker(rank, *rest):
+    dist.init_process_group("gloo", init_method="file:///tmp/store", rank=rank, world_size=2)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(worker, (1, 2, 3), nprocs=2)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def worker(rank, size, verbose=False):
+    dist.init_process_group("gloo", init_method="file:///tmp/store", rank=rank, world_size=size)
+    dist.destroy_process_group()
+
+def launch(fn, given):
+    mp.spawn(fn, args=given, nprocs=2)
+
+if __name__ == "__main__":
+    launch(worker, (2,))
+    mp.spawn(worker, args=(2,), nprocs=2)
+""",
+]

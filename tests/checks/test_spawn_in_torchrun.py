@@ -34,3 +34,42 @@ def test_what_the_spawned_ranks_could_not_reach_is_a_consequence():
 
     text = f"{SPAWN}{RENDEZVOUS}torch.distributed.DistNetworkError: The client socket has timed out after 20000ms while trying to connect to (localhost, 29512).\n"
     assert [f.id for f in explain(text).findings][:2] == ["spawn-in-torchrun", "rendezvous-unreachable"]
+
+
+FLAGGED = [
+    (
+        "spawn.py",
+        {
+            "    world_size = torch.cuda.device_count()": '    print(os.environ["LOCAL_RANK"])\n    world_size = torch.cuda.device_count()',
+            "join=True)": "join=True)  # <-",
+        },
+    ),
+    (
+        "spawn.py",
+        {
+            "    world_size = torch.cuda.device_count()": '    rank = int(os.environ["RANK"])\n    world_size = torch.cuda.device_count()',
+            "    mp.spawn(worker, args=(world_size, 5), nprocs=world_size, join=True)": "    torch.multiprocessing.spawn(worker, (world_size, 5), world_size)  # <-",
+        },
+    ),
+]
+FINE = [
+    (
+        "spawn.py",
+        {
+            "    world_size = torch.cuda.device_count()": '    world_size = int(os.environ.get("LOCAL_WORLD_SIZE", 2))'
+        },
+    ),
+    """
+import os
+import torch.multiprocessing as mp
+
+def run(rank):
+    print(rank)
+
+if __name__ == "__main__":
+    if "LOCAL_RANK" in os.environ:
+        run(int(os.environ["LOCAL_RANK"]))
+    else:
+        mp.spawn(run, nprocs=2)
+""",
+]

@@ -19,3 +19,55 @@ NOT_THIS = [
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/train'",
     "RuntimeError: Cannot re-initialize CUDA in forked subprocess.",
 ]
+
+FLAGGED = [
+    (
+        "spawn.py",
+        {
+            'if __name__ == "__main__":\n    world_size = torch.cuda.device_count()\n    mp.spawn(worker, args=(world_size, 5), nprocs=world_size, join=True)': "world_size = torch.cuda.device_count()\nmp.spawn(worker, args=(world_size, 5), nprocs=world_size, join=True)  # <-"
+        },
+    ),
+    """
+import torch.multiprocessing as mp
+
+def work(rank):
+    print(rank)
+
+def main():
+    mp.spawn(work, nprocs=2)  # <-
+
+main()
+""",
+    """
+import torch
+from torch.multiprocessing import Process, set_start_method
+
+def work(rank):
+    print(rank)
+
+set_start_method("spawn")
+p = Process(target=work, args=(0,))  # <-
+p.start()
+""",
+]
+FINE = [
+    """
+import torch
+from torch.multiprocessing import Process
+
+def work(rank):
+    print(rank)
+
+p = Process(target=work, args=(0,))
+p.start()
+""",
+    """
+import torch.multiprocessing as mp
+
+def work(rank):
+    print(rank)
+
+def main():
+    mp.spawn(work, nprocs=2)
+""",
+]

@@ -237,3 +237,101 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
     for file in (whole, parts):
         (finding,) = look(file)
         assert not any("checkpoint fix" in fix.command for fix in finding.fixes)
+
+
+FLAGGED = [
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank, args):
+    torch.distributed.init_process_group("nccl")
+    net = DDP(torch.nn.Linear(2, 2))
+    if torch.distributed.get_rank() == 0:
+        torch.save(net.state_dict(), "net.pt")  # <-
+""",
+    """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x
+
+class Trainer:
+    def __init__(self):
+        self.model = nn.DataParallel(Net())
+
+    def save(self, epoch):
+        state = {"epoch": epoch}
+        state["model"] = self.model.state_dict()  # <-
+        torch.save(state, "last.pt")
+
+    def test(self):
+        model = Net()
+        checkpoint = torch.load("last.pt", map_location="cpu")
+        model.load_state_dict(checkpoint["model"])
+
+if __name__ == "__main__":
+    trainer = Trainer()
+    trainer.save(1)
+    trainer.test()
+""",
+    """
+import torch
+
+model = torch.compile(torch.nn.Linear(2, 2))
+checkpoint = {
+    "model": model.state_dict(),  # <-
+    "step": 3,
+}
+torch.save(checkpoint, "ckpt.pt")
+""",
+]
+FINE = [
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank, args):
+    torch.distributed.init_process_group("nccl")
+    net = DDP(torch.nn.Linear(2, 2))
+    if torch.distributed.get_rank() == 0:
+        torch.save(net.module.state_dict(), "net.pt")
+""",
+    """
+import torch
+import torch.nn as nn
+
+def save(model, path):
+    if isinstance(model, nn.DataParallel):
+        torch.save(model.module.state_dict(), path)
+    else:
+        torch.save(model.state_dict(), path)
+
+model = nn.Linear(2, 2)
+if torch.cuda.device_count() > 1:
+    model = nn.DataParallel(model)
+save(model, "model.pt")
+""",
+    """
+import torch
+
+model = torch.nn.Linear(2, 2)
+torch.save(model.state_dict(), "net.pt")
+compiled = torch.compile(model)
+torch.save(model.state_dict(), "net.pt")
+raw = getattr(compiled, "_orig_mod", compiled)
+""",
+    """
+import torch
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+torch.distributed.init_process_group("nccl")
+model = FSDP(torch.nn.Linear(2, 2))
+state = model.state_dict()
+if torch.distributed.get_rank() == 0:
+    torch.save(state, "model.pt")
+torch.distributed.destroy_process_group()
+""",
+]

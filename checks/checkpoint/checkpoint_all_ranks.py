@@ -1,0 +1,58 @@
+"""Every rank writes the checkpoint, all into one file.
+
+## What happens
+
+Mostly nothing: the last one wins. At times a rank writes while another one opens the file anew, and the file is cut off
+or mixed: "PytorchStreamReader failed reading zip archive", `EOFError`, `checkpoint-corrupt` when it is loaded. With many
+ranks on one file system saving takes many times as long.
+
+## Why
+
+The script runs once for each rank. `torch.save` opens the path and empties it, whoever else is writing there.
+
+## How to tell
+
+Print the rank beside the call: each of them does. A rank that loads the file at once may read what another one has
+just emptied.
+
+## See also
+
+- [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): saving in one process
+- [torch.distributed.checkpoint](https://docs.pytorch.org/docs/stable/distributed.checkpoint.html): where every rank has a part of its own
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script, of_several, one_alone, same_for_all
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Save on rank 0; let the others wait where they read the file next",
+            'if dist.get_rank() == 0:\n    torch.save(model.module.state_dict(), "model.pt")\ndist.barrier()',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Where each rank has something of its own, give it a file of its own",
+            'torch.save(state, f"state-{dist.get_rank()}.pt")',
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A torch.save that no test keeps to one rank, to a path that is the same for all."""
+    for call in script.named("torch.save"):
+        path = call.arguments.get("f")
+        if path is None or one_alone(call) or not of_several(script, call):
+            continue
+        if same_for_all(script, path.value, path.text):
+            yield check.found(
+                f"every rank saves to {path.text} at once: a file that two ranks write together may be cut off or mixed",
+                location=call.place,
+            )

@@ -1,0 +1,72 @@
+"""Local rank 0 saves: with several nodes that is one process on each.
+
+## What happens
+
+Nothing on one node. On several, one process of each node writes the same file on the shared file system, at the same
+time, and the file may be cut off (`checkpoint-corrupt`).
+
+## Why
+
+`LOCAL_RANK` counts the processes of a node. Each node has one with 0; of `RANK` there is one 0 in the whole job.
+
+## How to tell
+
+Print `RANK`, `LOCAL_RANK` and the host beside the call. Saving by local rank is right where the path is on a disk of
+the node's own.
+
+## See also
+
+- [torchrun](https://docs.pytorch.org/docs/stable/elastic/run.html): `RANK` and `LOCAL_RANK`
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Condition, Known, Script, of_several, same_for_all
+
+check = Check(
+    severity=Severity.NOTE,
+    otherwise="a warning in a script that is made for several nodes",
+    fixes=[
+        Fix(
+            "Ask for the rank in the whole job",
+            'if dist.get_rank() == 0:\n    torch.save(model.module.state_dict(), "model.pt")',
+            Kind.EDIT,
+        )
+    ],
+    no_reproduction="not written yet",
+)
+NODES = ("SLURM_NODEID", "GROUP_RANK", "NODE_RANK", "SLURM_NNODES", "SLURM_JOB_NUM_NODES")
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A torch.save under a test for local rank 0, and under none for the rank, to a path that is the same for all."""
+    group = script.process_group
+    if group is not None and group.value("rank").known is Known.LOCAL_RANK:
+        return  # one node: the local rank is the rank
+    nodes = any(value in NODES for call in script.calls for value in variables(call))
+    for call in script.named("torch.save"):
+        conditions = call.rank_conditions
+        path = call.arguments.get("f")
+        if path is None or not conditions or not all(by_local_rank(c) for c in conditions):
+            continue
+        if of_several(script, call) and same_for_all(script, path.value, path.text):
+            yield check.found(
+                f"`{conditions[-1].text}` holds on one process of each node, and all of them save to {path.text}",
+                severity=Severity.WARNING if nodes else Severity.NOTE,
+                location=call.place,
+            )
+
+
+def by_local_rank(condition: Condition) -> bool:
+    """Return whether a test asks for local rank 0, as a launcher counts it."""
+    asked = condition.value.items[0] if condition.value.items else condition.value
+    own = asked.known is Known.LOCAL_RANK and asked.text not in ("spawn", "%", "current_device")
+    return own and condition.rank == 0
+
+
+def variables(call: Call) -> Iterator[object]:
+    """Yield the environment variables that a call reads."""
+    if call.name in ("os.environ.__getitem__", "os.environ.get", "os.getenv"):
+        yield call.value("key").literal

@@ -1,0 +1,71 @@
+"""Every rank writes the same log or result file.
+
+## What happens
+
+Lines come once for each rank, cut into each other; a CSV file has broken rows; a JSON file that all ranks write anew is the
+one of the last rank, or not valid at all.
+
+## Why
+
+The script runs once for each rank, and `open(path, "a")` or `"w"` does not know of the others. Each process has a buffer of
+its own and writes it out when it is full, in the middle of a line. On NFS appending is not atomic even then.
+
+## How to tell
+
+`grep -c . FILE` after one epoch: as many times the lines as there are ranks.
+
+## See also
+
+- [open(2)](https://man7.org/linux/man-pages/man2/open.2.html): `O_APPEND` on NFS
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script, of_several, one_alone, same_for_all
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Write on rank 0",
+            'if dist.get_rank() == 0:\n    with open("log.csv", "a") as file:\n        file.write(line)',
+            Kind.EDIT,
+        ),
+        Fix(
+            "Or give each rank a file of its own",
+            'with open(f"log-{dist.get_rank()}.csv", "a") as file:\n    file.write(line)',
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+HANDLERS = ("logging.FileHandler", "logging.handlers.RotatingFileHandler")
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A file that is opened for writing under no test for the rank, at a path that is the same for all."""
+    for call in script.named("open", "pathlib.Path.open", "logging.basicConfig", *HANDLERS):
+        mode = written(call)
+        path = call.arguments.get("file") or call.arguments.get("filename") or call.arguments.get("0")
+        if not mode or path is None or one_alone(call) or not of_several(script, call):
+            continue
+        if same_for_all(script, path.value, path.text):
+            how = "appends to" if mode == "a" else "writes"
+            yield check.found(
+                f"every rank {how} {path.text}: lines of several ranks cut into each other, or the last one wins",
+                location=call.place,
+            )
+
+
+def written(call: Call) -> str:
+    """Return how a text file is opened: ``a``, ``w``, or empty where it is only read; torch.save takes bytes."""
+    if call.name in HANDLERS:
+        return "a"
+    if call.name == "logging.basicConfig":
+        return "a" if call.given("filename") else ""
+    mode = call.value("mode").literal
+    if not isinstance(mode, str) or "b" in mode:
+        return ""
+    return mode[0] if mode[:1] in ("a", "w", "x") else ""

@@ -1,0 +1,57 @@
+"""Every rank splits the data set by chance, and differently.
+
+## What happens
+
+Nothing fails. What is training data on one rank is validation data on another, so the validation score is too good.
+
+## Why
+
+`random_split` draws from torch's generator, which each process seeds differently unless somebody sets the seed.
+
+## How to tell
+
+Print the first indices of each rank's validation part: `print(validation.indices[:5])`. They differ.
+
+## See also
+
+- [torch.utils.data.random_split](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split): "Optionally fix the generator for reproducible results"
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Split with a generator of a fixed seed, the same on every rank",
+            "train, validation = random_split(dataset, [0.9, 0.1], generator=torch.Generator().manual_seed(0))",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """random_split on every rank, without a generator and without a seed before it."""
+    if not script.distributed or script.frameworks:
+        return
+    spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
+    for call in script.named("torch.utils.data.random_split"):
+        if (
+            call.given("generator")
+            or not call.reached
+            or call.rank_conditions
+            or (spawning and not call.spawned)
+        ):
+            continue
+        if any("seed" in before.name.lower() for before in script.calls[: call.number]):
+            continue
+        yield check.found(
+            "each rank splits the data set here with a generator of its own: what one trains on, another validates on",
+            location=call.place,
+        )

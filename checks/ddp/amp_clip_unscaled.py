@@ -1,0 +1,56 @@
+"""Gradients are clipped while they are still scaled.
+
+## What happens
+
+Nothing fails. The gradients are larger by the scaler's factor, 65536 at first, so clipping to a norm of 1 makes them far too small, and
+the model hardly learns.
+
+## Why
+
+`GradScaler` multiplies the loss, and with it all gradients. `scaler.step` divides them again, but that comes after the clipping.
+
+## How to tell
+
+Print what `clip_grad_norm_` returns: thousands, where it should be of the order of 1.
+
+## See also
+
+- [Automatic Mixed Precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): gradient clipping, with `scaler.unscale_`
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Unscale first",
+            "scaler.unscale_(optimizer)\ntorch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\nscaler.step(optimizer)",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="needs a GPU",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Clipping between a scaled backward pass and the scaler's step, without unscale_."""
+    if not any(True for _ in script.of_kind("scaler")) or script.frameworks:
+        return
+    if any(call.method == "unscale_" for call in script.calls):
+        return
+    for call in script.named("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"):
+        scaled = any(
+            c.loops == call.loops and c.conditions == call.conditions
+            for c in script.methods("step", "scaler")
+        )
+        if scaled and call.loops:
+            yield check.found(
+                "gradients are clipped here before the GradScaler has unscaled them: they are thousands of times too large",
+                location=call.place,
+            )
+            return

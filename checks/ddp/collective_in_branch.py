@@ -1,0 +1,116 @@
+"""Some ranks alone come to a call that all ranks have to make.
+
+## What happens
+
+The job stands still, with the GPUs at 100 %, until the time-out of the process group: 10 minutes with NCCL, 30 with
+gloo. Or the lone call meets the next collective of the other ranks: then sizes do not fit, or, which is worse, they do,
+and the numbers of one are summed into the other.
+
+## Why
+
+A collective ends when every rank of its group has made it, and the calls meet in the order in which each rank makes
+them. It never comes to that where:
+
+- it stands under `if rank == 0:`, in the branch or in a function that is called there: a validation that reduces its
+  loss, a `barrier()` in the function that saves, FSDP's `state_dict()`;
+- other ranks have returned before, `if rank != 0: return`;
+- a rank leaves the loop, or a pass of it, when its own clock or its own loss says so.
+
+Collectives hide in other calls too: building DistributedDataParallel, `backward()` of what it computed, its forward pass
+where the model has BatchNorm, everything that FSDP does, `new_group`, `torch.distributed.checkpoint`.
+
+## How to tell
+
+`TORCH_NCCL_DEBUG_INFO_TEMP_FILE` and the flight recorder name the last collective of each rank; `py-spy dump --pid PID` on
+two ranks shows where each stands.
+
+## See also
+
+- [Distributed communication](https://docs.pytorch.org/docs/stable/distributed.html): collective functions
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): what is called on all ranks
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Condition, Exit, Script, left_alone, parted
+
+EVERYWHERE = Fix(
+    "Make the call on every rank, and use its result on one",
+    "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
+    Kind.EDIT,
+)
+DECIDED = Fix(
+    "Decide together: leave when any rank wants to",
+    "stop = torch.tensor(float(wants_to_stop), device=device)\n"
+    "dist.all_reduce(stop, op=dist.ReduceOp.MAX)\nif stop.item():\n    break",
+    Kind.EDIT,
+)
+SKIPPED = Fix(
+    "Take part all the same, with nothing: a loss of 0 that reaches every parameter",
+    "loss = torch.nan_to_num(loss) * 0.0  # was: continue\nloss.backward()",
+    Kind.EDIT,
+)
+BARE = Fix(
+    "Validate on rank 0 with the bare model, which waits for nobody",
+    "model.module(x)  # was: model(x)",
+    Kind.EDIT,
+)
+GATHERED = Fix(
+    "Gather the state on every rank, and write it on one",
+    "state = model.state_dict()  # on every rank\nif rank == 0:\n    torch.save(state, path)",
+    Kind.EDIT,
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    otherwise="a warning where it depends on the data or on a clock whether ranks part",
+    fixes=[EVERYWHERE, DECIDED],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A collective that some ranks alone come to, or a loop with collectives that ranks leave each for itself."""
+    left = list(left_alone(script))
+    exits = {condition.place for _, condition, _ in left}
+    found = parted(script)
+    for item in found:
+        condition, call = item.side.condition, item.call
+        both = any(o.side.condition.place == condition.place and o is not item for o in found)
+        if both or condition.place in exits:
+            continue  # the first is collective-mismatch, the second is said of the exit
+        through = "" if item.place == call.place else f", through {item.text}()"
+        fixes = [EVERYWHERE]
+        if call.method in ("__call__", "forward"):
+            fixes = [BARE]
+        elif call.method in ("state_dict", "optim_state_dict", "full_optim_state_dict"):
+            fixes = [GATHERED]
+        yield check.found(
+            f"{call.text}() is called{through} {where(condition)} (line {condition.place.line}) and {item.side.said()} "
+            "call it: whoever does waits for the rest until the time-out",
+            location=item.place,
+            fixes=fixes,
+        )
+    for way, condition, call in left:
+        yield leaving(way, condition, call.text)
+
+
+def where(condition: Condition) -> str:
+    """Return under what a call stands."""
+    if condition.early:
+        return f"after ranks left at `if {condition.text}`"
+    return f"where `{condition.text}` does not hold" if condition.negated else f"under `if {condition.text}`"
+
+
+def leaving(way: Exit, condition: Condition, called: str) -> Finding:
+    """Report an exit that ranks take at different times."""
+    by = "its rank" if condition.by_rank else "its own clock or data"
+    does = "skips the rest of a pass of this loop" if way.kind == "continue" else "leaves this loop"
+    return check.found(
+        f"a rank {does} when `{condition.text}` holds, which {by} decides: the others wait for it in {called}()",
+        severity=Severity.ERROR if condition.by_rank else Severity.WARNING,
+        location=way.place,
+        fixes=[SKIPPED] if way.kind == "continue" else [DECIDED],
+    )

@@ -1,0 +1,68 @@
+"""Each rank's own share is reported as the validation result.
+
+## What happens
+
+Nothing fails. With a `DistributedSampler` each rank validates a part of the data, and what rank 0 prints is the accuracy on that part.
+
+## Why
+
+Nothing adds up the counts of the ranks. The sampler also repeats samples so that all ranks get as many.
+
+## How to tell
+
+Print the number of samples that were counted beside the accuracy: it is the length of the data set, divided by the number of ranks.
+
+## See also
+
+- [torch.distributed.all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): sums a tensor over all ranks
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script
+
+check = Check(
+    severity=Severity.NOTE,
+    fixes=[
+        Fix(
+            "Sum the counts over the ranks before dividing",
+            "counts = torch.tensor([correct, seen], device=device)\ndist.all_reduce(counts)\n"
+            "accuracy = (counts[0] / counts[1]).item()",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loop under no_grad over a loader with a DistributedSampler, in a program that reduces nothing."""
+    if not script.distributed or script.frameworks:
+        return
+    if any(call.collective and call.method not in ("barrier", "new_group") for call in script.calls):
+        return
+    for loader in script.of_kind("loader"):
+        made = script.made_by(loader)
+        sampler = script.thing(made.value("sampler"), "sampler") if made is not None else None
+        if made is None or sampler is None or sampler.type != "torch.utils.data.DistributedSampler":
+            continue
+        quiet = [loop for loop in script.iterations(loader) if "torch.no_grad" in loop.contexts]
+        if quiet and not loader.escapes:
+            loop = quiet[0]
+            said = next((call for call in script.calls[loop.number :] if _reports(call, loop)), None)
+            yield check.found(
+                f"the loop in line {loop.loops[-1].place.line} counts over one rank's share of the data, and nothing adds "
+                "up the ranks",
+                location=said.place if said is not None else loop.loops[-1].place,
+            )
+
+
+def _reports(call: Call, loop: Call) -> bool:
+    """Return whether a call says what a loop came to."""
+    if call.name != "print" and call.method not in ("add_scalar", "log", "info"):
+        return False
+    return loop.loops[-1] not in call.loops and any(
+        argument.value.from_data for argument in call.arguments.values()
+    )

@@ -1,0 +1,127 @@
+"""Several ranks train, and nothing brings their gradients together.
+
+## What happens
+
+Nothing fails. Each rank trains a model of its own on its share of the data, and the one that rank 0 saves has seen that share alone.
+Where gradients are summed and not divided, the step is as many times too large as there are ranks.
+
+## Why
+
+`init_process_group` only connects the processes. Gradients are averaged by DistributedDataParallel, or by an `all_reduce` of each
+gradient, divided by the number of ranks, between `backward` and `step`.
+
+## How to tell
+
+Print a parameter on every rank after a few steps, `print(rank, next(model.parameters()).sum().item())`: the numbers differ.
+
+## See also
+
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): gradients are averaged over the ranks
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script
+
+WRAP = Fix(
+    "Wrap the model after it is on its device",
+    "model = DistributedDataParallel(model, device_ids=[local_rank])",
+    Kind.EDIT,
+)
+DIVIDE = Fix(
+    "Divide by the number of ranks",
+    "dist.all_reduce(parameter.grad, op=dist.ReduceOp.SUM)\nparameter.grad /= dist.get_world_size()",
+    Kind.EDIT,
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    otherwise="a warning where gradients are summed and not divided",
+    fixes=[WRAP, DIVIDE],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A training step in a program with a process group that nothing sums over the ranks, or that sums and does not divide."""
+    made = script.process_group
+    if made is None or not made.reached or script.frameworks:
+        return
+    if any(True for _ in script.of_kind("ddp", "fsdp", "dp")) or any(
+        _shares(call) for call in script.calls if call.reached
+    ):
+        return
+    summed = next(
+        (call for call in script.calls if call.reached and call.collective and ".grad" in _tensor(call)), None
+    )
+    if summed is not None:
+        steps = any(True for _ in script.methods("step", "optimizer"))
+        if (
+            steps
+            and summed.name == "torch.distributed.all_reduce"
+            and not _average(summed)
+            and not _divided(script)
+        ):
+            yield check.found(
+                f"{_tensor(summed)} is summed over the ranks and nowhere divided by their number: each step is that many "
+                "times too large",
+                severity=Severity.WARNING,
+                location=summed.place,
+                fixes=[DIVIDE],
+            )
+        return
+    if any(call.reached and call.collective and call.loops for call in script.calls):
+        return
+    for step in script.methods("step", "optimizer"):
+        trains = any(c.method == "backward" and c.loops == step.loops for c in script.calls)
+        if step.reached and trains and step.loops and not step.rank_conditions:
+            yield check.found(
+                "this step uses the gradients of this rank alone: no DistributedDataParallel and no all_reduce brings those "
+                "of the ranks together",
+                location=step.place,
+                fixes=[WRAP],
+            )
+            return
+
+
+def _shares(call: Call) -> bool:
+    """Return whether a call may bring gradients together in a way that is not seen here."""
+    name = call.method.lower()
+    return (
+        any(word in name for word in ("parallel", "shard", "prepare", "distribute", "average", "sync_grad"))
+        and (
+            not call.name.startswith(("torch.distributed.init", "torch.utils.data"))
+            and not call.scope.endswith(call.method)
+        )
+        and not _is_known(call)
+    )
+
+
+def _is_known(call: Call) -> bool:
+    """Return whether a call's function is the script's own, so that what it does was followed."""
+    return not call.name.startswith((".", "torch.")) and "." not in call.name
+
+
+def _tensor(call: Call) -> str:
+    given = call.arguments.get("tensor") or call.arguments.get("tensor_list")
+    return given.text if given is not None else ""
+
+
+def _average(call: Call) -> bool:
+    return call.value("op").text.endswith("AVG")
+
+
+def _divided(script: Script) -> bool:
+    """Return whether anything with a gradient is divided, or the loss or learning rate is."""
+    for call in script.calls:
+        if not call.reached:
+            continue
+        if call.name == "<augmented>" and "grad" in call.text:
+            return True
+        if call.method in ("div_", "mul_", "div") or (call.method == "__set__" and "grad" in call.name):
+            return True
+        if call.name == "<discarded>":
+            return True  # gradient-average-lost tells of that
+    return False

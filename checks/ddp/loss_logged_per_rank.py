@@ -1,0 +1,54 @@
+"""The loss that is logged is that of one rank.
+
+## What happens
+
+Nothing fails. The curve is that of rank 0's share of the data: noisier than the loss of the whole batch, and not what another number of
+ranks gives.
+
+## Why
+
+DistributedDataParallel averages gradients, not losses. `loss.item()` is computed from this rank's samples.
+
+## How to tell
+
+Log it on two ranks: the numbers differ.
+
+## See also
+
+- [torch.distributed.all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): sums a tensor over all ranks
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
+
+check = Check(
+    severity=Severity.NOTE,
+    fixes=[
+        Fix(
+            "Average it over the ranks before it is logged; every rank takes part",
+            "mean = loss.detach().clone()\ndist.all_reduce(mean)\nmean /= dist.get_world_size()",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loss that a rank prints or logs in a program of several, and that no collective has averaged."""
+    if not script.distributed or script.frameworks:
+        return
+    for call in script.calls:
+        if call.name != "print" and call.method not in ("add_scalar", "log", "info"):
+            continue
+        if not call.loops or not call.reached:
+            continue
+        if any("loss" in a.text.lower() and a.value.from_data for a in call.arguments.values()):
+            yield check.found(
+                "this is the loss of one rank's samples: nothing averages it over the ranks",
+                location=call.place,
+            )
+            return

@@ -1,0 +1,106 @@
+"""Every rank trains on the whole data set.
+
+## What happens
+
+Nothing fails. Each rank goes through all samples, so an epoch takes as long as on one GPU, and several ranks bring no more than a larger
+batch of samples that come again.
+
+## Why
+
+DistributedDataParallel splits no data: it sums gradients. A `DataLoader` without a `DistributedSampler` gives each rank everything.
+
+## How to tell
+
+Print `len(loader)` with one rank and with two: it is the same.
+
+## See also
+
+- [torch.utils.data.distributed.DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): "restricts data loading to a subset of the dataset"
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Known, Script, Thing, Value
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Give each rank its share",
+            "sampler = DistributedSampler(dataset)\nloader = DataLoader(dataset, batch_size=32, sampler=sampler)\n"
+            "for epoch in range(epochs):\n    sampler.set_epoch(epoch)",
+            Kind.EDIT,
+        ),
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loader that a wrapped model is trained with, which draws from no sampler, and a data set that no rank has split."""
+    if script.frameworks or not any(True for _ in script.of_kind("ddp")):
+        return
+    for loader in script.of_kind("loader"):
+        made = script.made_by(loader)
+        if made is None or loader.type != "torch.utils.data.DataLoader" or loader.escapes or made.starred:
+            continue
+        sampler = made.value("sampler")
+        if "batch_sampler" in made.arguments or ("sampler" in made.arguments and not sampler.is_none):
+            continue
+        if _split(script, made) or not _trains(script, loader):
+            continue
+        yield check.found(
+            "this loader has no DistributedSampler, so every rank trains on the whole data set",
+            location=made.place,
+        )
+
+
+def _split(script: Script, made: Call) -> bool:
+    """Return whether the data set, or anything that it is made of, may differ by rank or split itself."""
+    waiting = [argument.value for argument in made.arguments.values()]
+    if made.rank_conditions:
+        return True
+    for _ in range(200):
+        if not waiting:
+            return False
+        value = waiting.pop()
+        if value.by_rank or value.known is Known.WORLD_SIZE or _opaque(value):
+            return True
+        waiting += value.items
+        for number in value.things:
+            thing = script.things[number]
+            source = script.made_by(thing)
+            if thing.kind == "dataset" and source is None:
+                return True
+            if source is not None:
+                waiting += [argument.value for argument in source.arguments.values()]
+            if any(c.scope.startswith(f"{thing.type}.") and _asks_rank(c) for c in script.calls):
+                return True
+    return True
+
+
+def _opaque(value: Value) -> bool:
+    """Return whether a data set comes from where nothing is seen."""
+    return False if value.known is not Known.UNKNOWN else bool(value.text) and value.text not in ("len", "is")
+
+
+def _asks_rank(call: Call) -> bool:
+    return call.method in ("get_rank", "get_world_size", "get_worker_info")
+
+
+def _trains(script: Script, loader: Thing) -> bool:
+    """Return whether a loop over a loader goes forward through a DistributedDataParallel and back."""
+    for begun in script.iterations(loader):
+        loop = begun.loops[-1]
+        inside = [call for call in script.calls[begun.number :] if loop in call.loops]
+        if any(c.method == "backward" for c in inside) and any(_wrapped(script, c) for c in inside):
+            return True
+    return False
+
+
+def _wrapped(script: Script, call: Call) -> bool:
+    return call.method == "__call__" and any(
+        script.things[n].kind in ("ddp", "compiled") for n in call.receiver.things
+    )

@@ -1,0 +1,67 @@
+"""The sampler is never told the epoch: every epoch has the same order.
+
+## What happens
+
+Nothing fails. Every epoch goes through the data in the same order, so each rank sees the same samples in the same batches again and
+again, and the model learns a little less than it could.
+
+## Why
+
+A `DistributedSampler` shuffles with a generator of its own, seeded with `seed + epoch`. The epoch is 0 until `set_epoch` is called, so
+without it all epochs get the permutation of the first one.
+
+## How to tell
+
+Print the first indices that the sampler gives in two epochs: `print(list(sampler)[:8])`. They are the same.
+
+## See also
+
+- [torch.utils.data.distributed.DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): the warning about `set_epoch`
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script, Thing
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Tell the sampler the epoch, before the loader is iterated",
+            "for epoch in range(epochs):\n    sampler.set_epoch(epoch)\n    for batch in loader:\n        ...",
+            Kind.EDIT,
+        )
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A DistributedSampler that shuffles, in a loop over epochs, whose set_epoch nobody calls."""
+    for sampler in script.of_kind("sampler"):
+        made = script.made_by(sampler)
+        if sampler.type != "torch.utils.data.DistributedSampler" or made is None or sampler.escapes:
+            continue
+        if made.value("shuffle").literal is False or made.starred:
+            continue
+        if any(call.method == "set_epoch" for call in script.uses(sampler)):
+            continue
+        loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
+        if any(loader.escapes for loader in loaders) or any(
+            True for _ in script.methods("set_epoch", "loader")
+        ):
+            continue
+        if any(loop.within("epoch") for loader in loaders for loop in script.iterations(loader)):
+            yield check.found(
+                "this DistributedSampler shuffles by the epoch, and nothing calls its set_epoch: every epoch has the "
+                "order of the first",
+                location=sampler.place,
+            )
+
+
+def _takes(script: Script, loader: Thing, sampler: Thing) -> bool:
+    """Return whether a loader draws its samples from a sampler."""
+    made = script.made_by(loader)
+    return made is not None and sampler.number in made.value("sampler").things

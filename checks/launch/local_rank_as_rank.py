@@ -1,0 +1,79 @@
+"""The local rank is used in the place of the global one, or the reverse.
+
+## What happens
+
+On one machine all is well. On two machines both have a rank 0: `init_process_group` waits for ranks that never come or refuses two
+ranks of one number, and a `DistributedSampler` gives two ranks the same share. The reverse, `torch.cuda.set_device(rank)`, ends on the
+second machine with "invalid device ordinal".
+
+## Why
+
+`LOCAL_RANK` counts the processes of one machine, `RANK` those of the whole job. Only on one machine are they the same.
+
+## How to tell
+
+Print both on every rank: `print(os.environ["RANK"], os.environ["LOCAL_RANK"])`. On the second machine they differ.
+
+## See also
+
+- [torchrun (Elastic Launch)](https://docs.pytorch.org/docs/stable/elastic/run.html): what RANK and LOCAL_RANK mean
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Known, Script, Value
+
+RANK = Fix(
+    "Take the global rank from where torchrun puts it",
+    "dist.init_process_group()  # reads RANK and WORLD_SIZE itself",
+    Kind.EDIT,
+)
+DEVICE = Fix(
+    "Choose the GPU by the local rank", 'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))', Kind.EDIT
+)
+
+check = Check(
+    severity=Severity.WARNING,
+    otherwise="a note where the script may be meant for one machine",
+    fixes=[RANK, DEVICE],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A local rank where the global one is meant, and a global rank that chooses a GPU."""
+    told: set[str] = set()
+    for call in script.calls:
+        if call.name in GLOBAL:
+            value = call.value("rank")
+            if value.known is Known.LOCAL_RANK and value.text not in ("spawn", "%", "current_device"):
+                yield check.found(
+                    f"rank={call.arguments['rank'].text} is the local rank: on a second machine the same numbers come again",
+                    location=call.place,
+                    fixes=[RANK],
+                )
+        elif call.name == "torch.cuda.set_device" and "set_device" not in told:
+            index = call.value("device").index
+            if index is not None and index.known is Known.RANK and index.text in FROM_LAUNCHER:
+                told.add("set_device")
+                several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
+                yield check.found(
+                    f"the GPU is chosen by the global rank, {call.arguments['device'].text}: a second machine has no GPU of "
+                    "that number",
+                    severity=Severity.WARNING if several else Severity.NOTE,
+                    location=call.place,
+                    fixes=[DEVICE],
+                )
+
+
+GLOBAL = ("torch.distributed.init_process_group", "torch.utils.data.DistributedSampler")
+FROM_LAUNCHER = frozenset({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "get_rank"})
+"""Where a rank comes from that counts the whole job."""
+
+
+def _values(script: Script) -> Iterator[Value]:
+    for call in script.calls:
+        if call.name.startswith("os."):
+            yield call.result

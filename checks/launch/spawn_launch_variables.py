@@ -1,0 +1,83 @@
+"""Processes of mp.spawn read variables that only a launcher sets.
+
+## What happens
+
+Each child ends with "KeyError: 'LOCAL_RANK'", or `init_process_group` says that RANK or MASTER_ADDR is "expected, but not set".
+
+## Why
+
+`torch.multiprocessing.spawn` starts processes and sets no variable. RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT come from
+torchrun.
+
+## How to tell
+
+Print `sorted(os.environ)` in the child.
+
+## See also
+
+- [Environment variable initialization](https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization): what must be set for `env://`
+- [Spawning subprocesses](https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses): the first argument is the number of the process
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Known, Script
+
+GIVE = Fix(
+    "Give what torchrun would have set",
+    'def worker(rank, world_size):\n    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", "29500"\n'
+    '    dist.init_process_group("nccl", rank=rank, world_size=world_size)\n\n'
+    "torch.multiprocessing.spawn(worker, args=(2,), nprocs=2)",
+    Kind.EDIT,
+)
+
+check = Check(
+    severity=Severity.ERROR,
+    fixes=[
+        Fix("Or drop mp.spawn and start the ranks with torchrun", "torchrun --nproc-per-node=2 train.py"),
+        GIVE,
+    ],
+    no_reproduction="not written yet",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """What a spawned function reads, or init_process_group needs, and nobody sets."""
+    if not any(True for _ in script.named("torch.multiprocessing.spawn")):
+        return
+    written = {
+        str(call.value("key").literal)
+        for call in script.named("os.environ.__setitem__", "os.environ.setdefault", "os.putenv")
+    }
+    if any(call.name in ("os.environ.update", "os.environ.__set__") for call in script.calls):
+        return
+    for call in script.calls:
+        if not call.spawned or "try" in call.contexts:
+            continue
+        key = call.value("key").literal
+        if call.name == "os.environ.__getitem__" and key in ("RANK", "LOCAL_RANK") and key not in written:
+            if not any("environ" in condition.text for condition in call.conditions):
+                yield check.found(
+                    f"{key} is read in a process that mp.spawn starts, and mp.spawn sets no such variable",
+                    location=call.place,
+                )
+                return
+        if call.name == "torch.distributed.init_process_group" and not call.starred and call.reached:
+            method = call.value("init_method")
+            by_variables = "store" not in call.arguments and (
+                "init_method" not in call.arguments or method.literal in (None, "env://")
+            )
+            if (
+                by_variables
+                and method.known in (Known.UNKNOWN, Known.LITERAL)
+                and "MASTER_ADDR" not in written
+            ):
+                yield check.found(
+                    "init_process_group reads MASTER_ADDR and MASTER_PORT here, in a process that mp.spawn starts, and "
+                    "nothing in this script sets them",
+                    location=call.place,
+                    fixes=[GIVE],
+                )
+                return

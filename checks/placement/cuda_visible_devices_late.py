@@ -1,0 +1,67 @@
+"""CUDA_VISIBLE_DEVICES is set after CUDA has started.
+
+## What happens
+
+The process sees all GPUs as before. Ranks that were to have one each all work on GPU 0, or on GPUs that belong to somebody else.
+
+## Why
+
+CUDA reads the variable once, when it starts in a process: at the first tensor on a GPU, `set_device`, `get_device_name` and the like.
+A later change has no effect.
+
+## How to tell
+
+Print `torch.cuda.is_initialized()` just before the assignment: it is `True`.
+
+## See also
+
+- [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html): CUDA is started by the first use
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Severity
+from gpudoctor.facts import Call, Script
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Set it before anything touches CUDA, best in front of the command",
+            "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node=2 train.py",
+        ),
+    ],
+    no_reproduction="needs 2 GPUs",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """An assignment to the variable after a call that starts CUDA."""
+    started: Call | None = None
+    for call in script.calls:
+        if not call.reached or any(condition.kind == "except" for condition in call.conditions):
+            continue
+        if started is None and (call.name in STARTS or _moves(call)):
+            started = call
+        key = call.value("key").literal if call.name == "os.environ.__setitem__" else None
+        if key == "CUDA_VISIBLE_DEVICES" and started is not None and started.spawned == call.spawned:
+            yield check.found(
+                f"{started.text or started.method} in line {started.place.line} has started CUDA already, so this has no "
+                "effect any more",
+                location=call.place,
+            )
+            return
+
+
+STARTS = frozenset(
+    f"torch.cuda.{name}"
+    for name in "set_device current_device get_device_name get_device_properties mem_get_info synchronize init".split()
+)
+"""Functions that start CUDA in a process (torch.cuda._lazy_init)."""
+
+
+def _moves(call: Call) -> bool:
+    if call.method == "cuda" and call.receiver.things:
+        return True
+    return call.method == "to" and call.value("device").cuda

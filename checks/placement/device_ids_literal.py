@@ -1,0 +1,81 @@
+"""The GPUs are written into the script by number.
+
+## What happens
+
+With `nn.DataParallel(model, [0, 1])` the script fails on a machine, or under a `CUDA_VISIBLE_DEVICES`, that has fewer GPUs, and uses no
+more than these where there are more. With `DistributedDataParallel(model, device_ids=[0])` every rank works on GPU 0.
+
+## Why
+
+Device ordinals count what the process sees. Each rank runs the same script, so a number that is written out is the same on all of them.
+
+## How to tell
+
+`python -c "import torch; print(torch.cuda.device_count())"` on the machine where it runs. For ranks, `nvidia-smi` shows several
+processes on GPU 0 and none elsewhere.
+
+## See also
+
+- [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): `device_ids`, all devices where it is left out
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): `device_ids`, one device of this process
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Known, Script
+
+OWN = Fix(
+    "Give each rank its own GPU",
+    'local_rank = int(os.environ["LOCAL_RANK"])\ntorch.cuda.set_device(local_rank)\n'
+    "model = DistributedDataParallel(model.cuda(), device_ids=[local_rank])",
+    Kind.EDIT,
+)
+ALL = Fix(
+    "Leave the numbers out: DataParallel takes all GPUs that are visible",
+    "model = torch.nn.DataParallel(model)",
+    Kind.EDIT,
+)
+
+check = Check(
+    severity=Severity.WARNING,
+    otherwise="a note for DataParallel, which may be meant for these",
+    fixes=[OWN, ALL],
+    no_reproduction="needs a GPU",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Device ids that are numbers in the source."""
+    chosen = any(
+        call.name == "os.environ.__setitem__" and call.value("key").literal == "CUDA_VISIBLE_DEVICES"
+        for call in script.calls
+    )
+    for call in script.named(*WRAPPERS_WITH_IDS):
+        given = call.arguments.get("device_ids")
+        ids = [item.literal for item in given.value.items] if given is not None else []
+        if given is None or given.value.known is not Known.SEQUENCE or given.value.text or not ids:
+            continue
+        if not all(type(number) is int for number in ids):
+            continue
+        if not call.name.endswith("DistributedDataParallel"):
+            yield check.found(
+                f"device_ids={given.text}: these GPUs and no others, and it fails where a process sees fewer",
+                severity=Severity.NOTE,
+                location=call.place,
+                fixes=[ALL],
+            )
+        elif len(ids) == 1 and not chosen:
+            yield check.found(
+                f"device_ids={given.text} is the same on every rank: all of them work on GPU {ids[0]}",
+                location=call.place,
+                fixes=[OWN],
+            )
+
+
+WRAPPERS_WITH_IDS = (
+    "torch.nn.DataParallel",
+    "torch.nn.parallel.data_parallel",
+    "torch.nn.parallel.DistributedDataParallel",
+)

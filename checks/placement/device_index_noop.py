@@ -1,0 +1,45 @@
+"""device_index is called as if it chose the GPU.
+
+## What happens
+
+`torch.accelerator.device_index(rank)` as a statement of its own changes nothing: every rank goes on with GPU 0.
+
+## Why
+
+It is a context manager: the device is current inside of `with torch.accelerator.device_index(rank):` and nowhere else. The function
+that sets it for good is `torch.accelerator.set_device_index`.
+
+## How to tell
+
+Print `torch.accelerator.current_device_index()` in the next line.
+
+## See also
+
+- [torch.cuda](https://docs.pytorch.org/docs/stable/cuda.html): `torch.cuda.set_device` and the context manager `torch.cuda.device`
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
+
+check = Check(
+    severity=Severity.ERROR,
+    fixes=[
+        Fix("Set the device for good", "torch.accelerator.set_device_index(local_rank)", Kind.EDIT),
+        Fix("The same, on CUDA alone", "torch.cuda.set_device(local_rank)", Kind.EDIT),
+    ],
+    no_reproduction="needs 2 GPUs",
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A context manager that is called and not entered."""
+    for call in script.named("torch.accelerator.device_index", "torch.cuda.device"):
+        if not call.used:
+            yield check.found(
+                f"{call.text}(...) is a context manager: without a with-statement it changes nothing, and the rank stays on "
+                "GPU 0",
+                location=call.place,
+            )

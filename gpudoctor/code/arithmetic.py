@@ -1,0 +1,131 @@
+"""What operators make of values: tests for a rank, devices in strings, and where a value comes from."""
+
+import ast
+
+from gpudoctor.code.program import Frame, mixed
+from gpudoctor.facts import Known, Value
+
+_FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)
+
+
+def united(frame: Frame, values: list[Value]) -> Value:
+    """Return an unknown value that depends on several."""
+    del frame
+    by_rank, from_data = mixed(values)
+    return Value(by_rank=by_rank, from_data=from_data)
+
+
+def negated(value: Value, operator: ast.unaryop) -> Value:
+    """Return what ``not x``, ``-x`` and their like come to."""
+    if isinstance(operator, ast.Not):
+        if value.known is Known.RANK or value.known is Known.LOCAL_RANK:
+            return Value(items=(value,), by_rank=True, sole=0)
+        return Value(
+            items=value.items,
+            by_rank=value.by_rank,
+            from_data=value.from_data,
+            sole=value.all_but,
+            all_but=value.sole,
+        )
+    if isinstance(operator, ast.USub) and value.is_literal and isinstance(value.literal, (int, float)):
+        return Value(Known.LITERAL, -value.literal)
+    return value if value.known is Known.TENSOR else Value(by_rank=value.by_rank, from_data=value.from_data)
+
+
+def combined(left: Value, operator: ast.operator, right: Value) -> Value:
+    """Return what a binary operator makes of two values."""
+    if left.is_literal and right.is_literal:
+        return _folded(left.literal, operator, right.literal)
+    if isinstance(left.literal, str) and isinstance(operator, ast.Add):
+        return formatted([left.literal, right])
+    if isinstance(left.literal, str) and isinstance(operator, ast.Mod):
+        given = right.items[0] if right.known is Known.SEQUENCE and right.items else right
+        return formatted([left.literal.partition("%")[0], given])
+    by_rank, from_data = left.by_rank or right.by_rank, left.from_data or right.from_data
+    if Known.TENSOR in (left.known, right.known):
+        return Value(Known.TENSOR, by_rank=by_rank, from_data=from_data)
+    if isinstance(operator, ast.Mod) and left.is_rank:
+        return Value(Known.LOCAL_RANK, text="%", by_rank=True)
+    if isinstance(operator, (ast.Add, ast.Mult)) and (left.is_rank or right.is_rank):
+        # rank = node_rank * gpus + local_rank
+        parts = {left.known, right.known}
+        both = left.is_rank and right.is_rank
+        if both or isinstance(operator, ast.Mult) or parts & {Known.NODE_RANK, Known.INDEX}:
+            return Value(Known.RANK, text="computed", by_rank=True)
+    return Value(items=(left, right), text=type(operator).__name__, by_rank=by_rank, from_data=from_data)
+
+
+def _folded(left: object, operator: ast.operator, right: object) -> Value:
+    if isinstance(left, str) and isinstance(right, str) and isinstance(operator, ast.Add):
+        return Value(Known.LITERAL, (left + right)[:1000])
+    if not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
+        return Value()
+    try:
+        if isinstance(operator, ast.Add):
+            return Value(Known.LITERAL, left + right)
+        if isinstance(operator, ast.Sub):
+            return Value(Known.LITERAL, left - right)
+        if isinstance(operator, ast.Mult):
+            return Value(Known.LITERAL, left * right)
+        if isinstance(operator, ast.FloorDiv):
+            return Value(Known.LITERAL, left // right)
+        if isinstance(operator, ast.Div):
+            return Value(Known.LITERAL, left / right)
+    except (ArithmeticError, ValueError):
+        pass
+    return Value()
+
+
+def compared(values: list[Value], operators: list[ast.cmpop]) -> Value:
+    """Return what a comparison comes to: whether it asks for the rank, and for which."""
+    by_rank, from_data = mixed(values)
+    if len(values) != 2:
+        return Value(by_rank=by_rank, from_data=from_data)
+    left, right = values
+    if isinstance(operators[0], (ast.Is, ast.IsNot)):
+        return Value(
+            items=(left, right), text="is"
+        )  # ``rank is None`` tells how it was started, not which rank it is
+    if left.is_literal and right.is_rank:
+        left, right = right, left
+    if left.is_rank and left.known is not Known.NODE_RANK:
+        return _rank_test(left, right, operators[0], from_data=from_data)
+    return Value(items=(left, right), text=type(operators[0]).__name__, by_rank=by_rank, from_data=from_data)
+
+
+def _rank_test(rank: Value, other: Value, operator: ast.cmpop, *, from_data: bool) -> Value:
+    items = (rank, other)
+    number = other.literal if other.is_literal and isinstance(other.literal, int) else None
+    if isinstance(operator, (ast.In, ast.NotIn)) and other.known is Known.SEQUENCE:
+        ranks = [item.literal for item in other.items if isinstance(item.literal, int) and item.literal >= 0]
+        number = ranks[0] if len(ranks) == 1 else None
+    if number is not None and number < 0:
+        # ``local_rank == -1`` and ``local_rank != -1`` ask whether there are several ranks at all.
+        return Value(items=items, text="several")
+    if (
+        number is not None
+        and isinstance(operator, (ast.GtE, ast.Gt))
+        and number - isinstance(operator, ast.GtE) < 0
+    ):
+        return Value(items=items, text="several")
+    if isinstance(operator, (ast.Eq, ast.In)) or (isinstance(operator, ast.Lt) and number == 1):
+        sole = 0 if isinstance(operator, ast.Lt) else number
+        return Value(items=items, by_rank=True, from_data=from_data, sole=sole)
+    if isinstance(operator, (ast.NotEq, ast.NotIn)) or (isinstance(operator, ast.Gt) and number == 0):
+        return Value(items=items, by_rank=True, from_data=from_data, all_but=number)
+    return Value(items=items, by_rank=True, from_data=from_data)
+
+
+def formatted(parts: list[str | Value]) -> Value:
+    """Return what a formatted string comes to: a device where it begins so, else text that depends on its values."""
+    values = [part for part in parts if isinstance(part, Value)]
+    if all(value.is_literal for value in values):
+        return Value(
+            Known.LITERAL, "".join(part if isinstance(part, str) else str(part.literal) for part in parts)
+        )
+    first = parts[0] if parts and isinstance(parts[0], str) else ""
+    by_rank, from_data = mixed(values)
+    if first in ("cuda:", "xpu:", "npu:", "hpu:") and len(parts) == 2:
+        return Value(Known.DEVICE, text=first[:-1], items=(values[0],), by_rank=by_rank)
+    texts = "".join(part if isinstance(part, str) else "{}" for part in parts)
+    return Value(text=texts[:200], items=tuple(values), by_rank=by_rank, from_data=from_data)

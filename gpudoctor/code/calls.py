@@ -1,0 +1,332 @@
+"""What a call does: it is recorded, and followed where its function is the script's own."""
+
+import ast
+
+from gpudoctor.code.classes import kind_of
+from gpudoctor.code.definitions import Class, Function
+from gpudoctor.code.known_calls import METHODS, canonical, kind, parameters
+from gpudoctor.code.names import method_of
+from gpudoctor.code.program import Frame
+from gpudoctor.code.results import HARMLESS, result_of
+from gpudoctor.facts import COLLECTIVES, UNKNOWN, WRAPPERS, Argument, Known, Value
+
+SPAWN, PROCESS = "torch.multiprocessing.spawn", "multiprocessing.Process"
+SAME_EVERYWHERE = frozenset(
+    f"torch.distributed.{name}"
+    for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
+)
+"""Collectives after which every rank holds the same in what it gave as the first argument."""
+
+
+def perform(
+    frame: Frame,
+    node: ast.Call,
+    callee: Value,
+    receiver: Value,
+    attribute: str,
+    positional: list[Argument],
+    keywords: dict[str, Argument],
+    *,
+    starred: bool,
+    used: bool,
+) -> Value:
+    """Record a call, follow it where that can be done, and return what it comes to."""
+    program = frame.program
+    callee = _one(callee, receiver)
+    if callee.known is Known.DEFINED:
+        item = program.defined.get(callee.text)
+        if isinstance(item, Function):
+            return _own_function(
+                frame, node, item, receiver, positional, keywords, starred=starred, used=used
+            )
+        if isinstance(item, Class):
+            return _instance(frame, node, item, positional, keywords, starred=starred, used=used)
+    if attribute.startswith("super.") and frame.owner is not None:
+        return _super(frame, node, attribute[6:], receiver, positional, keywords)
+    if callee.thing >= 0:
+        receiver, attribute = callee, "__call__"
+        own = _own_method(frame, callee, "__call__")
+        if own is not None:
+            return _own_function(frame, node, own, receiver, positional, keywords, starred=starred, used=used)
+    name = _name(frame, callee, receiver, attribute)
+    arguments = named(name, attribute, positional, keywords)
+    outcome = _made(frame, node, name, arguments, keywords, receiver, attribute)
+    if outcome is None:
+        outcome = result_of(frame, name, attribute, arguments, receiver)
+    number = frame.record(
+        name,
+        node,
+        text=frame.text(node.func),
+        arguments=arguments,
+        starred=starred,
+        receiver=receiver,
+        result=outcome,
+        used=used,
+    )
+    if name in COLLECTIVES and name in SAME_EVERYWHERE and node.args:
+        _same_everywhere(frame, node.args[0])
+    _started(frame, node, name, arguments)
+    _handed_over(frame, name, arguments, receiver)
+    if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
+        outcome = Value(
+            outcome.known, outcome.literal, outcome.thing, outcome.text, outcome.items, outcome.by_rank,
+            outcome.from_data, number, outcome.sole, outcome.all_but,
+        )  # fmt: skip
+    return outcome
+
+
+def named(
+    name: str, attribute: str, positional: list[Argument], keywords: dict[str, Argument]
+) -> dict[str, Argument]:
+    """Return arguments by their parameters' names, where the function is known, else by number."""
+    names = parameters(name) or METHODS.get(attribute) or []
+    found = {names[n] if n < len(names) else str(n): argument for n, argument in enumerate(positional)}
+    found.update(keywords)
+    return found
+
+
+def _one(callee: Value, receiver: Value) -> Value:
+    """Return what is called, of several the first that says something."""
+    del receiver
+    if callee.known is not Known.CHOICE:
+        return callee
+    for known in (Known.DEFINED, Known.THING, Known.SYMBOL):
+        for value in callee.possible():
+            if value.known is known:
+                return value
+    return callee
+
+
+def _name(frame: Frame, callee: Value, receiver: Value, attribute: str) -> str:
+    things = receiver.things
+    if things:
+        thing = frame.program.things[things[0]]
+        if thing.type == "multiprocessing.get_context" and attribute == "Process":
+            return PROCESS
+        return f"{thing.type}.{attribute}"
+    if callee.known is Known.SYMBOL:
+        return canonical(callee.text)
+    if receiver.known is Known.TENSOR:
+        return f"torch.Tensor.{attribute}"
+    if attribute:
+        return f".{attribute}"
+    return callee.text or "?"
+
+
+def _own_method(frame: Frame, value: Value, attribute: str) -> Function | None:
+    item = frame.program.defined.get(frame.program.things[value.thing].type)
+    return method_of(frame, item, attribute) if isinstance(item, Class) else None
+
+
+def _own_function(
+    frame: Frame,
+    node: ast.Call,
+    function: Function,
+    receiver: Value,
+    positional: list[Argument],
+    keywords: dict[str, Argument],
+    *,
+    starred: bool,
+    used: bool,
+) -> Value:
+    """Record and follow a call of a function of the script."""
+    given = function.node.args
+    names = [parameter.arg for parameter in (*given.posonlyargs, *given.args)]
+    names = names[1:] if function.owner is not None and receiver.things else names
+    arguments = {
+        names[n] if n < len(names) else str(n): argument for n, argument in enumerate(positional)
+    } | keywords
+    name = function.name if function.file is frame.program.file else f"{function.file.name}::{function.name}"
+    frame.record(
+        name,
+        node,
+        text=frame.text(node.func),
+        arguments=arguments,
+        starred=starred,
+        receiver=receiver,
+        used=used,
+    )
+    self_value = None
+    if function.owner is not None:
+        things = receiver.things
+        self_value = Value(Known.THING, thing=things[0]) if things else receiver
+        decorators = {d.id for d in function.node.decorator_list if isinstance(d, ast.Name)}
+        if "staticmethod" in decorators:
+            self_value = None
+        elif (
+            not things and receiver.known is Known.DEFINED and "classmethod" not in decorators and positional
+        ):
+            self_value, positional = positional[0].value, positional[1:]
+    return frame.program.follow(frame, function, self_value, positional, keywords, node)
+
+
+def _instance(
+    frame: Frame,
+    node: ast.Call,
+    item: Class,
+    positional: list[Argument],
+    keywords: dict[str, Argument],
+    *,
+    starred: bool,
+    used: bool,
+) -> Value:
+    """Record the making of an object of one of the script's classes, and follow its ``__init__``."""
+    program = frame.program
+    kind = kind_of(frame, item)
+    name = item.name if item.file is program.file else f"{item.file.name}::{item.name}"
+    arguments = {str(n): argument for n, argument in enumerate(positional)} | keywords
+    inner = -1
+    if kind == "dataset" or kind == "loader":
+        inner = next((t for a in arguments.values() for t in a.value.things), -1)
+    value = program.thing(kind, name, frame.place(node), inner)
+    frame.record(
+        name, node, text=frame.text(node.func), arguments=arguments, starred=starred, result=value, used=used
+    )
+    program.instantiated.add(name)
+    init = method_of(frame, item, "__init__")
+    if init is not None:
+        program.follow(frame, init, Value(Known.THING, thing=value.thing), positional, keywords, node)
+    elif any("dataclass" in ast.unparse(d) for d in item.node.decorator_list):
+        for name, argument in keywords.items():
+            program.heap[value.thing, name] = argument.value
+    for argument in arguments.values():
+        if kind not in ("instance", "model", "dataset"):
+            program.escape(argument.value)
+    return value
+
+
+def _super(
+    frame: Frame,
+    node: ast.Call,
+    method: str,
+    receiver: Value,
+    positional: list[Argument],
+    keywords: dict[str, Argument],
+) -> Value:
+    """Record and follow a call of an inherited method."""
+    owner = frame.owner
+    found = None
+    if owner is not None:
+        for base in owner.node.bases:
+            value = frame.program.evaluate(frame, base)
+            parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
+            if isinstance(parent, Class) and found is None:
+                found = method_of(frame, parent, method)
+    arguments = {str(n): argument for n, argument in enumerate(positional)} | keywords
+    frame.record(f"super.{method}", node, text=f"super().{method}", arguments=arguments, receiver=receiver)
+    if found is not None:
+        return frame.program.follow(frame, found, receiver, positional, keywords, node)
+    return UNKNOWN
+
+
+def _made(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    arguments: dict[str, Argument],
+    keywords: dict[str, Argument],
+    receiver: Value,
+    attribute: str,
+) -> Value | None:
+    """Return the thing that a library's class or function makes, ``None`` where it makes none."""
+    program = frame.program
+    place = frame.place(node)
+    if attribute == "state_dict" and receiver.things:
+        return program.thing("state_dict", "state_dict", place, receiver.things[0])
+    if name == PROCESS:
+        return program.thing("process", name, place)
+    if name in ("multiprocessing.get_context", "argparse.Namespace"):
+        return program.thing("arguments" if name.startswith("argparse") else "object", name, place)
+    made = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
+    if not made:
+        return None
+    if name == "torch.nn.SyncBatchNorm.convert_sync_batchnorm":
+        return arguments["module"].value if "module" in arguments else None
+    inner = -1
+    if made in WRAPPERS:
+        given = arguments.get("module") or arguments.get("model")
+        things = given.value.things if given else ()
+        inner = things[0] if things else -1
+    elif made == "loader" or made == "sampler" or name == "torch.utils.data.Subset":
+        given = arguments.get("dataset") or arguments.get("data_source") or arguments.get("sampler")
+        things = given.value.things if given else ()
+        inner = things[0] if things else -1
+    elif made == "model" and name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
+        inner = next((t for a in arguments.values() for t in a.value.things), -1)
+    elif made == "optimizer":
+        given = arguments.get("params")
+        inner = _owner(frame, given.value) if given else -1
+    return program.thing(made, name, place, inner)
+
+
+def _owner(frame: Frame, value: Value) -> int:
+    """Return the module whose parameters a value is, -1 where that is not known."""
+    for item in value.possible():
+        if item.made >= 0 and item.made < len(frame.program.calls):
+            call = frame.program.calls[item.made]
+            if call.method in ("parameters", "named_parameters") and call.receiver.things:
+                return call.receiver.things[0]
+        for nested in item.items:
+            found = _owner(frame, nested)
+            if found >= 0:
+                return found
+    return -1
+
+
+def _same_everywhere(frame: Frame, node: ast.expr) -> None:
+    """Note that after a collective every rank holds the same in a name or attribute."""
+    if isinstance(node, ast.Name):
+        value = frame.names.get(node.id)
+        if value is not None:
+            frame.names[node.id] = same(value)
+    elif isinstance(node, ast.Attribute):
+        holder = frame.program.evaluate(frame, node.value)
+        held = frame.program.heap.get((holder.thing, node.attr))
+        if held is not None:
+            frame.program.heap[holder.thing, node.attr] = same(held)
+
+
+def same(value: Value) -> Value:
+    """Return a value as it is once every rank holds the same."""
+    items = tuple(same(item) for item in value.items)
+    return Value(value.known, value.literal, value.thing, value.text, items, made=value.made)
+
+
+def _started(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argument]) -> None:
+    """Follow what runs in a process, or thread, that is started here."""
+    if name == SPAWN:
+        target, index = arguments.get("fn"), [Value(Known.LOCAL_RANK, text="spawn", by_rank=True)]
+    elif name in (PROCESS, "threading.Thread"):
+        target, index = arguments.get("target"), []
+    else:
+        return
+    if target is None:
+        return
+    given = arguments.get("args")
+    values = list(given.value.items) if given and given.value.known is Known.SEQUENCE else []
+    if name == PROCESS:
+        values = [
+            Value(Known.RANK, text="process", by_rank=True) if v.known is Known.INDEX else v for v in values
+        ]
+    place = given.place if given else frame.place(node)
+    positional = [Argument(value, place) for value in [*index, *values]]
+    item = frame.program.defined.get(target.value.text) if target.value.known is Known.DEFINED else None
+    if isinstance(item, Function):
+        before = frame.spawned, frame.loops
+        frame.spawned, frame.loops = True, ()
+        holder = frame.program.bound.get(target.value.text)
+        self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
+        frame.program.follow(frame, item, self_value, positional, {}, node)
+        frame.spawned, frame.loops = before
+
+
+def _handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receiver: Value) -> None:
+    """Note what goes where its use is not seen, and functions that somebody else will call."""
+    program = frame.program
+    own = name.startswith(("torch.", "torchvision.")) or receiver.things or name in HARMLESS
+    for argument in arguments.values():
+        for value in argument.value.possible():
+            if value.known is Known.DEFINED and isinstance(program.defined.get(value.text), Function):
+                program.deferred.append(value)
+        if not own:
+            program.escape(argument.value)

@@ -1,0 +1,143 @@
+"""What the classes of a script are, and what its modules do with their parts."""
+
+import ast
+from collections.abc import Iterator
+
+from gpudoctor.code.definitions import Class
+from gpudoctor.code.known_calls import NO_MODULES, canonical, kind
+from gpudoctor.code.names import looked_up, member
+from gpudoctor.code.program import Frame
+from gpudoctor.facts import Attribute, Known, ModuleClass, Value
+
+_KINDS = (
+    ("torch.nn.Module", "model"),
+    ("torch.nn.Sequential", "model"),
+    ("torch.utils.data.DataLoader", "loader"),
+    ("lightning.pytorch.LightningModule", "lightning"),
+    ("lightning.LightningModule", "lightning"),
+    ("torch.autograd.Function", "function"),
+    ("torch.optim.Optimizer", "optimizer"),
+)
+DYNAMIC = frozenset(
+    "getattr setattr __dict__ children modules named_children named_modules _modules __getattr__ add_module "
+    "register_module parameters named_parameters state_dict".split()
+)
+"""Names by which parts of a module are reached without their own."""
+
+
+def bases(frame: Frame, item: Class, depth: int = 0) -> Iterator[str]:
+    """Yield the full names of the library classes that a class of the script stands on."""
+    for node in item.node.bases:
+        value = _base(frame, node)
+        if value.known is Known.SYMBOL:
+            yield canonical(value.text)
+        parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
+        if isinstance(parent, Class) and depth < 6:
+            yield from bases(frame, parent, depth + 1)
+
+
+def _base(frame: Frame, node: ast.expr) -> Value:
+    if isinstance(node, ast.Name):
+        return looked_up(frame, node.id)
+    if isinstance(node, ast.Attribute):
+        return member(frame, _base(frame, node.value), node.attr)
+    if isinstance(node, ast.Subscript):
+        return _base(frame, node.value)
+    return Value()
+
+
+def kind_of(frame: Frame, item: Class) -> str:
+    """Return the kind of thing that a class of the script makes."""
+    known = list(bases(frame, item))
+    for name, made in _KINDS:
+        if name in known:
+            return made
+    for name in known:
+        if name.startswith(("torch.utils.data.", "torchvision.datasets.")) and name.endswith(
+            ("Dataset", "MNIST", "CIFAR10", "CIFAR100", "ImageFolder", "Folder")
+        ):
+            return "dataset"
+        if name.startswith("torch.utils.data.") and name.endswith("Sampler"):
+            return "sampler"
+        if name.startswith("torch.nn."):
+            return "model"
+        if name.startswith("torchvision.models."):
+            return "model"
+    return "instance"
+
+
+def module_classes(frame: Frame, classes: list[Class]) -> Iterator[ModuleClass]:
+    """Yield what the modules of a file do with their parts."""
+    for item in classes:
+        if kind_of(frame, item) in ("model", "lightning"):
+            yield _module(frame, item)
+
+
+def _module(frame: Frame, item: Class) -> ModuleClass:
+    methods = {method.node.name: method.node for method in item.methods()}
+    init = methods.get("__init__")
+    attributes = list(_assigned(frame, init)) if init is not None else []
+    reads = {name: frozenset(_read(node)) for name, node in methods.items()}
+    forward = set(reads.get("forward", ()))
+    waiting = [name for name in forward if name in methods]
+    while waiting:
+        for found in reads[waiting.pop()]:
+            if found not in forward:
+                forward.add(found)
+                waiting += [found] if found in methods else []
+    own = [frame.program.defined.get(_base(frame, node).text) for node in item.node.bases]
+    everywhere = frozenset(name for method, found in reads.items() if method != "__init__" for name in found)
+    all_names = {n.attr for n in ast.walk(item.node) if isinstance(n, ast.Attribute)} | {
+        n.id for n in ast.walk(item.node) if isinstance(n, ast.Name)
+    }
+    written = methods.get("forward")
+    return ModuleClass(
+        name=item.name,
+        place=frame.place(item.node),
+        bases=tuple(bases(frame, item)),
+        attributes=tuple(attributes),
+        methods=tuple(methods),
+        used=everywhere,
+        used_in_forward=frozenset(forward),
+        dynamic=bool(all_names & DYNAMIC) or any(isinstance(parent, Class) for parent in own),
+        written_in_forward=tuple(_assigned(frame, written)) if written is not None else (),
+    )
+
+
+def _assigned(frame: Frame, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Attribute]:
+    """Yield the attributes of ``self`` that a method assigns to."""
+    for node in ast.walk(function):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            targets = [node.target]
+        for target in targets:
+            if (
+                isinstance(target, ast.Attribute)
+                and isinstance(target.value, ast.Name)
+                and target.value.id == "self"
+            ):
+                value = getattr(node, "value", None)
+                name = _maker(frame, value) if isinstance(node, ast.Assign) else ""
+                own = frame.program.defined.get(name)
+                module = kind(name) == "model" and name not in NO_MODULES
+                if isinstance(own, Class):
+                    module = kind_of(frame, own) == "model"
+                yield Attribute(name=target.attr, type=name, place=frame.place(target), module=module)
+
+
+def _maker(frame: Frame, node: ast.expr | None) -> str:
+    """Return the full name of what makes an attribute's value, empty where that is not known."""
+    if not isinstance(node, ast.Call):
+        return ""
+    value = _base(frame, node.func)
+    return canonical(value.text) if value.known in (Known.SYMBOL, Known.DEFINED) else ""
+
+
+def _read(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """Yield the attributes of ``self`` that a method reads."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
+            if isinstance(node.ctx, ast.Load):
+                yield node.attr

@@ -1,0 +1,195 @@
+"""What a file defines and imports, by name; and which of the given files an import means."""
+
+import ast
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from gpudoctor.code.known_calls import canonical
+from gpudoctor.code.source import Source, Unreadable
+
+LIBRARIES = frozenset(sys.stdlib_module_names) | frozenset(
+    "torch torchvision torchaudio numpy scipy pandas matplotlib PIL cv2 tqdm yaml transformers datasets accelerate "
+    "lightning pytorch_lightning deepspeed timm einops wandb sklearn tensorboardX omegaconf hydra".split()
+)
+"""First parts of imports that no user's file bears."""
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Function(NamedTuple):
+    """A function of the script."""
+
+    name: str
+    """Qualified: ``Trainer.fit``."""
+    node: FunctionNode
+    file: "File"
+    owner: "Class | None" = None
+
+
+class Class(NamedTuple):
+    """A class of the script."""
+
+    name: str
+    node: ast.ClassDef
+    file: "File"
+
+    def methods(self) -> Iterator[Function]:
+        """Yield its methods."""
+        for node in self.node.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield Function(f"{self.name}.{node.name}", node, self.file, self)
+
+
+class Files:
+    """The files that belong together: those that were asked for, and those of the same folders that they import."""
+
+    def __init__(self, roots: Iterable[Path] = ()) -> None:
+        self.roots = tuple(roots)
+        self._found: dict[Path, File | None] = {}
+
+    def add(self, source: Source) -> "File":
+        """Take in a file that was read."""
+        file = File(source, self)
+        self._found[source.path] = file
+        return file
+
+    def find(self, dotted: str, beside: Path) -> "File | None":
+        """Return the file that an import means, ``None`` for one of a library.
+
+        It is looked for beside the file that imports it, and then in the folders above it up to a root.
+        """
+        parts = dotted.split(".")
+        if parts[0] in LIBRARIES:
+            return None
+        folder = beside.parent
+        for _ in range(6):
+            for path in (folder.joinpath(*parts).with_suffix(".py"), folder.joinpath(*parts, "__init__.py")):
+                file = self._read(path)
+                if file is not None:
+                    return file
+            if folder in self.roots or folder.parent == folder:
+                return None
+            folder = folder.parent
+        return None
+
+    def _read(self, path: Path) -> "File | None":
+        if path not in self._found:
+            self._found[path] = None
+            try:
+                if os.path.isfile(path):
+                    self._found[path] = File(Source(path, str(path), path.read_bytes()), self)
+            except (OSError, Unreadable):
+                pass
+        return self._found[path]
+
+
+class File:
+    """One file's names: what each is at the end of the file, as far as that can be told without running it."""
+
+    def __init__(self, source: Source, files: Files) -> None:
+        self.source = source
+        self.files = files
+        self.name = source.name
+        self._imports: dict[str, File | None] = {}
+
+    @cached_property
+    def names(self) -> dict[str, ast.AST | str]:
+        """Name -> what it is at module level: a definition, the expression last assigned, or an import's full name."""
+        found: dict[str, ast.AST | str] = {}
+        self._collect(self.source.tree.body, found)
+        return found
+
+    @cached_property
+    def stars(self) -> list[str]:
+        """Full names of what ``from X import *`` takes all names of."""
+        return [
+            absolute(node, self)
+            for node in self.source.tree.body
+            if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
+        ]
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """Full names of everything that is imported anywhere in the file."""
+        found: set[str] = set()
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                module = absolute(node, self)
+                found.update(f"{module}.{alias.name}" for alias in node.names)
+        return frozenset(found)
+
+    @cached_property
+    def classes(self) -> list[Class]:
+        """Its classes, those inside functions and classes too."""
+        found: list[Class] = []
+
+        def walk(body: list[ast.stmt], front: str) -> None:
+            for node in body:
+                if isinstance(node, ast.ClassDef):
+                    found.append(Class(front + node.name, node, self))
+                    walk(node.body, f"{front}{node.name}.")
+                elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.If, ast.Try)):
+                    walk(node.body, front)
+
+        walk(self.source.tree.body, "")
+        return found
+
+    def module(self, dotted: str) -> "File | None":
+        """Return the file that a full name means, ``None`` for a library."""
+        if dotted not in self._imports:
+            self._imports[dotted] = self.files.find(dotted, self.source.path) if dotted else None
+        return self._imports[dotted]
+
+    def _collect(self, body: Iterable[ast.stmt], found: dict[str, ast.AST | str]) -> None:
+        for node in body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found[node.name] = node
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                found.update(bound(node, self))
+            elif isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        found[target.id] = node.value
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+                found[node.target.id] = node.value
+            elif isinstance(node, ast.If):
+                self._collect(node.orelse, found)
+                self._collect(node.body, found)
+            elif isinstance(node, ast.Try):
+                for handler in node.handlers:
+                    self._collect(handler.body, found)
+                self._collect(node.body, found)
+            elif isinstance(node, ast.With):
+                self._collect(node.body, found)
+
+
+def bound(node: ast.Import | ast.ImportFrom, file: File) -> dict[str, str]:
+    """Return the names that an import binds, with the full name of each."""
+    if isinstance(node, ast.Import):
+        return {
+            alias.asname or alias.name.partition(".")[0]: canonical(
+                alias.name if alias.asname else alias.name.partition(".")[0]
+            )
+            for alias in node.names
+        }
+    module = absolute(node, file)
+    return {
+        alias.asname or alias.name: canonical(f"{module}.{alias.name}" if module else alias.name)
+        for alias in node.names
+        if alias.name != "*"
+    }
+
+
+def absolute(node: ast.ImportFrom, file: File) -> str:
+    """Return the module that a ``from`` import names; a relative one is looked for from its folder."""
+    if not node.level:
+        return node.module or ""
+    parts = file.source.path.parent.parts
+    parts = parts[: len(parts) - (node.level - 1)]
+    names = [*parts[-1:], *([node.module] if node.module else [])] if node.level > 1 else [node.module or ""]
+    return ".".join(name for name in names if name)

@@ -1,0 +1,54 @@
+"""What environment variables, options and names hold: the rank, the local rank, the world size."""
+
+from gpudoctor.facts import Known, Value
+
+VARIABLES = {
+    "RANK": Known.RANK,
+    "LOCAL_RANK": Known.LOCAL_RANK,
+    "GROUP_RANK": Known.NODE_RANK,
+    "NODE_RANK": Known.NODE_RANK,
+    "WORLD_SIZE": Known.WORLD_SIZE,
+    "SLURM_PROCID": Known.RANK,
+    "SLURM_LOCALID": Known.LOCAL_RANK,
+    "SLURM_NODEID": Known.NODE_RANK,
+    "SLURM_NTASKS": Known.WORLD_SIZE,
+    "SLURM_NPROCS": Known.WORLD_SIZE,
+    "OMPI_COMM_WORLD_RANK": Known.RANK,
+    "OMPI_COMM_WORLD_LOCAL_RANK": Known.LOCAL_RANK,
+    "OMPI_COMM_WORLD_SIZE": Known.WORLD_SIZE,
+    "PMI_RANK": Known.RANK,
+    "PMI_SIZE": Known.WORLD_SIZE,
+}
+"""Set per process by torchrun (torch.distributed.run's documentation), srun and mpirun."""
+
+NAMES = {
+    "rank": Known.RANK,
+    "global_rank": Known.RANK,
+    "world_rank": Known.RANK,
+    "ddp_rank": Known.RANK,
+    "dist_rank": Known.RANK,
+    "process_index": Known.RANK,
+    "local_rank": Known.LOCAL_RANK,
+    "ddp_local_rank": Known.LOCAL_RANK,
+    "local_process_index": Known.LOCAL_RANK,
+    "node_rank": Known.NODE_RANK,
+    "world_size": Known.WORLD_SIZE,
+    "ddp_world_size": Known.WORLD_SIZE,
+}
+"""Options, attributes and parameters that are called after what they hold."""
+
+
+def variable(name: object) -> Value:
+    """Return what an environment variable holds."""
+    known = VARIABLES.get(name) if isinstance(name, str) else None
+    return _value(known, str(name)) if known else Value(text=str(name))
+
+
+def named_value(name: str) -> Value | None:
+    """Return what an option, attribute or parameter of that name holds, ``None`` where the name does not tell."""
+    known = NAMES.get(name.lower().replace("-", "_"))
+    return _value(known, name) if known else None
+
+
+def _value(known: Known, text: str) -> Value:
+    return Value(known, text=text, by_rank=known is not Known.WORLD_SIZE)

@@ -1,0 +1,289 @@
+"""What an expression comes to, and what is called on the way."""
+
+import ast
+from collections.abc import Callable
+
+from gpudoctor.code.arithmetic import combined, compared, formatted, negated, united
+from gpudoctor.code.calls import perform
+from gpudoctor.code.environment_variables import named_value, variable
+from gpudoctor.code.names import looked_up, member
+from gpudoctor.code.program import Frame, one_of
+from gpudoctor.code.results import SHAPES
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
+
+
+def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:
+    """Return what an expression comes to; calls in it are recorded in the order in which they happen."""
+    if node is None:
+        return UNKNOWN
+    frame.program.step()
+    kind = type(node)
+    if kind is ast.Constant:
+        literal = node.value  # type: ignore[attr-defined]
+        return UNKNOWN if literal is Ellipsis else Value(Known.LITERAL, literal)
+    if kind is ast.Name:
+        return name(frame, node)  # type: ignore[arg-type]
+    if kind is ast.Call:
+        return _call(frame, node, used=used)  # type: ignore[arg-type]
+    handler = _HANDLERS.get(kind)
+    if handler is None:
+        return united(
+            frame,
+            [evaluate(frame, child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)],
+        )
+    return handler(frame, node)
+
+
+def name(frame: Frame, node: ast.Name) -> Value:
+    """Return what a name means here."""
+    value = looked_up(frame, node.id)
+    if value.known is Known.CHOICE and value.may_be(Known.UNBOUND):
+        frame.record(f"{node.id}.__unbound__", node, text=node.id, receiver=value)
+        return one_of([item for item in value.possible() if item.known is not Known.UNBOUND])
+    return value
+
+
+def _attribute(frame: Frame, node: ast.Attribute) -> Value:
+    value = evaluate(frame, node.value)
+    found = member(frame, value, node.attr)
+    if found.known is Known.DEFINED and value.thing >= 0:
+        frame.program.bound[found.text] = value.thing
+    if value.known is Known.TENSOR:
+        return Value(
+            text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
+        )
+    return found
+
+
+def _call(frame: Frame, node: ast.Call, *, used: bool) -> Value:
+    """Evaluate a call: its function, its arguments, and what it does."""
+    receiver, callee = UNKNOWN, UNKNOWN
+    function = node.func
+    attribute = ""
+    if isinstance(function, ast.Attribute):
+        if _is_super(function.value):
+            receiver = frame.self_value or UNKNOWN
+            attribute = f"super.{function.attr}"
+        else:
+            receiver = evaluate(frame, function.value)
+            attribute = function.attr
+            callee = member(frame, receiver, attribute)
+    else:
+        callee = evaluate(frame, function)
+    positional: list[Argument] = []
+    keywords: dict[str, Argument] = {}
+    starred = False
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            starred = True
+            evaluate(frame, argument.value)
+        else:
+            positional.append(
+                Argument(evaluate(frame, argument), frame.place(argument), frame.text(argument))
+            )
+    for keyword in node.keywords:
+        value = evaluate(frame, keyword.value)
+        if keyword.arg is None:
+            starred = True
+        else:
+            keywords[keyword.arg] = Argument(value, frame.place(keyword.value), frame.text(keyword.value))
+    return perform(frame, node, callee, receiver, attribute, positional, keywords, starred=starred, used=used)
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _subscript(frame: Frame, node: ast.Subscript) -> Value:
+    value, index = evaluate(frame, node.value), evaluate(frame, node.slice)
+    if value.known is Known.SYMBOL and value.text == "os.environ":
+        found = variable(index.literal) if index.is_literal else Value(text="os.environ")
+        arguments = {"key": Argument(index, frame.place(node.slice), frame.text(node.slice))}
+        frame.record("os.environ.__getitem__", node, text="os.environ", arguments=arguments, result=found)
+        return found
+    if value.known is Known.MAPPING and isinstance(value.literal, tuple) and index.is_literal:
+        if index.literal in value.literal:
+            return value.items[value.literal.index(index.literal)]
+    if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:
+        if -len(value.items) <= index.literal < len(value.items):
+            return value.items[index.literal]
+    held = frame.program.heap.get((value.thing, f"[{index.literal!r}]")) if value.thing >= 0 else None
+    if held is not None:
+        return held
+    if value.known is Known.TENSOR:
+        return value
+    kind = frame.program.kind(value)
+    if isinstance(index.literal, str) and kind in ("", "arguments", "checkpoint"):
+        by_name = named_value(index.literal)
+        if by_name is not None:
+            return by_name
+    text = f"{kind}[{index.literal!r}]" if kind == "checkpoint" else ""
+    by_rank = value.by_rank or index.by_rank
+    return Value(text=text, by_rank=by_rank, from_data=value.from_data or index.from_data)
+
+
+def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
+    items = tuple(evaluate(frame, item) for item in node.elts)
+    if any(isinstance(item, ast.Starred) for item in node.elts):
+        return united(frame, list(items))
+    by_rank, from_data = any(i.by_rank for i in items), any(i.from_data for i in items)
+    return Value(Known.SEQUENCE, items=items, by_rank=by_rank, from_data=from_data)
+
+
+def _mapping(frame: Frame, node: ast.Dict) -> Value:
+    keys = [evaluate(frame, key) for key in node.keys]
+    items = tuple(evaluate(frame, item) for item in node.values)
+    literal = tuple(key.literal for key in keys) if all(key.is_literal for key in keys) else None
+    by_rank = any(i.by_rank for i in (*items, *keys))
+    return Value(
+        Known.MAPPING, literal, items=items, by_rank=by_rank, from_data=any(i.from_data for i in items)
+    )
+
+
+def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
+    inner = Frame(frame.program, frame.file, frame.scope, frame)
+    inner.depth, inner.outer, inner.guarded = frame.depth, frame, frame.guarded
+    inner.self_value, inner.owner = frame.self_value, frame.owner
+    for generator in node.generators:
+        over = evaluate(inner, generator.iter)
+        numbers = over.known is Known.INDEX
+        from_data = over.from_data or frame.program.kind(over) == "loader"
+        element = (
+            Value(Known.INDEX, by_rank=over.by_rank)
+            if numbers
+            else Value(by_rank=over.by_rank, from_data=from_data)
+        )
+        for target in ast.walk(generator.target):
+            if isinstance(target, ast.Name):
+                inner.names[target.id] = element
+        for test in generator.ifs:
+            evaluate(inner, test)
+    if isinstance(node, ast.DictComp):
+        results = [evaluate(inner, node.key), evaluate(inner, node.value)]
+        return Value(Known.MAPPING, items=tuple(results), by_rank=any(r.by_rank for r in results))
+    result = evaluate(inner, node.elt)
+    return Value(
+        Known.SEQUENCE,
+        text="comprehension",
+        items=(result,),
+        by_rank=result.by_rank,
+        from_data=result.from_data,
+    )
+
+
+def _under(frame: Frame, node: ast.expr, test: ast.expr, value: Value, *, negated: bool = False) -> Value:
+    """Return what an expression comes to that is only looked at where a test holds, or does not."""
+    outside = frame.conditions
+    frame.conditions = (*outside, Condition(frame.place(test), frame.text(test), value, negated))
+    found = evaluate(frame, node)
+    frame.conditions = outside
+    return found
+
+
+def _conditional(frame: Frame, node: ast.IfExp) -> Value:
+    test = evaluate(frame, node.test)
+    then = _under(frame, node.body, node.test, test)
+    found = one_of([then, _under(frame, node.orelse, node.test, test, negated=True)])
+    if test.by_rank and found.known is Known.CHOICE:
+        return Value(Known.CHOICE, items=found.items, by_rank=True, from_data=found.from_data)
+    return found
+
+
+def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
+    values = []
+    outside = frame.conditions
+    for item in node.values:
+        values.append(evaluate(frame, item))
+        if isinstance(node.op, ast.And) and values[-1].by_rank:
+            # ``rank == 0 and writer.close()``: what comes behind is only looked at where this holds
+            condition = Condition(frame.place(item), frame.text(item), values[-1])
+            frame.conditions = (*frame.conditions, condition)
+    frame.conditions = outside
+    tests = [value for value in values if value.sole is not None or value.all_but is not None]
+    joined = united(frame, values)
+    if isinstance(node.op, ast.Or) and not any(v.by_rank or v.sole is not None for v in values):
+        return one_of(values)  # ``a or b`` is mostly a default
+    if len(tests) == 1 and (isinstance(node.op, ast.And) or _several(frame, node, values, tests[0])):
+        test = tests[0]
+        return Value(
+            items=test.items, by_rank=True, from_data=joined.from_data, sole=test.sole, all_but=test.all_but
+        )
+    return joined
+
+
+_SEVERAL = ("dist", "ddp", "parallel", "world", "initialized", "available", "-1", "gpus", "num_processes")
+
+
+def _several(frame: Frame, node: ast.BoolOp, values: list[Value], test: Value) -> bool:
+    """Return whether what stands beside a test for the rank asks whether there are several ranks at all."""
+    others = [item for item, value in zip(node.values, values, strict=True) if value is not test]
+    return all(any(word in frame.text(item).lower() for word in _SEVERAL) for item in others)
+
+
+def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
+    return negated(evaluate(frame, node.operand), node.op)
+
+
+def _binary(frame: Frame, node: ast.BinOp) -> Value:
+    return combined(evaluate(frame, node.left), node.op, evaluate(frame, node.right))
+
+
+def _compare(frame: Frame, node: ast.Compare) -> Value:
+    values = [evaluate(frame, value) for value in (node.left, *node.comparators)]
+    return compared(values, node.ops)
+
+
+def _fstring(frame: Frame, node: ast.JoinedStr) -> Value:
+    parts: list[str | Value] = []
+    for value in node.values:
+        if isinstance(value, ast.Constant):
+            parts.append(str(value.value))
+        elif isinstance(value, ast.FormattedValue):
+            parts.append(evaluate(frame, value.value))
+    return formatted(parts)
+
+
+def _lambda(frame: Frame, node: ast.Lambda) -> Value:
+    inner = Frame(frame.program, frame.file, f"{frame.scope}.<lambda>", frame)
+    inner.outer, inner.self_value = frame, frame.self_value
+    for argument in (*node.args.args, *node.args.kwonlyargs):
+        inner.names[argument.arg] = Value(text=argument.arg)
+    result = evaluate(inner, node.body)
+    return Value(text="<lambda>", by_rank=result.by_rank)
+
+
+def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
+    value = evaluate(frame, node.value)
+    frame.bind(node.target.id, value)
+    return value
+
+
+def _yield(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
+    frame.program.escape(evaluate(frame, node.value))
+    return UNKNOWN
+
+
+_HANDLERS: dict[type, Callable[..., Value]] = {
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _mapping,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.IfExp: _conditional,
+    ast.BoolOp: _boolean,
+    ast.UnaryOp: _unary,
+    ast.BinOp: _binary,
+    ast.Compare: _compare,
+    ast.JoinedStr: _fstring,
+    ast.Lambda: _lambda,
+    ast.NamedExpr: _walrus,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
+    ast.Starred: lambda frame, node: evaluate(frame, node.value),
+    ast.Await: lambda frame, node: evaluate(frame, node.value),
+}

@@ -1,0 +1,170 @@
+"""What names and attributes mean: through imports and aliases, classes and what they inherit, the other files."""
+
+import ast
+import builtins
+
+from gpudoctor.code.definitions import Class, File, Function
+from gpudoctor.code.environment_variables import named_value
+from gpudoctor.code.known_calls import canonical
+from gpudoctor.code.program import Frame, one_of
+from gpudoctor.facts import UNKNOWN, Known, Value
+
+BUILTINS = frozenset(vars(builtins))
+WRAPPED = ("ddp", "dp", "fsdp", "compiled")
+
+
+def looked_up(frame: Frame, identifier: str) -> Value:
+    """Return what an identifier means: of the function, of those around it, of the file, of the builtins."""
+    at: Frame | None = frame
+    while at is not None:
+        if identifier in at.names:
+            return at.names[identifier]
+        at = at.outer
+    module = frame.program.globals.get(frame.file.name)
+    if module is not None and identifier in module.names:
+        return module.names[identifier]
+    found = in_file(frame, frame.file, identifier)
+    if found is not None:
+        return found
+    if identifier in BUILTINS or identifier == "torch":  # ``from fastai.text import *`` brings torch, too
+        return Value(Known.SYMBOL, text=identifier)
+    return Value(text=identifier)
+
+
+def in_file(frame: Frame, file: File, identifier: str, depth: int = 0) -> Value | None:
+    """Return what a file defines or imports under a name, ``None`` where it does neither."""
+    item = file.names.get(identifier)
+    program = frame.program
+    if item is None:
+        return _starred(frame, file, identifier, depth)
+    if isinstance(item, str):
+        return symbol(frame, file, item, depth)
+    if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return program.define(Function(item.name, item, file))
+    if isinstance(item, ast.ClassDef):
+        return program.define(Class(item.name, item, file))
+    if file is program.file or depth > 3:
+        return None  # it is assigned later, or in another order than this one
+    silent = Frame(program, file)
+    calls, things = len(program.calls), len(program.things)
+    value = program.evaluate(silent, item) if isinstance(item, ast.expr) else UNKNOWN
+    if len(program.calls) > calls or len(program.things) > things:
+        # What another file does at import is not part of this program's trace.
+        del program.calls[calls:], program.things[things:]
+        return Value(text=identifier, by_rank=value.by_rank, from_data=value.from_data)
+    return value
+
+
+def _starred(frame: Frame, file: File, identifier: str, depth: int) -> Value | None:
+    libraries = []
+    for module in file.stars:
+        other = file.module(module)
+        if other is not None and depth <= 3:
+            found = in_file(frame, other, identifier, depth + 1)
+            if found is not None:
+                return found
+        elif other is None:
+            libraries.append(module)
+    if len(libraries) == 1 and libraries[0].startswith("torch") and identifier not in BUILTINS:
+        return Value(Known.SYMBOL, text=canonical(f"{libraries[0]}.{identifier}"))
+    return None
+
+
+def symbol(frame: Frame, file: File, dotted: str, depth: int = 0) -> Value:
+    """Return what an imported name means: something of a given file, or of a library."""
+    front, _, last = dotted.rpartition(".")
+    if depth <= 3 and dotted.partition(".")[0] != "torch":
+        other = file.module(front) if front else None
+        if other is not None:
+            found = in_file(frame, other, last, depth + 1)
+            if found is not None:
+                return found
+        whole = file.module(dotted)
+        if whole is not None:
+            return Value(Known.SYMBOL, text=f"file:{dotted}")
+    return Value(Known.SYMBOL, text=dotted)
+
+
+def member(frame: Frame, value: Value, attribute: str) -> Value:
+    """Return what an attribute of a value is."""
+    if value.known is Known.CHOICE:
+        return one_of([member(frame, item, attribute) for item in value.items])
+    program = frame.program
+    if value.known is Known.SYMBOL:
+        if value.text.startswith("file:"):
+            other = frame.file.module(value.text[5:])
+            found = in_file(frame, other, attribute) if other is not None else None
+            return found or symbol(frame, frame.file, f"{value.text[5:]}.{attribute}")
+        return Value(Known.SYMBOL, text=canonical(f"{value.text}.{attribute}"))
+    if value.thing >= 0:
+        return _of_thing(frame, value, attribute)
+    if value.known is Known.DEFINED:
+        item = program.defined.get(value.text)
+        if isinstance(item, Class):
+            method = next((m for m in item.methods() if m.node.name == attribute), None)
+            return program.define(method) if method else _class_attribute(frame, item, attribute)
+    by_name = named_value(attribute) if value.known in (Known.UNKNOWN, Known.MAPPING) else None
+    if by_name is not None:
+        return by_name
+    return Value(text=attribute, by_rank=value.by_rank, from_data=value.from_data)
+
+
+def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
+    program = frame.program
+    thing = program.things[value.thing]
+    held = program.heap.get((thing.number, attribute))
+    if held is not None:
+        return held
+    if attribute == "module" and thing.kind in WRAPPED and thing.inner >= 0:
+        return Value(Known.THING, thing=thing.inner)
+    if attribute in ("dataset", "sampler", "batch_sampler") and thing.kind == "loader":
+        call = program.calls[thing.made]
+        given = call.arguments.get(attribute)
+        return given.value if given else UNKNOWN
+    if thing.kind == "arguments":
+        default = program.defaults.get(attribute)
+        by_name = named_value(attribute)
+        literal = default.literal if default is not None and default.is_literal else None
+        return by_name or Value(Known.ARGUMENT, literal, text=attribute)
+    item = program.defined.get(thing.type)
+    if isinstance(item, Class):
+        found = method_of(frame, item, attribute)
+        if found is not None:
+            return program.define(found)
+        return _class_attribute(frame, item, attribute)
+    return Value(text=attribute)
+
+
+def _class_attribute(frame: Frame, item: Class, attribute: str) -> Value:
+    for node in item.node.body:
+        target: ast.expr | None = None
+        given: ast.expr | None = None
+        if isinstance(node, ast.AnnAssign):
+            target, given = node.target, node.value
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, given = node.targets[0], node.value
+        if isinstance(target, ast.Name) and target.id == attribute:
+            if isinstance(given, ast.Constant):
+                return Value(Known.LITERAL, given.value)
+            return named_value(attribute) or Value(text=attribute)
+    return named_value(attribute) or Value(text=attribute)
+
+
+def method_of(frame: Frame, item: Class, attribute: str, depth: int = 0) -> Function | None:
+    """Return a method of a class of the script, one that it inherits too."""
+    for method in item.methods():
+        if method.node.name == attribute:
+            return method
+    if depth < 5:
+        for base in item.node.bases:
+            value = UNKNOWN
+            if isinstance(base, ast.Name):
+                value = looked_up(frame, base.id)
+            elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
+                value = member(frame, looked_up(frame, base.value.id), base.attr)
+            parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
+            if isinstance(parent, Class):
+                found = method_of(frame, parent, attribute, depth + 1)
+                if found is not None:
+                    return found
+    return None

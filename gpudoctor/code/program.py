@@ -1,0 +1,214 @@
+"""A program while it is followed: what happened so far, and where it stands."""
+
+import ast
+from collections.abc import Callable, Iterator
+
+from gpudoctor.code.definitions import Class, File, Function
+from gpudoctor.facts import UNKNOWN, Argument, Call, Condition, Exit, Known, Loop, Place, Thing, Value
+
+MOST_STEPS = 60_000
+"""Calls and statements that are followed of one program; the longest script of the corpora takes a fifth of it."""
+MOST_CALLS_OF_ONE = 6
+DEEPEST = 14
+
+
+class TooLong(Exception):
+    """A program is not followed any further."""
+
+
+class Program:
+    """What was learnt of one program."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self.calls: list[Call] = []
+        self.exits: list[Exit] = []
+        self.things: list[Thing] = []
+        self.escaped: set[int] = set()
+        self.heap: dict[tuple[int, str], Value] = {}
+        """Attributes of things, by the thing's number and the attribute."""
+        self.defined: dict[str, Function | Class] = {}
+        """What a value of kind DEFINED means, by its name."""
+        self.closures: dict[str, Frame] = {}
+        """The frame in which an inner function was defined."""
+        self.globals: dict[str, Frame] = {}
+        """The frame of each file's module level."""
+        self.bound: dict[str, int] = {}
+        """The thing whose method a value of kind DEFINED is, by the value's name."""
+        self.followed: dict[str, int] = {}
+        self.instantiated: set[str] = set()
+        self.defaults: dict[str, Value] = {}
+        """Defaults of the command line's options."""
+        self.steps = 0
+        self.deferred: list[Value] = []
+        """Functions that were handed to somebody who will call them: hooks, a launcher's target."""
+        self.evaluate: Callable[[Frame, ast.expr], Value]
+        """Set by `tracing`: what an expression comes to."""
+        self.follow: Callable[
+            [Frame, Function, Value | None, list[Argument], dict[str, Argument], ast.AST], Value
+        ]
+        """Set by `tracing`: follows a call of a function of the script."""
+
+    def step(self) -> None:
+        """Count a step; raises `TooLong` past the bound."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise TooLong
+
+    def thing(self, kind: str, type: str, place: Place, inner: int = -1) -> Value:
+        """Make a thing, and return the value that is it; the call that made it is the one now being recorded."""
+        number = len(self.things)
+        made = len(self.calls)
+        self.things.append(Thing(number, kind, type, place, made, inner))
+        return Value(Known.THING, thing=number, made=made)
+
+    def define(self, item: Function | Class) -> Value:
+        """Return the value that a function or class of the script is."""
+        name = item.name if item.file is self.file else f"{item.file.name}::{item.name}"
+        self.defined[name] = item
+        return Value(Known.DEFINED, text=name)
+
+    def kind(self, value: Value) -> str:
+        """Return the kind of the first thing that a value may be, empty where it is none."""
+        things = value.things
+        return self.things[things[0]].kind if things else ""
+
+    def escape(self, value: Value) -> None:
+        """Note that a value went where its use is not seen."""
+        self.escaped.update(value.things)
+        for item in value.items:
+            self.escape(item)
+
+
+class Frame:
+    """One run of a function, or of a file's module level."""
+
+    __slots__ = (
+        "base", "conditions", "contexts", "depth", "file", "guarded", "loops", "names", "outer", "owner", "program",
+        "reached", "returned", "scope", "self_value", "shared", "spawned", "stack",
+    )  # fmt: skip
+
+    def __init__(
+        self, program: Program, file: File, scope: str = "<module>", caller: "Frame | None" = None
+    ) -> None:
+        self.program, self.file, self.scope = program, file, scope
+        self.names: dict[str, Value] = {}
+        self.outer: Frame | None = None
+        self.shared: set[str] = set()
+        """Names declared global or nonlocal."""
+        self.returned: list[Value] = []
+        self.self_value: Value | None = None
+        self.owner: Class | None = None
+        self.conditions: tuple[Condition, ...] = caller.conditions if caller else ()
+        self.base = len(self.conditions)
+        self.loops: tuple[Loop, ...] = caller.loops if caller else ()
+        self.contexts: tuple[str, ...] = caller.contexts if caller else ()
+        self.stack: tuple[Place, ...] = caller.stack if caller else ()
+        self.depth: int = caller.depth + 1 if caller else 0
+        self.reached: bool = caller.reached if caller else True
+        self.spawned: bool = caller.spawned if caller else False
+        self.guarded: bool = caller.guarded if caller else False
+        """Whether it runs under ``if __name__ == "__main__"``."""
+
+    def place(self, node: ast.AST) -> Place:
+        """Return where a node stands."""
+        line = getattr(node, "lineno", 1)
+        name, shown = self.file.source.place(line) if self.file.source.cells else (self.file.name, line)
+        end = (getattr(node, "end_lineno", None) or line) - line + shown
+        return Place(name, shown, getattr(node, "col_offset", 0) + 1, end)
+
+    def text(self, node: ast.expr) -> str:
+        """Return the source of an expression, on one line."""
+        if node.lineno == node.end_lineno and node.end_col_offset is not None:
+            line = self.file.source.line(node.lineno)
+            if line.isascii():
+                return line[node.col_offset : node.end_col_offset]
+            return line.encode()[node.col_offset : node.end_col_offset].decode(errors="replace")
+        return " ".join(ast.unparse(node).split())
+
+    def bind(self, name: str, value: Value) -> None:
+        """Give a name a value."""
+        if name in self.shared:
+            frame = self.outer
+            while frame is not None and name not in frame.names and frame.outer is not None:
+                frame = frame.outer
+            if frame is not None:
+                frame.names[name] = value
+                return
+        self.names[name] = value
+
+    def leave(self, kind: str, node: ast.AST) -> None:
+        """Note that the function, loop or program may be left here."""
+        program = self.program
+        program.exits.append(
+            Exit(
+                number=len(program.calls),
+                kind=kind,
+                place=self.place(node),
+                scope=self.scope,
+                conditions=self.conditions,
+                loops=self.loops,
+            )
+        )
+
+    def record(
+        self,
+        name: str,
+        node: ast.AST,
+        *,
+        text: str = "",
+        arguments: dict[str, Argument] | None = None,
+        starred: bool = False,
+        receiver: Value = UNKNOWN,
+        result: Value = UNKNOWN,
+        used: bool = True,
+    ) -> int:
+        """Record a call, and return its number."""
+        program = self.program
+        number = len(program.calls)
+        program.calls.append(
+            Call(
+                number=number,
+                name=name,
+                place=self.place(node),
+                text=text,
+                arguments=arguments or {},
+                starred=starred,
+                receiver=receiver,
+                result=result,
+                used=used,
+                scope=self.scope,
+                stack=self.stack,
+                conditions=self.conditions,
+                loops=self.loops,
+                contexts=self.contexts,
+                reached=self.reached,
+                module_level=self.depth == 0 and self.scope == "<module>" and not self.guarded,
+                spawned=self.spawned,
+            )
+        )
+        return number
+
+
+def mixed(values: Iterator[Value] | list[Value]) -> tuple[bool, bool]:
+    """Return whether any of several values differs by rank, and whether any comes from this rank's data."""
+    by_rank = from_data = False
+    for value in values:
+        by_rank = by_rank or value.by_rank
+        from_data = from_data or value.from_data
+    return by_rank, from_data
+
+
+def one_of(values: list[Value]) -> Value:
+    """Return a value that is one of several."""
+    found: list[Value] = []
+    for value in values:
+        for item in value.possible():
+            if item not in found:
+                found.append(item)
+    if not found:
+        return UNKNOWN
+    if len(found) == 1:
+        return found[0]
+    by_rank, from_data = mixed(found)
+    return Value(Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data)

@@ -1,0 +1,251 @@
+"""What the functions and methods of torch and of the standard library return."""
+
+from collections.abc import Callable
+
+from gpudoctor.code.environment_variables import named_value, variable
+from gpudoctor.code.program import Frame, mixed
+from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
+
+SHAPES = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad"})
+"""Attributes of a tensor that are the same on every rank."""
+SELF = frozenset(
+    "to cuda cpu train eval half float double bfloat16 requires_grad_ apply share_memory xpu npu to_empty type "
+    "compile register_module".split()
+)
+"""Methods of a module that return the module."""
+MODULES = ("model", "loss", *WRAPPERS)
+THROUGH = frozenset(
+    "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.autonotebook.tqdm iter list tuple reversed sorted "
+    "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy functools.partial int str float abs "
+    "round set functools.wraps torch.distributed.elastic.multiprocessing.errors.record".split()
+)
+"""Functions whose result is their first argument, in another form."""
+HARMLESS = (
+    THROUGH
+    | frozenset(
+        "print len isinstance hasattr getattr setattr range enumerate zip next super type id repr format min max sum "
+        "any all os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
+        "torch.nn.utils.clip_grad_norm_ vars issubclass callable".split()
+    )
+    | frozenset(f"logging.{level}" for level in ("info", "debug", "warning", "error", "exception"))
+)
+"""Functions that do nothing with an object that matters here."""
+CLOCKS = frozenset(
+    "time.time time.perf_counter time.monotonic time.process_time datetime.datetime.now".split()
+)
+_LOSSES = ("loss", "cross_entropy")
+
+
+def result_of(
+    frame: Frame, name: str, attribute: str, arguments: dict[str, Argument], receiver: Value
+) -> Value:
+    """Return what a call comes to whose function is not the script's own."""
+    known = _KNOWN.get(name)
+    if known is not None:
+        return known(frame, arguments)
+    first = next(iter(arguments.values()), None)
+    if name in THROUGH or (name.rpartition(".")[2] == "tqdm" and first is not None):
+        return first.value if first else UNKNOWN
+    if name in CLOCKS:
+        return Value(from_data=True)
+    kind = frame.program.kind(receiver)
+    by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+    by_rank, from_data = by_rank or receiver.by_rank, from_data or receiver.from_data
+    if kind:
+        return _of_method(frame, kind, attribute, arguments, receiver)
+    if receiver.known is Known.TENSOR:
+        return _of_tensor(attribute, receiver, by_rank=by_rank, from_data=from_data)
+    if name.startswith("torch."):
+        return _of_torch(name, by_rank=by_rank, from_data=from_data)
+    if attribute in ("item", "detach", "argmax", "mean", "sum") and from_data:
+        return Value(by_rank=by_rank, from_data=True)
+    if receiver.known is Known.LITERAL and isinstance(receiver.literal, str) and attribute == "format":
+        return _formatted(receiver.literal, list(arguments.values()))
+    if receiver.known in (Known.SEQUENCE, Known.MAPPING) and attribute in ("values", "items", "copy"):
+        return receiver
+    if attribute == "get" and first is not None and first.value.is_literal:
+        return named_value(str(first.value.literal)) or Value(by_rank=by_rank, from_data=from_data)
+    items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
+    by_name = named_value(name.rpartition(".")[2].removeprefix("get_")) if not first else None
+    return by_name or Value(text=name, items=items, by_rank=by_rank, from_data=from_data)
+
+
+def _of_method(
+    frame: Frame, kind: str, attribute: str, arguments: dict[str, Argument], receiver: Value
+) -> Value:
+    if kind in MODULES:
+        if attribute in SELF:
+            return receiver
+        if attribute in ("__call__", "forward"):
+            return Value(Known.TENSOR, from_data=True)
+    if kind == "loader" and attribute in ("__call__", "__iter__"):
+        return receiver
+    if kind == "generator" and attribute == "manual_seed":
+        return receiver
+    if kind == "scaler" and attribute == "scale":
+        return next(iter(arguments.values())).value if arguments else UNKNOWN
+    if kind == "parser":
+        return _of_parser(frame, attribute, arguments, receiver)
+    if kind == "arguments" and attribute in ("get", "pop") and arguments:
+        first = next(iter(arguments.values())).value
+        return named_value(str(first.literal)) or Value(Known.ARGUMENT, text=str(first.literal))
+    return Value(text=attribute)
+
+
+def _of_parser(frame: Frame, attribute: str, arguments: dict[str, Argument], receiver: Value) -> Value:
+    program = frame.program
+    if attribute == "add_argument":
+        names = [
+            a.value.literal
+            for key, a in arguments.items()
+            if key.isdigit() and isinstance(a.value.literal, str)
+        ]
+        given = arguments.get("dest")
+        long = next((name for name in names if name.startswith("--")), names[0] if names else "")
+        name = given.value.literal if given and isinstance(given.value.literal, str) else long.lstrip("-")
+        if name and "default" in arguments:
+            program.defaults[name.replace("-", "_")] = arguments["default"].value
+        return UNKNOWN
+    if attribute in ("add_argument_group", "add_mutually_exclusive_group"):
+        return receiver
+    if attribute in ("parse_args", "parse_known_args", "parse_intermixed_args"):
+        call = program.things[receiver.things[0]]
+        value = program.thing("arguments", "argparse.Namespace", call.place, receiver.things[0])
+        return Value(Known.SEQUENCE, items=(value, UNKNOWN)) if attribute == "parse_known_args" else value
+    return UNKNOWN
+
+
+def _of_tensor(attribute: str, receiver: Value, *, by_rank: bool, from_data: bool) -> Value:
+    if attribute in ("item", "tolist", "numpy", "__len__"):
+        return Value(by_rank=by_rank, from_data=from_data)
+    if attribute in ("size", "dim", "numel", "element_size", "backward"):
+        return Value(by_rank=by_rank)
+    return Value(Known.TENSOR, receiver.literal, by_rank=by_rank, from_data=from_data)
+
+
+def _of_torch(name: str, *, by_rank: bool, from_data: bool) -> Value:
+    last = name.rpartition(".")[2]
+    if name.startswith("torch.nn.functional."):
+        return Value(Known.TENSOR, by_rank=by_rank, from_data=from_data or last.endswith(_LOSSES))
+    if name.count(".") == 1 and last[:1].islower():
+        if last.startswith(
+            ("is_", "get_", "set_", "manual", "use_", "save", "are_", "no_grad", "enable", "inference")
+        ):
+            return UNKNOWN
+        return Value(Known.TENSOR, by_rank=by_rank, from_data=from_data)
+    if name.startswith(("torch.distributed.", "torch.cuda.", "torch.backends.", "torch.utils.")):
+        return Value(text=name)
+    return Value(text=name, by_rank=by_rank, from_data=from_data)
+
+
+def _formatted(pattern: str, arguments: list[Argument]) -> Value:
+    from gpudoctor.code.arithmetic import formatted
+
+    return formatted([pattern.partition("{")[0], *(argument.value for argument in arguments)])
+
+
+def _device(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    del frame
+    given, index = arguments.get("type"), arguments.get("index")
+    if given is None:
+        return UNKNOWN
+    return device(given.value, index.value if index else None)
+
+
+def device(value: Value, index: Value | None = None) -> Value:
+    """Return the device that a value names, itself where it is one already."""
+    if value.known is Known.CHOICE:
+        items = tuple(device(item, index) for item in value.items)
+        return Value(Known.CHOICE, items=items, by_rank=value.by_rank)
+    if value.known is Known.DEVICE:
+        return value
+    if isinstance(value.literal, str):
+        kind, _, number = value.literal.partition(":")
+        items = (Value(Known.LITERAL, int(number)),) if number.isdecimal() else ()
+        by_rank = index is not None and index.by_rank
+        return Value(Known.DEVICE, text=kind, items=(index,) if index is not None else items, by_rank=by_rank)
+    if value.is_rank or isinstance(value.literal, int) or value.known in (Known.INDEX, Known.ARGUMENT):
+        return Value(Known.DEVICE, text="cuda", items=(value,), by_rank=value.by_rank)
+    return Value(Known.DEVICE, items=value.items, by_rank=value.by_rank)
+
+
+def _variable(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    del frame
+    key = arguments.get("key")
+    return variable(key.value.literal) if key and key.value.is_literal else UNKNOWN
+
+
+def _length(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    del frame
+    first = next(iter(arguments.values()), None)
+    return Value(text="len", items=(first.value,) if first else ())
+
+
+def _numbers(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    """What ``range`` returns: of a rank's own numbers the rank decides."""
+    del frame
+    by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+    return Value(Known.INDEX, by_rank=by_rank, from_data=from_data)
+
+
+def _next(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    first = next(iter(arguments.values()), None)
+    if first is None:
+        return UNKNOWN
+    return Value(from_data=first.value.from_data or frame.program.kind(first.value) == "loader")
+
+
+def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    """What ``getattr`` returns: the wrapper's module where that is asked for, else by the name."""
+    values = [argument.value for argument in arguments.values()]
+    if len(values) < 2 or not isinstance(values[1].literal, str):
+        return UNKNOWN
+    name = values[1].literal
+    things = [frame.program.things[number] for number in values[0].things]
+    if name == "module" and things:
+        inner = [t.inner if t.kind in WRAPPERS and t.inner >= 0 else t.number for t in things]
+        return Value(Known.THING, thing=inner[0])
+    held = frame.program.heap.get((values[0].thing, name))
+    return held or named_value(name) or UNKNOWN
+
+
+def _tested(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    """What ``bool``, ``min`` and their like return."""
+    del frame
+    by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+    return Value(by_rank=by_rank, from_data=from_data)
+
+
+_RANK = Value(Known.RANK, text="get_rank", by_rank=True)
+_KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
+    "torch.distributed.get_rank": lambda frame, arguments: _RANK,
+    "torch.distributed.get_world_size": lambda frame, arguments: Value(
+        Known.WORLD_SIZE, text="get_world_size"
+    ),
+    "torch.distributed.get_node_local_rank": lambda frame, arguments: Value(
+        Known.LOCAL_RANK, text="get_node_local_rank", by_rank=True
+    ),
+    "torch.cuda.device_count": lambda frame, arguments: Value(Known.DEVICE_COUNT),
+    "torch.accelerator.device_count": lambda frame, arguments: Value(Known.DEVICE_COUNT),
+    "torch.cuda.current_device": lambda frame, arguments: Value(
+        Known.LOCAL_RANK, text="current_device", by_rank=True
+    ),
+    "torch.device": _device,
+    "os.environ.get": _variable,
+    "os.getenv": _variable,
+    "os.environ.setdefault": _variable,
+    "len": _length,
+    "range": _numbers,
+    "next": _next,
+    "getattr": _attribute,
+    "isinstance": lambda frame, arguments: UNKNOWN,
+    "hasattr": lambda frame, arguments: UNKNOWN,
+    "bool": _tested,
+    "min": _tested,
+    "max": _tested,
+    "socket.gethostname": lambda frame, arguments: Value(text="hostname"),
+    "os.getpid": lambda frame, arguments: Value(text="pid"),
+    "torch.cuda.is_available": lambda frame, arguments: Value(text="cuda"),
+    "torch.distributed.is_initialized": lambda frame, arguments: Value(text="is_initialized"),
+    "torch.distributed.is_available": lambda frame, arguments: Value(text="is_available"),
+}

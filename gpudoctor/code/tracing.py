@@ -1,0 +1,224 @@
+"""Follow a program from where it starts, and return what it does."""
+
+import ast
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from gpudoctor.code.classes import kind_of, module_classes
+from gpudoctor.code.definitions import Class, File, Function, FunctionNode
+from gpudoctor.code.environment_variables import named_value
+from gpudoctor.code.expressions import evaluate
+from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
+from gpudoctor.code.names import method_of
+from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, one_of
+from gpudoctor.code.statements import execute
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Signature, Value
+
+CONFIGURATIONS = frozenset(
+    "args cfg config opt opts hparams hps params flags conf configs options configuration".split()
+)
+"""Parameters that hold the command line or a configuration."""
+
+
+def trace(file: File) -> Script:
+    """Return what the program that starts with a file does; never raises for what the file holds."""
+    program = Program(file)
+    program.evaluate, program.follow = evaluate, _follow
+    frame = Frame(program, file)
+    program.globals[file.name] = frame
+    complete = True
+    try:
+        execute(frame, file.source.tree.body)
+        _deferred(frame)
+        _only_defined(frame)
+    except (TooLong, RecursionError):
+        complete = False
+    things = tuple(
+        replace(thing, escapes=True) if thing.number in program.escaped else thing for thing in program.things
+    )
+    return Script(
+        path=file.name,
+        calls=tuple(program.calls),
+        exits=tuple(program.exits),
+        things=things,
+        classes=tuple(module_classes(frame, file.classes)),
+        signatures=tuple(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
+        imports=file.imported,
+        frameworks=tuple(sorted(frameworks(file.imported))),
+        main_guard=any(isinstance(n, ast.If) and _guards(n.test) for n in file.source.tree.body),
+        notebook=file.source.notebook,
+        complete=complete,
+    )
+
+
+def _signature(frame: Frame, node: FunctionNode) -> Signature:
+    given = node.args
+    names = tuple(parameter.arg for parameter in (*given.posonlyargs, *given.args))
+    return Signature(
+        name=node.name,
+        place=frame.place(node),
+        parameters=names,
+        required=len(names) - len(given.defaults),
+        variadic=given.vararg is not None,
+    )
+
+
+def frameworks(imported: frozenset[str]) -> set[str]:
+    """Return the libraries among imports that distribute for the user."""
+    found = {FRAMEWORKS[top] for name in imported if (top := name.partition(".")[0]) in FRAMEWORKS}
+    return found | ({"transformers"} if imported & TRAINERS else set())
+
+
+def _guards(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+
+
+def _follow(
+    caller: Frame,
+    function: Function,
+    self_value: Value | None,
+    positional: list[Argument],
+    keywords: dict[str, Argument],
+    node: ast.AST,
+) -> Value:
+    """Go through a function of the script with what it is given, and return what it returns."""
+    program = caller.program
+    name = f"{function.file.name}::{function.name}"
+    times = program.followed.get(name, 0)
+    program.followed[name] = times + 1
+    place = caller.place(node)
+    if times >= MOST_CALLS_OF_ONE or caller.depth >= DEEPEST or place in caller.stack:
+        for argument in (*positional, *keywords.values()):
+            program.escape(argument.value)
+        return UNKNOWN
+    frame = Frame(program, function.file, function.name, caller)
+    frame.stack = (*caller.stack, place)
+    frame.outer = program.closures.get(function.name) if function.file is caller.file else None
+    frame.self_value, frame.owner = self_value, function.owner
+    frame.conditions = (*frame.conditions, *_decorated(frame, function))
+    _bind_parameters(frame, function, self_value, positional, keywords)
+    execute(frame, function.node.body)
+    return one_of(frame.returned) if frame.returned else Value(Known.LITERAL)
+
+
+_ON_MAIN_PROCESS = ("rank_zero", "main_process", "master_only", "rank0", "rank_0", "local_zero", "only_rank")
+
+
+def _decorated(frame: Frame, function: Function) -> Iterator[Condition]:
+    """Yield the test for rank 0 that a decorator makes: ``@rank_zero_only`` and its like."""
+    for decorator in function.node.decorator_list:
+        text = frame.text(decorator)
+        if any(name in text.lower() for name in _ON_MAIN_PROCESS):
+            yield Condition(frame.place(decorator), f"@{text}", Value(by_rank=True, sole=0))
+
+
+def _bind_parameters(
+    frame: Frame,
+    function: Function,
+    self_value: Value | None,
+    positional: list[Argument],
+    keywords: dict[str, Argument],
+) -> None:
+    given = function.node.args
+    parameters = [*given.posonlyargs, *given.args]
+    if self_value is not None and parameters:
+        frame.names[parameters[0].arg] = self_value
+        parameters = parameters[1:]
+    defaults = dict(zip([p.arg for p in reversed(parameters)], reversed(given.defaults), strict=False))
+    defaults |= {p.arg: d for p, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None}
+    for number, parameter in enumerate([*parameters, *given.kwonlyargs]):
+        name = parameter.arg
+        if number < len(positional) and parameter in parameters:
+            frame.names[name] = positional[number].value
+        elif name in keywords:
+            frame.names[name] = keywords[name].value
+        elif name in defaults:
+            default = evaluate(frame, defaults[name])
+            frame.names[name] = default if not default.is_none else named_value(name) or default
+        else:
+            frame.names[name] = _parameter(frame, name)
+    for extra in (given.vararg, given.kwarg):
+        if extra is not None:
+            frame.names[extra.arg] = Value(text=extra.arg)
+
+
+def _parameter(frame: Frame, name: str) -> Value:
+    """Return what a parameter holds that nobody gives: its name may tell."""
+    if name in CONFIGURATIONS:
+        number = len(frame.program.things)
+        value = frame.program.thing("arguments", "argparse.Namespace", frame.place(frame.file.source.tree))
+        frame.program.things[number] = replace(frame.program.things[number], made=-1)
+        return Value(Known.THING, thing=value.thing)
+    return named_value(name) or Value(text=name)
+
+
+def _deferred(frame: Frame) -> None:
+    """Go through functions that were handed to somebody who calls them: a launcher's target, a hook."""
+    program = frame.program
+    while program.deferred:
+        value = program.deferred.pop(0)
+        item = program.defined.get(value.text)
+        if isinstance(item, Function) and f"{item.file.name}::{item.name}" not in program.followed:
+            holder = program.bound.get(value.text)
+            self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
+            _follow(frame, item, self_value, [], {}, item.node)
+
+
+def _only_defined(frame: Frame) -> None:
+    """Go through what the program does not come to, first what nobody calls."""
+    program, file = frame.program, frame.file
+    functions = [
+        Function(node.name, node, file)
+        for node in file.names.values()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(file.source.tree)
+        if isinstance(node, ast.Call)
+    }
+    classes = [item for item in file.classes if item.node.name == item.name]
+    for wanted in (False, True):
+        for function in functions:
+            if (function.node.name in called) is wanted:
+                _alone(frame, function, None)
+        for item in classes:
+            _methods(frame, item, called if not wanted else None)
+    program.deferred.clear()
+
+
+def _methods(frame: Frame, item: Class, called: set[str] | None) -> None:
+    """Go through the methods of a class that the program does not come to."""
+    program = frame.program
+    missed = [m for m in item.methods() if f"{m.file.name}::{m.name}" not in program.followed]
+    if called is not None:
+        missed = [m for m in missed if m.node.name not in called or m.node.name in ("forward", "__init__")]
+    if not missed:
+        return
+    kind = kind_of(frame, item)
+    made = next((thing.number for thing in program.things if thing.type == item.name), None)
+    if made is None:
+        value = program.thing(kind, item.name, frame.place(item.node))
+        program.things[value.thing] = replace(program.things[value.thing], made=-1, escapes=True)
+        made = value.thing
+    self_value = Value(Known.THING, thing=made)
+    first = method_of(frame, item, "__init__")
+    if first is not None and first in missed:
+        missed = [first, *(m for m in missed if m is not first and m != first)]
+    for method in missed:
+        reached = item.name in program.instantiated and kind in ("model", "dataset")
+        _alone(frame, method, self_value, reached=reached)
+
+
+def _alone(frame: Frame, function: Function, self_value: Value | None, *, reached: bool = False) -> None:
+    program = frame.program
+    if f"{function.file.name}::{function.name}" in program.followed:
+        return
+    apart = Frame(program, frame.file)
+    apart.depth, apart.reached = 1, reached
+    parameters = [*function.node.args.posonlyargs, *function.node.args.args]
+    names = {d.id for d in function.node.decorator_list if isinstance(d, ast.Name)}
+    if self_value is not None and ("staticmethod" in names or not parameters):
+        self_value = None
+    program.escape(_follow(apart, function, self_value, [], {}, function.node))

@@ -1,0 +1,281 @@
+"""What a training script does, learnt from its source without running it.
+
+A `Script` is one program: what its file does when it is started, followed through the functions, classes and the other
+files that were given, in the order in which it happens, for every rank. What is not called from there is followed by
+itself.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
+
+COLLECTIVES = frozenset(
+    f"torch.distributed.{name}"
+    for name in """all_reduce all_gather all_gather_object all_gather_into_tensor all_to_all all_to_all_single barrier
+    broadcast broadcast_object_list gather gather_object monitored_barrier new_group reduce reduce_scatter
+    reduce_scatter_tensor scatter scatter_object_list all_reduce_coalesced all_gather_coalesced new_subgroups
+    """.split()
+)
+"""Functions that every rank of their group has to call, in the same order (torch.distributed's documentation)."""
+WRAPPERS = ("ddp", "dp", "fsdp", "compiled")
+"""Kinds of thing that hold a model and are called in its place."""
+
+
+class Condition(Struct, frozen=True):
+    """A test under which something stands, or an exit above it that some may have taken."""
+
+    place: Place
+    text: str
+    """Its source, as it is written; it holds, or does not where `negated`."""
+    value: Value = UNKNOWN
+    negated: bool = False
+    early: bool = False
+    """It stands after an ``if`` whose body leaves: what follows happens where that was not taken."""
+    loops: int = 0
+    """How many loops stand around it."""
+    kind: str = "if"
+    """``if``, ``while``, ``except``, ``main`` (``if __name__ == "__main__"``), ``type_checking`` or ``match``."""
+
+    @property
+    def by_rank(self) -> bool:
+        """Whether it may hold on some ranks and not on others because it asks for the rank."""
+        return self.value.by_rank
+
+    @property
+    def rank(self) -> int | None:
+        """The one rank for which what stands under it happens: 0 under ``if rank == 0:``."""
+        return self.value.all_but if self.negated else self.value.sole
+
+    @property
+    def from_data(self) -> bool:
+        """Whether it may hold on some ranks and not on others because it asks for what this rank computed."""
+        return self.value.from_data and not self.value.by_rank
+
+
+class Loop(Struct, frozen=True):
+    """A loop around something."""
+
+    place: Place
+    kind: str
+    """``epoch`` (over epochs), ``batch`` (over a loader), ``while`` or ``for``."""
+    over: Value = UNKNOWN
+    target: str = ""
+    """The name of its variable, the first where there are several."""
+
+
+class Argument(Struct, frozen=True):
+    """An argument of a call."""
+
+    value: Value
+    place: Place
+    text: str = ""
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """Something that the script calls, in the order in which it happens."""
+
+    number: int
+    name: str
+    """Full name: ``torch.distributed.barrier``; of a method the type of its object and the method,
+    ``torch.optim.SGD.step``; where the object is not known ``.step``. ``X.__call__`` where an object is called,
+    ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
+    ``<augmented>`` for ``x += ...``, ``<discarded>`` for a computation whose result goes nowhere, ``<loop>`` where a
+    loop's body begins, its `receiver` what is iterated, and ``NAME.__unbound__`` where a name is used that was assigned
+    under a rank condition alone."""
+    place: Place
+    text: str = ""
+    """The source of the function that is called, as it is written."""
+    arguments: dict[str, Argument] = {}
+    """By keyword; those given by position too where the function is known, else by their number: ``"0"``."""
+    starred: bool = False
+    """It has ``*args`` or ``**kwargs``: more arguments than `arguments` may be given."""
+    receiver: Value = UNKNOWN
+    """The object whose method it is."""
+    result: Value = UNKNOWN
+    used: bool = True
+    """Whether its result goes anywhere; ``False`` for a statement of its own."""
+    scope: str = "<module>"
+    """The qualified name of the function in which it is written."""
+    stack: tuple[Place, ...] = ()
+    """The calls that lead to it from where the program starts, outermost first."""
+    conditions: tuple[Condition, ...] = ()
+    """Under what it stands, outermost first, also in the functions of `stack`."""
+    loops: tuple[Loop, ...] = ()
+    contexts: tuple[str, ...] = ()
+    """The full names of what was called in the ``with`` statements around it."""
+    reached: bool = True
+    """Whether the program comes here; ``False`` for functions that are only defined."""
+    module_level: bool = False
+    """It happens at import, outside of ``if __name__ == "__main__"``."""
+    spawned: bool = False
+    """It happens in a process that the script starts: mp.spawn or Process."""
+
+    @property
+    def method(self) -> str:
+        """The last part of its name."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def collective(self) -> bool:
+        """Whether every rank of the group has to take part."""
+        return self.name in COLLECTIVES
+
+    def value(self, name: str) -> Value:
+        """Return an argument's value, unknown where it is not given."""
+        given = self.arguments.get(name)
+        return given.value if given else UNKNOWN
+
+    def given(self, name: str) -> bool:
+        """Return whether an argument is given, or may be by ``**kwargs``."""
+        return name in self.arguments or self.starred
+
+    @property
+    def each_time(self) -> bool:
+        """Whether it happens every time that the innermost loop around it goes round."""
+        return all(condition.loops < len(self.loops) for condition in self.conditions)
+
+    @property
+    def rank_conditions(self) -> tuple[Condition, ...]:
+        """The conditions of which only some ranks pass because they ask for the rank."""
+        return tuple(condition for condition in self.conditions if condition.by_rank)
+
+    def within(self, kind: str) -> Loop | None:
+        """Return the innermost loop of a kind around it."""
+        return next((loop for loop in reversed(self.loops) if loop.kind == kind), None)
+
+
+class Signature(Struct, frozen=True, kw_only=True):
+    """The parameters of a function of the script."""
+
+    name: str
+    place: Place
+    parameters: tuple[str, ...] = ()
+    """Names of those that may be given by position, ``self`` left out."""
+    required: int = 0
+    """How many of them have no default."""
+    variadic: bool = False
+    """It takes ``*args``."""
+
+
+class Exit(Struct, frozen=True, kw_only=True):
+    """A place where a function, a loop or the program may be left."""
+
+    number: int
+    """The number of calls that happened before it."""
+    kind: str
+    """``break``, ``continue``, ``return``, ``raise`` or ``exit``."""
+    place: Place
+    scope: str = "<module>"
+    conditions: tuple[Condition, ...] = ()
+    loops: tuple[Loop, ...] = ()
+
+
+class Attribute(Struct, frozen=True, kw_only=True):
+    """A part of a module: what ``__init__`` assigns to an attribute of ``self``."""
+
+    name: str
+    type: str
+    """The full name of what makes it; empty where that is not known."""
+    place: Place
+    module: bool = False
+    """Whether it is an nn.Module, so that its parameters are the model's."""
+
+
+class ModuleClass(Struct, frozen=True, kw_only=True):
+    """A class of the script that is an nn.Module."""
+
+    name: str
+    place: Place
+    bases: tuple[str, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+    methods: tuple[str, ...] = ()
+    used: frozenset[str] = frozenset()
+    """Attributes of ``self`` that are read in any method but ``__init__``."""
+    used_in_forward: frozenset[str] = frozenset()
+    """Attributes of ``self`` that ``forward`` reads, or methods that it calls do."""
+    dynamic: bool = False
+    """Attributes are reached by other ways: getattr, self.children(), modules(), __dict__, a base class's forward."""
+    written_in_forward: tuple[Attribute, ...] = ()
+    """Attributes of ``self`` that ``forward`` assigns to."""
+
+
+class Script(Struct, frozen=True, kw_only=True):
+    """What one program does."""
+
+    path: str
+    calls: tuple[Call, ...] = ()
+    exits: tuple[Exit, ...] = ()
+    things: tuple[Thing, ...] = ()
+    classes: tuple[ModuleClass, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    """Of the functions of its file at module level."""
+    imports: frozenset[str] = frozenset()
+    """Full names of what it and the files that it uses import."""
+    frameworks: tuple[str, ...] = ()
+    """Libraries that do these things for the user: ``lightning``, ``accelerate``, ``transformers``, ``deepspeed``."""
+    main_guard: bool = False
+    """Whether it has ``if __name__ == "__main__"``."""
+    notebook: bool = False
+    complete: bool = True
+    """Whether the program was followed to its end; ``False`` where that would have taken too long."""
+
+    def named(self, *names: str) -> Iterator[Call]:
+        """Yield the calls of these full names."""
+        wanted = set(names)
+        return (call for call in self.calls if call.name in wanted)
+
+    def methods(self, method: str, *kinds: str) -> Iterator[Call]:
+        """Yield the calls of a method, of objects of these kinds where some are named."""
+        for call in self.calls:
+            if call.method == method and call.name != method:
+                if not kinds or any(self.things[number].kind in kinds for number in call.receiver.things):
+                    yield call
+
+    def of_kind(self, *kinds: str) -> Iterator[Thing]:
+        """Yield the objects of these kinds."""
+        return (thing for thing in self.things if thing.kind in kinds)
+
+    def thing(self, value: Value, *kinds: str) -> Thing | None:
+        """Return the first object that a value may be, of these kinds where some are named."""
+        found = (self.things[number] for number in value.things)
+        return next((thing for thing in found if not kinds or thing.kind in kinds), None)
+
+    def innermost(self, thing: Thing) -> Thing:
+        """Return what a wrapper holds, through all wrappers; a thing that is none is itself."""
+        while thing.kind in WRAPPERS and thing.inner >= 0:
+            thing = self.things[thing.inner]
+        return thing
+
+    def iterations(self, thing: Thing) -> Iterator[Call]:
+        """Yield the beginnings of the loops over an object."""
+        return (call for call in self.named("<loop>") if thing.number in call.receiver.things)
+
+    def uses(self, thing: Thing) -> Iterator[Call]:
+        """Yield the calls that are given an object, or are methods of it."""
+        for call in self.calls:
+            if thing.number in call.receiver.things or any(
+                thing.number in argument.value.things for argument in call.arguments.values()
+            ):
+                yield call
+
+    def made_by(self, thing: Thing) -> Call | None:
+        """Return the call that made an object."""
+        return self.calls[thing.made] if thing.made >= 0 else None
+
+    @property
+    def process_group(self) -> Call | None:
+        """The first call that makes the process group, ``None`` without one."""
+        return next(self.named("torch.distributed.init_process_group"), None)
+
+    @property
+    def distributed(self) -> bool:
+        """Whether it trains with several processes by torch itself."""
+        return self.process_group is not None or next(self.of_kind("ddp", "fsdp"), None) is not None
+
+
+__all__ = [
+    "COLLECTIVES", "WRAPPERS", "Argument", "Attribute", "Call", "Condition", "Exit", "Known", "Loop", "ModuleClass",
+    "Script", "Signature",
+]  # fmt: skip

@@ -1,0 +1,127 @@
+"""What a script saves of its models, and into what it loads it again."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from gpudoctor.facts.script import Argument, Call, Script
+from gpudoctor.facts.script_files import origins
+from gpudoctor.facts.script_values import Known, Thing, Value
+
+PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod."}
+"""What a wrapper puts in front of each key of its state dict."""
+KNOWS = (
+    "module",
+    "isinstance",
+    "hasattr",
+    "dist",
+    "ddp",
+    "parallel",
+    "world_size",
+    "gpu",
+    "device_count",
+    "compile",
+)
+"""What a test names that tells a wrapped model from a bare one."""
+AGAIN = ("resume", "checkpoint", "ckpt", "last", "best", "path", "load")
+
+
+class SavedWrapper(Struct, frozen=True):
+    """A state dict of a wrapper that goes into a file."""
+
+    state: Thing
+    wrapper: Thing
+    save: Call
+
+
+def contents(value: Value, depth: int = 0) -> Iterator[Value]:
+    """Yield a value and what it holds: the entries of mappings and sequences."""
+    for item in value.possible():
+        yield item
+        if item.known in (Known.MAPPING, Known.SEQUENCE) and depth < 4:
+            for nested in item.items:
+                yield from contents(nested, depth + 1)
+
+
+def saved_wrappers(script: Script) -> Iterator[SavedWrapper]:
+    """Yield each state dict of a wrapper that is saved where nothing tells whether the model is wrapped."""
+    states = {t.number: t for t in script.of_kind("state_dict") if t.inner >= 0}
+    states = {n: t for n, t in states.items() if script.things[t.inner].kind in PREFIXES}
+    if not states:
+        return
+    entries: dict[str, list[int]] = {}
+    seen = set()
+    for call in script.calls:
+        if call.method == "__setitem__":
+            found = [n for n in call.value("value").things if n in states]
+            entries.setdefault(call.name.rpartition(".")[0], []).extend(found)
+        if call.name != "torch.save" and "save" not in call.method.lower():
+            continue
+        numbers = [
+            number
+            for argument in call.arguments.values()
+            for number in (
+                *(value.thing for value in contents(argument.value)),
+                *entries.get(argument.text, ()),
+            )
+        ]
+        for number in numbers:
+            made = script.made_by(states[number]) if number in states else None
+            if made is None or number in seen or _tells(made) or _tells(call):
+                continue
+            seen.add(number)
+            state = states[number]
+            yield SavedWrapper(state, script.things[state.inner], call)
+
+
+def _tells(call: Call) -> bool:
+    return any(
+        word in c.text.lower() for c in call.conditions for word in KNOWS if c.kind == "if" and not c.by_rank
+    )
+
+
+def loads(script: Script, saved: SavedWrapper) -> tuple[list[Call], list[Call]]:
+    """Return where a file is loaded into a wrapper, and where into the bare model of which a state dict was saved."""
+    inner = script.innermost(saved.wrapper)
+    wrapped, bare = [], []
+    for call in script.methods("load_state_dict"):
+        target = script.thing(call.receiver)
+        given = call.arguments.get("state_dict")
+        if target is None or given is None or not _of_file(script, given):
+            continue
+        if target.kind in PREFIXES:
+            wrapped.append(call)
+        elif target.kind == "model" and (target.number == inner.number or target.type == inner.type):
+            bare.append(call)
+    return wrapped, bare
+
+
+def _of_file(script: Script, given: Argument) -> bool:
+    """Return whether what is loaded comes from a file of this script's own, as far as its names tell."""
+    value = given.value
+    if value.known is Known.UNKNOWN and not value.text and value.made < 0:
+        return "state" in given.text
+    things = [script.things[number] for number in value.things]
+    files = [script.made_by(t) for t in things if t.kind == "checkpoint"]
+    if value.text.startswith("checkpoint["):
+        files = list(script.named("torch.load"))
+    files += [call for call in origins(script, value) if call.name == "torch.load"]
+    texts = [call.arguments["f"].text.lower() for call in files if call and "f" in call.arguments]
+    return any(
+        ("pretrain" not in text and any(word in text for word in AGAIN)) or text[:1] in "'\""
+        for text in texts
+    )
+
+
+def strips(script: Script, prefix: str) -> bool:
+    """Return whether a script takes a wrapper's prefix off itself."""
+    for call in script.calls:
+        if call.method == "consume_prefix_in_state_dict_if_present":
+            return True
+        if any(argument.value.literal in (prefix, prefix[:-1]) for argument in call.arguments.values()):
+            if call.method not in ("getattr", "hasattr"):
+                return True
+    return False
+
+
+__all__ = ["PREFIXES", "SavedWrapper", "contents", "loads", "saved_wrappers", "strips"]

@@ -1,0 +1,43 @@
+"""amp-clip-unscaled: seen in a script."""
+
+FLAGGED = [
+    (
+        "slurm.py",
+        {
+            "                scaler.unscale_(optimizer)\n                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n": "                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # <-\n"
+        },
+    ),
+    """
+import torch
+from torch.cuda.amp import GradScaler, autocast
+from torch.nn.utils import clip_grad_norm_
+
+class Engine:
+    def __init__(self, model, optimizer):
+        self.scaler = GradScaler()
+        self.model, self.optimizer = model, optimizer
+
+    def epoch(self, loader):
+        for x in loader:
+            with autocast():
+                loss = self.model(x).sum()
+            self.scaler.scale(loss).backward()
+            clip_grad_norm_(self.model.parameters(), 5)  # <-
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+""",
+]
+FINE = [
+    (
+        "slurm.py",
+        {
+            "scaler.unscale_(optimizer)\n                torch": "self = scaler\n                self.unscale_(optimizer)\n                torch"
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "            loss.backward()\n": "            loss.backward()\n            torch.nn.utils.clip_grad_norm_(model.parameters(), 1)\n"
+        },
+    ),
+]

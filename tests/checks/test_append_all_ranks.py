@@ -1,0 +1,79 @@
+"""append-all-ranks: seen in a script."""
+
+FLAGGED = [
+    """
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    for epoch in range(3):
+        with open("log.csv", "a") as file:  # <-
+            file.write(f"{epoch}\\n")
+""",
+    """
+import json
+import os
+import torch
+
+class Trainer:
+    def __init__(self, args):
+        self.args = args
+        self.model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+
+    def report(self, results):
+        path = os.path.join(self.args.output_dir, "results.json")
+        with open(path, "w") as file:  # <-
+            json.dump(results, file)
+
+def main(args):
+    torch.distributed.init_process_group("nccl")
+    trainer = Trainer(args)
+    trainer.report({})
+""",
+    """
+import logging
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+logger = logging.getLogger("train")
+logger.addHandler(logging.FileHandler("train.log"))  # <-
+logger.info("begins")
+dist.destroy_process_group()
+""",
+]
+FINE = [
+    """
+import logging
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+rank = dist.get_rank()
+with open("config.yaml") as file:
+    print(file.read())
+with open(f"log-{rank}.csv", "a") as file:
+    file.write("begins")
+if rank == 0:
+    logging.basicConfig(filename="train.log")
+    with open("log.csv", mode="a") as file:
+        file.write("begins")
+dist.destroy_process_group()
+""",
+    """
+import torch
+
+with open("log.csv", "a") as file:
+    file.write("begins")
+""",
+    """
+import torch.distributed as dist
+
+def log(path, line):
+    with open(path, "a") as file:
+        file.write(line)
+
+def main():
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        log("log.csv", "begins")
+""",
+]

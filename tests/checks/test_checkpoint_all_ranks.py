@@ -1,0 +1,118 @@
+"""checkpoint-all-ranks: seen in a script."""
+
+FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main():
+    dist.init_process_group("nccl")
+    model = DDP(torch.nn.Linear(2, 2))
+    for epoch in range(3):
+        torch.save(model.module.state_dict(), "model.pt")  # <-
+""",
+    """
+import argparse
+import os
+import torch
+import torch.nn as nn
+
+class Trainer:
+    def __init__(self, args):
+        self.args = args
+        self.model = nn.parallel.DistributedDataParallel(nn.Linear(2, 2), device_ids=[int(os.environ["LOCAL_RANK"])])
+
+    def save(self, epoch):
+        path = os.path.join(self.args.output, f"epoch{epoch}.pt")
+        torch.save({"model": self.model.module.state_dict(), "epoch": epoch}, path)  # <-
+
+    def fit(self):
+        for epoch in range(self.args.epochs):
+            self.save(epoch)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--output")
+    parser.add_argument("--epochs", type=int)
+    torch.distributed.init_process_group("gloo")
+    Trainer(parser.parse_args()).fit()
+    torch.distributed.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(rank, world_size):
+    dist.init_process_group("gloo", rank=rank, world_size=world_size)
+    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    best = 1e9
+    loss = torch.rand(1).item()
+    if loss < best:
+        with open("best.pt", "wb") as file:
+            torch.save(net.module.state_dict(), file)  # <-
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(worker, args=(2,), nprocs=2)
+""",
+]
+FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def is_main():
+    return not dist.is_initialized() or dist.get_rank() == 0
+
+def save(state, path):
+    if is_main():
+        torch.save(state, path)
+
+dist.init_process_group("nccl")
+model = DDP(torch.nn.Linear(2, 2))
+save(model.module.state_dict(), "model.pt")
+if dist.get_rank() != 0:
+    raise SystemExit
+torch.save(model.module.state_dict(), "last.pt")
+""",
+    """
+import os
+import tempfile
+import torch
+import torch.distributed as dist
+
+def main(args):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.save({"rank": rank}, f"state-{rank}.pt")
+    torch.save({"rank": rank}, os.path.join(args.output, "part-%d.pt" % rank))
+    torch.save({"rank": rank}, os.path.join(tempfile.mkdtemp(), "part.pt"))
+    if args.is_master:
+        torch.save({"rank": rank}, "all.pt")
+""",
+    """
+import torch
+
+model = torch.nn.Linear(2, 2)
+for epoch in range(3):
+    torch.save(model.state_dict(), "model.pt")
+""",
+    """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model = accelerator.prepare(torch.nn.Linear(2, 2))
+if accelerator.is_main_process:
+    torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")
+""",
+    """
+import torch
+
+def save_checkpoint(state, path):
+    torch.save(state, path)
+""",
+]

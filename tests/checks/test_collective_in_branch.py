@@ -1,0 +1,194 @@
+"""collective-in-branch: seen in a script."""
+
+FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+
+def main(loader, model):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    total = torch.zeros(1)
+    if rank == 0:
+        dist.all_reduce(total)  # <-
+        print(total)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trainer:
+    def __init__(self, model):
+        self.rank = int(os.environ["RANK"])
+        self.model = DDP(model)
+
+    def validate(self):
+        loss = torch.zeros(1)
+        dist.all_reduce(loss)
+        return loss
+
+    def fit(self, epochs):
+        for epoch in range(epochs):
+            if self.rank == 0 and epoch % 5 == 0:
+                print(self.validate())  # <-
+
+if __name__ == "__main__":
+    dist.init_process_group("gloo")
+    Trainer(torch.nn.Linear(2, 2)).fit(3)
+""",
+    """
+import torch
+from torch import distributed
+
+def is_main():
+    return distributed.get_rank() == 0
+
+def save(model, path):
+    if not is_main():
+        return
+    torch.save(model.state_dict(), path)
+    distributed.barrier()  # <-
+
+distributed.init_process_group("nccl")
+save(torch.nn.Linear(2, 2), "model.pt")
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+dist.init_process_group("nccl")
+model = FSDP(torch.nn.Linear(8, 8).cuda())
+if dist.get_rank() == 0:
+    state = model.state_dict()  # <-
+    torch.save(state, "model.pt")
+""",
+    """
+import time
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(args, dataset):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(torch.nn.Linear(4, 1))
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=4, sampler=sampler)
+    start = time.time()
+    for epoch in range(args.epochs):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            loss = (model(x) - y).square().mean()
+            if torch.isnan(loss):
+                continue  # <-
+            loss.backward()
+            if time.time() - start > args.limit:
+                break  # <-
+""",
+    """
+import argparse
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+args = parser.parse_args()
+dist.init_process_group("nccl")
+if args.local_rank == 0:
+    model = DDP(torch.nn.Linear(2, 2).cuda())  # <-
+    group = dist.new_group([0, 1])
+""",
+]
+FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def main(dataset):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    if rank != 0:
+        dist.barrier()
+    dataset.download()
+    if rank == 0:
+        dist.barrier()
+    if rank == 0:
+        objects = [1]
+        dist.broadcast_object_list(objects, src=0)
+    else:
+        objects = [None]
+        dist.broadcast_object_list(objects, src=0)
+    loss = torch.zeros(1)
+    dist.all_reduce(loss)
+    if rank == 0:
+        print(loss.item())
+""",
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+group = dist.new_group([0, 1])
+x = torch.zeros(1)
+if rank < 2:
+    dist.all_reduce(x, group=group)
+if rank == 0:
+    dist.send(x, dst=1)
+elif rank == 1:
+    dist.recv(x, src=0)
+if size > 1:
+    dist.barrier()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(args, dataset, valid):
+    distributed = args.world_size > 1
+    if distributed:
+        dist.init_process_group("nccl")
+    model = DistributedDataParallel(torch.nn.Linear(4, 1))
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=4, sampler=sampler)
+    best = 0
+    for epoch in range(args.epochs):
+        sampler.set_epoch(epoch)
+        for step, (x, y) in enumerate(loader):
+            if step >= args.steps:
+                break
+            loss = (model(x) - y).square().mean()
+            loss.backward()
+        stop = torch.zeros(1)
+        if dist.get_rank() == 0:
+            stop += 1
+        dist.broadcast(stop, src=0)
+        if stop.item():
+            break
+        dist.all_reduce(loss)
+        if loss.item() < 0.1:
+            break
+        if dist.get_rank() == 0:
+            torch.save(model.module.state_dict(), "model.pt")
+            print(model.module(valid))
+""",
+    """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model, optimizer, loader = accelerator.prepare(torch.nn.Linear(2, 2), None, None)
+for batch in loader:
+    loss = model(batch).sum()
+    accelerator.backward(loss)
+    if accelerator.is_main_process:
+        print(loss.item())
+accelerator.wait_for_everyone()
+""",
+]

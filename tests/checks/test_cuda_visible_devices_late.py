@@ -1,0 +1,50 @@
+"""cuda-visible-devices-late: seen in a script."""
+
+FLAGGED = [
+    """
+import os
+import torch
+
+print(torch.cuda.get_device_name(0))
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"  # <-
+model = torch.nn.Linear(2, 2).cuda()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def main():
+    model = nn.Linear(2, 2).to("cuda")
+    choose("2,3")
+    return model
+
+def choose(gpus):
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpus  # <-
+
+if __name__ == "__main__":
+    main()
+""",
+]
+FINE = [
+    """
+import os
+import torch
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+print(torch.cuda.get_device_name(0))
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+if torch.cuda.is_available():
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+model = nn.Linear(2, 2).to("cuda")
+""",
+]

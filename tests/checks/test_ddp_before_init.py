@@ -1,0 +1,43 @@
+"""ddp-before-init: seen in a script."""
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            '    dist.init_process_group("nccl")\n    rank = dist.get_rank()\n': "    rank = local_rank\n",
+            "    dataset = load(rank)\n": '    dist.init_process_group("nccl")\n    dataset = load(rank)\n',
+            "model = DDP(model, device_ids=[local_rank])": "model = DDP(model, device_ids=[local_rank])  # <-",
+        },
+    ),
+    (
+        "spawn.py",
+        {
+            "    world_size = torch.cuda.device_count()": "    world_size = torch.cuda.device_count()\n    sampler = data.DistributedSampler([1, 2, 3])  # <-"
+        },
+    ),
+]
+FINE = [
+    (
+        "spawn.py",
+        {
+            "    world_size = torch.cuda.device_count()": "    world_size = torch.cuda.device_count()\n    sampler = data.DistributedSampler([1, 2, 3], num_replicas=2, rank=0)"
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def build(model):
+    return nn.parallel.DistributedDataParallel(model)
+
+def main():
+    dist.init_process_group("gloo")
+    build(nn.Linear(2, 2))
+    dist.destroy_process_group()
+
+main()
+""",
+]

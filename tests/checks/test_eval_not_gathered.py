@@ -1,0 +1,44 @@
+"""eval-not-gathered: seen in a script."""
+
+FLAGGED = [
+    (
+        "slurm.py",
+        {
+            "    dist.all_reduce(counts)\n": "",
+            "        for x, y in loader:\n": "        for x, y in loader:  # <-\n",
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+from torch.utils.data import DataLoader, DistributedSampler
+
+@torch.no_grad()
+def unused():
+    pass
+
+def test(model, dataset):
+    dist.init_process_group("gloo")
+    loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False))
+    right = 0
+    with torch.no_grad():
+        for x, y in loader:
+            right += (model(x).argmax(1) == y).sum().item()
+    print(right)  # <-
+    dist.destroy_process_group()
+""",
+]
+FINE = [
+    ("slurm.py", {"    dist.all_reduce(counts)\n": "    dist.reduce(counts, 0)\n"}),
+    (
+        "slurm.py",
+        {
+            "    dist.all_reduce(counts)\n": "",
+            "sampler=DistributedSampler(held_out, shuffle=False)": "shuffle=False",
+        },
+    ),
+]

@@ -1,0 +1,50 @@
+"""gradient-not-averaged: seen in a script."""
+
+FLAGGED = [
+    (
+        "average.py",
+        {
+            "            average_gradients(model)\n            optimizer.step()\n": "            optimizer.step()  # <-\n"
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "    model = DDP(model, device_ids=[local_rank])\n": "",
+            "model.module.state_dict()": "model.state_dict()",
+            "            optimizer.step()\n        mean = loss.detach().clone()\n        dist.all_reduce(mean)\n": "            optimizer.step()  # <-\n        mean = loss\n",
+            "    dist.barrier()\n\n\ndef main": "\n\ndef main",
+        },
+    ),
+    (
+        "average.py",
+        {"op=dist.ReduceOp.SUM)": "op=dist.ReduceOp.SUM)  # <-", "        parameter.grad.data /= size\n": ""},
+    ),
+]
+FINE = [
+    (
+        "average.py",
+        {
+            "        dist.all_reduce(parameter.grad.data, op=dist.ReduceOp.SUM)\n        parameter.grad.data /= size\n": "        dist.all_reduce(parameter.grad, op=dist.ReduceOp.AVG)\n"
+        },
+    ),
+    (
+        "average.py",
+        {
+            "        parameter.grad.data /= size\n": "        parameter.grad.data = parameter.grad.data / size\n"
+        },
+    ),
+    """
+import torch
+import torch.distributed as dist
+from my_project import parallelize
+
+dist.init_process_group("nccl")
+model = parallelize(torch.nn.Linear(2, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in range(3):
+    model(torch.zeros(2)).sum().backward()
+    optimizer.step()
+dist.destroy_process_group()
+""",
+]

@@ -1,0 +1,32 @@
+"""local-rank-as-rank: seen in a script."""
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            'dist.init_process_group("nccl")': 'dist.init_process_group("nccl", rank=local_rank, world_size=int(os.environ["WORLD_SIZE"]))  # <-'
+        },
+    ),
+    (
+        "slurm.py",
+        {
+            "sampler = DistributedSampler(train)": "sampler = DistributedSampler(train, num_replicas=dist.get_world_size(), rank=local_rank)  # <-"
+        },
+    ),
+    ("slurm.py", {"torch.cuda.set_device(local_rank)": "torch.cuda.set_device(rank)  # <-"}),
+]
+FINE = [
+    ("spawn.py", {"torch.cuda.set_device(rank)": "torch.cuda.set_device(rank % torch.cuda.device_count())"}),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+rank = int(os.environ["RANK"])
+torch.cuda.set_device(rank % torch.cuda.device_count())
+dist.init_process_group("nccl", rank=rank, world_size=int(os.environ["WORLD_SIZE"]))
+dist.destroy_process_group()
+""",
+]

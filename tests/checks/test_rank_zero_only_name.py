@@ -1,0 +1,102 @@
+"""rank-zero-only-name: seen in a script."""
+
+FLAGGED = [
+    """
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+def main():
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    if rank == 0:
+        writer = SummaryWriter()
+    for step in range(10):
+        writer.add_scalar("loss", 1.0, step)  # <-
+""",
+    """
+import os
+import torch
+
+class Trainer:
+    def __init__(self):
+        self.rank = int(os.environ["RANK"])
+
+    def evaluate(self):
+        if self.rank == 0:
+            correct, total = 3, 4
+            print(correct)
+        accuracy = correct / total  # <-
+        return accuracy
+
+torch.distributed.init_process_group("gloo")
+Trainer().evaluate()
+torch.distributed.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def is_main_process():
+    return dist.get_rank() == 0
+
+dist.init_process_group("gloo")
+if is_main_process():
+    settings = {"lr": 0.1}
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=settings["lr"])  # <-
+dist.destroy_process_group()
+""",
+]
+FINE = [
+    """
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+def main():
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    if rank == 0:
+        writer = SummaryWriter()
+    for step in range(10):
+        if rank == 0:
+            writer.add_scalar("loss", 1.0, step)
+    rank == 0 and writer.close()
+    print(writer.log_dir if rank == 0 else "")
+""",
+    """
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("nccl")
+    writer = None
+    if dist.get_rank() == 0:
+        writer = open("log.txt", "w")
+        values = [1]
+    else:
+        values = [0]
+    print(values, writer)
+""",
+    """
+import argparse
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=-1)
+args = parser.parse_args()
+if args.local_rank == -1:
+    device = "cuda"
+if args.local_rank != -1:
+    device = f"cuda:{args.local_rank}"
+print(device)
+""",
+    """
+import torch.distributed as dist
+
+def main(rank):
+    dist.init_process_group("nccl")
+    if rank != 0:
+        return
+    name = "model"
+    print(name)
+""",
+]

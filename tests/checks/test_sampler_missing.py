@@ -1,0 +1,51 @@
+"""sampler-missing: seen in a script."""
+
+FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "    sampler = DistributedSampler(dataset)\n": "",
+            "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=args.batch_size, shuffle=True)  # <-",
+            "        sampler.set_epoch(epoch)\n": "",
+        },
+    ),
+    (
+        "spawn.py",
+        {
+            "        self.sampler = data.DistributedSampler(dataset)\n": "",
+            "data.DataLoader(dataset, batch_size=32, sampler=self.sampler)": "data.DataLoader(dataset, batch_size=32)  # <-",
+            "            self.sampler.set_epoch(epoch)\n": "",
+        },
+    ),
+    (
+        "slurm.py",
+        {
+            "    sampler = DistributedSampler(train)\n": "",
+            "batch_size=64, sampler=sampler, num_workers=4, pin_memory=True)": "batch_size=64, shuffle=True, pin_memory=True)  # <-",
+            "        sampler.set_epoch(epoch)\n": "",
+        },
+    ),
+]
+FINE = [
+    ("slurm.py", {"sampler=DistributedSampler(held_out, shuffle=False)": "shuffle=False"}),
+    (
+        "torchrun.py",
+        {
+            "    sampler = DistributedSampler(dataset)\n": "    dataset = torch.utils.data.Subset(dataset, range(rank, len(dataset), dist.get_world_size()))\n",
+            "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=args.batch_size, shuffle=True)",
+            "        sampler.set_epoch(epoch)\n": "",
+        },
+    ),
+    """
+import torch
+from torch.utils.data import DataLoader
+from torch.nn.parallel import DistributedDataParallel
+from my_project.data import build_dataset
+
+def train(model):
+    model = DistributedDataParallel(model)
+    loader = DataLoader(build_dataset(), batch_size=4)
+    for x in loader:
+        model(x).sum().backward()
+""",
+]

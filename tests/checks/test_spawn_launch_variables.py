@@ -1,0 +1,57 @@
+"""spawn-launch-variables: seen in a script."""
+
+FLAGGED = [
+    (
+        "spawn.py",
+        {
+            '    os.environ["MASTER_ADDR"] = "localhost"\n    os.environ["MASTER_PORT"] = os.environ.get("PORT", "29500")\n': "",
+            'distributed.init_process_group("nccl", rank=rank, world_size=world_size)': 'distributed.init_process_group("nccl", rank=rank, world_size=world_size)  # <-',
+        },
+    ),
+    (
+        "spawn.py",
+        {
+            "    torch.cuda.set_device(rank)\n": '    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))  # <-\n'
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def work(index):
+    dist.init_process_group(backend="gloo")  # <-
+    print(dist.get_rank(), index)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=4)
+""",
+]
+FINE = [
+    (
+        "spawn.py",
+        {
+            '    os.environ["MASTER_ADDR"] = "localhost"\n    os.environ["MASTER_PORT"] = os.environ.get("PORT", "29500")\n': "",
+            "    world_size = torch.cuda.device_count()\n": '    os.environ["MASTER_ADDR"] = "127.0.0.1"\n    os.environ["MASTER_PORT"] = os.environ["PORT"]\n    world_size = torch.cuda.device_count()\n',
+        },
+    ),
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+def work(index, store):
+    os.environ["LOCAL_RANK"] = str(index)
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=index, world_size=2)
+    print(os.environ["LOCAL_RANK"])
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(work, ("/tmp/store",), nprocs=2)
+""",
+]
