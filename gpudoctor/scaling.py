@@ -1,7 +1,7 @@
 """How the time of a step changes with the number of devices and with the mode."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.collect import collect
 from gpudoctor.facts import Names
 from gpudoctor.facts.scaling import Scaling, ScalingRun
-from gpudoctor.interpreter import choose_patient
+from gpudoctor.interpreter import Patient, choose_patient
 from gpudoctor.patient_process import Message
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, Report, Say
@@ -47,44 +47,51 @@ def measure_scaling(
     names = Snapshot(asked.facts, asked.probes).get(Names)
     nameless = names is not None and names.own.error is not None
     measured: list[ScalingRun] = []
-    told: dict[str, str] = {}
+    about: Message = {}
     for mode, devices in dict.fromkeys([("single", 1), *runs]):
         say(f"{mode} on {devices}")
-        events: dict[str, Message] = {}
-        proof = train(
-            mode,
-            patient,
-            nproc=devices,
-            nameless=nameless,
-            choice=choice,
-            options=["--measure", str(steps)],
-            deadline=timeout or DEADLINE,
-            on_event=_keep(events),
-        )
-        measured.append(_run(mode, devices, proof, events))
-        told |= {name: str(value) for name, value in events.get("measured", {}).items()}
+        proof, told = _timed(mode, devices, patient, nameless, choice, steps, timeout or DEADLINE)
+        measured.append(_run(mode, devices, proof, told))
+        about |= told
         if not proof.held:
             report.proofs.append(proof)
     report.facts["scaling"] = Scaling(
         runs=tuple(measured),
-        batch=int(told.get("batch", "0")),
-        model=told.get("model", ""),
-        data=told.get("data", ""),
-        on=told.get("device", ""),
+        batch=int(about.get("batch", 0)),
+        model=str(about.get("model", "")),
+        data=str(about.get("data", "")),
+        on=str(about.get("device", "")),
         processors=len(os.sched_getaffinity(0)),
     )
     return conclude(report)
 
 
-def _keep(events: dict[str, Message]) -> Callable[[Message], None]:
-    def keep(event: Message) -> None:
-        events[event["event"]] = event
+def _timed(
+    mode: str,
+    devices: int,
+    patient: Patient,
+    nameless: bool,
+    choice: Choice,
+    steps: int,
+    deadline: float,
+) -> tuple[Proof, Message]:
+    """Run a mode that times its steps; return how that ended, and what it told of them."""
+    told: Message = {}
+    proof = train(
+        mode,
+        patient,
+        nproc=devices,
+        nameless=nameless,
+        choice=choice,
+        options=["--measure", str(steps)],
+        deadline=deadline,
+        on_event=lambda event: told.update(event) if event["event"] == "measured" else None,
+    )
+    return proof, told
 
-    return keep
 
-
-def _run(mode: str, devices: int, proof: Proof, events: dict[str, Message]) -> ScalingRun:
-    parts = events.get("measured", {}).get("parts")
+def _run(mode: str, devices: int, proof: Proof, told: Message) -> ScalingRun:
+    parts = told.get("parts")
     if not proof.held or not isinstance(parts, dict):
         return ScalingRun(mode=mode, devices=devices, failure=proof.reason or "it told no times")
     times = {name: float(parts[name]) for name in PARTS}

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils.data import TensorDataset
 
 from image_sets import image_folder, read_images
-from mode_run import DataError, emit
+from mode_run import DataError, devices_of, emit
 from right_answer import STEPS, fingerprint, hold_against_one_device, odd_ones, tell_differences
 
 TORCHRUN = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
@@ -75,10 +75,10 @@ class Group:
         """Join the others; raises `DataError` where this process is no rank."""
         read_launch()
         self.rank, self.local_rank, self.size = (int(os.environ[name]) for name in TORCHRUN)
-        self.device = self.own_device(options)
+        devices = devices_of(options)  # by its place on the node, among those named or all GPUs
+        self.device = devices[self.local_rank % len(devices)]
         self.backend = options.backend or ("nccl" if self.device.type == "cuda" else "gloo")
-        devices = [str(self.device)] if self.size == 1 else [f"{self.device.type} x {self.size}"]
-        about = {"backend": self.backend, "devices": devices, "world_size": self.size}
+        about = {"backend": self.backend, "devices": list(map(str, devices)), "world_size": self.size}
         self.say("start", mode=mode, torch=torch.__version__, **about)
         self.refuse_shared_gpus()
         if self.device.type == "cuda":
@@ -87,16 +87,6 @@ class Group:
         self.say("joined")
         self.all_reduced(torch.zeros(1)).item()
         self.say("collective")
-
-    def own_device(self, options: argparse.Namespace) -> torch.device:
-        """The device of this rank: by its place on the node, among those named or all GPUs."""
-        if options.devices:
-            names = options.devices.split(",")
-            name = names[self.local_rank % len(names)]
-            return torch.device(f"cuda:{name}" if name.isdecimal() else name)
-        if not torch.cuda.is_available():
-            return torch.device("cpu")
-        return torch.device("cuda", self.local_rank % torch.cuda.device_count())
 
     def refuse_shared_gpus(self) -> None:
         """NCCL takes one rank for each GPU, and says so only once all have started."""
