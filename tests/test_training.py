@@ -174,10 +174,10 @@ def test_a_rank_that_dies_before_it_prints(monkeypatch, warm, gpu_count):
 
 
 @needs_torch
-def test_dp_without_a_gpu_says_that_the_wrapper_is_the_bare_module(gpu_count):
+def test_dp_without_a_gpu_says_that_the_wrapper_is_the_bare_module(warm, gpu_count):
     if gpu_count:
         pytest.skip("this machine has a GPU")
-    _, report = repro("dp")
+    _, report = repro("dp", "--epochs", "1", python=warm)
     assert any("silently" in note for note in report["proofs"][0]["notes"])
     assert "CPU replicas" in report["proofs"][0]["label"]
 
@@ -187,7 +187,7 @@ def test_a_broken_torchvision_does_not_stop_the_training_and_is_said(tmp_path):
     (tmp_path / "torchvision").mkdir()
     message = "operator torchvision::nms does not exist"
     (tmp_path / "torchvision/__init__.py").write_text(f"raise RuntimeError({message!r})\n")
-    code, report = repro("single", env={"PYTHONPATH": str(tmp_path)})
+    code, report = repro("single", "--epochs", "1", env={"PYTHONPATH": str(tmp_path)})
     assert code == 0
     assert any(message in note for note in report["proofs"][0]["notes"])
 
@@ -220,9 +220,9 @@ def test_a_training_that_failed_for_a_ticket_is_explained_too(tmp_path):
 
 
 @needs_torch
-def test_a_failure_without_a_known_cause_shows_its_last_words():
+def test_a_failure_without_a_known_cause_shows_its_last_words(warm):
     """No interface of that name: a real error of gloo that no check knows yet."""
-    code, report = repro("ddp", "--nproc", "2", env={"GLOO_SOCKET_IFNAME": "nosuch0"})
+    code, report = repro("ddp", "--nproc", "2", env={"GLOO_SOCKET_IFNAME": "nosuch0"}, python=warm)
     assert code == 1
     assert "nosuch0" in report["proofs"][0]["error"] or "RuntimeError" in report["proofs"][0]["error"]
     assert report["verdict"]["status"] == "broken"
@@ -232,9 +232,7 @@ def test_a_failure_without_a_known_cause_shows_its_last_words():
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root and unshare")
 def test_ddp_trains_on_a_machine_whose_name_does_not_resolve():
     """There ``torchrun --standalone`` waits in vain."""
-    command = (
-        f"hostname nobody-knows-me.invalid && exec {sys.executable} -m gpudoctor repro ddp --nproc 2 --json"
-    )
+    command = f"hostname nobody-knows-me.invalid && exec {sys.executable} -m gpudoctor repro ddp --nproc 2 --epochs 1 --json"
     done = subprocess.run(
         ["unshare", "--uts", "sh", "-c", command], capture_output=True, text=True, timeout=200
     )
@@ -259,8 +257,8 @@ def test_a_mode_that_hangs_is_ended_at_its_deadline(tmp_path):
 
 @needs_torch
 @pytest.mark.parametrize("mode", ["single", "ddp"])
-def test_data_that_is_none_is_one_line_and_exit_2(mode, tmp_path):
-    code, errors = repro(mode, "--data-dir", str(tmp_path))
+def test_data_that_is_none_is_one_line_and_exit_2(mode, warm, tmp_path):
+    code, errors = repro(mode, "--data-dir", str(tmp_path), python=warm)
     assert code == 2
     assert len(errors.strip().splitlines()) == 1
     assert "train-images-idx3-ubyte" in errors
