@@ -28,7 +28,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import CheckpointFile
+from gpudoctor.facts import Call, CheckpointFile, Known, Script, of_several, one_alone
 
 CPU = Fix(
     "Load onto the CPU; load_state_dict copies to where the model is",
@@ -43,7 +43,7 @@ OWN_GPU = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="of a file, a warning; a note where all of it was on the first GPU",
+    otherwise="of a file and in a script of several ranks a warning; a note where all of it was on the first GPU, and else in a script",
     follows=["driver-not-loaded", "driver-library-mismatch", "cuda-driver-too-old", "cuda-init-failed"],
     symptoms=[
         r"Attempting to deserialize object on an? (?P<device>\w+) device but torch\.\w+\.is_available\(\) is False",
@@ -64,6 +64,47 @@ check = Check(
         Fix("See why torch has no GPU here, where there should be one", "gpudoctor check"),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A torch.load that gives tensors back to the device they came from: of rank 0's checkpoint that is GPU 0."""
+    for call in script.named("torch.load"):
+        if call.starred:
+            continue
+        several = of_several(script, call) and not one_alone(call)
+        if call.value("map_location").is_none or not call.given("map_location"):
+            said = "torch.load without map_location asks for the device that each tensor was saved from"
+            if several and cuda(script):
+                said += ": every rank loads what rank 0 saved onto GPU 0"
+            else:
+                said += ", and fails where it is not there"
+        elif several and first_gpu(call):
+            said = f"map_location={call.arguments['map_location'].text} puts the tensors of every rank onto GPU 0"
+        else:
+            continue
+        yield check.found(
+            said,
+            severity=Severity.WARNING if several and cuda(script) else Severity.NOTE,
+            location=call.place,
+            fixes=[CPU, OWN_GPU] if several else [CPU],
+        )
+
+
+def cuda(script: Script) -> bool:
+    """Return whether a script of several ranks trains on GPUs."""
+    group = script.process_group
+    if group is not None and group.value("backend").literal == "nccl":
+        return True
+    return any(call.method == "cuda" or call.name == "torch.cuda.set_device" for call in script.calls)
+
+
+def first_gpu(call: Call) -> bool:
+    """Return whether a load names GPU 0 by its number."""
+    given = call.value("map_location")
+    named = given.literal == "cuda:0"
+    index = given.items[0] if given.known is Known.DEVICE and given.items else None
+    return named or (index is not None and given.text == "cuda" and index.literal == 0 and index.is_literal)
 
 
 @check.checkpoint

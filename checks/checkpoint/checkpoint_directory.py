@@ -28,6 +28,7 @@ rank of several fails, and the folder is there afterwards, the ranks raced for i
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Call, Known, Script, Value
 
 NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
 # what is still being downloaded is dataset-download-race
@@ -40,6 +41,7 @@ DATA = r"['\"][^'\"\n]{0,300}\.(?:jpe?g|png|csv|jsonl?|txt|npy|npz|h5|arrow|parq
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a warning: the folder may be there",
     symptoms=[
         r"Parent directory (?:of )?(?P<path>.{1,300}?) does not exist",
         rf"No such file or directory: {QUOTED}",
@@ -92,6 +94,11 @@ check = Check(
         Fix("See it on every node", "srun --ntasks-per-node=1 sh -c 'hostname; ls -ld FOLDER'"),
     ],
 )
+MADE = Fix(
+    "Make it before anyone saves",
+    "os.makedirs(os.path.dirname(path), exist_ok=True)\ntorch.save(state, path)",
+    Kind.EDIT,
+)
 RACED = ("tmp-checkpoint", "File exists", "not empty", "already exists")
 RACE = [
     Fix(
@@ -122,6 +129,59 @@ FOLDER = [
         Kind.EDIT,
     ),
 ]
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A torch.save into a folder of a fixed name, in a script that makes no folder."""
+    if any(makes_folders(call) for call in script.calls):
+        return
+    said = set()
+    for call in script.named("torch.save"):
+        folder, fresh = folder_of(script, call.value("f"))
+        if folder and folder not in said:
+            said.add(folder)
+            yield check.found(
+                f"nothing in this script makes the folder {folder}, and torch.save makes none: where it is missing the "
+                "work until here is lost",
+                severity=Severity.ERROR if fresh else Severity.WARNING,
+                location=call.place,
+                fixes=[MADE],
+            )
+
+
+def makes_folders(call: Call) -> bool:
+    """Return whether a call makes folders, or looks whether there are some."""
+    name = call.method.lower()
+    if (
+        "mkdir" in name
+        or "makedir" in name
+        or name in ("isdir", "is_dir", "exists", "summarywriter", "system", "run")
+    ):
+        return True
+    return any(
+        isinstance(a.value.literal, str) and "mkdir" in a.value.literal for a in call.arguments.values()
+    )
+
+
+def folder_of(script: Script, path: Value) -> tuple[str, bool]:
+    """Return the relative folder of a path, empty where it is none or not known; and whether nobody can have made it."""
+    text = path.literal if isinstance(path.literal, str) and path.is_literal else ""
+    if not text and path.known is Known.UNKNOWN and "/" in path.text and path.made < 0:
+        text = path.text
+    fresh = False
+    if not text and 0 <= path.made < len(script.calls):
+        call = script.calls[path.made]
+        parts = [argument.value for argument in call.arguments.values()]
+        if call.name == "os.path.join" and parts:
+            first = parts[0].made if not parts[0].is_literal else -1
+            fresh = first >= 0 and script.calls[first].name == "tempfile.mkdtemp"
+            names = [p.literal if p.is_literal else None for p in parts[1 if fresh else 0 : -1]]
+            if all(isinstance(name, str) for name in names):
+                text = "/".join([*map(str, names), "file"])
+    folder = text.rpartition("/")[0].removeprefix("./")
+    known = folder and not folder.startswith(("/", "~", "..", "{", ".", "s3:", "gs:", "http"))
+    return (folder, fresh) if known else ("", False)
 
 
 @check.log

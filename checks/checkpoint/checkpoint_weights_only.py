@@ -34,7 +34,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import CheckpointFile, Format
+from gpudoctor.facts import Call, CheckpointFile, Format, Script, contents, origins
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via .add_safe_globals.,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-not-a-checkpoint, or checkpoint-corrupt.
@@ -77,7 +77,7 @@ TORCHSCRIPT = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="of a file, a warning where it holds weights and a note else",
+    otherwise="of a file and in a script a warning, and a note where it may never be loaded so",
     symptoms=[
         Symptom(r"learn more about types accepted by default with weights_only", unless=CORRUPT),
         Symptom(r"Weights only load failed", near=NAME),
@@ -133,6 +133,60 @@ def allowing(name: str) -> Fix | None:
         )
     lines = f"from {module} import {own}\n\ntorch.serialization.add_safe_globals([{own}])"
     return Fix("Allow this one class, if you know it, for the calls that follow", lines, Kind.EDIT)
+
+
+OBJECTS = {"instance": "an object of", "optimizer": "the optimizer", "scheduler": "the scheduler"}
+OBJECTS |= dict.fromkeys(("arguments", "model", "ddp", "dp", "compiled"), "the whole")
+ALLOWED = ("state_dict", "eval", "parameters", "named_parameters", "__call__", "forward", "modules", "train")
+"""What is done with a module, and not with a state dict."""
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Objects that go into a file which is then read by default, or a file that is read so and used as a module."""
+    read = {call.number: call for call in script.named("torch.load") if by_default(call)}
+    yield from saved(script, list(read.values()))
+    for call in script.calls:
+        if call.method not in ALLOWED:
+            continue
+        for origin in origins(script, call.receiver):
+            if read.pop(origin.number, None) is not None:
+                yield check.found(
+                    f"what is loaded here is used as a module (`{call.text}`, line {call.place.line}): without "
+                    "weights_only=False torch.load refuses it since 2.6",
+                    severity=Severity.WARNING,
+                    location=origin.place,
+                    fixes=[ANEW, OWN],
+                )
+
+
+def by_default(call: Call) -> bool:
+    """Return whether a torch.load takes tensors and plain values alone."""
+    return not call.starred and call.value("weights_only").literal is not False
+
+
+def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
+    """Report objects of classes that torch.load refuses, in what is saved."""
+    paths = {call.arguments["f"].text for call in read if "f" in call.arguments}
+    other = [call for call in script.named("torch.load") if call not in read]
+    for call in script.named("torch.save"):
+        things = [script.things[value.thing] for value in contents(call.value("obj")) if value.thing >= 0]
+        thing = next((t for t in things if t.kind in OBJECTS and t.made >= 0), None)
+        if thing is None or "f" not in call.arguments or other:
+            continue
+        again = call.arguments["f"].text in paths
+        what = (
+            f"{OBJECTS[thing.kind]} {thing.type.rpartition('.')[2]}"
+            if thing.kind != "arguments"
+            else "a Namespace"
+        )
+        where = "which this script then does" if again else "which since torch 2.6 is the default"
+        yield check.found(
+            f"what is saved holds {what}: torch.load refuses the file with weights_only=True, {where}",
+            severity=Severity.ERROR if again else Severity.NOTE,
+            location=call.place,
+            fixes=[ANEW],
+        )
 
 
 @check.checkpoint

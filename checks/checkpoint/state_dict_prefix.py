@@ -153,7 +153,7 @@ def code(script: Script) -> Iterator[Finding]:
         elif bare:
             said, severity = (
                 f"{said}, and the bare model that loads it (line {bare[0].place.line}) has none of them",
-                None,
+                Severity.ERROR,
             )
         elif wrapped:
             said, severity = (

@@ -22,7 +22,11 @@ task that is drawn by chance.
 - [all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): one tensor, reduced over all ranks
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Call, Script
 
 HEAD = r"loss log variables are different across GPUs"
 KEYS = r"rank (?P<rank>\d+) len\(log_vars\): (?P<count>\d+) keys: (?P<keys>[\w.,/ -]{1,300})"
@@ -48,3 +52,39 @@ check = Check(
     ],
     no_reproduction="not written yet",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Entries that some ranks alone add to a dictionary, and a loop over it with a collective for each entry."""
+    added: dict[tuple[str, str], Call] = {}
+    for call in script.calls:
+        condition = next((c for c in call.conditions if c.by_rank or (c.from_data and c.kind == "if")), None)
+        if call.method == "__setitem__" and condition is not None and call.value("key").is_literal:
+            added.setdefault((call.scope, call.name.rpartition(".")[0]), call)
+    if not added:
+        return
+    loops = {call.loops[-1].place: call for call in script.named("<loop>") if call.loops}
+    said = set()
+    for call in script.calls:
+        if not call.collective or call.given("group") or not call.loops or call.rank_conditions:
+            continue
+        loop = loops.get(call.loops[-1].place)
+        for (scope, name), entry in added.items():
+            if loop is None or scope != loop.scope or name in said or loop.number < entry.number:
+                continue
+            if re.search(rf"\b{re.escape(name)}\b", loop.text):
+                said.add(name)
+                yield differing(entry, name, call)
+
+
+def differing(entry: Call, name: str, collective: Call) -> Finding:
+    """Report an entry that not every rank has, where every rank calls a collective for each of its entries."""
+    condition = next(c for c in entry.conditions if c.by_rank or c.from_data)
+    key = entry.arguments["key"].text
+    return check.found(
+        f"{name} has {key} only where `{condition.text}` holds, which differs from rank to rank, and {collective.text}() "
+        f"is called for each of its entries (line {collective.place.line}): the ranks' calls do not meet",
+        severity=Severity.ERROR if condition.by_rank else Severity.WARNING,
+        location=entry.place,
+    )

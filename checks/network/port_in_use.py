@@ -29,7 +29,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Interfaces, Launch, Names, Script, Sockets, Torch
+from gpudoctor.facts import Interfaces, Launch, Names, Script, Sockets, Torch, Value
 
 # The port of torchrun's static rendezvous when none is given (torch/distributed/run.py: --master-port).
 TORCHRUN_DEFAULT = 29500
@@ -142,9 +142,7 @@ def code(script: Script) -> Iterator[Finding]:
         if call.name == "os.environ.__setitem__" and call.value("key").literal == "MASTER_PORT":
             port = call.value("value").literal
         elif call.name == "torch.distributed.init_process_group":
-            method = call.value("init_method").literal
-            found = re.fullmatch(r"tcp://[^:]+:(\d+)", method) if isinstance(method, str) else None
-            port = found[1] if found else None
+            port = _tcp_port(call.value("init_method"))
         if port is not None and str(port) != "0":
             yield check.found(
                 f"the port {port} is fixed in the script: two jobs on one machine cannot both have it",
@@ -152,3 +150,12 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[STANDALONE],
             )
+
+
+def _tcp_port(method: Value) -> str | None:
+    """Return the port of an address like ``tcp://host:port``, ``None`` where it is not written out."""
+    if isinstance(method.literal, str):
+        found = re.fullmatch(r"tcp://[^:]+:(\d+)", method.literal)
+        return found[1] if found else None
+    last = method.items[-1].literal if method.text.startswith("tcp://") and method.items else None
+    return str(last) if str(last).isdecimal() else None

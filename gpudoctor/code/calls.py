@@ -3,14 +3,14 @@
 import ast
 
 from gpudoctor.code.classes import kind_of
+from gpudoctor.code.consequences import PROCESS, handed_over, started
 from gpudoctor.code.definitions import Class, Function
 from gpudoctor.code.known_calls import METHODS, canonical, kind, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import HARMLESS, result_of
+from gpudoctor.code.results import result_of
 from gpudoctor.facts import COLLECTIVES, UNKNOWN, WRAPPERS, Argument, Known, Value
 
-SPAWN, PROCESS = "torch.multiprocessing.spawn", "multiprocessing.Process"
 SAME_EVERYWHERE = frozenset(
     f"torch.distributed.{name}"
     for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
@@ -65,8 +65,8 @@ def perform(
     )
     if name in COLLECTIVES and name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
-    _started(frame, node, name, arguments)
-    _handed_over(frame, name, arguments, receiver)
+    started(frame, node, name, arguments)
+    handed_over(frame, name, arguments, receiver)
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
         outcome = Value(
             outcome.known, outcome.literal, outcome.thing, outcome.text, outcome.items, outcome.by_rank,
@@ -290,43 +290,3 @@ def same(value: Value) -> Value:
     """Return a value as it is once every rank holds the same."""
     items = tuple(same(item) for item in value.items)
     return Value(value.known, value.literal, value.thing, value.text, items, made=value.made)
-
-
-def _started(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argument]) -> None:
-    """Follow what runs in a process, or thread, that is started here."""
-    if name == SPAWN:
-        target, index = arguments.get("fn"), [Value(Known.LOCAL_RANK, text="spawn", by_rank=True)]
-    elif name in (PROCESS, "threading.Thread"):
-        target, index = arguments.get("target"), []
-    else:
-        return
-    if target is None:
-        return
-    given = arguments.get("args")
-    values = list(given.value.items) if given and given.value.known is Known.SEQUENCE else []
-    if name == PROCESS:
-        values = [
-            Value(Known.RANK, text="process", by_rank=True) if v.known is Known.INDEX else v for v in values
-        ]
-    place = given.place if given else frame.place(node)
-    positional = [Argument(value, place) for value in [*index, *values]]
-    item = frame.program.defined.get(target.value.text) if target.value.known is Known.DEFINED else None
-    if isinstance(item, Function):
-        before = frame.spawned, frame.loops
-        frame.spawned, frame.loops = True, ()
-        holder = frame.program.bound.get(target.value.text)
-        self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
-        frame.program.follow(frame, item, self_value, positional, {}, node)
-        frame.spawned, frame.loops = before
-
-
-def _handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receiver: Value) -> None:
-    """Note what goes where its use is not seen, and functions that somebody else will call."""
-    program = frame.program
-    own = name.startswith(("torch.", "torchvision.")) or receiver.things or name in HARMLESS
-    for argument in arguments.values():
-        for value in argument.value.possible():
-            if value.known is Known.DEFINED and isinstance(program.defined.get(value.text), Function):
-                program.deferred.append(value)
-        if not own:
-            program.escape(argument.value)

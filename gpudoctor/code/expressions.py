@@ -119,7 +119,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
             return by_name
     text = f"{kind}[{index.literal!r}]" if kind == "checkpoint" else ""
     by_rank = value.by_rank or index.by_rank
-    return Value(text=text, by_rank=by_rank, from_data=value.from_data or index.from_data)
+    made = value.made if kind == "checkpoint" else -1
+    return Value(text=text, by_rank=by_rank, from_data=value.from_data or index.from_data, made=made)
 
 
 def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
@@ -144,6 +145,7 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
     inner = Frame(frame.program, frame.file, frame.scope, frame)
     inner.depth, inner.outer, inner.guarded = frame.depth, frame, frame.guarded
     inner.self_value, inner.owner = frame.self_value, frame.owner
+    chosen = False  # by the rank
     for generator in node.generators:
         over = evaluate(inner, generator.iter)
         numbers = over.known is Known.INDEX
@@ -156,17 +158,16 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
         for target in ast.walk(generator.target):
             if isinstance(target, ast.Name):
                 inner.names[target.id] = element
-        for test in generator.ifs:
-            evaluate(inner, test)
+        chosen = chosen or any([evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
     if isinstance(node, ast.DictComp):
         results = [evaluate(inner, node.key), evaluate(inner, node.value)]
-        return Value(Known.MAPPING, items=tuple(results), by_rank=any(r.by_rank for r in results))
+        return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
     result = evaluate(inner, node.elt)
     return Value(
         Known.SEQUENCE,
         text="comprehension",
         items=(result,),
-        by_rank=result.by_rank,
+        by_rank=chosen or result.by_rank,
         from_data=result.from_data,
     )
 

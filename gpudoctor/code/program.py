@@ -42,6 +42,8 @@ class Program:
         self.steps = 0
         self.deferred: list[Value] = []
         """Functions that were handed to somebody who will call them: hooks, a launcher's target."""
+        self.execute: Callable[[Frame, list[ast.stmt]], bool]
+        """Set by `tracing`: goes through statements, and returns whether their end is never reached."""
         self.evaluate: Callable[[Frame, ast.expr], Value]
         """Set by `tracing`: what an expression comes to."""
         self.follow: Callable[

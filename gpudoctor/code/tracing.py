@@ -24,7 +24,7 @@ CONFIGURATIONS = frozenset(
 def trace(file: File) -> Script:
     """Return what the program that starts with a file does; never raises for what the file holds."""
     program = Program(file)
-    program.evaluate, program.follow = evaluate, _follow
+    program.evaluate, program.execute, program.follow = evaluate, execute, _follow
     frame = Frame(program, file)
     program.globals[file.name] = frame
     complete = True
@@ -173,11 +173,7 @@ def _only_defined(frame: Frame) -> None:
         for node in file.names.values()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
-    called = {
-        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for node in ast.walk(file.source.tree)
-        if isinstance(node, ast.Call)
-    }
+    called = file.called
     classes = [item for item in file.classes if item.node.name == item.name]
     for wanted in (False, True):
         for function in functions:
@@ -188,7 +184,7 @@ def _only_defined(frame: Frame) -> None:
     program.deferred.clear()
 
 
-def _methods(frame: Frame, item: Class, called: set[str] | None) -> None:
+def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
     """Go through the methods of a class that the program does not come to."""
     program = frame.program
     missed = [m for m in item.methods() if f"{m.file.name}::{m.name}" not in program.followed]

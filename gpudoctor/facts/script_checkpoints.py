@@ -87,13 +87,26 @@ def loads(script: Script, saved: SavedWrapper) -> tuple[list[Call], list[Call]]:
     for call in script.methods("load_state_dict"):
         target = script.thing(call.receiver)
         given = call.arguments.get("state_dict")
-        if target is None or given is None or not _of_file(script, given):
+        if given is None or not _of_file(script, given):
             continue
-        if target.kind in PREFIXES:
+        if target is None:
+            if (
+                call.number < saved.wrapper.made
+                and call.text == f"{_wrapped_name(script, saved)}.load_state_dict"
+            ):
+                bare.append(call)
+        elif target.kind in PREFIXES:
             wrapped.append(call)
         elif target.kind == "model" and (target.number == inner.number or target.type == inner.type):
             bare.append(call)
     return wrapped, bare
+
+
+def _wrapped_name(script: Script, saved: SavedWrapper) -> str:
+    """Return the source of what a wrapper was given, where nothing more is known of it."""
+    made = script.made_by(saved.wrapper)
+    given = made.arguments.get("module") or made.arguments.get("model") if made else None
+    return given.text if given else ""
 
 
 def _of_file(script: Script, given: Argument) -> bool:
@@ -107,10 +120,12 @@ def _of_file(script: Script, given: Argument) -> bool:
         files = list(script.named("torch.load"))
     files += [call for call in origins(script, value) if call.name == "torch.load"]
     texts = [call.arguments["f"].text.lower() for call in files if call and "f" in call.arguments]
-    return any(
-        ("pretrain" not in text and any(word in text for word in AGAIN)) or text[:1] in "'\""
-        for text in texts
-    )
+    return any(_own(text) for text in texts)
+
+
+def _own(path: str) -> bool:
+    """Return whether a path names what this script saves, as far as its words tell."""
+    return path[:1] in "'\"" or ("pretrain" not in path and any(word in path for word in AGAIN))
 
 
 def strips(script: Script, prefix: str) -> bool:

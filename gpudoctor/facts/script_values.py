@@ -102,6 +102,8 @@ class Value(Struct, frozen=True):
     @property
     def things(self) -> tuple[int, ...]:
         """The numbers of the objects that it may be."""
+        if self.known is not Known.CHOICE:
+            return (self.thing,) if self.thing >= 0 else ()
         return tuple(value.thing for value in self.possible() if value.thing >= 0)
 
     def may_be(self, known: Known) -> bool:

@@ -45,7 +45,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 def worker(rank, world_size):
-    dist.init_process_group("gloo", rank=rank, world_size=world_size)
+    dist.init_process_group("gloo", init_method="tcp://localhost:29500", rank=rank, world_size=world_size)
     net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
     best = 1e9
     loss = torch.rand(1).item()

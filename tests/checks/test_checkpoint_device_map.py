@@ -50,3 +50,68 @@ def test_a_file_from_the_first_gpu_is_noted_and_one_from_another_is_a_warning():
 def test_no_device_no_finding():
     assert found("cpu", "meta") == []
     assert found("cuda:3", kind="safetensors") == []
+
+
+FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+
+def main(rank):
+    dist.init_process_group("nccl")
+    state = torch.load("model.pt", weights_only=True)  # <-
+    model = torch.nn.Linear(2, 2)
+    model.load_state_dict(state)
+""",
+    """
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trainer:
+    def __init__(self, path):
+        self.device = int(os.environ["LOCAL_RANK"])
+        torch.cuda.set_device(self.device)
+        self.model = DDP(torch.nn.Linear(2, 2).to(self.device), device_ids=[self.device])
+        self.resume(path)
+
+    def resume(self, path):
+        snapshot = torch.load(path, torch.device("cuda:0"))  # <-
+        self.model.module.load_state_dict(snapshot["model"])
+
+torch.distributed.init_process_group("nccl")
+Trainer("snapshot.pt")
+torch.distributed.destroy_process_group()
+""",
+    """
+from torch import load, nn
+
+net = nn.Linear(2, 2)
+net.load_state_dict(load("net.pt"))  # <-
+""",
+]
+FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def main(rank):
+    dist.init_process_group("nccl")
+    state = torch.load("model.pt", map_location="cpu", weights_only=True)
+    state = torch.load("model.pt", f"cuda:{rank}", weights_only=True)
+    state = torch.load("model.pt", map_location={"cuda:0": f"cuda:{rank}"})
+""",
+    """
+import torch
+
+options = {"map_location": "cpu"}
+state = torch.load("model.pt", **options)
+device = torch.device("cuda:0")
+state = torch.load("model.pt", map_location=device)
+""",
+    """
+import numpy as np
+
+data = np.load("data.npy")
+""",
+]

@@ -116,3 +116,76 @@ def test_the_fixes_go_with_it():
     assert "transformers" in said(TEXTS[2]).fixes[1].command
     assert "os.path.join" in said(TEXTS[4]).fixes[0].command
     assert "ls -ld" in said(TEXTS[9]).fixes[0].command
+
+
+FLAGGED = [
+    """
+import torch
+
+model = torch.nn.Linear(2, 2)
+for epoch in range(3):
+    torch.save(model.state_dict(), f"./checkpoint/epoch{epoch}.pt")  # <-
+""",
+    """
+import os
+import torch
+
+FOLDER = "weights"
+
+class Trainer:
+    def __init__(self):
+        self.model = torch.nn.Linear(2, 2)
+
+    def save(self, epoch):
+        path = os.path.join(FOLDER, "run", f"{epoch}.pt")
+        torch.save(self.model.state_dict(), path)  # <-
+
+Trainer().save(3)
+""",
+    """
+import torch
+
+CHECKPOINT_PATH = "./out/model.pt"
+
+def main():
+    net = torch.nn.Linear(2, 2)
+    torch.save(obj={"net": net.state_dict()}, f=CHECKPOINT_PATH)  # <-
+""",
+]
+FINE = [
+    """
+import os
+import torch
+
+os.makedirs("checkpoint", exist_ok=True)
+torch.save({}, "checkpoint/last.pt")
+""",
+    """
+from pathlib import Path
+import torch
+
+def save(state, folder):
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    torch.save(state, "checkpoint/last.pt")
+""",
+    """
+import os
+import tempfile
+import torch
+
+torch.save({}, "last.pt")
+torch.save({}, "./last.pt")
+torch.save({}, "/scratch/last.pt")
+torch.save({}, os.path.join(tempfile.mkdtemp(), "last.pt"))
+""",
+    """
+import argparse
+import os
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--output", default="out/run")
+args = parser.parse_args()
+torch.save({}, os.path.join(args.output, "last.pt"))
+""",
+]

@@ -42,7 +42,7 @@ import torch
 from torch import distributed
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--local_rank", type=int, default=-1)
+parser.add_argument("--local_rank", type=int, default=-1)  # <- launch-local-rank
 parser.add_argument("--out", default="model.bin")
 args = parser.parse_args()
 if args.local_rank != -1:
@@ -74,7 +74,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 def worker(rank, size):
-    dist.init_process_group("nccl", rank=rank, world_size=size)
+    dist.init_process_group("nccl", init_method="tcp://localhost:29500", rank=rank, world_size=size)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
     if rank == 0:
         torch.save(model.module.state_dict(), "model.pt")

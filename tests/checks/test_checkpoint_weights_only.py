@@ -133,3 +133,88 @@ def test_torchscript_is_for_another_function():
     (finding,) = found("torchscript")
     assert finding.severity is Severity.NOTE
     assert "torch.jit.load" in finding.fixes[0].command
+
+
+FLAGGED = [
+    """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+model = Net()
+torch.save(model, "net.pt")  # <-
+again = torch.load("net.pt", map_location="cpu")
+""",
+    """
+import argparse
+import torch
+
+class Trainer:
+    def __init__(self, args):
+        self.args = args
+        self.path = args.path
+
+    def save(self):
+        state = {"epoch": 1, "args": self.args}
+        torch.save(state, self.path)  # <-
+
+    def load(self):
+        return torch.load(self.path, map_location="cpu")
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--path")
+trainer = Trainer(parser.parse_args())
+trainer.save()
+trainer.load()
+""",
+    """
+import torch
+
+def attempt(weights):
+    ckpt = torch.load(weights, map_location="cpu")  # <-
+    model = ckpt["model"].float()
+    model.eval()
+    return model
+""",
+    """
+from torch import load, nn
+
+net = load("net.pt", map_location="cpu", weights_only=True)  # <-
+net.eval()
+""",
+]
+FINE = [
+    """
+import argparse
+import torch
+
+args = argparse.ArgumentParser().parse_args()
+model = torch.nn.Linear(2, 2)
+torch.save({"model": model.state_dict(), "args": vars(args), "epoch": 3}, "net.pt")
+state = torch.load("net.pt", map_location="cpu")
+model.load_state_dict(state["model"])
+model.eval()
+""",
+    """
+import torch
+
+model = torch.load("net.pt", map_location="cpu", weights_only=False)
+model.eval()
+""",
+    """
+import torch
+
+class Trainer:
+    def __init__(self):
+        self.model = torch.nn.Linear(2, 2)
+
+    def resume(self, path):
+        snapshot = torch.load(path, map_location="cpu", weights_only=True)
+        self.model.load_state_dict(snapshot["model"])
+        weight = snapshot["model"]["weight"].float()
+        self.model.train()
+        return weight
+""",
+]

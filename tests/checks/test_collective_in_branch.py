@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 
 def main(loader, model):
-    dist.init_process_group("nccl")
+    dist.init_process_group("gloo")
     rank = dist.get_rank()
     total = torch.zeros(1)
     if rank == 0:
@@ -60,6 +60,7 @@ import torch.distributed as dist
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 
 dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())
 model = FSDP(torch.nn.Linear(8, 8).cuda())
 if dist.get_rank() == 0:
     state = model.state_dict()  # <-
@@ -95,8 +96,9 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--local_rank", type=int, default=0)
+parser.add_argument("--local_rank", type=int, default=0)  # <- launch-local-rank
 args = parser.parse_args()
+torch.cuda.set_device(args.local_rank)
 dist.init_process_group("nccl")
 if args.local_rank == 0:
     model = DDP(torch.nn.Linear(2, 2).cuda())  # <-
@@ -109,7 +111,7 @@ import torch
 import torch.distributed as dist
 
 def main(dataset):
-    dist.init_process_group("nccl")
+    dist.init_process_group("gloo")
     rank = dist.get_rank()
     if rank != 0:
         dist.barrier()

@@ -12,3 +12,92 @@ NOT_THIS = [
     "log_vars: loss_cls, loss_mask",
     "DDP expects same model across all ranks, but Rank 1 has 4 params, while rank 0 has inconsistent 2 params.",
 ]
+
+FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    metrics = {"loss": torch.zeros(1)}
+    if dist.get_rank() == 0:
+        metrics["accuracy"] = torch.zeros(1)  # <-
+    for name, value in metrics.items():
+        dist.all_reduce(value)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+class Meter:
+    def __init__(self):
+        self.rank = int(os.environ["RANK"])
+
+    def reduce(self, losses):
+        if self.rank != 0:
+            losses["mask"] = torch.zeros(1)  # <-
+        for key in sorted(losses):
+            dist.all_reduce(losses[key])
+
+dist.init_process_group("gloo")
+Meter().reduce({"box": torch.zeros(1)})
+dist.destroy_process_group()
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+def train(dataset, model):
+    dist.init_process_group("nccl")
+    for images, targets in DataLoader(dataset):
+        losses = {"box": model(images)}
+        if targets.sum() > 0:
+            losses["mask"] = model(targets)  # <-
+        for value in losses.values():
+            dist.all_reduce(value)
+""",
+]
+FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    metrics = {"loss": torch.zeros(1)}
+    metrics["accuracy"] = torch.zeros(1)
+    for name, value in metrics.items():
+        dist.all_reduce(value)
+    if dist.get_rank() == 0:
+        metrics["time"] = 3
+        print(metrics)
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    metrics = {"loss": 1.0}
+    if dist.get_rank() == 0:
+        metrics["accuracy"] = 0.5
+    parts = [None] * dist.get_world_size()
+    dist.all_gather_object(parts, metrics)
+    for part in parts:
+        print(part)
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def main(with_masks):
+    dist.init_process_group("gloo")
+    losses = {"box": torch.zeros(1)}
+    if with_masks:
+        losses["mask"] = torch.zeros(1)
+    for value in losses.values():
+        dist.all_reduce(value)
+""",
+]

@@ -128,6 +128,14 @@ import torch.distributed as dist
 def setup(rank, size):
     dist.init_process_group("gloo", init_method="tcp://127.0.0.1:23456", rank=rank, world_size=size)  # <-
 """,
+    """
+import os
+import torch.distributed as dist
+
+def setup(rank, size, port="29500"):
+    host = os.environ["SLURM_SRUN_COMM_HOST"]
+    dist.init_process_group("gloo", init_method="tcp://{}:{}".format(host, port), rank=rank, world_size=size)  # <-
+""",
 ]
 FINE = [
     ("spawn.py", {'os.environ.get("PORT", "29500")': "str(10000 + os.getuid() % 20000)"}),

@@ -31,7 +31,7 @@ FINE = [
     (
         "torchrun.py",
         {
-            "    sampler = DistributedSampler(dataset)\n": "    dataset = torch.utils.data.Subset(dataset, range(rank, len(dataset), dist.get_world_size()))\n",
+            "    sampler = DistributedSampler(dataset)\n": "    dataset = torch.utils.data.Subset(dataset, [n for n, _ in enumerate(dataset) if n % dist.get_world_size() == rank])\n",
             "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=args.batch_size, shuffle=True)",
             "        sampler.set_epoch(epoch)\n": "",
         },
