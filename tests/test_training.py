@@ -232,7 +232,8 @@ def test_a_failure_without_a_known_cause_shows_its_last_words(warm):
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root and unshare")
 def test_ddp_trains_on_a_machine_whose_name_does_not_resolve():
     """There ``torchrun --standalone`` waits in vain."""
-    command = f"hostname nobody-knows-me.invalid && exec {sys.executable} -m gpudoctor repro ddp --nproc 2 --epochs 1 --json"
+    ours = f"{sys.executable} -m gpudoctor repro ddp --nproc 2 --epochs 1 --json"
+    command = f"hostname nobody-knows-me.invalid && exec {ours}"
     done = subprocess.run(
         ["unshare", "--uts", "sh", "-c", command], capture_output=True, text=True, timeout=200
     )
