@@ -114,8 +114,8 @@ class TestEveryCheck:
     def test_follows_checks_that_there_are(self, check):
         assert check.follows <= KNOWN.keys() - {check.id}
 
-    def test_is_seen_in_facts_or_in_logs(self, check):
-        seen = check.symptoms or check.functions.keys() & {Source.ENVIRONMENT, Source.CHECKPOINT}
+    def test_is_seen_in_some_kind_of_evidence(self, check):
+        seen = check.symptoms or check.functions.keys() & {Source.ENVIRONMENT, Source.CHECKPOINT, Source.CODE}
         assert seen or check.id == UNRECOGNISED
 
     def test_every_symptom_has_an_example(self, check):

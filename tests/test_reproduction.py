@@ -44,7 +44,11 @@ pytestmark = pytest.mark.skipif(
 
 @functools.cache
 def facts():
-    return collect([p for p in REGISTRY.probes if p.name in ("torch", "driver")], PATIENT)
+    return collect([p for p in REGISTRY.probes if p.name in ("torch", "driver")], warm())
+
+
+def warm():
+    return Patient(warm_python(), "the test")
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -53,7 +57,7 @@ def test_broken_fails_with_the_own_symptom_and_fixed_passes(id, monkeypatch):
     monkeypatch.setattr(reproduction, "run_script", lambda *a: said.append(run_script(*a)) or said[-1])
     patient = PATIENT
     if id not in COLD:
-        patient = Patient(warm_python(), "the test")
+        patient = warm()
         monkeypatch.setenv("PYTHON_EXEC", warm_python())  # torchrun starts its ranks with it
     proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), patient, facts())
     if proof.fixed is ProofStatus.NOT_RUN:
@@ -88,7 +92,7 @@ def test_a_reproduction_leaves_nothing_behind(tmp_path):
         "state-dict-prefix",
         "--json",
         "--python",
-        sys.executable,
+        warm_python(),
     ]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 0, done
@@ -191,7 +195,7 @@ def test_the_script_that_is_printed_is_the_script_that_runs():
 
 def test_a_reproduction_offers_the_command_that_mends_a_file():
     id = "state-dict-prefix"
-    proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), PATIENT, facts())
+    proof = reproduce(REGISTRY.check(id), REGISTRY.reproduction(id), warm(), facts())
     assert any(
         "gpudoctor checkpoint fix model.pt -o mended.pt --strip-prefix module." in note
         for note in proof.notes

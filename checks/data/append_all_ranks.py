@@ -12,7 +12,7 @@ its own and writes it out when it is full, in the middle of a line. On NFS appen
 
 ## How to tell
 
-`grep -c . FILE` after one epoch: as many times the lines as there are ranks.
+`wc -l FILE` after one epoch: as many times the lines as there are ranks.
 
 ## See also
 

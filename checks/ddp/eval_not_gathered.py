@@ -41,15 +41,17 @@ def code(script: Script) -> Iterator[Finding]:
     """A loop under no_grad over a loader with a DistributedSampler, in a program that reduces nothing."""
     if not script.distributed or script.frameworks:
         return
-    if any(call.collective and call.method not in ("barrier", "new_group") for call in script.calls):
-        return
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
         sampler = script.thing(made.value("sampler"), "sampler") if made is not None else None
         if made is None or sampler is None or sampler.type != "torch.utils.data.DistributedSampler":
             continue
-        quiet = [loop for loop in script.iterations(loader) if "torch.no_grad" in loop.contexts]
-        if quiet and not loader.escapes:
+        quiet = [
+            loop
+            for loop in script.iterations(loader)
+            if {"torch.no_grad", "torch.inference_mode"} & {*loop.contexts}
+        ]
+        if quiet and not loader.escapes and not _gathers(script, quiet[0]):
             loop = quiet[0]
             said = next((call for call in script.calls[loop.number :] if _reports(call, loop)), None)
             yield check.found(
@@ -65,4 +67,17 @@ def _reports(call: Call, loop: Call) -> bool:
         return False
     return loop.loops[-1] not in call.loops and any(
         argument.value.from_data for argument in call.arguments.values()
+    )
+
+
+def _gathers(script: Script, loop: Call) -> bool:
+    """Return whether a collective, or something that is not seen, may add up the ranks in the loop or soon after it."""
+    after = script.calls[loop.number : loop.number + 150]
+    return any(
+        (call.collective and call.method not in ("barrier", "new_group"))
+        or any(
+            word in call.name.lower()
+            for word in ("reduce", "gather", "metric", "averagemeter", "synchronize_between")
+        )
+        for call in after
     )

@@ -11,7 +11,7 @@ DistributedDataParallel averages gradients, not losses. `loss.item()` is compute
 
 ## How to tell
 
-Log it on two ranks: the numbers differ.
+Print it on two ranks, in the same step: the numbers differ.
 
 ## See also
 

@@ -60,19 +60,21 @@ def code(script: Script) -> Iterator[Finding]:
 def _split(script: Script, made: Call) -> bool:
     """Return whether the data set, or anything that it is made of, may differ by rank or split itself."""
     waiting = [argument.value for argument in made.arguments.values()]
+    shuffled = made.value("shuffle").literal is True
     if made.rank_conditions:
         return True
     for _ in range(200):
         if not waiting:
             return False
         value = waiting.pop()
-        if value.by_rank or value.known is Known.WORLD_SIZE or _opaque(value):
+        # An iterable data set, which may split itself, cannot be shuffled; another one hardly ever does.
+        if value.by_rank or value.known is Known.WORLD_SIZE or (not shuffled and _opaque(value)):
             return True
         waiting += value.items
         for number in value.things:
             thing = script.things[number]
             source = script.made_by(thing)
-            if thing.kind == "dataset" and source is None:
+            if thing.kind == "dataset" and source is None and not shuffled:
                 return True
             if source is not None:
                 waiting += [argument.value for argument in source.arguments.values()]
@@ -91,7 +93,7 @@ def _asks_rank(call: Call) -> bool:
 
 
 def _trains(script: Script, loader: Thing) -> bool:
-    """Return whether a loop over a loader goes forward through a DistributedDataParallel and back."""
+    """Return whether a loop over a loader goes back through a model."""
     for begun in script.iterations(loader):
         loop = begun.loops[-1]
         inside = [call for call in script.calls[begun.number :] if loop in call.loops]

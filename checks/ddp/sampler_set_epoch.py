@@ -53,7 +53,7 @@ def code(script: Script) -> Iterator[Finding]:
             True for _ in script.methods("set_epoch", "loader")
         ):
             continue
-        if any(loop.within("epoch") for loader in loaders for loop in script.iterations(loader)):
+        if any(len(loop.loops) > 1 for loader in loaders for loop in script.iterations(loader)):
             yield check.found(
                 "this DistributedSampler shuffles by the epoch, and nothing calls its set_epoch: every epoch has the "
                 "order of the first",

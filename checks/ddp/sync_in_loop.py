@@ -40,19 +40,20 @@ def code(script: Script) -> Iterator[Finding]:
     """What waits for the GPU in every step of a training loop."""
     if not any(_on_gpu(call) for call in script.calls):
         return
-    steps = {call.loops[-1].place for call in script.methods("step", "optimizer", "scaler") if call.loops}
+    steps = {call.loops[-1].place for call in script.methods("backward") if call.loops}
     for call in script.calls:
-        if not call.loops or call.loops[-1].place not in steps or call.loops[-1].kind == "epoch":
+        if not call.loops or call.loops[-1].place not in steps or not call.each_time:
             continue
-        waits = call.name == "torch.cuda.synchronize" or (
-            call.method == "item" and call.receiver.known is Known.TENSOR
-        )
-        if waits and call.each_time:
+        loss = call.method == "item" and (call.receiver.known is Known.TENSOR or "loss" in call.text.lower())
+        if loss or call.name == "torch.cuda.synchronize":
             yield check.found(
-                f"{call.text}() waits for the GPU in every step of this loop", location=call.place
+                f"{call.text}() waits for the GPU in every step of this loop",
+                location=call.place,
             )
             return
 
 
 def _on_gpu(call: Call) -> bool:
-    return call.method == "cuda" or call.value("device").maybe_cuda or call.name == "torch.cuda.set_device"
+    if call.method == "cuda" or call.value("device").maybe_cuda or call.name == "torch.cuda.set_device":
+        return True
+    return call.name == "torch.nn.DataParallel" or call.value("backend").literal == "nccl"

@@ -11,7 +11,7 @@ torchrun.
 
 ## How to tell
 
-Print `sorted(os.environ)` in the child.
+Print `sorted(os.environ)` in the child: none of these names is there.
 
 ## See also
 

@@ -29,7 +29,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Interfaces, Launch, Names, Script, Sockets, Torch, Value
+from gpudoctor.facts import Call, Interfaces, Launch, Names, Script, Sockets, Torch, Value
 
 # The port of torchrun's static rendezvous when none is given (torch/distributed/run.py: --master-port).
 TORCHRUN_DEFAULT = 29500
@@ -143,6 +143,8 @@ def code(script: Script) -> Iterator[Finding]:
             port = call.value("value").literal
         elif call.name == "torch.distributed.init_process_group":
             port = _tcp_port(call.value("init_method"))
+        elif call.name.startswith(("subprocess.", "os.system")):
+            port = _launched_port(call)
         if port is not None and str(port) != "0":
             yield check.found(
                 f"the port {port} is fixed in the script: two jobs on one machine cannot both have it",
@@ -159,3 +161,17 @@ def _tcp_port(method: Value) -> str | None:
         return found[1] if found else None
     last = method.items[-1].literal if method.text.startswith("tcp://") and method.items else None
     return str(last) if str(last).isdecimal() else None
+
+
+def _launched_port(call: Call) -> str | None:
+    """Return the port that a launcher's command line names, ``None`` where it is not written out."""
+    for argument in call.arguments.values():
+        for item in (argument.value, *argument.value.items):
+            found = (
+                re.search(r"--master[_-]port[= ](\d+)", item.literal)
+                if isinstance(item.literal, str)
+                else None
+            )
+            if found:
+                return found[1]
+    return None

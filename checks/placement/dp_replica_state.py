@@ -26,10 +26,11 @@ code works on one GPU and under DistributedDataParallel, which makes no copies.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Script, wrapped_classes
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note for weights in pieces",
+    otherwise="a note for weights in pieces, a warning for a script that keeps something",
     symptoms=[
         Symptom(
             r"Expected hidden(?:\[\d\])? size \((?P<wanted>[\d, ]+)\), got [\[(](?P<got>[\d, ]+)[\])]",
@@ -63,6 +64,27 @@ check = Check(
     ],
     no_reproduction="needs 2 GPUs",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """An attribute that forward writes and somebody reads later, in a module that DataParallel copies."""
+    counted = {(call.scope, call.text) for call in script.named("<augmented>")}
+    buffers = {
+        call.value("name").literal or call.value("0").literal for call in script.methods("register_buffer")
+    }
+    for item in wrapped_classes(script, "dp"):
+        elsewhere = item.used - item.used_in_forward
+        for attribute in item.written_in_forward:
+            name = attribute.name
+            added = (f"{item.name}.forward", f"self.{name}") in counted
+            if name not in buffers and (added or name in elsewhere):
+                yield check.found(
+                    f"forward keeps something in self.{name}, and DataParallel runs it on copies that are thrown away: what was "
+                    "kept is lost",
+                    severity=Severity.WARNING,
+                    location=attribute.place,
+                )
 
 
 @check.log

@@ -27,6 +27,7 @@ The warning alone, with a `.mean()` after it, is harmless.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import Script
 
 SCALARS = r"all input tensors were scalars"
 JOINING = r"in gather_map\b|in gather\b"
@@ -86,6 +87,22 @@ check = Check(
     ],
     no_reproduction="needs 2 GPUs",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """What a DataParallel returns goes backward, or is turned into one number, without a mean."""
+    for call in script.calls:
+        if call.method not in ("backward", "item") or not 0 <= call.receiver.made < len(script.calls):
+            continue
+        made = script.calls[call.receiver.made]
+        if made.name == "torch.nn.DataParallel.__call__" and not any("grad" in n for n in call.arguments):
+            yield check.found(
+                f"`{call.text}()` is called on what DataParallel returned (line {made.place.line}): with several GPUs that is a "
+                "vector with an entry for each of them, and not one number",
+                location=call.place,
+                fixes=check.fixes[:1],
+            )
 
 
 @check.log

@@ -24,13 +24,17 @@ comes in replica 0 too, the arguments of `forward` are wrong, and the batch has 
 - [pytorch#16432](https://github.com/pytorch/pytorch/issues/16432): fewer samples than GPUs, with keyword arguments
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Known, Script
 
 LATER = r"in replica (?P<replica>[1-9]\d*) on device (?P<device>\d+)"
 FIRST = r"in replica 0 on device \d+"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a warning: only some calls fail on an empty piece",
     symptoms=[
         Symptom(
             r"forward\(\) missing \d+ required positional argument",
@@ -73,3 +77,26 @@ check = Check(
     ],
     no_reproduction="needs 2 GPUs",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loader whose batches are smaller than the number of GPUs that DataParallel is given."""
+    counts = [
+        len(ids.items)
+        for call in script.named("torch.nn.DataParallel")
+        if (ids := call.value("device_ids")).known is Known.SEQUENCE and not ids.text
+    ]
+    if not counts:
+        return
+    for call in script.named("torch.utils.data.DataLoader"):
+        size = call.value("batch_size")
+        batch = size.literal if size.is_literal else None
+        if not call.given("batch_size") and not call.given("batch_sampler"):
+            batch = 1
+        if type(batch) is int and 0 < batch < min(counts):
+            yield check.found(
+                f"batches of {batch} are cut into pieces for {min(counts)} GPUs: some GPUs get none",
+                severity=Severity.WARNING,
+                location=call.place,
+            )

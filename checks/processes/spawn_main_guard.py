@@ -75,6 +75,6 @@ def code(script: Script) -> Iterator[Finding]:
             yield check.found(
                 'processes are started here outside of if __name__ == "__main__": each child imports this file first, '
                 "comes to the same line, and Python refuses",
-                location=call.place,
+                location=call.stack[0] if call.stack else call.place,
             )
             return

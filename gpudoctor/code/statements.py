@@ -107,9 +107,12 @@ def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> None:
 
 
 def _shared(frame: Frame, node: ast.Global | ast.Nonlocal) -> None:
+    module = frame.program.globals.get(frame.file.name)
+    if frame is module:
+        return  # ``global`` at module level says nothing
     frame.shared.update(node.names)
     if isinstance(node, ast.Global) and frame.outer is None:
-        frame.outer = frame.program.globals.get(frame.file.name)
+        frame.outer = module
 
 
 def _assert(frame: Frame, node: ast.Assert) -> None:

@@ -96,6 +96,9 @@ def _follow(
     frame.stack = (*caller.stack, place)
     frame.outer = program.closures.get(function.name) if function.file is caller.file else None
     frame.self_value, frame.owner = self_value, function.owner
+    for decorator in function.node.decorator_list:
+        text = ast.unparse(decorator)
+        frame.contexts += tuple(f"torch.{name}" for name in ("no_grad", "inference_mode") if name in text)
     frame.conditions = (*frame.conditions, *_decorated(frame, function))
     _bind_parameters(frame, function, self_value, positional, keywords)
     execute(frame, function.node.body)

@@ -21,7 +21,7 @@ import torch.nn as nn
 class Trainer:
     def __init__(self, args):
         self.args = args
-        self.model = nn.parallel.DistributedDataParallel(nn.Linear(2, 2), device_ids=[int(os.environ["LOCAL_RANK"])])
+        self.model = nn.parallel.DistributedDataParallel(nn.Linear(2, 2))
 
     def save(self, epoch):
         path = os.path.join(self.args.output, f"epoch{epoch}.pt")
