@@ -25,7 +25,7 @@ FRAMES = 12
 PY_SPY = re.compile(r"^\s+(?P<name>\S.*?) \((?P<path>[^()]+):(?P<line>\d+)\)$")
 FAULTHANDLER = re.compile(r"^\s+File \"(?P<path>[^\"]+)\", line (?P<line>\d+) in (?P<name>.+)$")
 THREAD = re.compile(r"^(?:Current thread|Thread) 0x|^Thread \S+ \(")
-LIBRARY = re.compile(r"^.*/(?:site|dist)-packages/|^.*/lib/python3\.\d+/|^.*/(?=[^/]+$)")
+LIBRARY = re.compile(r"^.*/(?:site|dist)-packages/|^.*/lib/python3\.\d+/|^/.*/(?=[^/]+$)")
 
 
 @dataclass
