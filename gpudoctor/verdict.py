@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from gpudoctor.facts import CheckpointFile, Comparison, Gpus, Log, Outcome, Pci, Run, Scaling, Torch
+from gpudoctor.grounds import told
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.snapshot import Snapshot
@@ -15,8 +16,8 @@ KEYS = "state-dict"
 
 
 def conclude(report: Report) -> Report:
-    """Put a report's findings in order and give it its verdict; return it."""
-    report.findings = ranked(report.findings)
+    """Put a report's findings in order, say what is known of their fixes, and give it its verdict; return it."""
+    report.findings = told(ranked(report.findings))
     report.verdict = verdict(report)
     return report
 

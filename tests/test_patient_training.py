@@ -137,7 +137,7 @@ def test_speaks_at_most_five_times_a_second(tmp_path: Path) -> None:
 def test_dp_without_a_gpu_says_what_it_runs(tmp_path: Path) -> None:
     done = run(training_script("dp"), tmp_path, *FEW, "--nproc", "3")
     assert any("silently" in note["text"] for note in done.all("note"))
-    assert done.one("result")["label"] == "DataParallel's algorithm on 3 CPU replicas"
+    assert done.one("result")["label"] == "DataParallel's algorithm written out on 3 CPU replicas"
 
 
 def test_a_broken_torchvision_is_said_and_done_without(tmp_path: Path, no_torchvision: Path) -> None:

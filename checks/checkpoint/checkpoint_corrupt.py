@@ -50,6 +50,7 @@ ONE_WRITER = Fix(
     'if dist.get_rank() == 0:\n    torch.save(state, "last.pt.tmp")\n    os.replace("last.pt.tmp", "last.pt")\n'
     "dist.barrier()",
     Kind.EDIT,
+    proof="os.replace(",
 )
 FETCH = Fix(
     "A download that broke off: find that file and remove it, and it is fetched again",

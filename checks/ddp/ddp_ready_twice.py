@@ -50,6 +50,7 @@ check = Check(
             "Checkpoint without a backward pass inside the backward pass",
             "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
             Kind.EDIT,
+            proof="use_reentrant=False)",
         ),
         Fix(
             "The same in transformers and TRL",

@@ -66,6 +66,7 @@ check = Check(
             "Freeze or remove what is not used, before DDP sees it",
             "model.unused_head.requires_grad_(False)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
+            proof=".requires_grad_(False)",
         ),
         Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=2 train.py"),
         Fix(

@@ -28,13 +28,12 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Script
 
 check = Check(
-    no_reproduction="not written yet",
     severity=Severity.NOTE,
     symptoms=[r"Implicit dimension choice for (?P<function>\w+) has been deprecated"],
     message="<function> was called without dim; with 3-dimensional input it runs over the batch, which every GPU has another part of",
     fixes=[
         Fix("Name the dimension of the classes", "probabilities = F.softmax(logits, dim=-1)", Kind.EDIT),
-        Fix("The same in a module", "nn.Softmax(dim=-1)", Kind.EDIT),
+        Fix("The same in a module", "nn.Softmax(dim=-1)", Kind.EDIT, proof="nn.Softmax(dim=-1)"),
     ],
 )
 FUNCTIONS = tuple(f"torch.nn.functional.{name}" for name in ("softmax", "log_softmax", "softmin"))

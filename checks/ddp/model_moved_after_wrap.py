@@ -15,6 +15,9 @@ matter: `nn.DataParallel(model).cuda()` is fine, since it copies the model in ea
 
 `next(model.parameters()).device` just before the wrap.
 
+Or let the script tell: gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "DDP no longer sums the gradients of these parameters"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): how the module must be placed
@@ -28,14 +31,16 @@ from gpudoctor.facts import Script, moves, stays, target
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where the device may be the CPU",
+    symptoms=[r"DDP no longer sums the gradients of these parameters"],
+    message="the ranks' weights differ: parameters were moved or converted after DDP had put its hooks on them",
     fixes=[
         Fix(
             "Move it first, then wrap it",
             "model = model.to(local_rank)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
+            proof="model = model.to(",
         )
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -13,6 +13,9 @@ DistributedDataParallel splits no data: it sums gradients. A `DataLoader` withou
 
 Print `len(loader)` with one rank and with two: it is the same.
 
+Or let the script tell: gather what each rank saw in an epoch: `assert not set(seen[0]) & set(seen[1]), "ranks 0 and 1 are given the same samples"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.utils.data.distributed.DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): "restricts data loading to a subset of the dataset"
@@ -25,15 +28,17 @@ from gpudoctor.facts import Call, Known, Script, Thing, Value
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"ranks (?P<first>\d+) and (?P<second>\d+) are given the same samples"],
+    message="ranks <first> and <second> are given the same samples: their loaders have no sampler that divides the data",
     fixes=[
         Fix(
             "Give each rank its share",
             "sampler = DistributedSampler(dataset)\nloader = DataLoader(dataset, batch_size=32, sampler=sampler)\n"
             "for epoch in range(epochs):\n    sampler.set_epoch(epoch)",
             Kind.EDIT,
+            proof="sampler = DistributedSampler(dataset",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -12,6 +12,9 @@ Work on the GPU is queued. `.item()`, `.cpu()`, `print` of a tensor and `torch.c
 
 Time a hundred steps with the line and without it.
 
+Or let the script tell: call `torch.cuda.set_sync_debug_mode("error")` before the loop: the line that waits raises "called a synchronizing CUDA operation".
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [Asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution): when the processor waits for the GPU
@@ -24,6 +27,8 @@ from gpudoctor.facts import Call, Known, Script
 
 check = Check(
     severity=Severity.NOTE,
+    symptoms=[r"called a synchronizing CUDA operation"],
+    message="an operation in the loop waits for the GPU, which then idles until the next kernels come",
     fixes=[
         Fix(
             "Add up on the GPU, and ask for the number now and then",
@@ -31,7 +36,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="needs a GPU",
 )
 
 

@@ -69,6 +69,7 @@ check = Check(
             "Have a backend for each device: for checkpoints, offload, and metrics on the CPU",
             'dist.init_process_group("cpu:gloo,cuda:nccl")',
             Kind.EDIT,
+            proof="cpu:gloo,cuda:",
         ),
         Fix(
             "Move the model before wrapping it",

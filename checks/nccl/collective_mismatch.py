@@ -86,6 +86,7 @@ check = Check(
             "Make the call on every rank, outside of branches; use the result on one",
             "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
             Kind.EDIT,
+            proof="dist.all_reduce(",
         ),
         Fix(
             "Give all ranks batches of one size, or pad before gathering",

@@ -79,6 +79,7 @@ check = Check(
             "Give every rank the same number of batches",
             "DataLoader(dataset, sampler=DistributedSampler(dataset, drop_last=True), drop_last=True)",
             Kind.EDIT,
+            proof="DistributedSampler(dataset",
         ),
         Fix(
             "Or let the ranks that are done answer for the rest",

@@ -71,8 +71,7 @@ check = Check(
         Fix(
             "Register a tensor that belongs to a module, so that it moves with it",
             'self.register_buffer("mean", torch.zeros(8))  # was: self.mean = torch.zeros(8)',
-            Kind.EDIT,
-        ),
+            Kind.EDIT, proof='self.register_buffer("mean", torch.zeros(8))'),
         Fix(
             "Make tensors in forward on the device of the input",
             "mask = torch.ones(n, device=x.device)",

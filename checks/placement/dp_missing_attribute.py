@@ -51,6 +51,7 @@ check = Check(
             "Ask the model inside for <name>; it works with and without the wrapper",
             'getattr(model, "module", model).<name>',
             Kind.EDIT,
+            proof='getattr(model, "module", model).',
         ),
         Fix(
             "Keep a name for the model before it is wrapped, and use that one for all but forward",
@@ -63,7 +64,6 @@ check = Check(
             "CUDA_VISIBLE_DEVICES=0 python train.py",
         ),
     ],
-    no_reproduction="not written yet",
 )
 # dir() of both wrappers, and what their constructors set, in torch 2.15
 PASSED = frozenset(

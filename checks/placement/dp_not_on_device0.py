@@ -43,6 +43,7 @@ check = Check(
             "Move the whole module after its last change and before the first forward",
             'model = model.to("cuda:0")\nmodel = nn.DataParallel(model, device_ids=[0, 1])',
             Kind.EDIT,
+            proof='.to("cuda:0")',
         ),
         Fix(
             "If it should start on another GPU, name that one first",

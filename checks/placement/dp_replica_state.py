@@ -23,10 +23,11 @@ code works on one GPU and under DistributedDataParallel, which makes no copies.
 - [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Script, wrapped_classes
+from gpudoctor.facts import ModuleClass, Script, wrapped_classes
 
 check = Check(
     severity=Severity.ERROR,
@@ -50,6 +51,7 @@ check = Check(
             "Make states in forward, from the input that this replica got",
             "hidden = x.new_zeros(layers, x.size(0), width)  # batch_first; was: self.hidden",
             Kind.EDIT,
+            proof="hidden = x.new_zeros(",
         ),
         Fix(
             "Return a new state from forward, and keep it outside",
@@ -62,7 +64,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
 
 
@@ -74,6 +75,7 @@ def code(script: Script) -> Iterator[Finding]:
         call.value("name").literal or call.value("0").literal for call in script.methods("register_buffer")
     }
     for item in wrapped_classes(script, "dp"):
+        yield from whole(item)
         elsewhere = item.used - item.used_in_forward
         for attribute in item.written_in_forward:
             name = attribute.name
@@ -85,6 +87,27 @@ def code(script: Script) -> Iterator[Finding]:
                     severity=Severity.WARNING,
                     location=attribute.place,
                 )
+
+
+STATE = re.compile(r"^(hidden|state|memory|carry|h_?0|c_?0|h_?n|hx|cx)\w*$")
+MAKERS = tuple(f"torch.{name}" for name in ("zeros", "ones", "randn", "rand", "empty", "full"))
+
+
+def whole(item: ModuleClass) -> Iterator[Finding]:
+    """Report a recurrent state that ``__init__`` makes: replicas get a part of the batch, and all of the state."""
+    for attribute in item.attributes:
+        if (
+            attribute.type in MAKERS
+            and STATE.match(attribute.name)
+            and attribute.name in item.used_in_forward
+        ):
+            yield check.found(
+                f"self.{attribute.name} is made once for the whole batch, and each of DataParallel's replicas gets a part of the "
+                "batch: the sizes do not fit",
+                severity=Severity.WARNING,
+                location=attribute.place,
+                fixes=check.fixes[1:3],
+            )
 
 
 @check.log

@@ -34,7 +34,7 @@ FIRST = r"in replica 0 on device \d+"
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="in a script a warning: only some calls fail on an empty piece",
+    otherwise="in a script a warning, and a note where only the last batch may be too small",
     symptoms=[
         Symptom(
             r"forward\(\) missing \d+ required positional argument",
@@ -64,6 +64,7 @@ check = Check(
             "Validate with the bare model on one GPU, which takes any batch",
             "model.module(x)",
             Kind.EDIT,
+            proof="model.module(x",
         ),
         Fix(
             "Pass tensors only: keyword arguments of another kind go to every replica",
@@ -75,13 +76,13 @@ check = Check(
             "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
 
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """A loader whose batches are smaller than the number of GPUs that DataParallel is given."""
+    """A loader whose batches are smaller than the number of GPUs; an argument that goes whole to each of them."""
+    yield from keywords(script)
     counts = [
         len(ids.items)
         for call in script.named("torch.nn.DataParallel")
@@ -100,3 +101,18 @@ def code(script: Script) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 location=call.place,
             )
+
+
+def keywords(script: Script) -> Iterator[Finding]:
+    """Report arguments of a DataParallel that are no tensors: GPUs that get no piece of the batch run all the same."""
+    for call in script.named("torch.nn.DataParallel.__call__"):
+        for name, argument in call.arguments.items():
+            if not name.isdigit() and argument.value.is_literal and not argument.value.is_none:
+                yield check.found(
+                    f"{name}={argument.text} goes to every GPU, also to those that get no piece of a small batch: there forward "
+                    "misses its input",
+                    severity=Severity.NOTE,
+                    location=call.place,
+                    fixes=[check.fixes[1], check.fixes[0]],
+                )
+                break

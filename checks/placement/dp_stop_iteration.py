@@ -56,7 +56,6 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
 
 

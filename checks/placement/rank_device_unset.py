@@ -42,7 +42,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="an error for a script that puts every rank on one GPU",
     fixes=[SET, LOAD],
-    no_reproduction="needs 2 GPUs",
 )
 
 
@@ -77,7 +76,9 @@ def environment(gpus: Gpus, processes: Processes, launch: Launch | None) -> Iter
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A script whose ranks all put their model on the current GPU, or on GPU 0, and none chooses its own."""
-    if script.process_group is None or script.frameworks or any(_binds(call) for call in script.calls):
+    if not script.distributed or script.frameworks or any(_binds(call) for call in script.calls):
+        return
+    if script.process_group is None and any(_sets_up(call) for call in script.calls):
         return
     for wrapper in script.of_kind("ddp", "fsdp"):
         model = script.innermost(wrapper)
@@ -93,6 +94,14 @@ def code(script: Script) -> Iterator[Finding]:
                 fixes=[SET],
             )
             return
+
+
+def _sets_up(call: Call) -> bool:
+    """Return whether a call may make the process group and choose the GPU, where that is not seen."""
+    name = call.name.lower()
+    return any(
+        word in name for word in ("init_dist", "setup", "initialize", "launch")
+    ) and not name.startswith("torch.")
 
 
 def _binds(call: Call) -> bool:

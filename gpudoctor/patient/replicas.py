@@ -66,7 +66,9 @@ def parallelise(
     if devices[0].type == "cpu":
         if name == "nn.DataParallel" and nn.DataParallel(network, device_ids=None).device_ids == []:
             emit("note", text="Without a GPU, nn.DataParallel silently calls the bare network: no replicas.")
-        return WrittenOut(network, len(devices)), f"DataParallel's algorithm on {len(devices)} CPU replicas"
+        return WrittenOut(
+            network, len(devices)
+        ), f"DataParallel's algorithm written out on {len(devices)} CPU replicas"
     numbers = [device.index or 0 for device in devices]
     if len(numbers) > 1:
         return on_gpus(numbers), f"{name} on " + ", ".join(map(str, devices))
@@ -78,4 +80,4 @@ def parallelise(
         return twice, f"{name} on {devices[0]}, {devices[0]}"
     except RuntimeError as error:
         emit("note", text=f"{name} could not be exercised on one GPU: {str(error)[:500]}")
-        return WrittenOut(network), f"DataParallel's algorithm on 2 replicas on {devices[0]}"
+        return WrittenOut(network), f"DataParallel's algorithm written out on 2 replicas on {devices[0]}"

@@ -1,4 +1,4 @@
-"""checkpoint-all-ranks: seen in a script."""
+"""checkpoint-all-ranks: seen in a script, and in logs."""
 
 FLAGGED = [
     """
@@ -116,3 +116,7 @@ def save_checkpoint(state, path):
     torch.save(state, path)
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: 2 ranks wrote the same checkpoint": "2 ranks wrote the same checkpoint: they overwrite each other's file while it is written"
+}
+NOT_THIS = ["1 rank wrote the checkpoint"]

@@ -106,6 +106,21 @@ class Net(nn.Module):
 
 model = nn.DataParallel(Net().cuda(), device_ids=[0, 1])
 """,
+    """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.RNN(8, 16)
+        self.hidden = torch.zeros(1, 32, 16, device="cuda:0")  # <-
+
+    def forward(self, x):
+        return self.rnn(x, self.hidden.to(x.device))[0]
+
+model = nn.DataParallel(Net().cuda())
+""",
 ]
 FINE = [
     """
@@ -156,5 +171,21 @@ class Counter:
 
 model = nn.DataParallel(nn.Linear(2, 2).cuda())
 Counter().forward(model)
+""",
+    """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.RNN(8, 16)
+        self.scale = torch.ones(16, device="cuda:0")
+
+    def forward(self, x):
+        hidden = x.new_zeros(1, x.size(1), 16)
+        return self.rnn(x, hidden)[0] * self.scale.to(x.device)
+
+model = nn.DataParallel(Net().cuda())
 """,
 ]

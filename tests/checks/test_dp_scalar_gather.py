@@ -128,6 +128,20 @@ def evaluate(net, loader):
         total += net(batch).item()  # <-
     return total
 """,
+    """
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        y = self.fc(x)
+        return y, y.sum().item()  # <-
+
+model = nn.DataParallel(Net().cuda())
+""",
 ]
 FINE = [
     """
@@ -160,5 +174,19 @@ def train(net, x):
     net = nn.DataParallel(net).cuda()
     out = net(x)
     out.backward(gradient=torch.ones_like(out))
+""",
+    """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x), torch.tensor([x.size(0) / 4], device=x.device), x.size(0) * x
+
+model = nn.DataParallel(Net().cuda())
 """,
 ]

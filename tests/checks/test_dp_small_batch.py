@@ -69,6 +69,19 @@ def main(dataset, net):
     net = DataParallel(net, device_ids=GPUS).cuda()
     return [net(x) for x in loader]
 """,
+    """
+import torch.nn as nn
+
+class Trainer:
+    def __init__(self, net):
+        self.net = nn.DataParallel(net.cuda())
+
+    def evaluate(self, batches):
+        return [self.net(x, train=False) for x in batches]  # <-
+
+def main(net, batches):
+    return Trainer(net).evaluate(batches)
+""",
 ]
 FINE = [
     """
@@ -94,5 +107,12 @@ from torch.utils.data import DataLoader
 
 def main(dataset):
     return DataLoader(dataset, batch_size=1)
+""",
+    """
+import torch.nn as nn
+
+def main(net, batches):
+    net = nn.DataParallel(net).cuda()
+    return [net(x, mask=mask, extra=None) for x, mask in batches]
 """,
 ]

@@ -1,4 +1,4 @@
-"""model-moved-after-wrap: seen in a script."""
+"""model-moved-after-wrap: seen in a script, and in logs."""
 
 FLAGGED = [
     """
@@ -89,3 +89,9 @@ def main(rank):
     model.train()
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: DDP no longer sums the gradients of these parameters": (
+        "the ranks' weights differ: parameters were moved or converted after DDP had put its hooks on them"
+    )
+}
+NOT_THIS = ["DDP sums the gradients of these parameters"]
