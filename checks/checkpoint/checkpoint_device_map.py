@@ -18,6 +18,8 @@ says otherwise. The file was saved with more GPUs, with another kind of device, 
 `python -c "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"` says what torch sees here. If
 that is what you expect, the file needs `map_location`; if not, run `gpudoctor check`.
 
+`gpudoctor lint train.py` finds each `torch.load` without `map_location`, and those that name GPU 0 on every rank.
+
 ## See also
 
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): map_location

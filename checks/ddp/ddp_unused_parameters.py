@@ -23,6 +23,8 @@ output does not reach the loss never gets one:
 `[n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]`. Where the ranks list different
 indices, the branch depends on the data.
 
+`gpudoctor lint train.py` finds layers that are defined and never used.
+
 ## See also
 
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): `find_unused_parameters`, and what it costs

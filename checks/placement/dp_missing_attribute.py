@@ -20,6 +20,8 @@ Trainer a DataParallel that nobody wrote comes from several visible GPUs under p
 A method that computes with parameters should be called through `forward`: what goes around the wrapper goes around
 DistributedDataParallel's gradient averaging too.
 
+`gpudoctor lint train.py` finds names that are asked of the wrapper and are not its own.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): the model is its `.module`

@@ -18,6 +18,8 @@ per GPU. A Python number, None, a CPU tensor, or sequences padded to different l
 Look at what `forward` returns. `gather_map` in the traceback means that the replicas were done and joining them failed.
 The warning alone, with a `.mean()` after it, is harmless.
 
+`gpudoctor lint train.py` finds `.backward()` and `.item()` on what DataParallel returned, and numbers that `forward` returns.
+
 ## See also
 
 - [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
