@@ -35,7 +35,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import LAYERS, Attribute, ModuleClass, Script, class_of
+from gpudoctor.facts import LAYERS, Attribute, Call, ModuleClass, Script, class_of
 
 # Below its headline the message names the parameters: their numbers, with TORCH_DISTRIBUTED_DEBUG their names.
 HEADLINE = r"Expected to have finished reduction in the prior iteration"
@@ -99,6 +99,8 @@ def code(script: Script) -> Iterator[Finding]:
         item = class_of(script, script.innermost(wrapper))
         if made is None or item is None or item.dynamic or "forward" not in item.methods:
             continue
+        if any(call.scope.startswith(f"{item.name}.") and handed_on(call) for call in script.calls):
+            continue
         if made.starred or any(
             made.value(name).literal is not False for name in SEARCHING if made.given(name)
         ):
@@ -112,6 +114,12 @@ def code(script: Script) -> Iterator[Finding]:
                     location=attribute.place,
                     fixes=[Fix("Freeze or remove it before DDP sees it", freeze, Kind.EDIT)],
                 )
+
+
+def handed_on(call: Call) -> bool:
+    """Return whether a method gives its object to a function, which may use any part of it."""
+    own = not call.text.startswith("super") and call.name != "super"
+    return own and any(argument.text == "self" for argument in call.arguments.values())
 
 
 SEARCHING = ("find_unused_parameters", "static_graph")

@@ -108,7 +108,8 @@ def _workers(script: Script) -> Iterator[Finding]:
         loader.inner
         for loader in script.of_kind("loader")
         if (made := script.made_by(loader)) is not None
-        and type(made.value("num_workers").literal) is int and made.value("num_workers").literal > 0
+        and type(made.value("num_workers").literal) is int
+        and made.value("num_workers").literal > 0
         and not made.given("multiprocessing_context")
     }
     classes = {script.things[number].type for number in working if number >= 0}
