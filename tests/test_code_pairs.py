@@ -14,6 +14,7 @@ CHECKS = [check for check in REGISTRY.checks() if Source.CODE in check.functions
 PAIRS = {id: folder for id in REGISTRY.modules if (folder := REGISTRY.reproduction(id))}
 IN_CODE = [check.id for check in CHECKS if check.id in PAIRS]
 ELSEWHERE = {
+    "seed-same-for-data": "it draws by hand; the rule knows data sets",
     "spawn-in-torchrun": "the command that starts it is at fault",
     "dp-replica-state": "it reads a state that was made for the whole batch; the rule knows states that forward writes",
     "dp-scalar-gather": "it returns a plain number; the rule knows a loss that is not averaged",

@@ -61,3 +61,13 @@ def code(script: Script) -> Iterator[Finding]:
                 f"every rank saves to {path.text} at once: a file that two ranks write together may be cut off or mixed",
                 location=call.place,
             )
+    for call in script.methods("save_pretrained"):
+        path = next(iter(call.arguments.values()), None)
+        if path is None or one_alone(call) or not of_several(script, call):
+            continue
+        if same_for_all(script, path.value, path.text) and not call.given("is_main_process"):
+            yield check.found(
+                f"every rank saves the model into {path.text} at once: files that two ranks write together may be cut off or "
+                "mixed",
+                location=call.place,
+            )

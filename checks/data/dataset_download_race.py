@@ -75,7 +75,7 @@ check = Check(
             "On a shared file system: let rank 0 download and unpack, and the others wait",
             "if dist.get_rank() == 0:\n    MNIST(root, download=True)\ndist.barrier()\ndata = MNIST(root, download=False)",
             Kind.EDIT,
-            proof="if dist.get_rank() == 0:",
+            proof="download=True)\ndist.barrier()",
         ),
         Fix(
             "On disks of the nodes' own: the first rank of each node",

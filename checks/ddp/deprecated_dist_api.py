@@ -103,7 +103,20 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A number as the group, and names of torch.distributed that are gone or deprecated."""
+    for name, place in script.imports.items():
+        if name.startswith("torch.distributed.deprecated"):
+            yield check.found(
+                "torch.distributed.deprecated is gone: torch.distributed does the same",
+                severity=Severity.ERROR,
+                location=place,
+            )
     for call in script.calls:
+        if call.value("backend").literal == "tcp":
+            yield check.found(
+                'the backend "tcp" is gone: gloo does the same on the CPU, nccl on GPUs',
+                severity=Severity.ERROR,
+                location=call.place,
+            )
         if not call.name.startswith(("torch.distributed.", "torch.nn.parallel.")):
             for argument in call.arguments.values():
                 texts = [item.literal for item in (argument.value, *argument.value.items)]

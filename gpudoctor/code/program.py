@@ -78,8 +78,13 @@ class Program:
     def escape(self, value: Value) -> None:
         """Note that a value went where its use is not seen."""
         self.escaped.update(value.things)
-        for item in value.items:
-            self.escape(item)
+        if value.known in (
+            Known.SEQUENCE,
+            Known.MAPPING,
+            Known.CHOICE,
+        ):  # not what a length or a test is taken of
+            for item in value.items:
+                self.escape(item)
 
 
 class Frame:

@@ -213,8 +213,8 @@ class Script(Struct, frozen=True, kw_only=True):
     classes: tuple[ModuleClass, ...] = ()
     signatures: tuple[Signature, ...] = ()
     """Of the functions of its file at module level."""
-    imports: frozenset[str] = frozenset()
-    """Full names of what it and the files that it uses import."""
+    imports: dict[str, Place] = {}
+    """Full names of what its file imports, and where."""
     frameworks: tuple[str, ...] = ()
     """Libraries that do these things for the user: ``lightning``, ``accelerate``, ``transformers``, ``deepspeed``."""
     main_guard: bool = False
