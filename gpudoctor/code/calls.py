@@ -164,7 +164,20 @@ def _own_function(
             not things and receiver.known is Known.DEFINED and "classmethod" not in decorators and positional
         ):
             self_value, positional = positional[0].value, positional[1:]
-    return frame.program.follow(frame, function, self_value, positional, keywords, node)
+    first = len(frame.program.calls)
+    outcome = frame.program.follow(frame, function, self_value, positional, keywords, node)
+    if any(call.name in SAME_EVERYWHERE for call in frame.program.calls[first:]):
+        outcome = _reduced(frame, node, outcome)
+    return outcome
+
+
+def _reduced(frame: Frame, node: ast.Call, outcome: Value) -> Value:
+    """Return what a function with a collective returns: where it hands a value back unreduced there is one rank."""
+    for given in node.args:
+        if isinstance(given, ast.Name) and (held := frame.names.get(given.id)) and held.known is Known.TENSOR:
+            frame.names[given.id] = same(held)
+    mixed_up = outcome.known is Known.CHOICE and any(not item.from_data for item in outcome.possible())
+    return same(outcome) if mixed_up and outcome.from_data and not outcome.by_rank else outcome
 
 
 def _instance(
