@@ -1,6 +1,7 @@
 """``gpudoctor lint``."""
 
 import time
+from collections import Counter
 from pathlib import Path
 
 import rich_click as click
@@ -9,14 +10,23 @@ from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
+from gpudoctor.report import Report
+from gpudoctor.verdict import exit_code
 
 
 @click.command("lint")
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER|-...")
 @click.option(
     "--only", multiple=True, metavar="ID", help="Only this check or family; several times for several."
 )
 @click.option("--skip", multiple=True, metavar="ID", help="All but this check or family.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["concise", "github", "gitlab", "sarif", "junit"]),
+    help="A form that editors and CI read; files keep their names in it.",
+)
+@click.option("--statistics", is_flag=True, help="How often each check found something, and nothing else.")
 @checks_option
 @output_options
 def command(
@@ -24,6 +34,8 @@ def command(
     paths: tuple[str, ...],
     only: tuple[str, ...],
     skip: tuple[str, ...],
+    form: str | None,
+    statistics: bool,
     folders: tuple[Path, ...],
 ) -> int:
     """Find in the source of training scripts what breaks on several GPUs; nothing of it is run.
@@ -31,10 +43,27 @@ def command(
     \b
     gpudoctor lint train.py
     gpudoctor lint src/ --only ddp
+    gpudoctor lint - < train.py
+    gpudoctor lint --format github .
     """
     from gpudoctor.code.linting import lint
 
+    if sum((form is not None, statistics, output.json, output.quiet)) > 1:
+        raise click.UsageError("of --format, --statistics, --json and -q one alone can be had")
     begun = time.monotonic()
     with output.status() as say:
         report = lint(paths, only=only, skip=skip, checks=Registry(folders), say=say, warn=warn)
-    return output.deliver(report, seconds=time.monotonic() - begun)
+    if statistics:
+        output.give(tally(report), None)
+        return exit_code(report, output.fail_on)
+    return output.deliver(report, seconds=time.monotonic() - begun, default=form or "terminal")
+
+
+def tally(report: Report) -> str:
+    """Write how often each check found something, the most frequent first, and the verdict."""
+    found = Counter(finding.id for finding in report.findings)
+    titles = {finding.id: (finding.severity.value, finding.title) for finding in report.findings}
+    rows = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    width = max((len(id) for id, _ in rows), default=0)
+    lines = [f"{number:5}  {titles[id][0]:<7}  {id:<{width}}  {titles[id][1]}" for id, number in rows]
+    return "\n".join([*lines, report.verdict.sentence]) + "\n"

@@ -24,7 +24,8 @@ RELEVANT = re.compile(
     r"distributed|DataParallel|DataLoader|Sampler|[Ff]ully_?[Ss]hard|FSDP|multiprocessing|local_rank|LOCAL_RANK"
     r"|local-rank|MASTER_|WORLD_SIZE|world_size|CUDA_VISIBLE|lightning|accelerate|deepspeed|[Tt]rainer|horovod"
     r"|init_process_group|GradScaler|autocast|torch\.load|torch\.save|load_state_dict|backward\(|\.cuda\(|cuda:"
-    r"|device_map|device_count|set_device|(?i:softmax)"
+    r"|map_location|device_map|device_count|set_device|weights_only|(?i:softmax)"
+    r"|from torch import[^\n]*\b(?:load|save)\b"
 )
 """A file without any of these words holds nothing that a check of scripts looks for."""
 WORST = (CheckStatus.PASSED, CheckStatus.UNKNOWN, CheckStatus.FOUND, CheckStatus.CRASHED)
@@ -59,7 +60,9 @@ class Examined(Struct):
     def _result(self, id: str, result: Result) -> None:
         before = self.results.get(id, result)
         worse = max(before, result, key=lambda r: WORST.index(r.status))
-        self.results[id] = replace(worse, seconds=before.seconds + result.seconds) if id in self.results else result
+        self.results[id] = (
+            replace(worse, seconds=before.seconds + result.seconds) if id in self.results else result
+        )
 
     def judge(self, script: Script, checks: Sequence[Check]) -> None:
         """Add what checks find in a script, and what became of them."""
@@ -90,7 +93,11 @@ class Examiner:
     """Examines files one after the other, and holds for a while what several of them import."""
 
     def __init__(
-        self, names: Mapping[Path, str], checks: Sequence[Check], roots: Iterable[Path] = (), ids: Iterable[str] = ()
+        self,
+        names: Mapping[Path, str],
+        checks: Sequence[Check],
+        roots: Iterable[Path] = (),
+        ids: Iterable[str] = (),
     ) -> None:
         """Take what findings call each file that is asked for, and the folders in which imports are looked for last.
 
@@ -126,13 +133,15 @@ class Examiner:
             return known.source
         if data is None:
             with path.open("rb") as file:
-                data = file.read(MOST_NOTEBOOK + 1)  # of a device or an endless file no more than tells that it is one
+                data = file.read(
+                    MOST_NOTEBOOK + 1
+                )  # of a device or an endless file no more than tells that it is one
         return Source(path, name, data)
 
     def _follow(self, source: Source, examined: Examined) -> None:
         """Add what the program does wrong; what keeps it from being followed is a result too."""
         if self._files.characters > MOST_CHARACTERS:
-            self._files = Files(self.roots, self.names)
+            self._files.clear()
         known = self._files.known(source.path) or self._files.add(source)
         try:
             script = trace(known)

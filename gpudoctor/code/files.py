@@ -27,7 +27,9 @@ class Chosen(NamedTuple):
     """What findings call it: relative to the working folder where it lies there, as it was given elsewhere."""
 
 
-def chosen(given: Sequence[str | Path], exclude: Sequence[str] = (), below: Path | None = None) -> list[Chosen]:
+def chosen(
+    given: Sequence[str | Path], exclude: Sequence[str] = (), below: Path | None = None
+) -> list[Chosen]:
     """Return the files that are meant, each once, those of a folder in the order of their names.
 
     `exclude` are patterns as in a ``.gitignore`` that stands in the folder `below`; like those files they hold for what
@@ -55,7 +57,7 @@ def _files(path: Path, exclude: Sequence[str], below: Path | None) -> Iterator[P
         yield path
     elif path.is_dir():
         ignored = Ignored(path, exclude, below)
-        # Linked folders are not entered, as git does not: a link may lead to all data sets of a cluster, or in a circle.
+        # Linked folders are not entered, as git does not: a link may lead to a cluster's data sets, or in a circle.
         for folder, folders, names in os.walk(path):
             inside = Path(folder)
             folders[:] = sorted(name for name in folders if _wanted(inside / name, name, ignored))
@@ -86,6 +88,9 @@ class Ignored:
         self.first = repository or self.top
         patterns = list(exclude)
         self._excluded = (Path(os.path.abspath(below or self.top)), _spec(patterns)) if patterns else None
+        if self.top != self.first and self.folder(self.top):
+            # It is named itself: what leaves it out as a whole does not count, nor what stands in that file besides.
+            self.first, self._above, self._excluded = self.top, {}, None
 
     def folder(self, path: Path) -> bool:
         """Return whether a folder is left out."""
