@@ -129,6 +129,7 @@ class Registry:
         return [id for id in ids if self._mentions(*self.modules[id], text)]
 
     @staticmethod
+    @functools.cache
     def _mentions(name: str, path: Path | None, text: str) -> bool:
         package, _, last = name.rpartition(".")
         if path is None:

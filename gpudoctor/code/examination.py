@@ -132,10 +132,10 @@ class Examiner:
         if known is not None:
             return known.source
         if data is None:
+            if not path.is_file() and path.exists():
+                raise Unreadable(f"{name}: it is no file")  # to open a pipe would wait for who writes into it
             with path.open("rb") as file:
-                data = file.read(
-                    MOST_NOTEBOOK + 1
-                )  # of a device or an endless file no more than tells that it is one
+                data = file.read(MOST_NOTEBOOK + 1)  # of an endless file no more than tells that it is one
         return Source(path, name, data)
 
     def _follow(self, source: Source, examined: Examined) -> None:

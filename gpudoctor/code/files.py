@@ -1,6 +1,7 @@
 """Which files are examined: those that are named, and those of folders that git would not ignore."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -141,7 +142,7 @@ def _spec(lines: list[str]) -> "GitIgnoreSpec":
 
     try:
         return GitIgnoreSpec.from_lines(lines)
-    except ValueError:
+    except (ValueError, re.error):
         return GitIgnoreSpec.from_lines([line for line in lines if _readable(line)])
 
 
@@ -150,6 +151,6 @@ def _readable(line: str) -> bool:
 
     try:
         GitIgnoreSpec.from_lines([line])
-    except ValueError:
+    except (ValueError, re.error):
         return False
     return True

@@ -1,12 +1,14 @@
 """lint(): what is wrong in the source of training scripts."""
 
+import contextlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.code.examination import Examined, Examiner, distinct
 from gpudoctor.code.files import STANDARD_INPUT, Chosen, chosen
+from gpudoctor.code.fixing import Fixed, fixed
 from gpudoctor.code.settings import Settings, settings
 from gpudoctor.code.source import MOST_NOTEBOOK
 from gpudoctor.code.workers import examined
@@ -35,29 +37,67 @@ def lint(
         >>> report = gpudoctor.lint(["train.py"])
         >>> [(finding.id, finding.location.line) for finding in report.findings]
     """
-    registry = Registry.of(checks)
-    if isinstance(paths, (str, Path)):
-        raise BadInput(f"paths is a list of files and folders, and not {str(paths)!r}")
-    given = list(paths)
-    wanted = settings(given)
-    files = chosen(given, wanted.exclude, wanted.path.parent if wanted.path else None)
-    if not files:
-        raise BadInput(f"{', '.join(map(str, given))}: no Python file there")
-    say(f"reading {len(files)} files")
-    known = _checks(registry, tuple(only), tuple(skip), wanted)
-    roots = [Path(path) for path in given if Path(path).is_dir()]
-    examiner = Examiner({file.path: file.name for file in files}, known, roots, registry.modules)
-    each = examined(files, examiner, _contents(files), say)
-    total = Examined()
-    for one in each:
-        total.add(one)
-    for reason in [*total.unread, *total.remarks]:
-        warn(reason)
-    if len(total.unread) == len(files):
-        raise BadInput(
-            "none of these files can be read as Python" if len(files) > 1 else "nothing else was given"
-        )
-    return _report(total, known, registry, len(files))
+    return Linting(paths, only=only, skip=skip, checks=checks, say=say, warn=warn).report
+
+
+class Linting:
+    """One run over some files: its report, and what it read.
+
+    With `keep`, what was read stays, so that it can be mended.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str | Path],
+        *,
+        only: Iterable[str] = (),
+        skip: Iterable[str] = (),
+        checks: Registry | Iterable[Path] = (),
+        say: Say = lambda doing: None,
+        warn: Say = lambda skipped: None,
+        keep: bool = False,
+    ) -> None:
+        registry = Registry.of(checks)
+        if isinstance(paths, (str, Path)):
+            raise BadInput(f"paths is a list of files and folders, and not {str(paths)!r}")
+        given = list(paths)
+        wanted = settings(given)
+        self.files = chosen(given, wanted.exclude, wanted.path.parent if wanted.path else None)
+        if not self.files:
+            raise BadInput(f"{', '.join(map(str, given))}: no Python file there")
+        say(f"reading {len(self.files)} files")
+        self.registry, self.checks = registry, _checks(registry, tuple(only), tuple(skip), wanted)
+        self.roots = [Path(path) for path in given if Path(path).is_dir()]
+        self.names = {file.path: file.name for file in self.files}
+        self.contents = _contents(self.files, keep=keep)
+        total = Examined()
+        for one in examined(self.files, self._examiner(), self.contents, say):
+            total.add(one)
+        for reason in [*total.unread, *total.remarks]:
+            warn(reason)
+        if len(total.unread) == len(self.files):
+            many = len(self.files) > 1
+            raise BadInput("none of these files can be read as Python" if many else "nothing else was given")
+        self.report = _report(total, self.checks, registry, len(self.files))
+
+    def _examiner(self) -> Examiner:
+        return Examiner(self.names, self.checks, self.roots, self.registry.modules)
+
+    def examine(self, path: Path, data: bytes) -> list[Finding]:
+        """Return what would be found in a file that holds `data`."""
+        return distinct(self._examiner().file(path, data).findings)
+
+    def mended(self, *, unsafe: bool = False) -> Iterator[Fixed]:
+        """Yield the files in which something can be mended, without writing them."""
+        by_name: dict[str, list[Finding]] = {}
+        for finding in self.report.findings:
+            if finding.location is not None:
+                by_name.setdefault(finding.location.path, []).append(finding)
+        for number, (path, name) in enumerate(self.files):
+            if name in by_name and number in self.contents and not name.endswith(".ipynb"):
+                made = fixed(path, name, self.contents[number], by_name[name], self.examine, unsafe=unsafe)
+                if made is not None:
+                    yield made
 
 
 def _report(total: Examined, known: Sequence[Check], registry: Registry, files: int) -> Report:
@@ -86,13 +126,16 @@ def _checks(
     ]
 
 
-def _contents(files: Sequence[Chosen]) -> dict[int, bytes]:
-    """Read standard input, where it is one of the files."""
-    return {
-        number: sys.stdin.buffer.read(MOST_NOTEBOOK + 1)
-        for number, file in enumerate(files)
-        if file.name == STANDARD_INPUT
-    }
+def _contents(files: Sequence[Chosen], *, keep: bool) -> dict[int, bytes]:
+    """Read standard input where it is one of the files, and with `keep` every file that can be read, by number."""
+    found = {}
+    for number, file in enumerate(files):
+        if file.name == STANDARD_INPUT:
+            found[number] = sys.stdin.buffer.read(MOST_NOTEBOOK + 1)
+        elif keep and file.path.is_file():
+            with contextlib.suppress(OSError):
+                found[number] = file.path.read_bytes()
+    return found
 
 
 def _place(finding: Finding) -> tuple[str, int, int]:

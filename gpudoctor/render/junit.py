@@ -14,7 +14,7 @@ _NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit(report: Report) -> str:
-    """Write the suites; a report without a finding has one test that passed, for readers refuse a file without tests."""
+    """Write the suites; a report without a finding has one test that passed: a file without tests is refused."""
     findings = ordered(report)
     crashed = list(report.with_status(CheckStatus.CRASHED))
     top = _suite(

@@ -43,10 +43,16 @@ def test_the_same_files_as_git(tree):
     (tree / ".git").rmdir()
     subprocess.run(["git", "init", "-q"], check=True, cwd=tree)
     listed = subprocess.run(
-        ["git", "ls-files", "--others", "--exclude-standard"], cwd=tree, check=True, capture_output=True, text=True
+        ["git", "ls-files", "--others", "--exclude-standard"],
+        cwd=tree,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout.split()
-    ours = {path for path in names(".")}
-    theirs = {p for p in listed if p.endswith(".py") and "/." not in f"/{p}" and "env/" not in p and "venv" not in p}
+    ours = set(names("."))
+    theirs = {
+        p for p in listed if p.endswith(".py") and "/." not in f"/{p}" and "env/" not in p and "venv" not in p
+    }
     assert ours == {p for p in theirs if "__pycache__" not in p}
 
 
@@ -67,18 +73,18 @@ def test_named_twice_and_linked(tree):
     (tree / "circle.py").symlink_to("circle.py")
     assert names("train.py", "./train.py", str(tree / "train.py"), "again.py") == ["train.py"]
     assert names("src") == ["src/model.py"]
-    with pytest.raises(BadInput, match="none|nothing"):
+    with pytest.raises(BadInput, match=r"none|nothing"):
         gpudoctor.lint(["circle.py"])
 
 
 def test_a_path_that_is_not_there(tree):
-    with pytest.raises(BadInput, match="^missing.py: no such file or folder$"):
+    with pytest.raises(BadInput, match=r"^missing\.py: no such file or folder$"):
         gpudoctor.lint(["missing.py"])
 
 
 def test_a_folder_without_python(tree):
     (tree / "empty").mkdir()
-    with pytest.raises(BadInput, match="^empty: no Python file there$"):
+    with pytest.raises(BadInput, match=r"^empty: no Python file there$"):
         gpudoctor.lint(["empty"])
 
 

@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -9,19 +10,18 @@ from jsonschema import Draft7Validator
 
 from gpudoctor.cli.lint import command
 
-SCRIPT = '''import torch.distributed as dist
+SCRIPT = """import torch.distributed as dist
 
 dist.init_process_group("nccl")
 rank = dist.get_rank()
 if rank == 0:
     x = "ä"; dist.barrier()
-'''
-HERE = __import__("pathlib").Path(__file__).parent
+"""
+AGAIN = 'if rank == 0:\n    dist.barrier()\n'
+HERE = Path(__file__).parent
 
 
 def lint(*arguments, input=None):
-    from click.testing import CliRunner
-
     # The group's own entry point turns BadInput into a line and exit code 2; here the command is called alone.
     return CliRunner().invoke(command, list(arguments), standalone_mode=False, input=input)
 
@@ -68,7 +68,7 @@ def test_gitlab_keeps_its_fingerprints_when_code_moves(script, tmp_path):
     [moved] = json.loads(output("gitlab", script))
     assert moved["location"]["lines"]["begin"] == 7
     assert moved["fingerprint"] == entry["fingerprint"]
-    (tmp_path / script).write_text(SCRIPT + "    dist.barrier()\n    dist.barrier()\n")
+    (tmp_path / script).write_text(SCRIPT + AGAIN + AGAIN)
     prints = [entry["fingerprint"] for entry in json.loads(output("gitlab", script))]
     assert len(prints) == len(set(prints)) == 3
 
@@ -103,7 +103,12 @@ def test_the_schema_refuses():
         {"version": "2.1.0"},
         {"version": "2.1.0", "runs": [{"tool": {"driver": {}}}]},
         {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "x"}}, "results": [{"message": {}}]}]},
-        {"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "x"}}, "results": [{"message": {"text": "x"}, "level": "bad"}]}]},
+        {
+            "version": "2.1.0",
+            "runs": [
+                {"tool": {"driver": {"name": "x"}}, "results": [{"message": {"text": "x"}, "level": "bad"}]}
+            ],
+        },
     ):
         assert not validator.is_valid(document), document
 
@@ -123,10 +128,10 @@ def test_junit_of_a_good_script(tmp_path, monkeypatch):
 
 
 def test_statistics(script, tmp_path):
-    (tmp_path / script).write_text(SCRIPT + "    dist.barrier()\n")
+    (tmp_path / script).write_text(SCRIPT + AGAIN)
     first, last = lint(script, "--only", "collective-in-branch", "--statistics").stdout.splitlines()
     assert first.split()[:3] == ["2", "error", "collective-in-branch"]
-    assert last.startswith("2 errors in 7 lines of 1 file")
+    assert last.startswith("2 errors in 8 lines of 1 file")
 
 
 def test_a_form_and_a_file(script, tmp_path):
