@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from gpudoctor.facts import CheckpointFile, Code, Comparison, Gpus, Log, Outcome, Pci, Run, Torch
+from gpudoctor.grounds import told
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.snapshot import Snapshot
@@ -15,8 +16,8 @@ KEYS = "state-dict"
 
 
 def conclude(report: Report) -> Report:
-    """Put a report's findings in order and give it its verdict; return it."""
-    report.findings = ranked(report.findings)
+    """Put a report's findings in order, say what is known of their fixes, and give it its verdict; return it."""
+    report.findings = told(ranked(report.findings))
     report.verdict = verdict(report)
     return report
 
@@ -73,18 +74,17 @@ def _scripts(report: Report, code: Code) -> Verdict:
     unread = f" {count(len(code.unread), 'file')} could not be read." if code.unread else ""
     crashed = [result.what for result in report.with_status(CheckStatus.CRASHED)]
     unread += f" Not all was seen: {listed(crashed)} crashed." if crashed else ""
-    worth = [finding for finding in report.findings if finding.severity is not Severity.NOTE]
+    first = next((f for f in report.findings if f.severity is not Severity.NOTE), None)
     numbers = ((sum(f.severity is s for f in report.findings), s.value) for s in Severity)
     each = [count(number, noun) for number, noun in numbers if number]
     counts = " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
-    if not worth:
+    if first is None:
         status = Status.UNKNOWN if unread else Status.HEALTHY
-        also = f"; {counts}" if counts else ""
-        return Verdict(status=status, sentence=f"No known failure shows in {read}{also}.{unread}")
-    first = worth[0]
+        read += f"; {counts}" if counts else ""
+        return Verdict(status=status, sentence=f"No known failure shows in {read}.{unread}")
     at = f" at {first.location.path}:{first.location.line}" if first.location else ""
-    sentence = f"{counts} in {read}; first of all {first.id}{at}.{unread}"
     status = Status.BROKEN if first.severity is Severity.ERROR else Status.SUSPECT
+    sentence = f"{counts} in {read}; first of all {first.id}{at}.{unread}"
     return Verdict(status=status, primary=first.id, sentence=sentence)
 
 

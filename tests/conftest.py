@@ -15,10 +15,12 @@ import hypothesis
 import psutil
 import pytest
 
+from gpudoctor import child, fork
 from gpudoctor.collect import collect
 from gpudoctor.interpreter import Patient
 from gpudoctor.registry import Probe, Registry
 from gpudoctor.snapshot import Snapshot
+from tests.warm_python import warm_python
 
 HERE = Path(__file__).parent
 
@@ -31,6 +33,10 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 # A shell starts what it runs in the background with SIGINT ignored, and every process of a test would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Some tests import torch, and with it pynvml, into this process, where none opens a driver. That must not keep
+# gpudoctor's own probes from being forks in all tests after them: each snapshot would start twenty interpreters.
+fork.UNFORKABLE = ()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -46,7 +52,7 @@ def usable_gpus() -> int:
     count = "import torch; print(torch.cuda.device_count() if torch.cuda.is_available() else 0)"
     if importlib.util.find_spec("torch") is None:
         return 0
-    answer = subprocess.run([sys.executable, "-c", count], capture_output=True, text=True, timeout=120)
+    answer = subprocess.run([warm_python(), "-c", count], capture_output=True, text=True, timeout=120)
     return int(answer.stdout) if answer.returncode == 0 else 0
 
 
@@ -146,7 +152,8 @@ def nvml(nvml_library: Path, tmp_path: Path) -> Callable[[str], dict[str, str]]:
 def with_gpus(
     nvml: Callable[[str], dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], None]:
-    """Let every child of this test see the GPUs of a scenario."""
+    """Let every child of this test see the GPUs of a scenario; a library is looked for as the process began."""
+    monkeypatch.setattr(child, "may_fork", lambda: False)
 
     def set_scenario(scenario: str) -> None:
         for name, value in nvml(scenario).items():
@@ -221,6 +228,7 @@ def cuda_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def with_cuda(cuda_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Let every child of this test load the stand-in libcuda with a scenario; see cuda/libcuda.c."""
+    monkeypatch.setattr(child, "may_fork", lambda: False)
 
     def set_scenario(scenario: str) -> None:
         path = tmp_path / "cuda-scenario.txt"

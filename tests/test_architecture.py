@@ -17,7 +17,8 @@ FLOORS = {
     "report": "model",
     "snapshot": "facts report",
     "guard": "model report text",
-    "verdict": "facts model report snapshot text",
+    "grounds": "model registry report text",
+    "verdict": "facts grounds model report snapshot text",
     "diagnose": "facts guard launch_command model report snapshot verdict text",
     # the machine
     "patient": "",
@@ -49,7 +50,9 @@ FLOORS = {
     # runs
     "scripts": "interpreter patient_process",
     "catalogue": "model registry scripts",
-    "reproduction": "child facts interpreter logs model patient_process report scripts snapshot",
+    "needs": "facts snapshot",
+    "state_proof": "child interpreter model report scripts",
+    "reproduction": "child facts interpreter logs model needs patient_process report scripts snapshot state_proof",
     "training_script": "",
     "training": "bad_input child interpreter patient_process report reproduction training_script",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
@@ -62,7 +65,7 @@ FLOORS = {
     "redact.identifiers": "redact.word_lists",
     "redact.told": "redact.identifiers redact.word_lists",
     "redact": "facts model redact.identifiers redact.told redact.word_lists report snapshot text",
-    "render": "catalogue facts model report snapshot text",
+    "render": "catalogue facts grounds model registry report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report text",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
     "facts interpreter logs model passthrough proofs redact registry render report scripts text training_script "

@@ -10,12 +10,13 @@ import time
 import pytest
 
 import gpudoctor
+from tests.warm_python import warm_gpudoctor
 
 OOM = "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity; 9.50 GiB already allocated; 14.75 MiB free; 9.62 GiB reserved in total by PyTorch)"
 
 
 def explain(*arguments, **options):
-    command = [sys.executable, "-m", "gpudoctor", "explain", *map(str, arguments)]
+    command = [*warm_gpudoctor(), "explain", *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=options.pop("text", True), timeout=120, **options
     )

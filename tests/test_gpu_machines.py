@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.warm_python import warm_python
+
 UUID = "GPU-{0}1111111-2222-3333-4444-555555555555"
 H100 = "gpu name=NVIDIA H100 80GB HBM3 uuid={uuid} capability=9.0 memory=85899345920 pci=00000000:{bus}:00.0"
 TWO = "\n".join(
@@ -35,35 +37,40 @@ def found(report: dict[str, Any]) -> dict[str, str]:
     return {f["id"]: f["message"] for f in report["findings"] if f["severity"] != "note"}
 
 
-LAUNCH = ("--only", "cuda-visible-devices")
+@pytest.fixture
+def launch() -> tuple[str, ...]:
+    """Options: what is asked of a launch alone, of a Python that has torch imported already."""
+    return "--only", "cuda-visible-devices", "--python", warm_python()
 
 
-def test_two_gpus_without_a_variable_are_fine(check: Run) -> None:
-    report = check(TWO, *LAUNCH)
+def test_two_gpus_without_a_variable_are_fine(check: Run, launch: tuple[str, ...]) -> None:
+    report = check(TWO, *launch)
     assert found(report) == {}
     assert [gpu["name"] for gpu in report["facts"]["gpus"]["devices"]] == ["NVIDIA H100 80GB HBM3"] * 2
 
 
-def test_a_gpu_that_is_not_there_is_named(check: Run) -> None:
-    message = found(check(TWO, *LAUNCH, CUDA_VISIBLE_DEVICES="0,7"))["cuda-visible-devices"]
+def test_a_gpu_that_is_not_there_is_named(check: Run, launch: tuple[str, ...]) -> None:
+    message = found(check(TWO, *launch, CUDA_VISIBLE_DEVICES="0,7"))["cuda-visible-devices"]
     assert "names 7" in message
     assert "1 of the 2" in message
 
 
-def test_a_uuid_is_found_by_its_first_digits_and_leaves_as_an_alias(check: Run) -> None:
-    report = check(TWO, *LAUNCH, CUDA_VISIBLE_DEVICES=UUID.format(5)[:12])
+def test_a_uuid_is_found_by_its_first_digits_and_leaves_as_an_alias(
+    check: Run, launch: tuple[str, ...]
+) -> None:
+    report = check(TWO, *launch, CUDA_VISIBLE_DEVICES=UUID.format(5)[:12])
     assert found(report) == {}
     assert "1111111" not in json.dumps(report)
 
 
-def test_a_machine_whose_driver_and_library_differ_says_so(check: Run) -> None:
-    report = check("init 18", *LAUNCH)
+def test_a_machine_whose_driver_and_library_differ_says_so(check: Run, launch: tuple[str, ...]) -> None:
+    report = check("init 18", *launch)
     assert report["facts"]["gpus"]["error_code"] == 18
     assert "mismatch" in report["facts"]["gpus"]["error"]
 
 
-def test_nvml_that_hangs_is_not_healthy(check: Run) -> None:
-    report = check("hang nvmlInit_v2", *LAUNCH, "--timeout", "2")
+def test_nvml_that_hangs_is_not_healthy(check: Run, launch: tuple[str, ...]) -> None:
+    report = check("hang nvmlInit_v2", *launch, "--timeout", "2")
     (probe,) = [p for p in report["probes"] if p["name"] == "gpus"]
     assert probe["status"] == "timeout"
     assert report["verdict"]["status"] == "unknown"

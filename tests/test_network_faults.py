@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.warm_python import warm_python
+
 GOOD = "127.0.0.1 localhost\n10.77.0.4 node1\n"
 TWO_NODES = {
     "RANK": "0",
@@ -94,7 +96,8 @@ def found(host: str, setup: str, hosts: str, variables: dict[str, str]) -> list[
     made = subprocess.run([*inside, "sh", "-c", setup or ":"], capture_output=True, text=True)
     if made.returncode:
         pytest.skip(f"{setup}: {made.stderr.strip()}")
-    command = f"hostname node1 && {sys.executable} -m gpudoctor check --only network --only nccl --json"
+    check = f"check --python {warm_python()} --only network --only nccl --json"
+    command = f"hostname node1 && {sys.executable} -m gpudoctor {check}"
     asked = [*inside, "unshare", "--uts", "sh", "-c", command]
     kept = {n: v for n, v in os.environ.items() if not n.lower().endswith("_proxy")}
     done = subprocess.run(asked, capture_output=True, text=True, env={**kept, **variables}, timeout=60)

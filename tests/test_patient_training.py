@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.training_script import PATIENT, training_script
+from tests.warm_python import warm_python
 
 torch = pytest.importorskip("torch", reason="the training scripts need torch")
 gpus = torch.cuda.device_count()
@@ -31,17 +32,29 @@ class Run:
         return found[0]
 
 
-def run(text: str, folder: Path, *options: str, ranks: int = 0, path: Path | None = None) -> Run:
+def run(
+    text: str,
+    folder: Path,
+    *options: str,
+    ranks: int = 0,
+    path: Path | None = None,
+    python: str | None = None,
+) -> Run:
     """Run a script in `folder`, whose subfolder `tmp` is where temporary files go."""
     script, temporary = folder / "train.py", folder / "tmp"
     script.write_text(text)
     temporary.mkdir(exist_ok=True)
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks else []
-    environment = {**os.environ, "TMPDIR": str(temporary), "OMP_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "TMPDIR": str(temporary),
+        "OMP_NUM_THREADS": "1",
+        "PYTHON_EXEC": warm_python(),
+    }
     if path is not None:
         environment["PYTHONPATH"] = str(path)
     done = subprocess.run(
-        [sys.executable, *launcher, str(script), *options],
+        [python or warm_python(), *launcher, str(script), *options],
         capture_output=True,
         text=True,
         env=environment,
@@ -115,7 +128,7 @@ def test_single_passes(tmp_path: Path) -> None:
 
 
 def test_dp_passes(tmp_path: Path, no_torchvision: Path) -> None:
-    done = run(training_script("dp"), tmp_path, path=no_torchvision)
+    done = run(training_script("dp"), tmp_path, "--epochs", "3", path=no_torchvision)
     assert done.code == 0, done.errors
     source = "read directly: RuntimeError: operator torchvision::nms does not exist"
     assert done.one("data")["source"] == source
@@ -129,7 +142,7 @@ def test_dp_passes(tmp_path: Path, no_torchvision: Path) -> None:
 
 
 def test_ddp_passes(tmp_path: Path) -> None:
-    done = run(training_script("ddp"), tmp_path, ranks=gpus or 2)
+    done = run(training_script("ddp"), tmp_path, "--epochs", "3", ranks=gpus or 2)
     assert done.code == 0, done.errors
     result = done.one("result")  # one: only the first rank speaks
     assert result["passed"]
@@ -291,7 +304,7 @@ def test_wrong_options(tmp_path: Path) -> None:
 
 
 def test_ddp_without_torchrun(tmp_path: Path) -> None:
-    done = run(training_script("ddp"), tmp_path)
+    done = run(training_script("ddp"), tmp_path, python=sys.executable)
     assert done.code == 1
     assert "start this script with torchrun" in done.errors
     assert "Traceback" not in done.errors

@@ -76,18 +76,19 @@ def make_environment(python: str, folder: Path) -> Environment:
 
 @pytest.fixture
 def examine(registry: Registry) -> Callable[..., Snapshot]:
-    """Run every real probe on a patient; those that do not run under it must all be well."""
+    """Run the real probes that a patient runs, and for `whole` all others, too, which must all be well."""
 
-    def examine(patient: Patient, deadline: float | None = None) -> Snapshot:
+    def examine(patient: Patient, deadline: float | None = None, *, whole: bool = False) -> Snapshot:
         """`deadline`, in seconds, is that of the probes that run under the patient."""
         probes = [
             dataclasses.replace(p, deadline=min(deadline, p.deadline)) if deadline and p.script else p
             for p in registry.probes
+            if whole or p.script
         ]
         begun = time.monotonic()
         snapshot = collect(probes, patient)
         assert time.monotonic() - begun < max(p.deadline for p in probes if p.script) + 1.5
-        assert {p.name for p in snapshot.probes} == set(registry.topics)
+        assert {p.name for p in snapshot.probes} == {topic for p in probes for topic in p.topics}
         own = {
             p.name: (p.status, p.reason)
             for p in snapshot.probes
@@ -133,7 +134,7 @@ OK = [ProbeStatus.OK] * 4
 def test_an_environment_without_torch_is_fully_known(
     environment: Environment, examine: Callable[..., Snapshot]
 ) -> None:
-    snapshot = examine(environment.patient)
+    snapshot = examine(environment.patient, whole=True)
     assert statuses(snapshot) == OK
     python = snapshot.get(Python)
     assert python is not None
@@ -213,7 +214,7 @@ def test_a_torch_that_hangs_on_import_costs_its_deadline(
     environment: Environment, examine: Callable[..., Snapshot]
 ) -> None:
     environment.write("torch/__init__.py", "import time\ntime.sleep(100)\n")
-    snapshot = examine(environment.patient, deadline=3)
+    snapshot = examine(environment.patient, deadline=3, whole=True)
     assert statuses(snapshot) == [ProbeStatus.OK, ProbeStatus.OK, ProbeStatus.TIMEOUT, ProbeStatus.TIMEOUT]
     assert reason(snapshot, "torch") == "no answer in 3 s during import torch"
     torch = torch_of(snapshot)
@@ -240,7 +241,7 @@ def test_a_torch_that_ends_the_process_on_import_says_how(
     environment: Environment, examine: Callable[..., Snapshot], code: str, interrupted: str
 ) -> None:
     environment.write("torch/__init__.py", CORE + code)
-    snapshot = examine(environment.patient, deadline=20)
+    snapshot = examine(environment.patient, deadline=20, whole=True)
     assert statuses(snapshot) == [ProbeStatus.OK, ProbeStatus.OK, ProbeStatus.CRASHED, ProbeStatus.CRASHED]
     assert reason(snapshot, "torch").startswith(f"{interrupted} during import torch")
     torch = torch_of(snapshot)
@@ -289,7 +290,7 @@ def test_a_torch_that_closes_standard_output_gives_no_false_health(
     environment: Environment, examine: Callable[..., Snapshot]
 ) -> None:
     environment.write("torch/__init__.py", "import os; os.close(1); os.close(2)")
-    snapshot = examine(environment.patient)
+    snapshot = examine(environment.patient, whole=True)
     assert statuses(snapshot)[2] is not ProbeStatus.OK
     assert torch_of(snapshot).imported is None
 
@@ -298,7 +299,7 @@ def test_a_torch_that_leaves_a_daemon_behind_does_not_delay_the_answer(
     environment: Environment, examine: Callable[..., Snapshot]
 ) -> None:
     environment.write("torch/__init__.py", "import os, time\nif os.fork() == 0:\n    time.sleep(100)\n")
-    snapshot = examine(environment.patient, deadline=10)
+    snapshot = examine(environment.patient, deadline=10, whole=True)
     assert statuses(snapshot) == OK
     assert torch_of(snapshot).imported is True
 
@@ -373,7 +374,7 @@ def test_a_torch_that_lost_a_shared_library_says_which(
 def test_the_tests_own_torch_is_described_to_the_end(
     examine: Callable[..., Snapshot], here: Patient, torch_folder: Path
 ) -> None:
-    snapshot = examine(here)
+    snapshot = examine(here, whole=True)
     assert statuses(snapshot) == OK
     torch = torch_of(snapshot)
     assert torch.file == str(torch_folder / "__init__.py")
@@ -479,7 +480,7 @@ def test_a_torchvision_that_crashes_leaves_what_is_known_of_torch(
     tmp_path: Path,
 ) -> None:
     code = "__attribute__((constructor)) static void crash(void) { *(volatile int *)0 = 0; }"
-    snapshot = examine(foreign_torchvision(compiled(tmp_path, code)).patient)
+    snapshot = examine(foreign_torchvision(compiled(tmp_path, code)).patient, whole=True)
     assert statuses(snapshot) == [ProbeStatus.OK, ProbeStatus.OK, ProbeStatus.CRASHED, ProbeStatus.CRASHED]
     torch, vision = torch_of(snapshot), vision_of(snapshot)
     assert torch.imported is True
@@ -501,7 +502,7 @@ def test_a_patient_that_is_not_python_fails_its_own_probes_alone(
 ) -> None:
     executable = shutil.which(program)
     assert executable is not None
-    snapshot = examine(Patient(executable, "--python"), deadline=5)
+    snapshot = examine(Patient(executable, "--python"), deadline=5, whole=True)
     assert ProbeStatus.OK not in statuses(snapshot)
     assert all(reason(snapshot, topic) for topic in PATIENT_TOPICS)
     assert snapshot.get(Torch) is None
@@ -509,7 +510,7 @@ def test_a_patient_that_is_not_python_fails_its_own_probes_alone(
 
 
 def test_a_patient_that_is_gone_by_now_says_so(examine: Callable[..., Snapshot], tmp_path: Path) -> None:
-    snapshot = examine(Patient(str(tmp_path / "python"), "--python"))
+    snapshot = examine(Patient(str(tmp_path / "python"), "--python"), whole=True)
     assert statuses(snapshot) == [ProbeStatus.CRASHED] * 4
     assert reason(snapshot, "torch") == "cannot be run: No such file or directory"
 

@@ -5,9 +5,9 @@ private word of their own. The forms are those that launchers, NCCL, c10d, sched
 """
 
 import json
+import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +21,7 @@ from gpudoctor.redact.told import machine_name, names_told
 from gpudoctor.registry import Registry
 from gpudoctor.render.terminal import render
 from gpudoctor.report import Report
+from tests.warm_python import warm_environment, warm_gpudoctor
 
 FOLDER = Path(__file__).parent / "private_logs"
 LOG = re.compile(r"^##### (\w+)\n", re.MULTILINE)
@@ -244,8 +245,9 @@ def test_names_are_looked_for_in_linear_time(piece: str) -> None:
 
 
 def gpudoctor(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gpudoctor", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder)
+    command = [*warm_gpudoctor(), *arguments]
+    environment = {**os.environ, **warm_environment()}
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, env=environment)
 
 
 @pytest.mark.parametrize("number", [2, 7])

@@ -18,9 +18,11 @@ from gpudoctor.registry import Registry
 from gpudoctor.render.markdown import MOST, ticket
 from gpudoctor.report import SCHEMA, Report
 from gpudoctor.snapshot import Snapshot
+from tests.quick_checks import quick_checks
+from tests.warm_python import warm_environment, warm_gpudoctor
 
 HERE = Path(__file__).parent
-FAST = ["--only", "launch", "--only", "network"]
+FAST = quick_checks("launch", "network")
 BROKEN = {
     "MASTER_ADDR": "trainer.planted-cluster.example",
     "MASTER_PORT": "70000",
@@ -43,7 +45,7 @@ SECRETS = {
 
 
 def gpudoctor(*arguments, env=None, stdin=None):
-    command = [sys.executable, "-m", "gpudoctor", *map(str, arguments)]
+    command = [*warm_gpudoctor(), *map(str, arguments)]
     return subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, **(env or {})}, input=stdin, timeout=120
     )
@@ -117,7 +119,7 @@ def test_no_redact_shows_what_is_there():
 
 def test_a_ticket_holds_what_maintainers_ask_for(tmp_path):
     target = tmp_path / "ticket.md"
-    done = gpudoctor("report", "-o", target, env=BROKEN)
+    done = gpudoctor("report", "-o", target, env={**BROKEN, **warm_environment()})
     text = target.read_text()
     assert done.returncode == 1
     assert text.startswith("**Most likely cause: ")

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.warm_python import warm_python
+
 PORT = 29500
 Check = Callable[..., dict[str, Any]]
 
@@ -55,9 +57,8 @@ def check(hosts: list[str]) -> Check:
         )
         launch = {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
         launch |= {"MASTER_ADDR": "node0", "MASTER_PORT": str(PORT)}
-        command = (
-            f"hostname node{rank} && {sys.executable} -m gpudoctor check --only network --json --no-redact"
-        )
+        asked = f"check --python {warm_python()} --only network --json --no-redact"
+        command = f"hostname node{rank} && {sys.executable} -m gpudoctor {asked}"
         inside = ["ip", "netns", "exec", hosts[rank], "unshare", "--uts", "sh", "-c", command]
         done = subprocess.run(
             inside, capture_output=True, text=True, env={**os.environ, **launch}, timeout=60

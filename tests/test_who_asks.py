@@ -12,9 +12,10 @@ from gpudoctor.cli.ranks import said_by_rank
 from gpudoctor.facts import Launch
 from gpudoctor.model import Finding, Severity
 from gpudoctor.report import Report, Status, Verdict
+from tests.warm_python import warm_environment, warm_python
 
 GPUDOCTOR = [sys.executable, "-m", "gpudoctor"]
-QUICK = ["--only", "nofile-limit", "--only", "launch-inconsistent", "--only", "rank-out-of-range"]
+QUICK = ["--only", "nofile-limit", "--only", "rendezvous-env-missing", "--only", "rank-out-of-range"]
 BARE = {"LANG": "C"}
 
 
@@ -123,7 +124,7 @@ def test_on_a_read_only_system_without_a_place_for_temporary_files(tmp_path: Pat
 
 def test_under_torchrun_its_store_is_no_stranger() -> None:
     torchrun = [
-        sys.executable,
+        warm_python(),
         "-m",
         "torch.distributed.run",
         "--standalone",
@@ -143,8 +144,7 @@ def test_under_torchrun_its_store_is_no_stranger() -> None:
         "--only",
         "rendezvous-env-missing",
     ]
-    answer = subprocess.run(
-        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=120
-    )
+    environment = {**os.environ, **warm_environment(), "OMP_NUM_THREADS": "1"}
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert answer.stdout.count("\n") == 1

@@ -107,7 +107,6 @@ check = Check(
             "python -m pip install --editable . || export PYTHONPATH=$PWD",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -85,6 +85,7 @@ check = Check(
             "Make the folder on each node before anyone writes, and wait for it",
             "if local_rank == 0:\n    os.makedirs(folder, exist_ok=True)\ndist.barrier()",
             Kind.EDIT,
+            proof="exist_ok=True)",
         ),
         Fix(
             "Take an absolute path: the job may start in another folder",

@@ -61,6 +61,7 @@ ANEW = Fix(
     "Write the file again, with tensors and plain values alone",
     'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
     Kind.EDIT,
+    proof='"args": vars(args)',
 )
 UPGRADE = Fix(
     "Where Lightning, transformers or ultralytics loads it: a version of that library that knows its own classes",

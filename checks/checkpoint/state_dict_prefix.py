@@ -109,6 +109,7 @@ check = Check(
             "Save the model, not its wrapper",
             'torch.save(model.module.state_dict(), "model.pt")',
             Kind.EDIT,
+            proof="torch.save(model.module.state_dict(),",
         ),
         Fix(
             "Mend the file: write a copy without the prefix that it has",

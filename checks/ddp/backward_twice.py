@@ -49,6 +49,7 @@ check = Check(
             "Two losses: add them up, and go backward once",
             "loss = loss_a + loss_b\nloss.backward()",
             Kind.EDIT,
+            proof="loss = loss_a + loss_b",
         ),
         Fix(
             "A value of an earlier step: cut it off from its graph",
@@ -71,22 +72,29 @@ check = Check(
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """Two backward passes through one loss, of which the first frees the graph."""
+    """Two backward passes through one loss or one forward pass, of which the first frees the graph."""
     passes: dict[int, Call] = {}
     for call in script.methods("backward"):
-        made = call.receiver.made
-        if call.name != "torch.Tensor.backward" or made < 0:
+        if call.name != "torch.Tensor.backward":
             continue
-        first = passes.get(made)
-        if first is None:
-            passes[made] = call
-        elif first.value("retain_graph").literal is not True and not first.given("retain_graph"):
-            if (
-                first.conditions == call.conditions
-                and first.loops == call.loops
-                and first.place != call.place
-            ):
-                yield check.found(
-                    f"this loss went through backward already, in line {first.place.line}, which frees its graph",
-                    location=call.place,
-                )
+        for made in _graph(script, call):
+            first = passes.setdefault(made.number, call)
+            if first is not call and not first.given("retain_graph") and first.place != call.place:
+                if first.conditions == call.conditions and first.loops == call.loops:
+                    yield check.found(
+                        f"line {first.place.line} went back through {made.text}, line {made.place.line}, already, which frees "
+                        "its graph",
+                        location=call.place,
+                    )
+                    break
+
+
+def _graph(script: Script, backward: Call) -> Iterator[Call]:
+    """Yield what a loss is computed by and what a second pass would go through again: itself, and forward passes."""
+    for number, made in enumerate(script.behind(backward.receiver)):
+        forward = (
+            made.method == "__call__"
+            and script.thing(made.receiver, "model", "ddp", "dp", "compiled") is not None
+        )
+        if made.loops == backward.loops and (number == 0 or forward):
+            yield made

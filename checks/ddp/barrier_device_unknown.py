@@ -53,7 +53,6 @@ check = Check(
         ),
         Fix("Or tell each barrier (torch before 2.3)", "dist.barrier(device_ids=[local_rank])", Kind.EDIT),
     ],
-    no_reproduction="needs a GPU, and is a warning: the run goes on",
 )
 
 

@@ -68,6 +68,7 @@ GROUP = [
         "Leave the group out: the default is all ranks",
         "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)",
         Kind.EDIT,
+        proof="dist.all_reduce(tensor, op=dist.ReduceOp.SUM)",
     ),
     Fix(
         "For some ranks, make a group, on all ranks alike",
@@ -102,8 +103,28 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A number as the group, and names of torch.distributed that are gone or deprecated."""
+    for name, place in script.imports.items():
+        if name.startswith("torch.distributed.deprecated"):
+            yield check.found(
+                "torch.distributed.deprecated is gone: torch.distributed does the same",
+                severity=Severity.ERROR,
+                location=place,
+            )
     for call in script.calls:
-        if not call.name.startswith("torch.distributed."):
+        if call.value("backend").literal == "tcp":
+            yield check.found(
+                'the backend "tcp" is gone: gloo does the same on the CPU, nccl on GPUs',
+                severity=Severity.ERROR,
+                location=call.place,
+            )
+        if not call.name.startswith(("torch.distributed.", "torch.nn.parallel.")):
+            for argument in call.arguments.values():
+                texts = [item.literal for item in (argument.value, *argument.value.items)]
+                if any(isinstance(text, str) and "torch.distributed.launch" in text for text in texts):
+                    yield check.found(
+                        "torch.distributed.launch gives way to torchrun, which passes no --local_rank",
+                        location=call.place,
+                    )
             continue
         group = call.arguments.get("group")
         if call.collective and group is not None and type(group.value.literal) is int:
@@ -122,6 +143,8 @@ def code(script: Script) -> Iterator[Finding]:
                 severity=Severity.ERROR,
                 location=call.place,
             )
+        elif call.method in OLD_NAMES:
+            yield check.found(f"{call.method} {OLD_NAMES[call.method]}", location=call.place)
         for argument in call.arguments.values():
             if argument.value.text.startswith("torch.distributed.reduce_op."):
                 yield check.found(
@@ -135,3 +158,11 @@ def code(script: Script) -> Iterator[Finding]:
                         )
                     ],
                 )
+
+
+OLD_NAMES = {
+    "_all_gather_base": "is all_gather_into_tensor today",
+    "_reduce_scatter_base": "is reduce_scatter_tensor today",
+    "DistributedDataParallelCPU": "is gone: DistributedDataParallel does the same over gloo",
+}
+"""Old names, and what to use in their place."""

@@ -11,7 +11,10 @@ DistributedDataParallel averages gradients, not losses. `loss.item()` is compute
 
 ## How to tell
 
-Log it on two ranks: the numbers differ.
+Print it on two ranks, in the same step: the numbers differ.
+
+Or let the script tell: gather the losses of a step: `assert torch.allclose(logged, mean), f"the loss that rank {rank} logs is not the mean of the ranks"`.
+gpudoctor knows these words in a log.
 
 ## See also
 
@@ -25,6 +28,8 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.NOTE,
+    symptoms=[r"the loss that rank (?P<rank>\d+) logs is not the mean"],
+    message="rank <rank> logs the loss of its own samples, not the mean of all ranks",
     fixes=[
         Fix(
             "Average it over the ranks before it is logged; every rank takes part",
@@ -32,7 +37,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

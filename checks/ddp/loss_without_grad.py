@@ -33,7 +33,7 @@ between the output and the loss.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 NO_INPUT = "None of the inputs have requires_grad=True"
 """What reentrant checkpointing warned of before."""
@@ -51,6 +51,7 @@ TRAINABLE = Fix(
     "See what is trained, and unfreeze it before DDP wraps the model",
     "print([n for n, p in model.named_parameters() if p.requires_grad])\nmodel.head.requires_grad_(True)",
     Kind.EDIT,
+    proof="model.head.requires_grad_(True)",
 )
 RECORDED = Fix(
     "Compute output and loss with gradients switched on",
@@ -108,7 +109,15 @@ def code(script: Script) -> Iterator[Finding]:
         source = script.calls[call.receiver.made] if call.receiver.made >= 0 else None
         off = next((name for name in call.contexts if name in NO_GRAD), None)
         on = any(name == "torch.enable_grad" for name in call.contexts)
-        if source is not None and source.method in ("detach", "detach_"):
+        frozen = _frozen(script, call)
+        if frozen is not None:
+            yield check.found(
+                f"{frozen.text}(False) froze the whole model, in line {frozen.place.line}, and nothing takes it back, so no "
+                "parameter leads to the loss",
+                location=frozen.place,
+                fixes=[TRAINABLE],
+            )
+        elif source is not None and source.method in ("detach", "detach_"):
             yield check.found(
                 f"the loss was detached in line {source.place.line}, so no parameter leads to it",
                 location=call.place,
@@ -123,3 +132,17 @@ def code(script: Script) -> Iterator[Finding]:
 NO_GRAD = frozenset(
     {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.inference_mode"}
 )
+
+
+def _frozen(script: Script, backward: Call) -> Call | None:
+    """Return the call that froze all that a loss is computed by, ``None`` where something may be trained."""
+    if any(c.name.endswith(".requires_grad.__set__") for c in script.calls):
+        return None
+    switches = list(script.methods("requires_grad_"))
+    off = [c for c in switches if next((a.value.literal for a in c.arguments.values()), True) is False]
+    if not off or len(off) != len(switches):
+        return None
+    forwards = [c for c in script.behind(backward.receiver) if c.method == "__call__"]
+    models = {n for c in forwards for n in c.receiver.things if script.things[n].kind != "loss"}
+    frozen = {n: c for c in off for n in c.receiver.things}
+    return frozen[min(models)] if models and models <= frozen.keys() else None

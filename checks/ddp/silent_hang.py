@@ -87,6 +87,7 @@ check = Check(
             "Call every collective on all ranks; keep `if rank == 0:` for printing and saving",
             "dist.all_reduce(loss)\nif rank == 0:\n    print(loss.item())",
             Kind.EDIT,
+            proof="dist.all_reduce(loss)\nif rank == 0:",
         ),
     ],
 )

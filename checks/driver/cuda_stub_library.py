@@ -45,7 +45,6 @@ check = Check(
     severity=Severity.ERROR,
     follows=["driver-not-loaded", "container-without-gpus"],
     fixes=[UNSET, LINKER],
-    no_reproduction="needs a machine with a driver, and a stub before it",
 )
 
 

@@ -45,7 +45,6 @@ check = Check(
     otherwise="a warning for more ranks than GPUs",
     follows=["rank-out-of-range", "slurm-gpu-binding", "cuda-visible-devices", "slurm-task-mismatch"],
     fixes=[DROP, TORCHRUN, TASK],
-    no_reproduction="it ends in a time-out, and its log is rendezvous-incomplete or nccl-timeout",
 )
 
 

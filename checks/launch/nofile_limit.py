@@ -46,7 +46,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="an error below 256, a note for 8 GPUs where 1024 cannot be raised",
     fixes=[RAISE, DOCKER, LIMITS],
-    no_reproduction="its failure in a log is too-many-open-files",
 )
 
 

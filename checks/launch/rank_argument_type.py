@@ -26,7 +26,7 @@ string: '0'" for a device. The number in the message looks right: it stands in q
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Known, Script
 
 # torch's own comparison of a rank is the last frame above the error.
 COMPARED = (
@@ -43,6 +43,7 @@ ENVIRONMENT = Fix(
     'rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])\n'
     'device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))',
     Kind.EDIT,
+    proof='int(os.environ["RANK"])',
 )
 TORCHRUN = Fix(
     "Better: pass neither, and start with torchrun, which sets both",
@@ -94,7 +95,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """An option for a rank or a number of ranks that argparse leaves a text, and that nobody makes a number."""
+    """A rank or a number of ranks that argparse, or the environment, leaves a text, and that nobody makes a number."""
+    yield from _variables(script)
     for call in script.methods("add_argument", "parser"):
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
         options = [name.lstrip("-").replace("-", "_") for name in names if isinstance(name, str)]
@@ -140,3 +142,20 @@ def _takes(call: Call, option: str) -> bool:
 
 def _text(call: Call) -> str:
     return " ".join(argument.text for argument in call.arguments.values())
+
+
+def _variables(script: Script) -> Iterator[Finding]:
+    """Yield a finding for a variable that is used as it is where a number must stand."""
+    for call in script.calls:
+        for name in TAKES_NUMBERS.get(call.name, ()):
+            value = call.value(name)
+            if (value.is_rank or value.known is Known.WORLD_SIZE) and [item.text for item in value.items] == [
+                "text"
+            ]:
+                read = next((c for c in script.calls if c.result == value), call)
+                yield check.found(
+                    f"{value.text} is a text, as all of the environment is, and {call.method} takes a number for {name}",
+                    location=read.place,
+                    fixes=[ENVIRONMENT],
+                )
+                return

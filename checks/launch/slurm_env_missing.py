@@ -72,7 +72,6 @@ check = Check(
         ),
         Fix("See what is set where the script runs", "env | grep -E '^(SLURM|OMPI|PMI)'"),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -57,7 +57,6 @@ check = Check(
         ),
         Fix("See what each task sees", "srun bash -c 'echo $SLURM_LOCALID $CUDA_VISIBLE_DEVICES'"),
     ],
-    no_reproduction="needs Slurm and 2 GPUs",
 )
 
 

@@ -53,5 +53,4 @@ check = Check(
             "srun --ntasks-per-node=1 torchrun --standalone --nproc-per-node=N train.py",
         ),
     ],
-    no_reproduction="needs Slurm",
 )

@@ -73,5 +73,4 @@ check = Check(
         ),
         Fix("See what there is to ask for", "sinfo -o '%P %a %l %D %c %m %G'"),
     ],
-    no_reproduction="needs Slurm",
 )

@@ -36,7 +36,7 @@ from gpudoctor.facts import Call, Script
 
 # The spawned processes did not find each other; and torchrun stands above them.
 MEETING = r"_(?:env|tcp)_rendezvous_handler|_create_c10d_store"
-TORCHRUN = r"Setting OMP_NUM_THREADS environment variable for each process|elastic[./\\]multiprocessing|distributed[./\\]run\.py|distributed[./\\]launcher|\btorchrun\b|TORCHELASTIC_"
+TORCHRUN = r"Setting OMP_NUM_THREADS environment variable for each process|elastic[./\\]multiprocessing|distributed[./\\]run\.py|distributed[./\\]launcher|\btorchrun\b|TORCHELASTIC_|closing signal SIG|of binary: "
 
 check = Check(
     severity=Severity.ERROR,
@@ -56,7 +56,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -75,7 +75,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs a user who is not root",
 )
 
 

@@ -51,5 +51,4 @@ check = Check(
         Fix("The same for accelerate", "accelerate launch --num_processes=N train.py --lr=0.1"),
         Fix("And for deepspeed", "deepspeed --num_gpus=N train.py --deepspeed ds_config.json"),
     ],
-    no_reproduction="not written yet",
 )

@@ -69,6 +69,7 @@ check = Check(
             "Have a backend for each device: for checkpoints, offload, and metrics on the CPU",
             'dist.init_process_group("cpu:gloo,cuda:nccl")',
             Kind.EDIT,
+            proof="cpu:gloo,cuda:",
         ),
         Fix(
             "Move the model before wrapping it",
@@ -88,7 +89,8 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A collective on a tensor that was made on the CPU, over NCCL alone."""
     made = script.process_group
-    if made is None or made.value("backend").literal != "nccl":
+    backend = made.value("backend").literal if made is not None else None
+    if made is None or not isinstance(backend, str) or not _for_gpus_alone(backend):
         return
     if any(
         call.name in ("torch.set_default_device", "torch.set_default_tensor_type") for call in script.calls
@@ -108,9 +110,9 @@ def code(script: Script) -> Iterator[Finding]:
         source = script.calls[value.made]
         if source.name in CPU_TENSORS and not source.given("device"):
             yield check.found(
-                f"{given.text} is made on the CPU, by {source.name} in line {source.place.line}, and the backend is nccl, "
-                "which sends tensors of GPUs alone",
-                location=call.place,
+                f"{given.text} is made on the CPU, by {source.name} in line {source.place.line}, and the backend is "
+                f"{backend}, which sends tensors of GPUs alone",
+                location=made.place if ":" in backend else call.place,
                 fixes=[
                     Fix(
                         "Make the tensor on this rank's GPU",
@@ -123,3 +125,8 @@ def code(script: Script) -> Iterator[Finding]:
 
 CPU_TENSORS = frozenset(f"torch.{name}" for name in "tensor zeros ones empty full arange rand randn".split())
 """Functions that make a tensor on the CPU where no device is named."""
+
+
+def _for_gpus_alone(backend: str) -> bool:
+    """Return whether a process group has no backend for tensors on the CPU."""
+    return backend == "nccl" or (":" in backend and "cpu:" not in backend)

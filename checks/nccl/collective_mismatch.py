@@ -37,6 +37,7 @@ DIFFERENCE = r"Collectives differ in the following aspects:\s{0,8}(?P<difference
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a note beside collective-in-branch: what the lone call meets",
     symptoms=[
         # torch with TORCH_DISTRIBUTED_DEBUG=DETAIL; 2.x says in what the calls differ, 1.9 to 1.13 do not
         (
@@ -85,6 +86,7 @@ check = Check(
             "Make the call on every rank, outside of branches; use the result on one",
             "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
             Kind.EDIT,
+            proof="dist.all_reduce(",
         ),
         Fix(
             "Give all ranks batches of one size, or pad before gathering",

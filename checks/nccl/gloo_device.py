@@ -52,7 +52,6 @@ check = Check(
         ),
         Fix("Install a build that has it, or work in WSL2", "python -m pip install --upgrade torch"),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -84,7 +84,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs a GPU",
 )
 
 

@@ -84,5 +84,4 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )

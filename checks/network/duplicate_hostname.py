@@ -73,7 +73,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs two hosts",
 )
 
 

@@ -81,7 +81,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs a network interface that goes down",
 )
 
 

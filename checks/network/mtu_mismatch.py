@@ -61,7 +61,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs two hosts",
 )
 
 

@@ -57,7 +57,6 @@ check = Check(
             "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
         ),
     ],
-    no_reproduction="needs a user who is not root",
 )
 
 

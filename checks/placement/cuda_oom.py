@@ -112,7 +112,6 @@ check = Check(
         r"Error out of memory at line \d+ in file",  # bitsandbytes
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN, MODEL],
-    no_reproduction="needs a GPU",
 )
 
 

@@ -65,7 +65,6 @@ check = Check(
         ),
         Fix("vLLM's own workers", "export VLLM_WORKER_MULTIPROC_METHOD=spawn"),
     ],
-    no_reproduction="needs a GPU",
 )
 
 
@@ -109,7 +108,8 @@ def _workers(script: Script) -> Iterator[Finding]:
         loader.inner
         for loader in script.of_kind("loader")
         if (made := script.made_by(loader)) is not None
-        and (made.value("num_workers").literal or 0) not in (0, True)
+        and type(made.value("num_workers").literal) is int
+        and made.value("num_workers").literal > 0
         and not made.given("multiprocessing_context")
     }
     classes = {script.things[number].type for number in working if number >= 0}

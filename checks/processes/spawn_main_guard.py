@@ -44,6 +44,7 @@ check = Check(
             "Put what the script does under the guard",
             'def main(): ...\n\n\nif __name__ == "__main__":\n    main()',
             Kind.EDIT,
+            proof='if __name__ == "__main__":',
         ),
         Fix(
             "Or take mp.spawn out of the script, and let torchrun start the ranks",
@@ -75,6 +76,6 @@ def code(script: Script) -> Iterator[Finding]:
             yield check.found(
                 'processes are started here outside of if __name__ == "__main__": each child imports this file first, '
                 "comes to the same line, and Python refuses",
-                location=call.place,
+                location=call.stack[0] if call.stack else call.place,
             )
             return

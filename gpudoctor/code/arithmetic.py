@@ -42,8 +42,11 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
         given = right.items[0] if right.known is Known.SEQUENCE and right.items else right
         return formatted([left.literal.partition("%")[0], given])
     by_rank, from_data = left.by_rank or right.by_rank, left.from_data or right.from_data
+    if left.known is right.known is Known.SEQUENCE and isinstance(operator, ast.Add):
+        return Value(Known.SEQUENCE, items=(*left.items, *right.items), by_rank=by_rank, from_data=from_data)
     if Known.TENSOR in (left.known, right.known):
-        return Value(Known.TENSOR, by_rank=by_rank, from_data=from_data)
+        operands = tuple(value for value in (left, right) if value.made >= 0 or value.items)
+        return Value(Known.TENSOR, items=operands, by_rank=by_rank, from_data=from_data)
     if isinstance(operator, ast.Mod) and left.is_rank:
         return Value(Known.LOCAL_RANK, text="%", by_rank=True)
     if isinstance(operator, (ast.Add, ast.Mult)) and (left.is_rank or right.is_rank):

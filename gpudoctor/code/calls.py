@@ -1,8 +1,12 @@
 """What a call does: it is recorded, and followed where its function is the script's own."""
 
 import ast
+import re
+
+from msgspec.structs import replace
 
 from gpudoctor.code.classes import kind_of
+from gpudoctor.code.consequences import PROCESS, handed_over, started
 from gpudoctor.code.definitions import Class, Function
 from gpudoctor.code.known_calls import METHODS, canonical, kind, parameters
 from gpudoctor.code.names import method_of
@@ -10,7 +14,10 @@ from gpudoctor.code.program import Frame
 from gpudoctor.code.results import HARMLESS, result_of
 from gpudoctor.facts import COLLECTIVES, UNKNOWN, WRAPPERS, Argument, Known, Value
 
-SPAWN, PROCESS = "torch.multiprocessing.spawn", "multiprocessing.Process"
+MAKER = re.compile(
+    r"(?:^|\.)[A-Z]\w*[a-z]\w*$|(?:build|create|get|make|load|init)_\w*(?:model|net|network|encoder|decoder)"
+)
+"""Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
 SAME_EVERYWHERE = frozenset(
     f"torch.distributed.{name}"
     for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
@@ -65,8 +72,8 @@ def perform(
     )
     if name in COLLECTIVES and name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
-    _started(frame, node, name, arguments)
-    _handed_over(frame, name, arguments, receiver)
+    started(frame, node, name, arguments)
+    handed_over(frame, name, arguments, receiver)
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
         outcome = Value(
             outcome.known, outcome.literal, outcome.thing, outcome.text, outcome.items, outcome.by_rank,
@@ -238,6 +245,8 @@ def _made(
     if name in ("multiprocessing.get_context", "argparse.Namespace"):
         return program.thing("arguments" if name.startswith("argparse") else "object", name, place)
     made = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
+    if not made and name not in HARMLESS and not receiver.things and MAKER.search(name):
+        return program.thing("object", name, place)
     if not made:
         return None
     if name == "torch.nn.SyncBatchNorm.convert_sync_batchnorm":
@@ -247,16 +256,25 @@ def _made(
         given = arguments.get("module") or arguments.get("model")
         things = given.value.things if given else ()
         inner = things[0] if things else -1
+        _learnt(frame, inner, "model")
     elif made == "loader" or made == "sampler" or name == "torch.utils.data.Subset":
         given = arguments.get("dataset") or arguments.get("data_source") or arguments.get("sampler")
         things = given.value.things if given else ()
         inner = things[0] if things else -1
+        _learnt(frame, inner, "dataset" if made == "loader" else "")
     elif made == "model" and name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
         inner = next((t for a in arguments.values() for t in a.value.things), -1)
     elif made == "optimizer":
         given = arguments.get("params")
         inner = _owner(frame, given.value) if given else -1
     return program.thing(made, name, place, inner)
+
+
+def _learnt(frame: Frame, number: int, kind: str) -> None:
+    """Note what an object is that nothing was known of: what is wrapped is a model, what is loaded a data set."""
+    things = frame.program.things
+    if kind and number >= 0 and things[number].kind == "object":
+        things[number] = replace(things[number], kind=kind)
 
 
 def _owner(frame: Frame, value: Value) -> int:
@@ -290,43 +308,3 @@ def same(value: Value) -> Value:
     """Return a value as it is once every rank holds the same."""
     items = tuple(same(item) for item in value.items)
     return Value(value.known, value.literal, value.thing, value.text, items, made=value.made)
-
-
-def _started(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argument]) -> None:
-    """Follow what runs in a process, or thread, that is started here."""
-    if name == SPAWN:
-        target, index = arguments.get("fn"), [Value(Known.LOCAL_RANK, text="spawn", by_rank=True)]
-    elif name in (PROCESS, "threading.Thread"):
-        target, index = arguments.get("target"), []
-    else:
-        return
-    if target is None:
-        return
-    given = arguments.get("args")
-    values = list(given.value.items) if given and given.value.known is Known.SEQUENCE else []
-    if name == PROCESS:
-        values = [
-            Value(Known.RANK, text="process", by_rank=True) if v.known is Known.INDEX else v for v in values
-        ]
-    place = given.place if given else frame.place(node)
-    positional = [Argument(value, place) for value in [*index, *values]]
-    item = frame.program.defined.get(target.value.text) if target.value.known is Known.DEFINED else None
-    if isinstance(item, Function):
-        before = frame.spawned, frame.loops
-        frame.spawned, frame.loops = True, ()
-        holder = frame.program.bound.get(target.value.text)
-        self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
-        frame.program.follow(frame, item, self_value, positional, {}, node)
-        frame.spawned, frame.loops = before
-
-
-def _handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receiver: Value) -> None:
-    """Note what goes where its use is not seen, and functions that somebody else will call."""
-    program = frame.program
-    own = name.startswith(("torch.", "torchvision.")) or receiver.things or name in HARMLESS
-    for argument in arguments.values():
-        for value in argument.value.possible():
-            if value.known is Known.DEFINED and isinstance(program.defined.get(value.text), Function):
-                program.deferred.append(value)
-        if not own:
-            program.escape(argument.value)

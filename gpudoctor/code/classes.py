@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from gpudoctor.code.definitions import Class
+from gpudoctor.code.definitions import Class, nodes
 from gpudoctor.code.known_calls import NO_MODULES, canonical, kind
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame
@@ -87,8 +87,9 @@ def _module(frame: Frame, item: Class) -> ModuleClass:
                 waiting += [found] if found in methods else []
     own = [frame.program.defined.get(_base(frame, node).text) for node in item.node.bases]
     everywhere = frozenset(name for method, found in reads.items() if method != "__init__" for name in found)
-    all_names = {n.attr for n in ast.walk(item.node) if isinstance(n, ast.Attribute)} | {
-        n.id for n in ast.walk(item.node) if isinstance(n, ast.Name)
+    within = list(nodes(item.node))
+    all_names = {n.attr for n in within if isinstance(n, ast.Attribute)} | {
+        n.id for n in within if isinstance(n, ast.Name)
     }
     written = methods.get("forward")
     return ModuleClass(
@@ -106,7 +107,7 @@ def _module(frame: Frame, item: Class) -> ModuleClass:
 
 def _assigned(frame: Frame, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Attribute]:
     """Yield the attributes of ``self`` that a method assigns to."""
-    for node in ast.walk(function):
+    for node in nodes(function):
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
             targets = node.targets
@@ -137,7 +138,7 @@ def _maker(frame: Frame, node: ast.expr | None) -> str:
 
 def _read(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     """Yield the attributes of ``self`` that a method reads."""
-    for node in ast.walk(function):
+    for node in nodes(function):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             if isinstance(node.ctx, ast.Load):
                 yield node.attr

@@ -136,16 +136,30 @@ class File:
         ]
 
     @cached_property
-    def imported(self) -> frozenset[str]:
-        """Full names of everything that is imported anywhere in the file."""
-        found: set[str] = set()
-        for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.Import):
-                found.update(alias.name for alias in node.names)
+    def imported(self) -> dict[str, ast.AST]:
+        """Full names of everything that is imported anywhere in the file, with the statement that does."""
+        return self._everywhere[0]
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """Last names of everything that is called anywhere in the file."""
+        return self._everywhere[1]
+
+    @cached_property
+    def _everywhere(self) -> tuple[dict[str, ast.AST], frozenset[str]]:
+        imported: dict[str, ast.AST] = {}
+        called: set[str] = set()
+        for node in nodes(self.source.tree):
+            if isinstance(node, ast.Call):
+                function = node.func
+                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+                called.add(name)
+            elif isinstance(node, ast.Import):
+                imported.update((alias.name, node) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 module = absolute(node, self)
-                found.update(f"{module}.{alias.name}" for alias in node.names)
-        return frozenset(found)
+                imported.update((f"{module}.{alias.name}", node) for alias in node.names)
+        return imported, frozenset(called)
 
     @cached_property
     def classes(self) -> list[Class]:
@@ -190,6 +204,20 @@ class File:
                 self._collect(node.body, found)
             elif isinstance(node, ast.With):
                 self._collect(node.body, found)
+
+
+def nodes(root: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all below it, in no order; `ast.walk` takes three times as long."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if value.__class__ is list:
+                waiting.extend(item for item in value if isinstance(item, ast.AST))
+            elif isinstance(value, ast.AST) and value._fields:  # contexts and operators have no fields
+                waiting.append(value)
 
 
 def bound(node: ast.Import | ast.ImportFrom, file: File) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """What environment variables, options and names hold: the rank, the local rank, the world size."""
 
+from msgspec.structs import replace
+
 from gpudoctor.facts import Known, Value
 
 VARIABLES = {
@@ -38,10 +40,14 @@ NAMES = {
 """Options, attributes and parameters that are called after what they hold."""
 
 
+TEXT = Value(text="text")
+"""Among the items of a rank or a world size: it is a text still, as the environment holds it."""
+
+
 def variable(name: object) -> Value:
     """Return what an environment variable holds."""
     known = VARIABLES.get(name) if isinstance(name, str) else None
-    return _value(known, str(name)) if known else Value(text=str(name))
+    return replace(_value(known, str(name)), items=(TEXT,)) if known else Value(text=str(name))
 
 
 def named_value(name: str) -> Value | None:

@@ -21,7 +21,7 @@ from gpudoctor.report import CheckStatus, Result
 
 T = TypeVar("T")
 RELEVANT = re.compile(
-    r"distributed|DataParallel|DataLoader|Sampler|[Ff]ully_?[Ss]hard|FSDP|multiprocessing|local_rank|LOCAL_RANK"
+    r"distributed|[Dd]ata_?[Pp]arallel|DataLoader|Sampler|[Ff]ully_?[Ss]hard|FSDP|multiprocessing|local_rank|LOCAL_RANK"
     r"|local-rank|MASTER_|WORLD_SIZE|world_size|CUDA_VISIBLE|lightning|accelerate|deepspeed|[Tt]rainer|horovod"
     r"|init_process_group|GradScaler|autocast|torch\.load|torch\.save|load_state_dict|backward\(|\.cuda\(|cuda:"
     r"|map_location|device_map|device_count|set_device|weights_only|(?i:softmax)"

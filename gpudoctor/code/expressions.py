@@ -48,6 +48,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     found = member(frame, value, node.attr)
     if found.known is Known.DEFINED and value.thing >= 0:
         frame.program.bound[found.text] = value.thing
+    if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
+        thing = frame.program.things[value.thing]
+        if thing.kind in ("ddp", "dp"):
+            frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
     if value.known is Known.TENSOR:
         return Value(
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
@@ -107,6 +111,9 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:
         if -len(value.items) <= index.literal < len(value.items):
             return value.items[index.literal]
+    if value.known in (Known.MAPPING, Known.SEQUENCE) and not value.text and 0 < len(value.items) <= 6:
+        if not index.is_literal and not isinstance(node.slice, ast.Slice):
+            return one_of(list(value.items))
     held = frame.program.heap.get((value.thing, f"[{index.literal!r}]")) if value.thing >= 0 else None
     if held is not None:
         return held
@@ -145,6 +152,7 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
     inner = Frame(frame.program, frame.file, frame.scope, frame)
     inner.depth, inner.outer, inner.guarded = frame.depth, frame, frame.guarded
     inner.self_value, inner.owner = frame.self_value, frame.owner
+    chosen = False  # by the rank
     for generator in node.generators:
         over = evaluate(inner, generator.iter)
         numbers = over.known is Known.INDEX
@@ -157,17 +165,16 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
         for target in ast.walk(generator.target):
             if isinstance(target, ast.Name):
                 inner.names[target.id] = element
-        for test in generator.ifs:
-            evaluate(inner, test)
+        chosen = chosen or any([evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
     if isinstance(node, ast.DictComp):
         results = [evaluate(inner, node.key), evaluate(inner, node.value)]
-        return Value(Known.MAPPING, items=tuple(results), by_rank=any(r.by_rank for r in results))
+        return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
     result = evaluate(inner, node.elt)
     return Value(
         Known.SEQUENCE,
         text="comprehension",
         items=(result,),
-        by_rank=result.by_rank,
+        by_rank=chosen or result.by_rank,
         from_data=result.from_data,
     )
 

@@ -73,11 +73,12 @@ class Linting:
         total = Examined()
         for one in examined(self.files, self._examiner(), self.contents, say):
             total.add(one)
+        if len(total.unread) == len(self.files) == 1:
+            raise BadInput(total.unread[0])
         for reason in [*total.unread, *total.remarks]:
             warn(reason)
         if len(total.unread) == len(self.files):
-            many = len(self.files) > 1
-            raise BadInput("none of these files can be read as Python" if many else "nothing else was given")
+            raise BadInput(f"none of these {len(self.files)} files can be read as Python")
         self.report = _report(total, self.checks, registry, len(self.files))
 
     def _examiner(self) -> Examiner:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from gpudoctor.code.environment_variables import named_value, variable
+from msgspec.structs import replace
+
+from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.program import Frame, mixed
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
@@ -78,6 +80,11 @@ def _of_method(
             return receiver
         if attribute in ("__call__", "forward"):
             return Value(Known.TENSOR, from_data=True)
+    if kind == "object":
+        if attribute in SELF:
+            return receiver
+        by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+        return Value(text=attribute, by_rank=by_rank, from_data=from_data)
     if kind == "loader" and attribute in ("__call__", "__iter__"):
         return receiver
     if kind == "generator" and attribute == "manual_seed":
@@ -171,8 +178,19 @@ def device(value: Value, index: Value | None = None) -> Value:
 
 def _variable(frame: Frame, arguments: dict[str, Argument]) -> Value:
     del frame
-    key = arguments.get("key")
-    return variable(key.value.literal) if key and key.value.is_literal else UNKNOWN
+    key, default = arguments.get("key"), arguments.get("default")
+    found = variable(key.value.literal) if key and key.value.is_literal else UNKNOWN
+    number = default is not None and not isinstance(default.value.literal, str)
+    return replace(found, items=()) if number else found
+
+
+def _number(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    """What ``int`` and ``float`` return: the same, as a number."""
+    del frame
+    first = next(iter(arguments.values()), None)
+    if first is None:
+        return UNKNOWN
+    return replace(first.value, items=()) if first.value.items == (TEXT,) else first.value
 
 
 def _length(frame: Frame, arguments: dict[str, Argument]) -> Value:
@@ -231,6 +249,8 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
         Known.LOCAL_RANK, text="current_device", by_rank=True
     ),
     "torch.device": _device,
+    "int": _number,
+    "float": _number,
     "os.environ.get": _variable,
     "os.getenv": _variable,
     "os.environ.setdefault": _variable,

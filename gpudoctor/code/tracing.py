@@ -24,7 +24,7 @@ CONFIGURATIONS = frozenset(
 def trace(file: File) -> Script:
     """Return what the program that starts with a file does; never raises for what the file holds."""
     program = Program(file)
-    program.evaluate, program.follow = evaluate, _follow
+    program.evaluate, program.execute, program.follow = evaluate, execute, _follow
     frame = Frame(program, file)
     program.globals[file.name] = frame
     complete = True
@@ -44,8 +44,8 @@ def trace(file: File) -> Script:
         things=things,
         classes=tuple(module_classes(frame, file.classes)),
         signatures=tuple(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
-        imports=file.imported,
-        frameworks=tuple(sorted(frameworks(file.imported))),
+        imports={name: frame.place(node) for name, node in file.imported.items()},
+        frameworks=tuple(sorted(frameworks(frozenset(file.imported)))),
         main_guard=any(isinstance(n, ast.If) and _guards(n.test) for n in file.source.tree.body),
         notebook=file.source.notebook,
         complete=complete,
@@ -100,6 +100,9 @@ def _follow(
     frame.stack = (*caller.stack, place)
     frame.outer = program.closures.get(function.name) if function.file is caller.file else None
     frame.self_value, frame.owner = self_value, function.owner
+    for decorator in function.node.decorator_list:
+        text = ast.unparse(decorator)
+        frame.contexts += tuple(f"torch.{name}" for name in ("no_grad", "inference_mode") if name in text)
     frame.conditions = (*frame.conditions, *_decorated(frame, function))
     _bind_parameters(frame, function, self_value, positional, keywords)
     execute(frame, function.node.body)
@@ -177,11 +180,7 @@ def _only_defined(frame: Frame) -> None:
         for node in file.names.values()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
-    called = {
-        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for node in ast.walk(file.source.tree)
-        if isinstance(node, ast.Call)
-    }
+    called = file.called
     classes = [item for item in file.classes if item.node.name == item.name]
     for wanted in (False, True):
         for function in functions:
@@ -192,7 +191,7 @@ def _only_defined(frame: Frame) -> None:
     program.deferred.clear()
 
 
-def _methods(frame: Frame, item: Class, called: set[str] | None) -> None:
+def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
     """Go through the methods of a class that the program does not come to."""
     program = frame.program
     missed = [m for m in item.methods() if f"{m.file.name}::{m.name}" not in program.followed]

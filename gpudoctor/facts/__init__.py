@@ -76,6 +76,7 @@ from gpudoctor.facts.script import (
 from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents, loads, saved_wrappers, strips
 from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
+from gpudoctor.facts.script_models import LAYERS, class_of, moves, stays, target, wrapped_classes
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -88,6 +89,7 @@ from gpudoctor.facts.variables import Library, Variables
 __all__ = [
     "COLLECTIVES",
     "HARMLESS",
+    "LAYERS",
     "PREFIXES",
     "REMOVED",
     "RENAMED",
@@ -200,6 +202,7 @@ __all__ = [
     "WheelFile",
     "adapters_asked",
     "batch_norm",
+    "class_of",
     "contents",
     "cpus_in",
     "for_processors_alone",
@@ -214,6 +217,7 @@ __all__ = [
     "loads",
     "means_nothing_elsewhere",
     "misread",
+    "moves",
     "nccl_asked",
     "nccl_choice",
     "number",
@@ -231,5 +235,8 @@ __all__ = [
     "settings",
     "siblings_median",
     "spans_nodes",
+    "stays",
     "strips",
+    "target",
+    "wrapped_classes",
 ]  # fmt: skip

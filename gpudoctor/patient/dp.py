@@ -62,7 +62,7 @@ def parallelise(model: nn.Module, gpus: int, images: Tensor) -> tuple[nn.Module,
     if gpus == 0:
         if nn.DataParallel(model).device_ids == []:
             emit("note", text="Without a GPU, nn.DataParallel silently calls the bare network: no replicas.")
-        return WrittenOut(model), "DataParallel's algorithm on 2 CPU replicas"
+        return WrittenOut(model), "DataParallel's algorithm written out on 2 CPU replicas"
     try:
         parallel = nn.DataParallel(model, device_ids=[0, 0])
         parallel(images[:2]).sum().backward()
@@ -71,7 +71,7 @@ def parallelise(model: nn.Module, gpus: int, images: Tensor) -> tuple[nn.Module,
         return parallel, "nn.DataParallel on cuda:0, cuda:0"
     except RuntimeError as error:
         emit("note", text=f"nn.DataParallel could not be exercised on one GPU: {str(error)[:500]}")
-        return WrittenOut(model), "DataParallel's algorithm on 2 replicas on cuda:0"
+        return WrittenOut(model), "DataParallel's algorithm written out on 2 replicas on cuda:0"
 
 
 def main(options: argparse.Namespace) -> int:

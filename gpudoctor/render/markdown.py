@@ -5,6 +5,7 @@ from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
+from gpudoctor.render.marks import sentence
 from gpudoctor.render.page import WORDS
 from gpudoctor.render.topology import topology
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
@@ -72,7 +73,8 @@ def _finding(finding: Finding) -> str:
         quoted = (f"{e.where}: {e.text}" if e.where else e.text for e in finding.evidence)
         lines.append(_fence("\n".join(quoted)))
     for fix in finding.fixes:
-        lines.append(f"Fix{WORDS[fix.kind]}: {_plain(fix.summary)}")
+        said = f". {sentence(fix.known)}" if fix.known else ""
+        lines.append(f"Fix{WORDS[fix.kind]}: {_plain(fix.summary)}{said}")
         if fix.command:
             lines.append(_fence(fix.command, "python" if fix.kind is Kind.EDIT else "sh"))
     return "\n\n".join(lines)
@@ -85,7 +87,8 @@ def _proof(proof: Proof) -> str:
         words = f"`{proof.id}`: the broken script failed with this error, the fixed one passed"
     else:
         words = f"`{proof.id}`: broken.py {proof.broken.value}, fixed.py {proof.fixed.value}"
-    details = [proof.label or "", proof.reason or "", *proof.notes]
+    shown_on = f"shown on {proof.shown_on}" if proof.shown_on else ""
+    details = [proof.label or "", shown_on, proof.reason or "", *proof.notes]
     details += [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in proof.metrics.items()]
     mark = "x" if proof.held else " "
     skipped = " (not run)" if proof.fixed is ProofStatus.NOT_RUN else ""

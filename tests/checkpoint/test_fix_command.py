@@ -28,6 +28,7 @@ from gpudoctor.checkpoint.repair.copy import fix
 from gpudoctor.checkpoint.repair.edit import Changes
 from gpudoctor.checkpoint.repair.whole_file import Target, whole
 from gpudoctor.checkpoint.repair.zip_writer import Archive
+from tests.warm_python import warm_gpudoctor
 
 STRIP = Changes(strip=("module.",))
 DTYPES = [
@@ -53,8 +54,9 @@ def place(tmp_path, monkeypatch):
 
 
 def fix_command(*arguments, code=0, **more):
+    command = [sys.executable, "-m", "gpudoctor"] if "preexec_fn" in more else warm_gpudoctor()
     done = subprocess.run(
-        [sys.executable, "-m", "gpudoctor", "checkpoint", "fix", *map(str, arguments)],
+        [*command, "checkpoint", "fix", *map(str, arguments)],
         capture_output=True, text=True, timeout=120, **more,
     )  # fmt: skip
     assert done.returncode == code, done.stderr

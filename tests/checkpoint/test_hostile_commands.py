@@ -6,7 +6,6 @@ import json
 import os
 import struct
 import subprocess
-import sys
 import time
 import zipfile
 import zlib
@@ -20,6 +19,7 @@ from gpudoctor.checkpoint.formats.values import look
 from gpudoctor.checkpoint.repair.copy import fix
 from gpudoctor.checkpoint.repair.edit import Changes
 from gpudoctor.checkpoint.repair.rename import Rename
+from tests.warm_python import warm_gpudoctor
 
 SECONDS = 60.0
 """Deadline of one command, on a busy machine."""
@@ -35,7 +35,7 @@ def place(tmp_path, monkeypatch):
 def checkpoint(*arguments, code=0, **more):
     """Run a command; see that it ends as it should, and return what it printed."""
     done = subprocess.run(
-        [sys.executable, "-m", "gpudoctor", "checkpoint", *arguments], capture_output=True, timeout=SECONDS, **more
+        [*warm_gpudoctor(), "checkpoint", *arguments], capture_output=True, timeout=SECONDS, **more
     )  # fmt: skip
     assert done.returncode == code, done.stderr
     assert not {"\x1b", "\x9b", "\x07"} & set(done.stdout.decode() + done.stderr.decode())

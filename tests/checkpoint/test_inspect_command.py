@@ -12,6 +12,8 @@ import zipfile
 
 import pytest
 
+from tests.warm_python import warm_gpudoctor, warm_python
+
 SEEDS = """
 import sys, torch
 from torch import nn
@@ -78,7 +80,7 @@ def folder(tmp_path_factory, torch_folder):
     (folder / "bare").mkdir()
     (folder / "wrapped").mkdir()
     (folder / "net.py").write_text(SEEDS)
-    subprocess.run([sys.executable, "-W", "ignore", "net.py"], cwd=folder, check=True, timeout=300)
+    subprocess.run([warm_python(), "-W", "ignore", "net.py"], cwd=folder, check=True, timeout=300)
     return folder
 
 
@@ -88,12 +90,12 @@ def more(folder, tmp_path_factory):
     more = tmp_path_factory.mktemp("more")
     (more / "net.py").write_text(SEEDS)
     (more / "own.py").write_text(OWN)
-    subprocess.run([sys.executable, "-W", "ignore", "-c", MORE], cwd=more, check=True, timeout=300)
+    subprocess.run([warm_python(), "-W", "ignore", "-c", MORE], cwd=more, check=True, timeout=300)
     return more
 
 
 def inspect(*arguments, cwd=None, **options):
-    command = [sys.executable, "-m", "gpudoctor", "checkpoint", "inspect", *map(str, arguments)]
+    command = [*warm_gpudoctor(), "checkpoint", "inspect", *map(str, arguments)]
     text = "input" not in options
     return subprocess.run(command, capture_output=True, text=text, timeout=120, cwd=cwd, **options)
 
@@ -104,7 +106,7 @@ def inspected(*arguments, **options):
 
 def test_the_wrapped_file_of_the_seeds_is_named_mended_and_loads(folder):
     torch_says = subprocess.run(
-        [sys.executable, "-c", LOAD, "wrapped/mnist_cnn.pt"],
+        [warm_python(), "-c", LOAD, "wrapped/mnist_cnn.pt"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -116,7 +118,7 @@ def test_the_wrapped_file_of_the_seeds_is_named_mended_and_loads(folder):
     assert "prefix module. on all keys: DataParallel or DistributedDataParallel" in done.stdout
     (line,) = re.findall(r"gpudoctor (checkpoint fix .*--strip-prefix .*)", done.stdout)
     subprocess.run([sys.executable, "-m", "gpudoctor", *line.split()], cwd=folder, check=True, timeout=60)
-    subprocess.run([sys.executable, "-c", LOAD, "mended.pt"], cwd=folder, check=True, timeout=120)
+    subprocess.run([warm_python(), "-c", LOAD, "mended.pt"], cwd=folder, check=True, timeout=120)
 
 
 def test_the_bare_file_of_the_seeds_has_nothing_wrong(folder):
@@ -128,14 +130,12 @@ def test_the_bare_file_of_the_seeds_has_nothing_wrong(folder):
 
 def test_against_the_other_file_and_against_the_model(folder):
     for target in ("bare/mnist_cnn.pt", "net.py:Net"):
-        report = inspected(
-            "wrapped/mnist_cnn.pt", "--against", target, "--python", sys.executable, cwd=folder
-        )
+        report = inspected("wrapped/mnist_cnn.pt", "--against", target, "--python", warm_python(), cwd=folder)
         assert report["verdict"]["primary"] == "state-dict-prefix"
         assert report["facts"]["comparison"]["outcome"] == "prefix"
         (finding,) = report["findings"]
         assert any("checkpoint fix" in fix["command"] for fix in finding["fixes"])
-    model = ["--against", "net.py:Net", "--python", sys.executable]
+    model = ["--against", "net.py:Net", "--python", warm_python()]
     done = inspect("bare/mnist_cnn.pt", *model, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     report = inspected("bare/mnist_cnn.pt", *model, "--arg", "classes=7", cwd=folder)
@@ -306,7 +306,7 @@ def test_torch_is_not_imported(folder):
 
 
 def mended(line, cwd):
-    command = [sys.executable, "-m", "gpudoctor", *shlex.split(line)[1:]]
+    command = [*warm_gpudoctor(), *shlex.split(line)[1:]]
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, timeout=60)
 
 
@@ -319,7 +319,7 @@ def test_an_average_of_weights_is_known_and_mended(more):
     assert [finding["id"] for finding in report["findings"]] == ["state-dict-prefix"]
     line = offers(report, "state-dict-prefix")[0]
     mended(line, more)
-    subprocess.run([sys.executable, "-c", LOAD, "mended.pt"], cwd=more, check=True, timeout=120)
+    subprocess.run([warm_python(), "-c", LOAD, "mended.pt"], cwd=more, check=True, timeout=120)
 
 
 def test_a_pickled_wrapper_is_taken_apart_by_the_line_that_is_offered(more):
@@ -332,7 +332,7 @@ def test_a_pickled_wrapper_is_taken_apart_by_the_line_that_is_offered(more):
     (code,) = offers(report, "state-dict-prefix")
     check = "print(list(torch.load('bare.pt')))"
     done = subprocess.run(
-        [sys.executable, "-c", f"import torch\n{code}\n{check}"],
+        [warm_python(), "-c", f"import torch\n{code}\n{check}"],
         cwd=more, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.stdout == "['0.weight', '0.bias']\n"
@@ -350,7 +350,7 @@ def test_what_torch_load_refuses_is_left_out_by_the_line_that_is_offered(more):
     assert line == "gpudoctor checkpoint fix everything.pt -o clean.pt --drop args"
     mended(line, more)
     load = "import torch; print(sorted(torch.load('clean.pt', weights_only=True)))"
-    done = subprocess.run([sys.executable, "-c", load], cwd=more, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([warm_python(), "-c", load], cwd=more, capture_output=True, text=True, timeout=120)
     assert done.stdout == "['epoch', 'model']\n"
 
 
@@ -362,7 +362,7 @@ def test_what_torch_load_refuses_is_left_out_by_the_line_that_is_offered(more):
     ],
 )
 def test_a_comparison_has_the_last_word_on_what_loads(more, file, target, left):
-    report = inspected(file, "--against", target, "--python", sys.executable, cwd=more)
+    report = inspected(file, "--against", target, "--python", warm_python(), cwd=more)
     assert report["facts"]["comparison"]["outcome"] == "loads"
     assert report["verdict"]["sentence"] == report["facts"]["comparison"]["sentence"]
     assert [finding["id"] for finding in report["findings"]] == left
@@ -414,7 +414,7 @@ def test_one_file_that_cannot_be_read_does_not_lose_the_others(more, tmp_path):
 
 def test_files_without_a_state_dict_are_not_compared(more, tmp_path):
     folder = put([more / "optimizer.pt", more / "bare_args.pt"], tmp_path / "run")
-    target = ["--against", more / "net.py:Net", "--python", sys.executable]
+    target = ["--against", more / "net.py:Net", "--python", warm_python()]
     report = inspected(folder, *target)
     assert report["verdict"]["sentence"].startswith("bare_args.pt: Loads as it is")
     assert "it holds no state dict, and is not compared" in report["facts"]["checkpoint.2"]["notes"]
@@ -466,7 +466,7 @@ def test_standard_input_is_called_so(more):
 def test_a_report_on_checkpoints_can_be_examined_again(folder, tmp_path, arguments):
     saved = tmp_path / "r.json"
     first = inspect(*arguments, "-o", saved, "-q", cwd=folder)
-    command = [sys.executable, "-m", "gpudoctor", "check", "--from", str(saved)]
+    command = [*warm_gpudoctor(), "check", "--from", str(saved)]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=60)
     assert done.returncode == first.returncode
     before, after = json.loads(saved.read_text()), json.loads(done.stdout)

@@ -51,6 +51,7 @@ def test_no_device_no_finding():
     assert found("cpu", "meta") == []
     assert found("cuda:3", kind="safetensors") == []
 
+
 FLAGGED = [
     """
 import torch

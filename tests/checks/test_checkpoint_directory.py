@@ -117,6 +117,7 @@ def test_the_fixes_go_with_it():
     assert "os.path.join" in said(TEXTS[4]).fixes[0].command
     assert "ls -ld" in said(TEXTS[9]).fixes[0].command
 
+
 FLAGGED = [
     """
 import torch

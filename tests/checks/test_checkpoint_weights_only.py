@@ -134,6 +134,7 @@ def test_torchscript_is_for_another_function():
     assert finding.severity is Severity.NOTE
     assert "torch.jit.load" in finding.fixes[0].command
 
+
 FLAGGED = [
     """
 import torch

@@ -104,6 +104,40 @@ if args.local_rank == 0:
     model = DDP(torch.nn.Linear(2, 2).cuda())  # <-
     group = dist.new_group([0, 1])
 """,
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+class EarlyStopping:
+    def __init__(self, patience):
+        self.patience, self.best, self.count = patience, None, 0
+        self.stop = False
+
+    def __call__(self, loss):
+        if self.best is None or loss < self.best:
+            self.best, self.count = loss, 0
+        else:
+            self.count += 1
+            self.stop = True
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(4, 1))
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=4, sampler=sampler)
+    stopping = EarlyStopping(3)
+    for epoch in range(100):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            loss = torch.nn.functional.mse_loss(model(x), y)
+            loss.backward()
+        stopping(loss.item())
+        if stopping.stop:
+            break  # <-
+""",
 ]
 FINE = [
     """

@@ -1,4 +1,4 @@
-"""sampler-missing: seen in a script."""
+"""sampler-missing: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -31,7 +31,7 @@ FINE = [
     (
         "torchrun.py",
         {
-            "    sampler = DistributedSampler(dataset)\n": "    dataset = torch.utils.data.Subset(dataset, range(rank, len(dataset), dist.get_world_size()))\n",
+            "    sampler = DistributedSampler(dataset)\n": "    dataset = torch.utils.data.Subset(dataset, [n for n, _ in enumerate(dataset) if n % dist.get_world_size() == rank])\n",
             "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=args.batch_size, shuffle=True)",
             "        sampler.set_epoch(epoch)\n": "",
         },
@@ -49,3 +49,7 @@ def train(model):
         model(x).sum().backward()
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: ranks 0 and 1 are given the same samples": "ranks 0 and 1 are given the same samples: their loaders have no sampler that divides the data"
+}
+NOT_THIS = ["ranks 0 and 1 are given other samples"]

@@ -34,9 +34,9 @@ def work(rank):
     print(rank)
 
 def main():
-    mp.spawn(work, nprocs=2)  # <-
+    mp.spawn(work, nprocs=2)
 
-main()
+main()  # <-
 """,
     """
 import torch

@@ -73,7 +73,7 @@ def test_named_twice_and_linked(tree):
     (tree / "circle.py").symlink_to("circle.py")
     assert names("train.py", "./train.py", str(tree / "train.py"), "again.py") == ["train.py"]
     assert names("src") == ["src/model.py"]
-    with pytest.raises(BadInput, match=r"none|nothing"):
+    with pytest.raises(BadInput, match=r"^circle\.py: Too many levels of symbolic links$"):
         gpudoctor.lint(["circle.py"])
 
 
@@ -155,5 +155,5 @@ def test_a_file_that_git_s_own_syntax_cannot_say(tree):
 
 def test_a_pipe_without_a_writer_is_not_waited_for(tree):
     os.mkfifo(tree / "pipe.py")
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInput, match=r"^pipe\.py: it is no file$"):
         gpudoctor.lint(["pipe.py"])

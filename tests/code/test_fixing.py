@@ -17,9 +17,9 @@ def train(data):
     sampler = DistributedSampler(data)   # every rank its part
     loader = DataLoader(data, sampler=sampler)
     for epoch in range(3):
-\tfor batch in loader:  # a tab
-\t    step(batch)
-""".replace("\t", "        ")
+        for batch in loader:
+            step(batch)
+"""
 LEAK = """import torch.distributed as dist
 
 def main():
@@ -88,7 +88,7 @@ model = DDP(nn.Linear(2, 2).cuda())
 dist.destroy_process_group()
 """
 CASES = {
-    "sampler-set-epoch": (SET_EPOCH, False, "        sampler.set_epoch(epoch)\n        for batch in loader:  # a tab\n"),
+    "sampler-set-epoch": (SET_EPOCH, False, "        sampler.set_epoch(epoch)\n        for batch in loader:"),
     "process-group-leak": (LEAK, False, "    dist.destroy_process_group()\n    return 0\n"),
     "launch-local-rank": (
         PARSER, False,
@@ -170,7 +170,7 @@ def test_changed_meanwhile(script):
     script.write_text(LEAK)
     [file] = linting("process-group-leak").mended()
     script.write_text(LEAK + "# mine\n")
-    with pytest.raises(BadInput, match="^train.py: it has changed since it was read"):
+    with pytest.raises(BadInput, match=r"^train\.py: it has changed since it was read"):
         write(file)
     assert script.read_text() == LEAK + "# mine\n"
     assert os.listdir(script.parent) == ["train.py"]

@@ -17,7 +17,7 @@ rank = dist.get_rank()
 if rank == 0:
     x = "ä"; dist.barrier()
 """
-AGAIN = 'if rank == 0:\n    dist.barrier()\n'
+AGAIN = "if rank == 0:\n    dist.barrier()\n"
 HERE = Path(__file__).parent
 
 

@@ -29,10 +29,17 @@ from gpudoctor.deep.disk import measure as measure_disk
 from gpudoctor.facts import Collective, Interface, Interfaces, Launch, Measurements, Torch
 from gpudoctor.interpreter import Patient
 from gpudoctor.snapshot import Snapshot
+from tests.warm_python import warm_python
 
 GLOO = Torch(imported=True, cuda_available=False, gloo_available=True, version="2.15.0+cpu")
 LOOPBACK = Interfaces(all=[Interface(name="lo", up=True, addresses=["127.0.0.1"], loopback=True)])
 needs_torch = pytest.mark.usefixtures("torch_folder")
+
+
+@pytest.fixture(scope="module")
+def here() -> Patient:
+    """A patient that has torch imported already: what is measured comes after that."""
+    return Patient(warm_python(), "the tests' own")
 
 
 @pytest.fixture

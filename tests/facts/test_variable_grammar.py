@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.facts import Misread, Setting, is_elsewhere, misread, number
+from tests.warm_python import warm_python
 
 
 def judged(name: str, value: str) -> Misread | None:
@@ -124,6 +125,7 @@ def test_nccl_takes_a_number_so(value: str, torch_folder: Path) -> None:
 
 TORCH = """
 import json, torch
+torch.distributed.set_debug_level_from_env()  # as the import does, which lies behind a warm Python
 print(json.dumps("imported"))
 """
 
@@ -131,7 +133,7 @@ print(json.dumps("imported"))
 @pytest.mark.parametrize("value", ["OFF", "detail", "VERBOSE", "", "INFO ", "1"])
 def test_torch_takes_its_debug_level_so(value: str, torch_folder: Path) -> None:
     environment = {**os.environ, "TORCH_DISTRIBUTED_DEBUG": value}
-    command = [sys.executable, "-c", TORCH]
+    command = [sys.executable if value == "VERBOSE" else warm_python(), "-c", TORCH]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     refused = json.dumps("imported") not in done.stdout
     assert refused == (judged("TORCH_DISTRIBUTED_DEBUG", value) is not None), done.stderr

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 from gpudoctor import Check, Fix, Report, Role, Severity, Source
 from gpudoctor.logs.corroboration import corroborate
 from gpudoctor.report import CheckStatus, Result
+from tests.warm_python import warm_gpudoctor
 
 MACHINES = Path(__file__).parent.parent / "machines"
 
@@ -85,7 +85,7 @@ def saved(tmp_path_factory):
 
 def gpudoctor(*arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "gpudoctor", *map(str, arguments)], capture_output=True, text=True, timeout=60
+        [*warm_gpudoctor(), *map(str, arguments)], capture_output=True, text=True, timeout=60
     )
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)

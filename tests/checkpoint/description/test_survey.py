@@ -1,7 +1,6 @@
 """What is found in files that torch really wrote, and in trees that are made to order."""
 
 import subprocess
-import sys
 import time
 
 import pytest
@@ -11,6 +10,7 @@ from gpudoctor.checkpoint.description.foreign_code import holders
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.description.wrappers import prefixes, wrapper
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor
+from tests.warm_python import warm_python
 
 WRITE = """
 import argparse, collections, sys, torch
@@ -100,7 +100,7 @@ torch.distributed.destroy_process_group()
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, torch_folder):
     folder = tmp_path_factory.mktemp("checkpoints")
-    command = [sys.executable, "-W", "ignore", "-c", WRITE]
+    command = [warm_python(), "-W", "ignore", "-c", WRITE]
     subprocess.run(command, cwd=folder, check=True, timeout=300)
     return folder
 
@@ -242,7 +242,7 @@ def test_versions_that_are_none_are_left_out():
 @pytest.fixture(scope="module")
 def quantised(tmp_path_factory, torch_folder):
     folder = tmp_path_factory.mktemp("quantised")
-    subprocess.run([sys.executable, "-W", "ignore", "-c", QUANTISED], cwd=folder, check=True, timeout=300)
+    subprocess.run([warm_python(), "-W", "ignore", "-c", QUANTISED], cwd=folder, check=True, timeout=300)
     return folder
 
 
@@ -264,7 +264,7 @@ def test_a_quantised_model_has_packed_weights_among_its_entries(quantised, name,
 
 def test_a_rank_s_part_says_that_it_is_one(tmp_path, torch_folder):
     ranks = [
-        subprocess.Popen([sys.executable, "-W", "ignore", "-c", RANKS, str(rank)], cwd=tmp_path)
+        subprocess.Popen([warm_python(), "-W", "ignore", "-c", RANKS, str(rank)], cwd=tmp_path)
         for rank in range(2)
     ]
     assert [rank.wait(timeout=300) for rank in ranks] == [0, 0]

@@ -6,7 +6,6 @@ import pickle
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import warnings
 from pathlib import PurePosixPath
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.formats.distributed_metadata import parse
+from tests.warm_python import warm_python
 
 torch = pytest.importorskip("torch")
 dcp = pytest.importorskip("torch.distributed.checkpoint")
@@ -101,7 +101,7 @@ def sharded(tmp_path_factory):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-W", "ignore", "-c", RANK]
+    command = [warm_python(), "-W", "ignore", "-c", RANK]
     ranks = [subprocess.Popen([*command, str(rank), str(port), str(folder)]) for rank in range(2)]
     try:
         assert [rank.wait(timeout=120) for rank in ranks] == [0, 0]

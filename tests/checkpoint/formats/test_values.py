@@ -4,7 +4,6 @@ import json
 import math
 import struct
 import subprocess
-import sys
 import zipfile
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from gpudoctor.checkpoint import describe, read
 from gpudoctor.checkpoint.formats.checksums import wrong_records
 from gpudoctor.checkpoint.formats.values import look, nonfinite
+from tests.warm_python import warm_python
 
 WRITE = """
 import torch
@@ -33,7 +33,7 @@ torch.save(torch.load("values.pt"), "values-legacy.pt", _use_new_zipfile_seriali
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, torch_folder):
     folder = tmp_path_factory.mktemp("values")
-    command = [sys.executable, "-W", "ignore", "-c", WRITE]
+    command = [warm_python(), "-W", "ignore", "-c", WRITE]
     subprocess.run(command, cwd=folder, check=True, timeout=300)
     return folder
 
@@ -85,7 +85,7 @@ for name in "float16 bfloat16 float32 float64 float8_e4m3fn float8_e5m2 float8_e
     print(name, count, bytes(data.tolist()).hex())
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True
+        [warm_python(), "-c", script], capture_output=True, text=True, timeout=300, check=True
     )
     rows = [line.split() for line in done.stdout.splitlines()]
     assert len(rows) == 8

@@ -1,0 +1,99 @@
+"""Names, attributes and items that get a value."""
+
+import ast
+
+from gpudoctor.code.expressions import evaluate
+from gpudoctor.code.program import Frame
+from gpudoctor.facts import UNKNOWN, Argument, Known, Value
+
+
+def assignment(frame: Frame, node: ast.Assign) -> None:
+    """Follow an assignment."""
+    value = evaluate(frame, node.value)
+    for target in node.targets:
+        assign(frame, target, value)
+
+
+def annotated(frame: Frame, node: ast.AnnAssign) -> None:
+    """Follow an assignment with an annotation."""
+    if node.value is not None:
+        assign(frame, node.target, evaluate(frame, node.value))
+
+
+def augmented(frame: Frame, node: ast.AugAssign) -> None:
+    """Follow ``x += ...``, and record it."""
+    before, value = evaluate(frame, node.target), evaluate(frame, node.value)
+    known = Known.TENSOR if Known.TENSOR in (before.known, value.known) else Known.UNKNOWN
+    if before.known in (Known.SEQUENCE, Known.RANK):
+        known = before.known
+    by_rank, from_data = before.by_rank or value.by_rank, before.from_data or value.from_data
+    result = Value(
+        known,
+        text="+=",
+        items=(before, value)[: 2 if not before.items else 0],
+        by_rank=by_rank,
+        from_data=from_data,
+    )
+    frame.record("<augmented>", node, text=frame.text(node.target), receiver=before, result=result, arguments={
+        "value": Argument(value, frame.place(node.value), frame.text(node.value))
+    })  # fmt: skip
+    assign(frame, node.target, result, quiet=True)
+
+
+def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False) -> None:
+    """Give a target a value."""
+    if isinstance(target, ast.Name):
+        frame.bind(target.id, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        plain = value.known is Known.SEQUENCE and not value.text and len(value.items) == len(target.elts)
+        for number, element in enumerate(target.elts):
+            item = value.items[number] if plain else _element(value)
+            assign(frame, element.value if isinstance(element, ast.Starred) else element, item, quiet=quiet)
+    elif isinstance(target, ast.Attribute):
+        holder = evaluate(frame, target.value)
+        for thing in holder.things:
+            frame.program.heap[thing, target.attr] = _decided(frame, value)
+        if not holder.things and holder.known is not Known.SYMBOL:
+            frame.program.escape(value)
+        if not quiet:
+            name = holder.text if holder.known is Known.SYMBOL else frame.text(target.value)
+            frame.record(
+                f"{name}.{target.attr}.__set__", target, text=frame.text(target), receiver=holder, arguments={
+                    "value": Argument(value, frame.place(target), "")
+                }
+            )  # fmt: skip
+    elif isinstance(target, ast.Subscript):
+        holder, key = evaluate(frame, target.value), evaluate(frame, target.slice)
+        for thing in holder.things:
+            frame.program.heap[thing, f"[{key.literal!r}]"] = value
+        name = holder.text if holder.known is Known.SYMBOL else frame.text(target.value)
+        frame.record(
+            f"{name}.__setitem__", target, text=frame.text(target), receiver=holder, arguments={
+                "key": Argument(key, frame.place(target.slice), frame.text(target.slice)),
+                "value": Argument(value, frame.place(target), ""),
+            }
+        )  # fmt: skip
+
+
+def _decided(frame: Frame, value: Value) -> Value:
+    """Return what an attribute holds: a flag that is raised where a rank's own data says so comes from the data."""
+    if isinstance(value.literal, bool) and value.is_literal and any(c.from_data for c in frame.conditions):
+        return Value(value.known, value.literal, by_rank=value.by_rank, from_data=True)
+    return value
+
+
+def _element(value: Value) -> Value:
+    if value.known in (Known.TENSOR, Known.INDEX):
+        return value
+    if value.known is Known.SEQUENCE and value.text == "comprehension":
+        return value.items[0]
+    if value.thing >= 0:
+        return UNKNOWN
+    return Value(by_rank=value.by_rank, from_data=value.from_data)
+
+
+def delete(frame: Frame, node: ast.Delete) -> None:
+    """Forget names."""
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.names.pop(target.id, None)

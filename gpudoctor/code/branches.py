@@ -1,0 +1,108 @@
+"""Branches: each is gone through once, and what they leave different is either value afterwards."""
+
+import ast
+
+from msgspec.structs import replace
+
+from gpudoctor.code.expressions import evaluate
+from gpudoctor.code.program import Frame, one_of
+from gpudoctor.facts import UNKNOWN, Condition, Known, Value
+
+
+def branch(frame: Frame, node: ast.If) -> bool:
+    """Go through both branches of an ``if``; return whether what follows is never reached."""
+    value = evaluate(frame, node.test)
+    text = frame.text(node.test)
+    kind = "main" if "__name__" in text else "type_checking" if "TYPE_CHECKING" in text else "if"
+    condition = Condition(frame.place(node.test), text, value, loops=len(frame.loops), kind=kind)
+    opposite = Condition(
+        condition.place, condition.text, value, negated=True, loops=condition.loops, kind=kind
+    )
+    outside, guarded = frame.conditions, frame.guarded
+    names = dict(frame.names)
+    frame.conditions = (*outside, condition)
+    frame.guarded = guarded or kind == "main"
+    left = frame.program.execute(frame, node.body)
+    frame.guarded = guarded
+    then, frame.names = frame.names, dict(names)
+    frame.conditions = (*outside, opposite)
+    left_otherwise = frame.program.execute(frame, node.orelse)
+    if left != left_otherwise:
+        _stays(frame, outside, opposite if left else condition)
+        if left_otherwise:
+            frame.names = then
+    else:
+        frame.conditions = outside
+        frame.names = then if kind == "main" else _merged(frame, names, then, frame.names, value)
+    return left and left_otherwise
+
+
+def _stays(frame: Frame, outside: tuple[Condition, ...], condition: Condition) -> None:
+    """Let what follows in the block stand under the test that was not left by."""
+    early = replace(condition, early=True)
+    frame.conditions = (*outside, early)
+
+
+def _merged(
+    frame: Frame, before: dict[str, Value], then: dict[str, Value], otherwise: dict[str, Value], test: Value
+) -> dict[str, Value]:
+    """Return the names after two branches: where they differ, either value."""
+    merged = dict(before)
+    for name in {**then, **otherwise}:
+        values = [names[name] for names in (then, otherwise) if name in names]
+        if len(values) == 1 and name not in before:
+            unbound = Value(
+                Known.UNBOUND, text=name, by_rank=test.by_rank, sole=test.sole, all_but=test.all_but
+            )
+            known_outside = frame.outer is not None and name in frame.outer.names
+            values += [unbound] if test.by_rank and not known_outside else []
+        elif len(values) == 1:
+            values.append(before[name])
+        value = values[0] if all(v == values[0] for v in values[1:]) else one_of(values)
+        if test.by_rank and value.known is Known.CHOICE and not value.by_rank:
+            value = Value(Known.CHOICE, items=value.items, by_rank=True, from_data=value.from_data)
+        elif test.from_data and not test.by_rank and value.known is Known.CHOICE and not value.from_data:
+            value = Value(Known.CHOICE, items=value.items, by_rank=value.by_rank, from_data=True)
+        merged[name] = value
+    return merged
+
+
+def attempt(frame: Frame, node: ast.Try) -> bool:
+    """Go through a ``try``, and through each handler as if its exception came at the end; return as `branch` does."""
+    contexts, conditions = frame.contexts, frame.conditions
+    before = dict(frame.names)
+    if node.handlers:
+        frame.contexts = (*contexts, "try")
+    left = frame.program.execute(frame, node.body)
+    frame.contexts = contexts
+    after = frame.names
+    handled = []
+    for handler in node.handlers:
+        text = f"except {frame.text(handler.type)}" if handler.type is not None else "except"
+        frame.conditions = (
+            *conditions,
+            Condition(frame.place(handler), text, UNKNOWN, loops=len(frame.loops), kind="except"),
+        )
+        frame.names = dict(before)
+        handled.append(frame.program.execute(frame, handler.body))
+        if not handled[-1]:
+            after = _merged(frame, before, after, frame.names, UNKNOWN)
+    frame.names, frame.conditions = after, conditions
+    left = frame.program.execute(frame, node.orelse) or left
+    return frame.program.execute(frame, node.finalbody) or (left and all(handled))
+
+
+def match(frame: Frame, node: ast.Match) -> None:
+    """Go through the cases of a ``match``."""
+    value = evaluate(frame, node.subject)
+    outside = frame.conditions
+    before = dict(frame.names)
+    for case in node.cases:
+        condition = Condition(
+            frame.place(node), frame.text(node.subject), value, loops=len(frame.loops), kind="match"
+        )
+        frame.conditions = (*outside, condition)
+        after, frame.names = frame.names, dict(before)
+        frame.program.execute(frame, case.body)
+        frame.names = _merged(frame, before, after, frame.names, value)
+    frame.conditions = outside

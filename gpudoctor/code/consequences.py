@@ -1,0 +1,50 @@
+"""What a call sets going: processes that it starts, functions that it hands to somebody, things that leave sight."""
+
+import ast
+
+from gpudoctor.code.definitions import Function
+from gpudoctor.code.program import Frame
+from gpudoctor.code.results import HARMLESS
+from gpudoctor.facts import Argument, Known, Value
+
+SPAWN, PROCESS = "torch.multiprocessing.spawn", "multiprocessing.Process"
+
+
+def started(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argument]) -> None:
+    """Follow what runs in a process, or thread, that is started here."""
+    if name == SPAWN:
+        target, index = arguments.get("fn"), [Value(Known.LOCAL_RANK, text="spawn", by_rank=True)]
+    elif name in (PROCESS, "threading.Thread"):
+        target, index = arguments.get("target"), []
+    else:
+        return
+    if target is None:
+        return
+    given = arguments.get("args")
+    values = list(given.value.items) if given and given.value.known is Known.SEQUENCE else []
+    if name == PROCESS:
+        values = [
+            Value(Known.RANK, text="process", by_rank=True) if v.known is Known.INDEX else v for v in values
+        ]
+    place = given.place if given else frame.place(node)
+    positional = [Argument(value, place) for value in [*index, *values]]
+    item = frame.program.defined.get(target.value.text) if target.value.known is Known.DEFINED else None
+    if isinstance(item, Function):
+        before = frame.spawned, frame.loops
+        frame.spawned, frame.loops = True, ()
+        holder = frame.program.bound.get(target.value.text)
+        self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
+        frame.program.follow(frame, item, self_value, positional, {}, node)
+        frame.spawned, frame.loops = before
+
+
+def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receiver: Value) -> None:
+    """Note what goes where its use is not seen, and functions that somebody else will call."""
+    program = frame.program
+    own = name.startswith(("torch.", "torchvision.")) or receiver.things or name in HARMLESS
+    for argument in arguments.values():
+        for value in argument.value.possible():
+            if value.known is Known.DEFINED and isinstance(program.defined.get(value.text), Function):
+                program.deferred.append(value)
+        if not own:
+            program.escape(argument.value)

@@ -1,0 +1,85 @@
+"""Loops: what they go through, and their bodies, once."""
+
+import ast
+
+from gpudoctor.code.assignment import assign
+from gpudoctor.code.expressions import evaluate
+from gpudoctor.code.program import Frame, one_of
+from gpudoctor.facts import Condition, Known, Loop, Value
+
+_LOADERS = ("loader", "dataloader", "data_iter", "train_iter")
+
+
+def for_loop(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
+    """Go through a ``for`` loop."""
+    over = evaluate(frame, node.iter)
+    loop = _loop(frame, node, over)
+    _bind_elements(frame, node, over, loop.kind)
+    _body(frame, loop, node.body, frame.text(node.iter))
+    frame.program.execute(frame, node.orelse)
+
+
+def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:
+    names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+    text = frame.text(node.iter).lower()
+    loader = _loader(frame, over)
+    kind = "for"
+    if loader is not None:
+        kind = "batch"
+    elif any("epoch" in name.lower() for name in names) or "epoch" in text:
+        kind = "epoch"
+    elif any(word in text for word in _LOADERS):
+        kind = "batch"
+    return Loop(frame.place(node), kind, loader if loader is not None else over, names[0] if names else "")
+
+
+def _loader(frame: Frame, value: Value) -> Value | None:
+    """Return the loader that an iterable goes through, itself or what enumerate, zip and their like are given."""
+    for item in value.possible():
+        if frame.program.kind(item) == "loader":
+            return item
+    for item in value.items:
+        found = _loader(frame, item)
+        if found is not None:
+            return found
+    return None
+
+
+def _bind_elements(frame: Frame, node: ast.For | ast.AsyncFor, over: Value, kind: str) -> None:
+    element = Value(by_rank=over.by_rank, from_data=over.from_data)
+    if kind == "batch":
+        element = Value(Known.TENSOR, from_data=True)
+    elif over.known is Known.INDEX:
+        element = over
+    elif over.known is Known.SEQUENCE and over.items:
+        element = one_of(list(over.items))
+    if over.text == "enumerate" and isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:
+        assign(frame, node.target.elts[0], Value(Known.INDEX), quiet=True)
+        assign(frame, node.target.elts[1], element, quiet=True)
+    else:
+        assign(frame, node.target, element, quiet=True)
+
+
+def while_loop(frame: Frame, node: ast.While) -> None:
+    """Go through a ``while`` loop."""
+    value = evaluate(frame, node.test)
+    text = frame.text(node.test)
+    kind = "epoch" if "epoch" in text.lower() else "while"
+    outside = frame.conditions
+    if not isinstance(node.test, ast.Constant):
+        frame.conditions = (
+            *outside,
+            Condition(frame.place(node.test), text, value, loops=len(frame.loops), kind="while"),
+        )
+    _body(frame, Loop(frame.place(node), kind, value, ""), node.body, text)
+    frame.conditions = outside
+    frame.program.execute(frame, node.orelse)
+
+
+def _body(frame: Frame, loop: Loop, body: list[ast.stmt], text: str) -> None:
+    """Go through a loop's body once; what it assigns may not be assigned where it runs no time."""
+    loops, conditions = frame.loops, frame.conditions
+    frame.loops = (*loops, loop)
+    frame.record("<loop>", body[0], text=text, receiver=loop.over)
+    frame.program.execute(frame, body)
+    frame.loops, frame.conditions = loops, conditions
