@@ -37,7 +37,7 @@ def trace(file: File) -> Script:
     things = tuple(
         replace(thing, escapes=True) if thing.number in program.escaped else thing for thing in program.things
     )
-    return Script(
+    script = Script(
         path=file.name,
         calls=tuple(program.calls),
         exits=tuple(program.exits),
@@ -50,6 +50,10 @@ def trace(file: File) -> Script:
         notebook=file.source.notebook,
         complete=complete,
     )
+    vars(
+        program
+    ).clear()  # it and its frames hold each other: without this, trees would stay until they are collected
+    return script
 
 
 def _signature(frame: Frame, node: FunctionNode) -> Signature:
