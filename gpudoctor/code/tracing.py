@@ -205,9 +205,18 @@ def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
     first = method_of(frame, item, "__init__")
     if first is not None and first in missed:
         missed = [first, *(m for m in missed if m is not first and m != first)]
+    missed.sort(key=lambda method: method.node.name != "__init__" and not _wraps(method))
     for method in missed:
         reached = item.name in program.instantiated and kind in ("model", "dataset")
         _alone(frame, method, self_value, reached=reached)
+
+
+def _wraps(method: Function) -> bool:
+    """Return whether a method wraps a model: what others do with it comes later than that."""
+    return any(
+        "Parallel" in (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", ""))
+        for node in ast.walk(method.node)
+    )
 
 
 def _alone(frame: Frame, function: Function, self_value: Value | None, *, reached: bool = False) -> None:
