@@ -196,7 +196,7 @@ def _instance(
     name = item.name if item.file is program.file else f"{item.file.name}::{item.name}"
     arguments = {str(n): argument for n, argument in enumerate(positional)} | keywords
     inner = -1
-    if kind == "dataset" or kind == "loader":
+    if kind in ("dataset", "loader", "dp", "ddp"):
         inner = next((t for a in arguments.values() for t in a.value.things), -1)
     value = program.thing(kind, name, frame.place(node), inner)
     frame.record(
