@@ -192,7 +192,8 @@ def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
     program = frame.program
     missed = [m for m in item.methods() if f"{m.file.name}::{m.name}" not in program.followed]
     if called is not None:
-        missed = [m for m in missed if m.node.name not in called or m.node.name in ("forward", "__init__")]
+        own = ("forward", "__init__")
+        missed = [m for m in missed if m.node.name not in called or m.node.name in own or _wraps(m)]
     if not missed:
         return
     kind = kind_of(frame, item)
