@@ -1,7 +1,9 @@
 """How a proof reads: the exception's own lines, the symptom, the difference, how it ended; all of it with -v."""
 
+import importlib
 import io
 import os
+import re
 import subprocess
 import sys
 
@@ -9,7 +11,16 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from gpudoctor import explain
+from gpudoctor.grounds import Halves
+from gpudoctor.interpreter import Patient
+from gpudoctor.model import How
+from gpudoctor.registry import Registry
+from gpudoctor.render.json import encode
+from gpudoctor.render.markdown import ticket
+from gpudoctor.render.page import page
 from gpudoctor.render.proofs import LENGTH, render, said
+from gpudoctor.render.terminal import render as render_report
 from gpudoctor.report import Proof, ProofStatus
 
 TRACEBACK = "\n".join(
@@ -116,3 +127,71 @@ def test_a_record_written_from_a_report_holds_nothing_of_this_machine(tmp_path):
     record = msgspec.json.decode(written.read_bytes(), type=Proof)
     assert record.error == 'File "site-packages/torch/a.py"'
     assert (record.torch, record.device, record.date) == ("2.15.0", "CPU", "2026-11-22")
+
+
+PORT = "The server socket has failed to listen on any local network address. port: 29500"
+
+
+def test_every_rendering_says_what_is_known_of_a_fix():
+    report = explain(PORT)
+    [finding] = report.findings
+    assert {fix.known.how for fix in finding.fixes} == {How.SEEN, How.DOCUMENTED, How.LOOKS}
+    assert finding.fixes[0].known.by.startswith("torch 2.15.0")
+    screen = io.StringIO()
+    render_report(report, Console(file=screen, width=300))
+    assert "let it choose a free port [seen]" in screen.getvalue()
+    assert "  marks  [seen] seen to work, a script fails without it" in screen.getvalue()
+    text = ticket(report)
+    assert "Seen to work: with torch 2.15.0" in text
+    assert "From the documentation: [torchrun](https://docs.pytorch.org/" in text
+    assert '"how": "seen to work"' in encode(report)
+
+
+def test_the_page_names_the_versions_under_which_it_was_run():
+    registry = Registry()
+    shown = page(registry.check("checkpoint-weights-only"), registry)
+    assert re.search(r"Run on \d{4}-\d\d-\d\d with torch 2\.15\S* on the CPU: the symptom matched", shown)
+    assert "The same with torch 2.6.0" in shown
+    assert "Not with torch 2.0.1+cu117: broken.py passes here" in shown
+
+
+@pytest.fixture
+def torch_versions():
+    """The maintainers' command that runs reproductions under other versions of torch, as a module."""
+    return importlib.import_module("tests.proofs.torch_versions")
+
+
+def test_the_versions_run_what_needs_torch_and_nothing_else(torch_versions, tmp_path):
+    patient = Patient(sys.executable, "the test")
+
+    def enough(*needs):
+        for name in ("broken.py", "fixed.py"):
+            (tmp_path / name).write_text("".join(f"# needs: {need}\n" for need in needs))
+        return torch_versions.enough(tmp_path, patient)
+
+    assert enough("torch")
+    assert enough("torch", "Linux")
+    assert not enough()
+    assert not enough("torch", "1 GPU")
+
+
+def test_what_a_version_showed_is_added_in_the_order_of_versions(torch_versions, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch_versions, "RECORD", tmp_path / "proofs/versions.json")
+    for version in ("2.13.0+cpu", "2.3.1+cu121", "2.0.1+cu117"):
+        torch_versions.add(version, "mine", {"broken": "failed-as-expected", "fixed": "passed"})
+    written = msgspec.json.decode(torch_versions.RECORD.read_bytes(), type=dict[str, dict[str, Halves]])
+    assert list(written["mine"]) == ["2.0.1+cu117", "2.3.1+cu121", "2.13.0+cpu"]
+    assert all(halves.held for halves in written["mine"].values())
+
+
+def test_why_it_did_not_hold_is_recorded_with_the_last_words(torch_versions):
+    failed = msgspec.structs.replace(
+        HELD,
+        broken=ProofStatus.FAILED_OTHERWISE,
+        reason="broken.py: exit status 1, without the check's own symptom",
+        error="Traceback\nModuleNotFoundError: No module named 'torch.other'",
+    )
+    assert torch_versions.reason(failed) == (
+        "broken.py: exit status 1, without the check's own symptom: ModuleNotFoundError: No module named 'torch.other'"
+    )
+    assert torch_versions.reason(HELD) == ""

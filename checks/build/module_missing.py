@@ -105,6 +105,7 @@ check = Check(
         Fix(
             "A folder of your own project: install the project once, or start in its folder",
             "python -m pip install --editable . || export PYTHONPATH=$PWD",
+            proof="export PYTHONPATH=$PWD",
         ),
     ],
 )

@@ -34,7 +34,7 @@ check = Check(
             "Split with a generator of a fixed seed, the same on every rank",
             "train, validation = random_split(dataset, [0.9, 0.1], generator=torch.Generator().manual_seed(0))",
             Kind.EDIT,
-            proof="], generator=torch.Generator().manual_seed(0))",
+            proof="generator=torch.Generator().manual_seed(0))",
         ),
     ],
 )

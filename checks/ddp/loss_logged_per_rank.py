@@ -35,6 +35,7 @@ check = Check(
             "Average it over the ranks before it is logged; every rank takes part",
             "mean = loss.detach().clone()\ndist.all_reduce(mean)\nmean /= dist.get_world_size()",
             Kind.EDIT,
+            proof="dist.all_reduce(",
         ),
     ],
 )

@@ -65,6 +65,7 @@ check = Check(
             "for x in batches[:-1]:\n    with model.no_sync():\n        model(x).mean().backward()\n"
             "model(batches[-1]).mean().backward()\noptimizer.step()",
             Kind.EDIT,
+            proof="with model.no_sync()",
         ),
     ],
 )

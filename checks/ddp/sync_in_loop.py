@@ -34,6 +34,7 @@ check = Check(
             "Add up on the GPU, and ask for the number now and then",
             "total += loss.detach()\nif step % 100 == 0:\n    print(total.item() / 100)\n    total.zero_()",
             Kind.EDIT,
+            proof="total += loss.detach()",
         ),
     ],
 )

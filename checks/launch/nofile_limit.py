@@ -33,7 +33,9 @@ TOO_FEW = 256
 FILES_PER_RANK = 4
 
 RAISE = Fix(
-    "Raise the limit, in the shell or the job script that starts the training", "ulimit -n $(ulimit -Hn)"
+    "Raise the limit, in the shell or the job script that starts the training",
+    "ulimit -n $(ulimit -Hn)",
+    proof="ulimit -n $(ulimit -Hn)",
 )
 DOCKER = Fix("In docker: start the container with more", "docker run --ulimit nofile=65536:65536 IMAGE")
 LIMITS = Fix(

@@ -94,6 +94,7 @@ check = Check(
         Fix(
             "Without a scheduler: outlive the terminal; nohup does not do, since torchrun handles its signal itself",
             "setsid torchrun --nproc-per-node=N train.py > train.log 2>&1 < /dev/null &",
+            proof="setsid",
         ),
         Fix(
             "After a node failure: leave the node out, and tell its administrator",

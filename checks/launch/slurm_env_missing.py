@@ -69,6 +69,7 @@ check = Check(
             "Read torchrun's variables first",
             'rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", 0)))',
             Kind.EDIT,
+            proof='rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", 0)))',
         ),
         Fix("See what is set where the script runs", "env | grep -E '^(SLURM|OMPI|PMI)'"),
     ],

@@ -43,6 +43,7 @@ check = Check(
         Fix(
             "Ask for a number without a type, in a partition with GPUs",
             "sbatch --partition=PARTITION --gres=gpu:4 train.sbatch",
+            proof="--gres=gpu:",
         ),
         Fix(
             "Or in the newer way, where the site prefers it",

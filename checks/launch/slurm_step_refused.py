@@ -58,6 +58,7 @@ check = Check(
         Fix(
             "In an allocation that a step holds already: share with it",
             "srun --overlap --ntasks=1 nvidia-smi -L",
+            proof="--overlap --ntasks=1",
         ),
         Fix(
             "Hand the CPUs that sbatch got on to srun",

@@ -48,7 +48,7 @@ check = Check(
     ],
     message="mp.spawn starts ranks in a process that torchrun started as a rank already: too many want to be the same",
     fixes=[
-        Fix("Start the script as it is written: without torchrun", "python train.py"),
+        Fix("Start the script as it is written: without torchrun", "python train.py", proof="python "),
         Fix(
             "Or take mp.spawn out, and let torchrun start the ranks",
             'rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])\n'

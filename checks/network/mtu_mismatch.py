@@ -59,6 +59,7 @@ check = Check(
             "Give all nodes and the switch between them one MTU",
             "sudo ip link set INTERFACE mtu 1500",
             Kind.ADMIN,
+            proof="mtu 1500",
         ),
     ],
 )

@@ -38,6 +38,7 @@ from gpudoctor.facts import Host, Proxies, Proxy, Sockets
 BYPASS = Fix(
     "Keep connections inside the job from the proxy: name every node",
     "export no_proxy=localhost,127.0.0.1,NODE,.DOMAIN NO_PROXY=localhost,127.0.0.1,NODE,.DOMAIN",
+    proof="NO_PROXY=",
 )
 
 check = Check(

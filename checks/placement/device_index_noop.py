@@ -31,7 +31,12 @@ check = Check(
     symptoms=[r"local rank (?P<rank>\d+) works on (?P<device>cuda:\d+)"],
     message="local rank <rank> works on <device>: the line that should choose its GPU does nothing",
     fixes=[
-        Fix("Set the device for good", "torch.accelerator.set_device_index(local_rank)", Kind.EDIT),
+        Fix(
+            "Set the device for good",
+            "torch.accelerator.set_device_index(local_rank)",
+            Kind.EDIT,
+            proof="torch.accelerator.set_device_index(local_rank)",
+        ),
         Fix("The same, on CUDA alone", "torch.cuda.set_device(local_rank)", Kind.EDIT),
     ],
 )

@@ -31,6 +31,7 @@ SET = Fix(
     "Choose the rank's own GPU, before anything else of CUDA",
     'local_rank = int(os.environ["LOCAL_RANK"])\ntorch.cuda.set_device(local_rank)',
     Kind.EDIT,
+    proof="torch.cuda.set_device(local_rank)",
 )
 LOAD = Fix(
     "Load checkpoints onto the CPU, or onto the rank's own GPU",

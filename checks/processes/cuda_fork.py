@@ -51,6 +51,7 @@ check = Check(
             "Keep the dataset and collate_fn on the CPU, and move each batch in the training loop",
             "for x, target in loader:  # DataLoader(..., pin_memory=True)\n    x = x.to(device, non_blocking=True)",
             Kind.EDIT,
+            proof="x = x.to(device, non_blocking=True)",
         ),
         Fix("Start ranks with torchrun: it forks nothing", "torchrun --nproc-per-node=2 train.py"),
         Fix(

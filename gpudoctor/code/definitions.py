@@ -142,7 +142,7 @@ class File:
 
     @cached_property
     def called(self) -> frozenset[str]:
-        """Last names of everything that is called anywhere in the file."""
+        """Names of functions that are called anywhere in the file, and of methods that are called on ``self``."""
         return self._everywhere[1]
 
     @cached_property
@@ -152,8 +152,10 @@ class File:
         for node in nodes(self.source.tree):
             if isinstance(node, ast.Call):
                 function = node.func
-                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-                called.add(name)
+                if isinstance(function, ast.Name):
+                    called.add(function.id)
+                elif isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "self":
+                    called.add(function.attr)
             elif isinstance(node, ast.Import):
                 imported.update((alias.name, node) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):

@@ -60,6 +60,7 @@ from gpudoctor.facts.plugins import Plugins
 from gpudoctor.facts.processes import Process, Processes, SharedSegment
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
+from gpudoctor.facts.scaling import Scaling, ScalingRun
 from gpudoctor.facts.script import (
     COLLECTIVES,
     WRAPPERS,
@@ -182,6 +183,8 @@ __all__ = [
     "Rule",
     "Run",
     "SavedWrapper",
+    "Scaling",
+    "ScalingRun",
     "Script",
     "Setting",
     "Shadow",

@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Measurements, Python
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Measurements, Python, Scaling
 from gpudoctor.model import Finding, Fix, Role, Severity, Source
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
@@ -52,6 +52,11 @@ def render(
         from gpudoctor.render.measurements import render as render_measurements
 
         render_measurements(measured, console)
+    scaling = snapshot.get(Scaling)
+    if scaling is not None:
+        from gpudoctor.render.scaling import render as render_scaling
+
+        render_scaling(scaling, console)
     if snapshot.get(CheckpointFile) is not None:
         from gpudoctor.render.checkpoint import render as render_checkpoints
 
