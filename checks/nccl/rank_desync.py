@@ -34,7 +34,14 @@ from gpudoctor.facts import Script, joined
 
 check = Check(
     severity=Severity.ERROR,
-    follows=["collective-mismatch", "ddp-model-mismatch", "dataset-download-race", "host-oom-killed"],
+    follows=[
+        "collective-mismatch",
+        "ddp-model-mismatch",
+        "dataset-download-race",
+        "host-oom-killed",
+        "collective-in-branch",
+        "keys-differ-by-rank",
+    ],
     symptoms=[
         # monitored_barrier, alone or in front of each collective
         r"\[Rank (?P<waiting>\d+)\]: Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",

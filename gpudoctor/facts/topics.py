@@ -5,13 +5,14 @@ from msgspec import Struct
 from gpudoctor.facts.checkpoint_file import CheckpointFile
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison
-from gpudoctor.facts.evidence import Log, Run, Silence
+from gpudoctor.facts.evidence import Given, Log, Run, Silence
 from gpudoctor.facts.measurements import Measurements
 
 TOPICS: dict[str, type[Struct]] = {
     "checkpoint": CheckpointFile,
     "values": CheckpointValues,
     "comparison": Comparison,
+    "given": Given,
     "log": Log,
     "run": Run,
     "silence": Silence,
