@@ -52,8 +52,8 @@ def correlate(
     if log is not None and cause is not None and not _foreign(log, names):
         _explain(mixed, cause, follows, log)
     _same(mixed)
-    if log is not None and not log.middle and not any(f.severity is Severity.ERROR for f in mixed.log):
-        mixed.script = [_silent(finding) for finding in mixed.script]
+    if log is not None and not any(f.severity is Severity.ERROR for f in mixed.log):
+        mixed.script = [_beside_no_failure(finding, log) for finding in mixed.script]
     return mixed
 
 
@@ -94,8 +94,8 @@ def _joined(cause: Finding, seen: Finding) -> Finding:
     if cause.id == seen.id:
         said = f"; the log shows it: {seen.message}"
     else:
-        at = next((evidence.where for evidence in seen.evidence if evidence.where), None)
-        said = f"; in the log it shows as {seen.id}" + (f", {at}" if at else "")
+        # What only says that another rank failed has nothing to add.
+        said = f"; in the log it shows as {seen.id}" + ("" if seen.behind else f": {seen.message}")
     sure = seen.severity is Severity.ERROR
     return replace(
         cause,
@@ -107,6 +107,7 @@ def _joined(cause: Finding, seen: Finding) -> Finding:
         fixes=_once([*cause.fixes, *seen.fixes]),
         ranks=seen.ranks,
         behind="" if sure else seen.behind,
+        also=[] if cause.id == seen.id else [seen.id],
     )
 
 
@@ -148,10 +149,12 @@ def _same(mixed: Mixed) -> None:
         mixed.facts = [f for f in mixed.facts if f is not fact]
 
 
-def _silent(finding: Finding) -> Finding:
-    """Return a script's error as a warning, where the log of a run shows no failure."""
+def _beside_no_failure(finding: Finding, log: Log) -> Finding:
+    """Return a script's error as a warning, where the log of a run shows no failure; a hang ends it in the middle."""
     if finding.severity is not Severity.ERROR:
         return finding
+    if log.middle:
+        return replace(finding, message=f"{finding.message}; the log ends in the middle, at {log.middle}")
     said = "no failure shows in the log: that run did not come here, or this fault prints nothing"
     return replace(finding, severity=Severity.WARNING, message=f"{finding.message}; {said}")
 

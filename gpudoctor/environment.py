@@ -127,7 +127,7 @@ def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None
 
     own = (Source.ENVIRONMENT, Source.CHECKPOINT)  # the facts tell those again
     told = [f for f in saved.findings if f.source not in own and chosen(f.id)]
-    ids = {finding.id for finding in told}
+    ids = {id for finding in told for id in (finding.id, *finding.also)}
     report.findings = told + [finding for finding in report.findings if finding.id not in ids]
     known = {result.id for result in report.checks}
     report.checks += [r for r in saved.with_status(CheckStatus.CRASHED) if r.id not in known and chosen(r.id)]

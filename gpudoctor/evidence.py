@@ -46,7 +46,9 @@ class Evidence:
         """Note why one file of a kind, or all of them, cannot be read."""
         self.reasons.append(reason)
         self.given = [
-            replace(file, unread=reason) if file.kind is kind and path in (None, file.path) else file
+            replace(file, unread=file.unread or reason)
+            if file.kind is kind and path in (None, file.path)
+            else file
             for file in self.given
         ]
 

@@ -135,6 +135,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The process went on after it."""
     behind: str = ""
     """What is known of its own cause where that does not show here, in a sentence; the verdict repeats it."""
+    also: list[str] = []
+    """Other ids under which the same failure shows: a script's collective in a branch as a log's time-out."""
 
 
 class Symptom(Struct, frozen=True):

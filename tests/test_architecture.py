@@ -34,8 +34,8 @@ FLOORS = {
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
-    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told registry report "
-    "snapshot text verdict",
+    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
+    "registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
@@ -48,7 +48,8 @@ FLOORS = {
     "checkpoint": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.repair checkpoint.tree",
     "code": "bad_input facts guard model registry report text verdict",
     "recognition": "bad_input checkpoint.formats facts report",
-    "evidence": "bad_input checkpoint.formats checkpoint.inspection code facts logs recognition registry report snapshot",
+    "evidence": "bad_input checkpoint.formats checkpoint.inspection code facts logs recognition registry report "
+    "snapshot",
     # runs
     "scripts": "interpreter patient_process",
     "catalogue": "model registry scripts",
