@@ -28,8 +28,6 @@ class Evidence:
     checkpoints: list[Struct] = dataclasses.field(default_factory=list)
     names: frozenset[str] | None = None
     """The scripts' file names; ``None`` where a folder was given."""
-    reasons: list[str] = dataclasses.field(default_factory=list)
-    """Why something could not be read."""
 
     def add_facts(self, snapshot: Snapshot) -> None:
         """Add what was read, and of checkpoints what is in them, to the facts of a machine."""
@@ -44,7 +42,6 @@ class Evidence:
 
     def lose(self, kind: GivenKind, reason: str, path: str | None = None) -> None:
         """Note why one file of a kind, or all of them, cannot be read."""
-        self.reasons.append(reason)
         self.given = [
             replace(file, unread=file.unread or reason)
             if file.kind is kind and path in (None, file.path)
@@ -70,7 +67,7 @@ def read(
     readers: dict[GivenKind, Callable[[], None]] = {
         GivenKind.SCRIPT: lambda: _scripts(evidence, registry, only, skip, say, warn),
         GivenKind.LOG: lambda: _logs(evidence, registry, say, warn),
-        GivenKind.CHECKPOINT: lambda: _checkpoints(evidence, say, warn),
+        GivenKind.CHECKPOINT: lambda: _checkpoints(evidence, say),
     }
     for kind, reader in readers.items():
         if evidence.of(kind):
@@ -78,9 +75,11 @@ def read(
                 reader()
             except BadInput as error:
                 evidence.lose(kind, str(error))
-                warn(str(error))
+    reasons = list(dict.fromkeys(file.unread for file in evidence.given if file.unread))
     if all(file.unread for file in evidence.given):
-        raise BadInput(evidence.reasons[0])
+        raise BadInput(reasons[0])
+    for reason in reasons:
+        warn(reason)
     return evidence
 
 
@@ -97,10 +96,11 @@ def _scripts(
     paths = evidence.of(GivenKind.SCRIPT)
 
     def told(reason: str) -> None:
-        warn(reason)
         path = next((p for p in paths if reason.startswith(f"{os.path.relpath(p)}:")), None)
         if path is not None:
             evidence.lose(GivenKind.SCRIPT, reason, path)
+        else:
+            warn(reason)
 
     evidence.linted = lint(paths, only=only, skip=skip, checks=registry, say=say, warn=told)
     if not any(map(os.path.isdir, paths)):
@@ -117,7 +117,7 @@ def _logs(evidence: Evidence, registry: Registry, say: Say, warn: Say) -> None:
     evidence.explained = explain(map(Path, paths), checks=registry, source=not scripts, say=say, warn=warn)
 
 
-def _checkpoints(evidence: Evidence, say: Say, warn: Say) -> None:
+def _checkpoints(evidence: Evidence, say: Say) -> None:
     from gpudoctor.checkpoint.formats.paths import paths_of
     from gpudoctor.checkpoint.inspection import look
 
@@ -125,6 +125,5 @@ def _checkpoints(evidence: Evidence, say: Say, warn: Say) -> None:
         for each in named:
             seen = look(each, say, values=False, verify=False)
             if seen.lost:
-                warn(seen.lost)
                 evidence.lose(GivenKind.CHECKPOINT, seen.lost, each.path)
             evidence.checkpoints.append(seen.file)
