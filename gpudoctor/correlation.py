@@ -104,7 +104,7 @@ def _joined(cause: Finding, seen: Finding) -> Finding:
         message=cause.message + said,
         evidence=[*cause.evidence, *seen.evidence],
         location=cause.location or seen.location,
-        fixes=_once([*cause.fixes, *seen.fixes]),
+        fixes=_once([*cause.fixes, *seen.fixes]) if cause.id == seen.id else cause.fixes,
         ranks=seen.ranks,
         behind="" if sure else seen.behind,
         also=[] if cause.id == seen.id else [seen.id],
@@ -160,8 +160,11 @@ def _beside_no_failure(finding: Finding, log: Log) -> Finding:
 
 
 def _once(fixes: Sequence[Fix]) -> list[Fix]:
-    """Return fixes without those that are said twice, mitigations last."""
-    return sorted(dict.fromkeys(fixes), key=lambda fix: fix.kind is Kind.MITIGATION)
+    """Return each fix once, where it is said first, in its last version, mitigations last.
+
+    The same fix of a log or of facts names the launcher and the values of that run.
+    """
+    return sorted({fix.summary: fix for fix in fixes}.values(), key=lambda fix: fix.kind is Kind.MITIGATION)
 
 
 def _base(path: str) -> str:

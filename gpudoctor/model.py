@@ -201,7 +201,8 @@ class Check:
         order in which they should be tried, mitigations last; in a finding, one with a ``<group>`` that is not known is
         left out. A `secondary` failure is mostly the consequence of another one and never wins over a cause; where that
         lies `elsewhere`, in another process, its output is asked for. `follows` names the ids that cause this one where
-        both are seen. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``.
+        both are seen: in one log, on one machine, or this one in a log and the other in a script or facts beside
+        it. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``.
         """
         self.severity = severity
         self.symptoms = tuple(Symptom(s) if isinstance(s, str) else s for s in symptoms)

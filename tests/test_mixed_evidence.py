@@ -313,12 +313,17 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_read_and_is_no_hea
         examined(folder, script="broken")
 
 
-def test_the_fixes_of_the_script_come_first_and_mitigations_last(folder: Path) -> None:
-    finding = examined(folder, script="hangs", log="time-out").findings[0]
-    assert finding.fixes[0].summary == "Make the call on every rank, and use its result on one"
-    kinds = [fix.kind is gpudoctor.Kind.MITIGATION for fix in finding.fixes]
-    assert kinds == sorted(kinds)
-    assert any(kinds)
+def test_the_fixes_are_those_of_the_cause_each_once(folder: Path) -> None:
+    hang = examined(folder, script="hangs", log="time-out").findings[0]
+    assert [fix.summary for fix in hang.fixes] == ["Make the call on every rank, and use its result on one"]
+    (folder / "train.py").unlink()
+    named = [fix.summary for fix in examined(folder, log="port", facts="port held").findings[0].fixes]
+    finding = examined(folder, script="port", log="port", facts="port held").findings[0]
+    said = [fix.summary for fix in finding.fixes]
+    (alone,) = gpudoctor.lint(["train.py"], only=["port-in-use"]).findings
+    assert said[: len(alone.fixes)] == [fix.summary for fix in alone.fixes]
+    assert set(named) <= set(said)
+    assert len(set(said)) == len(said)
 
 
 def test_only_and_skip_hold_for_all_kinds_of_evidence(folder: Path) -> None:
