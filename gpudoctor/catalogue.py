@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from gpudoctor.model import Check, Source
 from gpudoctor.registry import Registry
-from gpudoctor.scripts import difference
+from gpudoctor.scripts import difference, shown_on
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -40,6 +40,12 @@ def proven(check: Check, registry: Registry) -> str | None:
     """Return the difference between a check's broken and its fixed script, ``None`` where it has none."""
     folder = registry.reproduction(check.id)
     return difference(folder) if folder else None
+
+
+def ground(check: Check, registry: Registry) -> str | None:
+    """Return what a check's reproduction runs on in the place of the real thing; ``None``: on nothing but that."""
+    folder = registry.reproduction(check.id)
+    return shown_on((folder / "broken.py").read_text(encoding="utf-8")) if folder else None
 
 
 def pages(checks: Iterable[Check]) -> list[dict[str, str]]:

@@ -49,8 +49,8 @@ def correlate(
         facts=[f for f in every if f.source in FACTS],
     )
     cause = next((f for f in mixed.log if f.role is Role.CAUSE and f.severity is not Severity.NOTE), None)
-    if log is not None and cause is not None and not _foreign(log, names):
-        _explain(mixed, cause, follows, log)
+    if log is not None and cause is not None:
+        _explain(mixed, cause, follows, log, foreign=_foreign(log, names))
     _same(mixed)
     if log is not None and not any(f.severity is Severity.ERROR for f in mixed.log):
         mixed.script = [_beside_no_failure(finding, log) for finding in mixed.script]
@@ -63,11 +63,15 @@ def _foreign(log: Log, names: frozenset[str] | None) -> bool:
     return bool(own) and names is not None and bool(names) and not own & names
 
 
-def _explain(mixed: Mixed, seen: Finding, follows: Follows, log: Log) -> None:
-    """Put in the place of a log's cause what the script or the facts show it to follow from, or to be."""
-    same = [f for f in mixed.script if f.id == seen.id]
+def _explain(mixed: Mixed, seen: Finding, follows: Follows, log: Log, *, foreign: bool) -> None:
+    """Put in the place of a log's cause what the script or the facts show it to follow from, or to be.
+
+    A fault in a checkpoint goes with the file, from the script that writes it to a program that is `foreign` to it.
+    """
+    scripts = [f for f in mixed.script if not foreign or f.family == "checkpoint"]
+    same = [f for f in scripts if f.id == seen.id]
     causes = set(follows(seen.id))
-    after = [f for f in mixed.script if f.id in causes and f.severity is not Severity.NOTE]
+    after = [f for f in scripts if f.id in causes and f.severity is not Severity.NOTE]
     after += [f for f in mixed.facts if f.id in causes and f.severity is Severity.ERROR]
     after = [f for f in after if f.role is Role.CAUSE]
     better = _first(same, log) or _first(after, log)

@@ -71,6 +71,30 @@ class Kind(enum.Enum):
     """Hides the fault; the summary says what it costs."""
 
 
+class How(enum.Enum):
+    """How it is known of a fix that it helps."""
+
+    SEEN = "seen to work"
+    """A script failed without it and passed with it."""
+    REPORTED = "reported to work"
+    """Somebody says so, in an issue."""
+    DOCUMENTED = "from the documentation"
+    """Documentation says what it does; that it mends this failure was not run."""
+    LOOKS = "only looks"
+    """It changes nothing."""
+    FOLLOWS = "follows from what was found"
+    """It undoes what the finding names, or is common practice: nobody's documentation is needed for it."""
+
+
+class Known(Struct, frozen=True):
+    """What is known of a fix."""
+
+    how: How
+    by: str = ""
+    """Where it was seen, such as ``torch 2.15.0 on the CPU``, or what the documentation describes."""
+    link: str = ""
+
+
 class Fix(Struct, frozen=True):
     """One way to repair a failure: what it does, and the exact command or code."""
 
@@ -79,6 +103,12 @@ class Fix(Struct, frozen=True):
     kind: Kind = Kind.COMMAND
     filled: tuple[str, ...] | None = None
     """What was put into it from a log or a machine: that alone may be private. ``None`` where nobody can tell."""
+    proof: str = ""
+    """The part of the command that the reproduction proves: ``fixed.py`` has it and ``broken.py`` has not."""
+    source: str = ""
+    """The link that shows this fix, where ``grounds.json`` does not know it by its command."""
+    known: Known | None = None
+    """What is known of it; put there when a report is made."""
 
 
 class Evidence(Struct, frozen=True):

@@ -184,12 +184,18 @@ class Registry:
 
     def reproduction(self, id: str) -> Path | None:
         """Return the folder with ``broken.py`` and ``fixed.py`` of a check, or ``None`` without one."""
-        name, path = self.modules[id]
+        return self.beside(id, f"reproductions/{id}")
+
+    def beside(self, id: str, name: str) -> Path | None:
+        """Return a file or folder of the package, or of the folder, that a check comes from; ``None`` without it."""
+        if id not in self.modules:
+            return None
+        module, path = self.modules[id]
         if path is not None:
             roots = [path.parent, path.parent.parent]
         else:
-            roots = [Path(p) for p in importlib.import_module(name.split(".")[0]).__path__]
-        return next((f for root in roots if (f := root / "reproductions" / id).is_dir()), None)
+            roots = [Path(p) for p in importlib.import_module(module.split(".")[0]).__path__]
+        return next((found for root in roots if (found := root / name).exists()), None)
 
     def _packages(self, group: str) -> list[ModuleType]:
         packages = []

@@ -93,6 +93,14 @@ class Proof(Struct, frozen=True, kw_only=True):
     """The line of `broken.py`'s output that the check's own symptom matched."""
     difference: str | None = None
     """The unified diff from ``broken.py`` to ``fixed.py``: the fix."""
+    torch: str | None = None
+    """The version of torch that a reproduction ran with; ``None`` where its Python has none."""
+    device: str | None = None
+    """What a reproduction ran on: ``CPU``, or the model of the GPU."""
+    date: str | None = None
+    """The day on which a reproduction was run, UTC: ``2026-11-22``."""
+    shown_on: str | None = None
+    """What was there in the place of the real thing: ``a stand-in for the NVIDIA driver``; ``None``: nothing was."""
     label: str | None = None
     """What a training mode exercised, such as ``nn.DataParallel on cuda:0, cuda:1``."""
     notes: list[str] = []

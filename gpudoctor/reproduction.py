@@ -1,36 +1,40 @@
 """Run a reproduction, both halves, and keep the proof."""
 
-import os
 import re
 import shutil
-import sys
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from gpudoctor.child import Child, run
-from gpudoctor.facts import Driver, Torch, Torchvision
+from gpudoctor.facts import Torch
 from gpudoctor.interpreter import Patient
 from gpudoctor.logs.lines import plain
 from gpudoctor.logs.placeholders import filled_fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
+from gpudoctor.needs import GPUS, to_simulate, unmet
 from gpudoctor.patient_process import surroundings
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.scripts import Script, difference, read_script
+from gpudoctor.scripts import SIMULATED, Script, difference, on_simulated_gpus, read_script
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.state_proof import asks_for_check, state_proof, with_check
 
 DEADLINE = 120.0
 """Seconds for each half; the scripts end by themselves in a fraction of that."""
 LINES_KEPT = 4000
+LINES_TOLD = 40
+"""Lines of its output that a proof keeps, up to the one that the symptom matched."""
 
 # An exception of a rank, as Python ends a traceback; not torchrun's own.
 EXCEPTION = re.compile(
     r"(?:\[\w+\]:\s?)?(?!.*ChildFailedError)(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b"
 )
-GPUS = re.compile(r"(\d+) GPUs?")
 
 
 class Ran(NamedTuple):
@@ -39,28 +43,6 @@ class Ran(NamedTuple):
     child: Child
     output: str
     """Standard output and error together, in order; the last lines."""
-
-
-def unmet(needs: list[str], snapshot: Snapshot) -> str | None:
-    """Return what a script needs and this machine or patient does not have; ``None``: nothing is missing."""
-    torch, driver, vision = snapshot.get(Torch), snapshot.get(Driver), snapshot.get(Torchvision)
-    return next((f"needs {need}" for need in needs if not _met(need, torch, driver, vision)), None)
-
-
-def _met(need: str, torch: Torch | None, driver: Driver | None, vision: Torchvision | None) -> bool:
-    build = torch if torch is not None and torch.imported and torch.version else None
-    if gpus := GPUS.fullmatch(need):
-        return build is not None and bool(build.cuda_available) and (build.device_count or 0) >= int(gpus[1])
-    answers: dict[str, bool] = {
-        "torch": build is not None,
-        "torchvision": build is not None and vision is not None and vision.version is not None,
-        "CPU build of torch": build is not None and build.cuda is None and build.hip is None,
-        "CUDA build of torch": build is not None and build.cuda is not None,
-        "no NVIDIA driver": driver is not None and not driver.loaded,
-        "root": os.geteuid() == 0,
-        "Linux": sys.platform == "linux",
-    }
-    return answers.get(need, shutil.which(need) is not None)
 
 
 def run_script(script: Script, folder: Path, deadline: float) -> Ran:
@@ -89,9 +71,14 @@ def reproduce(
     `snapshot` holds the facts that the scripts' needs are compared with; `on_script` is told each script's name.
     """
     scripts = [read_script(reproduction / name, patient) for name in ("broken.py", "fixed.py")]
+    looks = asks_for_check(scripts[0])
+    if looks:
+        scripts = [with_check(script, patient) for script in scripts]
     missing = next((m for script in scripts if (m := unmet(script.needs, snapshot))), None)
     if missing:
         return Proof(id=check.id, broken=ProofStatus.NOT_RUN, fixed=ProofStatus.NOT_RUN, reason=missing)
+    if number := to_simulate(scripts[0].needs, snapshot):
+        scripts = [on_simulated_gpus(script, number) for script in scripts]
     with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
         for script in scripts:
             shutil.copy(script.path, folder)
@@ -99,7 +86,26 @@ def reproduce(
         broken = run_script(scripts[0], Path(folder), deadline)
         on_script("fixed.py")
         fixed = run_script(scripts[1], Path(folder), deadline)
-    return _proof(check, broken, fixed, difference(reproduction))
+        if looks:
+            proof = state_proof(check, broken.child, fixed.child, Path(folder), difference(reproduction))
+        else:
+            proof = _proof(check, broken, fixed, difference(reproduction))
+    torch = snapshot.get(Torch)
+    return replace(
+        proof,
+        torch=torch.version if torch else None,
+        device=_device(scripts, torch),
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+        shown_on=scripts[0].shown_on,
+    )
+
+
+def _device(scripts: list[Script], torch: Torch | None) -> str:
+    """Return what scripts ran on: those that need a GPU on the first one or on simulated ones, any other on the CPU."""
+    if scripts[0].shown_on == SIMULATED:
+        return SIMULATED
+    needs_gpu = any(GPUS.fullmatch(need) for script in scripts for need in script.needs)
+    return torch.devices[0].name if needs_gpu and torch and torch.devices else "CPU"
 
 
 def _proof(check: Check, broken: Ran, fixed: Ran, diff: str) -> Proof:
@@ -138,11 +144,11 @@ def _trouble(first: ProofStatus, broken: Ran, last: ProofStatus, fixed: Ran) -> 
     if first is not ProofStatus.FAILED_AS_EXPECTED:
         return f"broken.py: {broken.child.end}, without the check's own symptom"
     if last is not ProofStatus.PASSED:
-        return f"fixed.py: {fixed.child.end}; its last words:\n{last_words(fixed.output)}"
+        return f"fixed.py: {fixed.child.end}; its last words:\n{last_words(fixed.output, 12)}"
     return None
 
 
-def last_words(output: str, lines: int = 12) -> str:
+def last_words(output: str, lines: int = LINES_TOLD) -> str:
     """Return the first exception with what leads to it, else the last lines that say anything.
 
     What torchrun prints after an exception (its own traceback, the summary) tells nothing about it.
@@ -152,6 +158,6 @@ def last_words(output: str, lines: int = 12) -> str:
     return _up_to(rows, first or len(rows), lines)
 
 
-def _up_to(rows: list[str], number: int, lines: int = 8) -> str:
+def _up_to(rows: list[str], number: int, lines: int = LINES_TOLD) -> str:
     """Return the lines that lead to a line, counted from 1, and that line."""
     return "\n".join([row.rstrip() for row in rows[:number] if row.strip()][-lines:])

@@ -2,7 +2,20 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.facts import CheckpointFile, Comparison, Given, GivenKind, Gpus, Log, Outcome, Pci, Run, Torch
+from gpudoctor.facts import (
+    CheckpointFile,
+    Comparison,
+    Given,
+    GivenKind,
+    Gpus,
+    Log,
+    Outcome,
+    Pci,
+    Run,
+    Scaling,
+    Torch,
+)
+from gpudoctor.grounds import told
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.snapshot import Snapshot
@@ -15,8 +28,8 @@ KEYS = "state-dict"
 
 
 def conclude(report: Report) -> Report:
-    """Put a report's findings in order and give it its verdict; return it."""
-    report.findings = ranked(report.findings)
+    """Put a report's findings in order, say what is known of their fixes, and give it its verdict; return it."""
+    report.findings = told(ranked(report.findings))
     report.verdict = verdict(report)
     return report
 
@@ -165,6 +178,9 @@ def _well(report: Report, snapshot: Snapshot) -> Verdict:
         return Verdict(status=status, sentence=" ".join(verdict.sentence for verdict in said))
     if report.proofs:
         return _proven(report.proofs)
+    scaling = snapshot.get(Scaling)
+    if scaling is not None:
+        return Verdict(status=Status.HEALTHY, sentence=scaling.sentence)
     sentence = "Nothing was examined: these failures show in logs (--log FILE), not in the environment."
     return Verdict(status=Status.UNKNOWN, sentence=sentence)
 
@@ -285,7 +301,8 @@ def exit_code(report: Report, fail_on: str) -> int:
     crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
     asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]
     snapshot = Snapshot(report.facts)
-    looked = report.checks or report.proofs or report.findings or snapshot.read or not asked
+    timed = snapshot.get(Scaling) is not None
+    looked = report.checks or report.proofs or report.findings or snapshot.read or timed or not asked
     idle = report.proofs and all(p.fixed is ProofStatus.NOT_RUN for p in report.proofs) and not report.checks
     middle = any(log.middle for log in snapshot.all(Log)) and not report.findings
     if (

@@ -74,9 +74,14 @@ LOGS = {
     "one GPU": "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\n"
     "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1a000\n",
     "damaged": "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory\n",
-    "keys": "RuntimeError: Error(s) in loading state_dict for Net:\n"
-    '\tMissing key(s) in state_dict: "conv.weight", "fc.weight". \n'
-    '\tUnexpected key(s) in state_dict: "module.conv.weight", "module.fc.weight". \n',
+    "keys": traceback(
+        "/home/me/evaluate.py",
+        9,
+        "model.load_state_dict(state)",
+        "RuntimeError: Error(s) in loading state_dict for Net:\n"
+        '\tMissing key(s) in state_dict: "conv.weight", "fc.weight". \n'
+        '\tUnexpected key(s) in state_dict: "module.conv.weight", "module.fc.weight". ',
+    ),
     "port": "[rank0]: torch.distributed.DistNetworkError: The server socket has failed to listen on any local network "
     "address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use\n",
     "bus error": "RuntimeError: DataLoader worker (pid 7) is killed by signal: Bus error. It is possible that "
@@ -166,7 +171,7 @@ CASES: list[tuple[dict[str, str], list[str]]] = [
         ["error rank-device-unset train.py:49 train.log:1", "note barrier-device-unknown train.py:30"],
     ),
     ({"script": "all save", "log": "damaged"}, ["error checkpoint-all-ranks train.py:35 train.log:1"]),
-    ({"script": "wrapped", "log": "keys"}, ["error state-dict-prefix train.py:36 train.log:2"]),
+    ({"script": "wrapped", "log": "keys"}, ["error state-dict-prefix train.py:36 train.log:5"]),
     ({"script": "port", "log": "port"}, ["error port-in-use train.py:47 train.log:1"]),
     # What the log shows has another cause: that comes first, for it did happen.
     (
@@ -214,10 +219,10 @@ CASES: list[tuple[dict[str, str], list[str]]] = [
     # A checkpoint beside what wrote it, and beside the log of what read it.
     ({"script": "wrapped", "checkpoint": "wrapped"}, ["warning state-dict-prefix train.py:36"]),
     ({"script": "wrapped", "checkpoint": "bare"}, ["warning state-dict-prefix train.py:36"]),
-    ({"log": "keys", "checkpoint": "wrapped"}, ["error state-dict-prefix train.log:2"]),
+    ({"log": "keys", "checkpoint": "wrapped"}, ["error state-dict-prefix train.log:5"]),
     (
         {"script": "wrapped", "log": "keys", "checkpoint": "wrapped"},
-        ["error state-dict-prefix train.py:36 train.log:2"],
+        ["error state-dict-prefix train.py:36 train.log:5"],
     ),
     ({"log": "damaged", "checkpoint": "damaged"}, ["error checkpoint-corrupt train.log:1"]),
     ({"script": "good", "checkpoint": "damaged"}, ["error checkpoint-corrupt"]),

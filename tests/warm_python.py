@@ -55,25 +55,25 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def warm_python() -> str:
-    """Return the command; the server is started once in each process that runs tests."""
-    return _command("torch", "torchvision")
+def warm_python(python: str = sys.executable) -> str:
+    """Return the command; the server, of an interpreter with torch, is started once in each process that asks."""
+    return _command(python, "torch", "torchvision")
 
 
 def warm_gpudoctor() -> list[str]:
     """Return the command that stands for ``python -m gpudoctor``."""
-    return [_command(*COMMANDS), "-m", "gpudoctor"]
+    return [_command(sys.executable, *COMMANDS), "-m", "gpudoctor"]
 
 
 @functools.cache
-def _command(*modules: str) -> str:
+def _command(python: str, *modules: str) -> str:
     folder = Path(tempfile.mkdtemp(prefix="gpudoctor-warm-"))
     command, path = folder / "bin/python", folder / "socket"
     command.parent.mkdir()
-    command.write_text(CLIENT.format(python=sys.executable, path=str(path)))
+    command.write_text(CLIENT.format(python=python, path=str(path)))
     command.chmod(0o755)
     server = subprocess.Popen(
-        [sys.executable, __file__, path, *modules],
+        [python, __file__, path, *modules],
         stdin=subprocess.PIPE,
         env=ENVIRONMENT,
     )
@@ -130,6 +130,8 @@ def _answer(streams: list[int], arguments: list[str], folder: str, environment: 
     os.environ.update(environment)
     sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
     sys.stderr = os.fdopen(2, "w", errors="backslashreplace")
+    if "torch" in sys.modules:  # a fresh interpreter has a seed of its own, too
+        sys.modules["torch"].default_generator.seed()
     status = 0
     try:
         _run(arguments)

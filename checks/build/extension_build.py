@@ -87,5 +87,4 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -53,5 +53,4 @@ check = Check(
             'python -c "import sys, torch; print(torch.__version__, torch.version.cuda, sys.version)"',
         ),
     ],
-    no_reproduction="not written yet",
 )

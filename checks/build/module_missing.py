@@ -105,9 +105,9 @@ check = Check(
         Fix(
             "A folder of your own project: install the project once, or start in its folder",
             "python -m pip install --editable . || export PYTHONPATH=$PWD",
+            proof="export PYTHONPATH=$PWD",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

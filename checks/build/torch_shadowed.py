@@ -138,7 +138,6 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 FROM = re.compile(

@@ -15,6 +15,9 @@ The script runs once for each rank. `torch.save` opens the path and empties it, 
 Print the rank beside the call: each of them does. A rank that loads the file at once may read what another one has
 just emptied.
 
+Or let the script tell: count who writes: `assert wrote == 1, f"{wrote} ranks wrote the same checkpoint"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints): saving in one process
@@ -28,11 +31,14 @@ from gpudoctor.facts import Script, of_several, one_alone, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"(?P<ranks>\d+) ranks wrote the same checkpoint"],
+    message="<ranks> ranks wrote the same checkpoint: they overwrite each other's file while it is written",
     fixes=[
         Fix(
             "Save on rank 0; let the others wait where they read the file next",
             'if dist.get_rank() == 0:\n    torch.save(model.module.state_dict(), "model.pt")\ndist.barrier()',
             Kind.EDIT,
+            proof="if dist.get_rank() == 0:",
         ),
         Fix(
             "Where each rank has something of its own, give it a file of its own",
@@ -40,7 +46,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 
@@ -54,5 +59,15 @@ def code(script: Script) -> Iterator[Finding]:
         if same_for_all(script, path.value, path.text):
             yield check.found(
                 f"every rank saves to {path.text} at once: a file that two ranks write together may be cut off or mixed",
+                location=call.place,
+            )
+    for call in script.methods("save_pretrained"):
+        path = next(iter(call.arguments.values()), None)
+        if path is None or one_alone(call) or not of_several(script, call):
+            continue
+        if same_for_all(script, path.value, path.text) and not call.given("is_main_process"):
+            yield check.found(
+                f"every rank saves the model into {path.text} at once: files that two ranks write together may be cut off or "
+                "mixed",
                 location=call.place,
             )

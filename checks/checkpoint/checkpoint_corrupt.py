@@ -50,6 +50,7 @@ ONE_WRITER = Fix(
     'if dist.get_rank() == 0:\n    torch.save(state, "last.pt.tmp")\n    os.replace("last.pt.tmp", "last.pt")\n'
     "dist.barrier()",
     Kind.EDIT,
+    proof="os.replace(",
 )
 FETCH = Fix(
     "A download that broke off: find that file and remove it, and it is fetched again",
@@ -98,6 +99,8 @@ check = Check(
             unless=r"Weights only load failed|out of memory|vulnerability issue",
         ),
         r"Consistency check failed: file should be of size (?P<expected>\d+) but has size (?P<actual>\d+)",
+        # torch 2.15, of a file that was cut off: the zip archive's directory would begin before it
+        Symptom(r"OSError: (?P<what>\[Errno 22\] Invalid argument) *$", near=r"PyTorchFileReader\("),
     ],
     fixes=[BEFORE, LOOK, ONE_WRITER, FETCH],
 )

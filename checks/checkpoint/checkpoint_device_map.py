@@ -18,6 +18,8 @@ says otherwise. The file was saved with more GPUs, with another kind of device, 
 `python -c "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"` says what torch sees here. If
 that is what you expect, the file needs `map_location`; if not, run `gpudoctor check`.
 
+`gpudoctor lint train.py` finds each `torch.load` without `map_location`, and those that name GPU 0 on every rank.
+
 ## See also
 
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): map_location
@@ -28,12 +30,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import Call, CheckpointFile, Known, Script, of_several, one_alone
+from gpudoctor.facts import Call, CheckpointFile, Known, Script, of_several, one_alone, origins
 
 CPU = Fix(
     "Load onto the CPU; load_state_dict copies to where the model is",
     'state = torch.load("model.pt", map_location="cpu", weights_only=True)\nmodel.load_state_dict(state)',
     Kind.EDIT,
+    proof='map_location="cpu", weights_only=True)',
 )
 OWN_GPU = Fix(
     "Load onto this rank's own GPU",
@@ -70,10 +73,12 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A torch.load that gives tensors back to the device they came from: of rank 0's checkpoint that is GPU 0."""
     for call in script.named("torch.load"):
-        if call.starred:
+        if call.starred or any(made.name == "io.BytesIO" for made in origins(script, call.value("f"))):
             continue
         several = of_several(script, call) and not one_alone(call)
-        if call.value("map_location").is_none or not call.given("map_location"):
+        # ``if args.gpu is None:`` is a branch for a process that has all GPUs, or none
+        several = several and not any("None" in c.text and not c.negated for c in call.conditions)
+        if not call.given("map_location") or call.arguments["map_location"].text == "None":
             said = "torch.load without map_location asks for the device that each tensor was saved from"
             if several and cuda(script):
                 said += ": every rank loads what rank 0 saved onto GPU 0"

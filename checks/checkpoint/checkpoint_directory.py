@@ -19,6 +19,8 @@
 `srun --ntasks-per-node=1 ls -ld FOLDER` (or ssh to each node) shows on which nodes it is there and whose it is. If one
 rank of several fails, and the folder is there afterwards, the ranks raced for it.
 
+`gpudoctor lint train.py` finds a `torch.save` into a folder that the script never makes.
+
 ## See also
 
 - [torch.save](https://docs.pytorch.org/docs/stable/generated/torch.save.html): a path, or an open file
@@ -85,6 +87,7 @@ check = Check(
             "Make the folder on each node before anyone writes, and wait for it",
             "if local_rank == 0:\n    os.makedirs(folder, exist_ok=True)\ndist.barrier()",
             Kind.EDIT,
+            proof="exist_ok=True)",
         ),
         Fix(
             "Take an absolute path: the job may start in another folder",
@@ -153,21 +156,23 @@ def code(script: Script) -> Iterator[Finding]:
 def makes_folders(call: Call) -> bool:
     """Return whether a call makes folders, or looks whether there are some."""
     name = call.method.lower()
-    if (
-        "mkdir" in name
-        or "makedir" in name
-        or name in ("isdir", "is_dir", "exists", "summarywriter", "system", "run")
-    ):
+    if "mkdir" in name or "makedir" in name or name in ("isdir", "is_dir", "exists", "summarywriter"):
         return True
+    first = next(iter(call.arguments.values()), None)
+    if call.name.startswith(("os.system", "subprocess.")) and first is not None:
+        if not first.value.is_literal and not first.value.items:
+            return True  # a command that is not known
     return any(
-        isinstance(a.value.literal, str) and "mkdir" in a.value.literal for a in call.arguments.values()
+        isinstance(item.literal, str) and "mkdir" in item.literal
+        for a in call.arguments.values()
+        for item in (a.value, *a.value.items)
     )
 
 
 def folder_of(script: Script, path: Value) -> tuple[str, bool]:
     """Return the relative folder of a path, empty where it is none or not known; and whether nobody can have made it."""
     text = path.literal if isinstance(path.literal, str) and path.is_literal else ""
-    if not text and path.known is Known.UNKNOWN and "/" in path.text and path.made < 0:
+    if not text and path.known is Known.UNKNOWN and "/" in path.text and (path.made < 0 or "{}" in path.text):
         text = path.text
     fresh = False
     if not text and 0 <= path.made < len(script.calls):

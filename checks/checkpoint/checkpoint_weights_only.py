@@ -24,6 +24,8 @@ without running anything, and offers the line that writes a copy without the ent
 Classes that only hold values, such as `argparse.Namespace` or numpy's numbers, do nothing when they are made. A name like
 `os.system`, `builtins.eval`, `subprocess.Popen` or `runpy` has no business in a checkpoint: do not load that file.
 
+`gpudoctor lint train.py` finds objects that are saved beside the tensors, and loads whose result is used as a module.
+
 ## See also
 
 - [Serialization semantics](https://docs.pytorch.org/docs/stable/notes/serialization.html): weights_only
@@ -61,6 +63,7 @@ ANEW = Fix(
     "Write the file again, with tensors and plain values alone",
     'torch.save({"model": model.state_dict(), "args": vars(args), "epoch": int(epoch)}, "model.pt")',
     Kind.EDIT,
+    proof='"args": vars(args)',
 )
 UPGRADE = Fix(
     "Where Lightning, transformers or ultralytics loads it: a version of that library that knows its own classes",

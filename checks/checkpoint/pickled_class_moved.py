@@ -48,6 +48,7 @@ ALIAS = Fix(
     "Or tell Python under which name it is to be found now",
     'import sys\nimport project.models\n\nsys.modules["models"] = project.models',
     Kind.EDIT,
+    proof='sys.modules["models"] = project.models',
 )
 UNDER_MAIN = Fix(
     "Import the class into the script that loads, before it does: that script is __main__ now",

@@ -97,6 +97,7 @@ check = Check(
             'file = torch.load("model.pt", map_location="cpu", weights_only=True)\nprint(*file)\n'
             'model.load_state_dict(file["model"])',
             Kind.EDIT,
+            proof='model.load_state_dict(file["model"])',
         ),
         Fix(
             "Drop by name what is not wanted on purpose, and look at what is left",

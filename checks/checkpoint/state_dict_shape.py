@@ -79,6 +79,7 @@ check = Check(
             "Build the model with the checkpoint's options: the number of classes, the vocabulary, the variant",
             "model = Net(num_classes=1000)\nmodel.load_state_dict(state)\nmodel.fc = nn.Linear(model.fc.in_features, 10)",
             Kind.EDIT,
+            proof="model.fc = nn.Linear(model.fc.in_features, 10)",
         ),
         Fix(
             "Leave out what has another size, and see that only the head is missing",

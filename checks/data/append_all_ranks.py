@@ -12,7 +12,10 @@ its own and writes it out when it is full, in the middle of a line. On NFS appen
 
 ## How to tell
 
-`grep -c . FILE` after one epoch: as many times the lines as there are ranks.
+`wc -l FILE` after one epoch: as many times the lines as there are ranks.
+
+Or let the script tell: count the lines of an epoch: `assert times == 1, f"each epoch stands {times} times in the log"`.
+gpudoctor knows these words in a log.
 
 ## See also
 
@@ -22,15 +25,18 @@ its own and writes it out when it is full, in the middle of a line. On NFS appen
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script, of_several, one_alone, same_for_all
+from gpudoctor.facts import Call, Script, of_several, one_alone, origins, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"each epoch stands (?P<times>\d+) times in the log"],
+    message="each epoch stands <times> times in the log: every rank appends to it",
     fixes=[
         Fix(
             "Write on rank 0",
             'if dist.get_rank() == 0:\n    with open("log.csv", "a") as file:\n        file.write(line)',
             Kind.EDIT,
+            proof="if dist.get_rank() == 0:",
         ),
         Fix(
             "Or give each rank a file of its own",
@@ -38,7 +44,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 HANDLERS = ("logging.FileHandler", "logging.handlers.RotatingFileHandler")
 
@@ -51,12 +56,26 @@ def code(script: Script) -> Iterator[Finding]:
         path = call.arguments.get("file") or call.arguments.get("filename") or call.arguments.get("0")
         if not mode or path is None or one_alone(call) or not of_several(script, call):
             continue
-        if same_for_all(script, path.value, path.text):
+        if same_for_all(script, path.value, path.text) and not filled_by_one(script, call):
             how = "appends to" if mode == "a" else "writes"
             yield check.found(
                 f"every rank {how} {path.text}: lines of several ranks cut into each other, or the last one wins",
                 location=call.place,
             )
+
+
+WRITING = ("write", "writelines", "writerow", "writerows")
+
+
+def filled_by_one(script: Script, opened: Call) -> bool:
+    """Return whether all that is seen to be written into a file comes from one rank."""
+    writes = [
+        call
+        for call in script.calls
+        if call.method in WRITING
+        and any(made.number == opened.number for made in origins(script, call.receiver))
+    ]
+    return bool(writes) and all(one_alone(call) for call in writes)
 
 
 def written(call: Call) -> str:

@@ -49,6 +49,7 @@ PAD = Fix(
     "    return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)\n\n\n"
     "loader = DataLoader(dataset, batch_size=32, collate_fn=collate)",
     Kind.EDIT,
+    proof="collate_fn=",
 )
 TOKENS = Fix(
     "Tokens of transformers: pad when the batch is made, and cut what is too long",

@@ -51,6 +51,7 @@ PLAIN = [
         "Use a path that does not depend on where the job starts",
         'path = Path(__file__).resolve().parent / "configs" / "train.yaml"',
         Kind.EDIT,
+        proof="Path(__file__)",
     ),
     Fix("Or start the job where the path begins", "sbatch --chdir=FOLDER job.sh"),
 ]

@@ -41,7 +41,6 @@ TEMPORARY = re.compile(r"\.incomplete|incomplete_info\.lock")
 DATA = r"(?:[^'\"\n]{0,200}/)?(?:data|datasets?|MNIST|FashionMNIST|cifar[\w-]{0,20}|raw|processed|imagenet)(?:/[^'\"\n]{0,200})?"
 
 check = Check(
-    no_reproduction="not written yet",
     severity=Severity.ERROR,
     otherwise="a warning in a script",
     symptoms=[
@@ -76,6 +75,7 @@ check = Check(
             "On a shared file system: let rank 0 download and unpack, and the others wait",
             "if dist.get_rank() == 0:\n    MNIST(root, download=True)\ndist.barrier()\ndata = MNIST(root, download=False)",
             Kind.EDIT,
+            proof="download=True)\ndist.barrier()",
         ),
         Fix(
             "On disks of the nodes' own: the first rank of each node",

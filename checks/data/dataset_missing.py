@@ -86,6 +86,7 @@ check = Check(
             "Use a path that does not depend on where the job starts",
             'root = Path(os.environ["DATA"]).resolve(strict=True)',
             Kind.EDIT,
+            proof='root = Path(os.environ["DATA"]).resolve(strict=True)',
         ),
         Fix("In docker: mount it", "docker run --volume DATA:DATA:ro IMAGE"),
         Fix(
@@ -93,7 +94,6 @@ check = Check(
             "export HF_HOME=/DISK/hf HF_HUB_OFFLINE=1",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 ANY = re.compile(r"[\w./~@+-]+\Z")

@@ -85,7 +85,6 @@ check = Check(
         ),
         Fix("Raise the user's quota", "sudo edquota -u USER", Kind.ADMIN),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -12,6 +12,9 @@ Nothing fails. What is training data on one rank is validation data on another, 
 
 Print the first indices of each rank's validation part: `print(validation.indices[:5])`. They differ.
 
+Or let the script tell: gather the indices: `assert parts[0] == parts[1], "the ranks split the data differently"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.utils.data.random_split](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split): "Optionally fix the generator for reproducible results"
@@ -24,14 +27,16 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"the ranks split the data differently"],
+    message="the ranks split the data differently: some train on what others hold out",
     fixes=[
         Fix(
             "Split with a generator of a fixed seed, the same on every rank",
             "train, validation = random_split(dataset, [0.9, 0.1], generator=torch.Generator().manual_seed(0))",
             Kind.EDIT,
+            proof="generator=torch.Generator().manual_seed(0))",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

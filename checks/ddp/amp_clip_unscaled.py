@@ -13,6 +13,9 @@ the model hardly learns.
 
 Print what `clip_grad_norm_` returns: thousands, where it should be of the order of 1.
 
+Or let the script tell: see how far a weight moves in a step: `assert moved > 0.1, "gradients were clipped while they were scaled"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [Automatic Mixed Precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): gradient clipping, with `scaler.unscale_`
@@ -25,14 +28,16 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"gradients were clipped while they were scaled"],
+    message="gradients were clipped while they were scaled: after the division nearly nothing is left of them",
     fixes=[
         Fix(
             "Unscale first",
             "scaler.unscale_(optimizer)\ntorch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\nscaler.step(optimizer)",
             Kind.EDIT,
+            proof="scaler.unscale_(optimizer)",
         ),
     ],
-    no_reproduction="needs a GPU",
 )
 
 

@@ -49,6 +49,7 @@ check = Check(
             "Two losses: add them up, and go backward once",
             "loss = loss_a + loss_b\nloss.backward()",
             Kind.EDIT,
+            proof="loss = loss_a + loss_b",
         ),
         Fix(
             "A value of an earlier step: cut it off from its graph",

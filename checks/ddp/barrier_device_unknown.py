@@ -50,10 +50,10 @@ check = Check(
             "Choose the GPU first, and tell the process group",
             'torch.cuda.set_device(local_rank)\ndist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))',
             Kind.EDIT,
+            proof='dist.init_process_group("nccl", device_id=',
         ),
         Fix("Or tell each barrier (torch before 2.3)", "dist.barrier(device_ids=[local_rank])", Kind.EDIT),
     ],
-    no_reproduction="needs a GPU, and is a warning: the run goes on",
 )
 
 

@@ -39,6 +39,7 @@ check = Check(
             "Divide into whole numbers, and never below 1",
             "loader = DataLoader(dataset, batch_size=max(1, batch_size // dist.get_world_size()), sampler=sampler)",
             Kind.EDIT,
+            proof="max(1,",
         ),
         Fix(
             "Or let the argument mean the batch of one rank, and do not divide it",

@@ -44,6 +44,7 @@ check = Check(
             "Leave out the last batch where it is not full",
             "loader = DataLoader(dataset, batch_size=32, sampler=sampler, drop_last=True)",
             Kind.EDIT,
+            proof="drop_last=True)",
         ),
         Fix(
             "Leave training mode for validation and summaries",

@@ -44,6 +44,7 @@ SAME = Fix(
     "Decide outside of the checkpointed block, and hand the decision in",
     "keep = random.random() < 0.9\nx = checkpoint(self.block, x, keep, use_reentrant=False)",
     Kind.EDIT,
+    proof="checkpoint(self.block, x, keep, use_reentrant=False)",
 )
 CACHE = Fix(
     "transformers: no cache of keys and values in training", "model.config.use_cache = False", Kind.EDIT
@@ -71,6 +72,8 @@ check = Check(
         Symptom(HEADLINE, unless=BOTH),
         r"A different number of tensors was saved during the original forward and recomputation",
         r"trying to save more tensors during recomputation than during the original forward pass",
+        # torch 2.0: the second run saved fewer tensors than the first (torch/utils/checkpoint.py)
+        r"retrieve a tensor saved by autograd multiple times without checkpoint recomputation being triggered",
         # selective checkpointing
         r"(?P<operation>[\w.]{1,80}) (?:invocation index \d+ )?encountered during backward but not found in storage",
     ],

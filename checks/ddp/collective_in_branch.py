@@ -66,7 +66,7 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where it depends on the data or on a clock whether ranks part",
     fixes=[EVERYWHERE, DECIDED],
-    no_reproduction="not written yet",
+    no_reproduction="its error is that of rank-desync, collective-mismatch or nccl-timeout",
 )
 
 

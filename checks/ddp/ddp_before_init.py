@@ -32,7 +32,7 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
+    no_reproduction="the error is that of process-group-uninitialized",
 )
 
 

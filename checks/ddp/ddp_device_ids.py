@@ -21,13 +21,18 @@ on the same type of devices".
 `{(n, p.device) for n, p in model.named_parameters()}` just before the wrap. If everything is on the CPU, look whether
 `torch.cuda.is_available()` is true in this process.
 
+`gpudoctor lint train.py` finds several ids for one process, and an id for a model that nothing moves to a GPU.
+
 ## See also
 
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): when `device_ids` must be None
 - [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html): also with a model on several GPUs
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Known, Script, Value, moves, stays
 
 GOT = (
     r"DistributedDataParallel device_ids and output_device arguments only work with .{0,80}modules?, "
@@ -37,6 +42,7 @@ ONE = r"\{device\(type='\w+'(?:, index=\d+)?\)\}"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a warning where the number of GPUs decides",
     symptoms=[
         rf"{GOT}\{{device\(type='(?P<device>\w+)'(?:, index=\d+)?\)\}}",
         rf"{GOT}(?!{ONE})(?P<devices>\{{.{{1,200}}?(?:\}}|$))",
@@ -68,3 +74,41 @@ check = Check(
         Fix("Start one process for each GPU (here 2)", "torchrun --nproc-per-node=2 train.py"),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Several GPUs for one process, or a GPU for a model that stays on the CPU."""
+    group = script.process_group
+    for wrapper in script.of_kind("ddp"):
+        made = script.made_by(wrapper)
+        if made is None or not made.given("device_ids") or made.value("device_ids").is_none:
+            continue
+        ids, text = (
+            made.value("device_ids"),
+            made.arguments["device_ids"].text if "device_ids" in made.arguments else "",
+        )
+        several = ids.known is Known.SEQUENCE and not ids.text and len(ids.items) > 1
+        if several or counted(ids):
+            yield check.found(
+                f"device_ids={text} gives one process several GPUs: DistributedDataParallel takes one, or None",
+                severity=Severity.ERROR if several else Severity.WARNING,
+                location=made.place,
+            )
+            continue
+        inner = script.innermost(wrapper)
+        gloo = group is not None and group.value("backend").literal == "gloo"
+        if gloo and text and inner is not wrapper and stays(script, inner) and not moves(script, inner):
+            yield check.found(
+                f"device_ids={text} names a GPU, and the model is on the CPU: nothing moves it, and DistributedDataParallel "
+                "refuses it",
+                location=made.place,
+                fixes=[check.fixes[1], check.fixes[0]],
+            )
+
+
+def counted(ids: Value) -> bool:
+    """Return whether ids are a range of numbers, or as many as one."""
+    if ids.text == "comprehension":
+        return any(item.known is Known.INDEX for item in ids.items)
+    return ids.known is Known.INDEX

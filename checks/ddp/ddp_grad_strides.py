@@ -46,7 +46,7 @@ check = Check(
             "Use channels_last for model and input alike, before the wrap",
             "model = model.to(memory_format=torch.channels_last)\nx = x.to(memory_format=torch.channels_last)",
             Kind.EDIT,
+            proof="model = model.to(memory_format=torch.channels_last)",
         ),
     ],
-    no_reproduction="it is a warning: the run goes on",
 )

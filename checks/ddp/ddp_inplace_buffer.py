@@ -22,13 +22,18 @@ torch 2.15 copies in a way that autograd does not count as a change; the two for
 The same script runs with one process and no DDP, or with `broadcast_buffers=False`. Search
 `{n: b.shape for n, b in model.named_buffers()}` for the size in the message.
 
+`gpudoctor lint train.py` finds two forward passes of a model with BatchNorm before one `backward()`.
+
 ## See also
 
 - [torch issue 22095](https://github.com/pytorch/pytorch/issues/22095): a buffer and two forward passes
 - [torch issue 175024](https://github.com/pytorch/pytorch/issues/175024): a discriminator called twice, and why it fails
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Call, Script, batch_norm
 
 # As in inplace-gradient, which takes the other cases. What an operation computed is "which is output 0 of"; weights of
 # convolutions have four sizes; integers and what is smaller is a buffer.
@@ -45,6 +50,7 @@ DDP = (
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a warning: torch 2.15 takes it",
     symptoms=[
         rf"\[(?:[Rr]ank ?|default|worker)\d+\]:?.{{0,120}}{CHANGED}",
         Symptom(CHANGED, near=DDP),
@@ -73,3 +79,52 @@ check = Check(
     ],
     no_reproduction="needs an older torch",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Two forward passes of a model with BatchNorm, and one backward pass after both."""
+    if any("sync_batchnorm" in call.method.lower() for call in script.calls):
+        return
+    for wrapper in script.of_kind("ddp"):
+        made = script.made_by(wrapper)
+        inner = script.innermost(wrapper)
+        if (
+            made is None
+            or made.starred
+            or made.given("broadcast_buffers")
+            or made.given("forward_sync_buffers")
+        ):
+            continue
+        if inner is wrapper or batch_norm(script, inner) is None:
+            continue
+        second = pair(script, wrapper.number)
+        if second is not None:
+            yield check.found(
+                "a second forward pass before backward: DDP copies BatchNorm's buffers over what the first one has saved",
+                severity=Severity.WARNING,
+                location=second.place,
+            )
+
+
+def pair(script: Script, wrapper: int) -> Call | None:
+    """Return the second of two forward passes that a backward pass follows, all in one pass of a loop."""
+    before: Call | None = None
+    second: Call | None = None
+    for call in script.calls:
+        if call.method in ("__call__", "forward") and wrapper in call.receiver.things:
+            if any("no_grad" in context or "inference" in context for context in call.contexts):
+                continue
+            together = before is not None and (before.loops, before.conditions) == (
+                call.loops,
+                call.conditions,
+            )
+            second = call if together else None
+            before = call
+        elif call.method == "backward":
+            if second is not None and second.loops == call.loops:
+                return second
+            before = second = None
+        elif call.name == "<loop>":
+            before = second = None
+    return None

@@ -50,6 +50,7 @@ check = Check(
             "Let one rank find the sizes, and tell them to all before the model is built",
             "sizes = [len(vocabulary)]\ndist.broadcast_object_list(sizes, src=0)\nmodel = Net(*sizes)",
             Kind.EDIT,
+            proof="dist.broadcast_object_list(sizes, src=0)",
         ),
         Fix(
             "Build, resize and freeze on every rank; keep `if rank == 0:` for printing and saving",

@@ -40,6 +40,7 @@ check = Check(
             "Do not wrap a network that is only evaluated, move it alone",
             "teacher = teacher.eval().requires_grad_(False).to(local_rank)",
             Kind.EDIT,
+            proof="teacher = teacher.eval().requires_grad_(False).to(",
         ),
         Fix(
             "Unfreeze or add what is to be trained before the wrap",

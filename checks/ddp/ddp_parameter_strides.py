@@ -44,6 +44,7 @@ check = Check(
             "for p in model.parameters():\n    p.data = p.data.clone(memory_format=torch.contiguous_format)\n"
             "model = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
+            proof="p.data = p.data.clone(memory_format=torch.contiguous_format)",
         ),
         Fix(
             "Or take channels_last, on all ranks",

@@ -66,6 +66,7 @@ check = Check(
             "Where a rank loads for longer than the time-out: allow for it",
             'dist.init_process_group("nccl", timeout=datetime.timedelta(hours=1))',
             Kind.EDIT,
+            proof="timeout=datetime.timedelta(hours=1)",
         ),
         Fix(
             "Do without peer-to-peer copies; if that helps they are the fault, and every transfer is slower until it is repaired",
@@ -73,5 +74,4 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -21,13 +21,18 @@ DDP sums a gradient over the ranks as soon as it is there. It comes a second tim
 Look for `gradient_checkpointing`, for a warning that names `use_reentrant`, and for `find_unused_parameters`.
 `TORCH_DISTRIBUTED_DEBUG=INFO` adds the parameter's name.
 
+`gpudoctor lint train.py` finds `use_reentrant=True` on a block that is checkpointed twice, or beside `find_unused_parameters=True`.
+
 ## See also
 
 - [torch.utils.checkpoint](https://docs.pytorch.org/docs/stable/checkpoint.html): `use_reentrant`
 - [peft issue 313](https://github.com/huggingface/peft/issues/313): LoRA and gradient checkpointing under DDP
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Script
 
 # At its end the message names the parameter.
 HEADLINE = r"Expected to mark a variable ready only once"
@@ -47,6 +52,7 @@ check = Check(
             "Checkpoint without a backward pass inside the backward pass",
             "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
             Kind.EDIT,
+            proof="use_reentrant=False)",
         ),
         Fix(
             "The same in transformers and TRL",
@@ -70,3 +76,44 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Checkpointing in the reentrant form, of one block twice or under find_unused_parameters, in a model for DDP."""
+    wrappers = [made for thing in script.of_kind("ddp") if (made := script.made_by(thing)) is not None]
+    if not wrappers:
+        return
+    searching = next(
+        (made for made in wrappers if made.value("find_unused_parameters").literal is True), None
+    )
+    if any(made.value("static_graph").literal is True or made.starred for made in wrappers):
+        return
+    said = set()
+    for call in script.named("torch.utils.checkpoint.checkpoint"):
+        function = call.arguments.get("function")
+        if call.value("use_reentrant").literal is not True or function is None or call.place.line in said:
+            continue
+        if searching is not None or repeated(script, call.number):
+            said.add(call.place.line)
+            why = "find_unused_parameters=True marks parameters before"
+            if searching is None:
+                why = f"{function.text} is checkpointed twice"
+            yield check.found(
+                f"use_reentrant=True runs a backward pass inside the backward pass, and {why}: DDP gets a gradient twice",
+                location=call.place,
+            )
+
+
+def repeated(script: Script, number: int) -> bool:
+    """Return whether the block of a checkpoint is checkpointed in another call of the same function."""
+    own = script.calls[number]
+    text = own.arguments["function"].text
+    return any(
+        call.number != number
+        and call.scope == own.scope
+        and call.stack == own.stack
+        and call.arguments["function"].text == text
+        for call in script.named("torch.utils.checkpoint.checkpoint")
+        if "function" in call.arguments
+    )

@@ -23,13 +23,19 @@ output does not reach the loss never gets one:
 `[n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]`. Where the ranks list different
 indices, the branch depends on the data.
 
+`gpudoctor lint train.py` finds layers that are defined and never used.
+
 ## See also
 
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): `find_unused_parameters`, and what it costs
 - [DDP: internal design](https://docs.pytorch.org/docs/stable/notes/ddp.html): buckets, and what waits for what
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+import re
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import LAYERS, Attribute, Call, ModuleClass, Script, class_of
 
 # Below its headline the message names the parameters: their numbers, with TORCH_DISTRIBUTED_DEBUG their names.
 HEADLINE = r"Expected to have finished reduction in the prior iteration"
@@ -62,6 +68,7 @@ check = Check(
             "Freeze or remove what is not used, before DDP sees it",
             "model.unused_head.requires_grad_(False)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
+            proof=".requires_grad_(False)",
         ),
         Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=2 train.py"),
         Fix(
@@ -82,3 +89,51 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A layer of a wrapped module that nothing uses, and nothing freezes."""
+    for wrapper in script.of_kind("ddp"):
+        made = script.made_by(wrapper)
+        item = class_of(script, script.innermost(wrapper))
+        if made is None or item is None or item.dynamic or "forward" not in item.methods:
+            continue
+        if any(call.scope.startswith(f"{item.name}.") and handed_on(call) for call in script.calls):
+            continue
+        if made.starred or any(
+            made.value(name).literal is not False for name in SEARCHING if made.given(name)
+        ):
+            continue
+        for attribute in item.attributes:
+            if idle(script, item, attribute):
+                freeze = f"model.{attribute.name}.requires_grad_(False)  # or remove it"
+                yield check.found(
+                    f"self.{attribute.name} is never used, and DDP (line {wrapper.place.line}) waits for its gradients: the second "
+                    "step fails",
+                    location=attribute.place,
+                    fixes=[Fix("Freeze or remove it before DDP sees it", freeze, Kind.EDIT)],
+                )
+
+
+def handed_on(call: Call) -> bool:
+    """Return whether a method gives its object to a function, which may use any part of it."""
+    own = not call.text.startswith("super") and call.name != "super"
+    return own and any(argument.text == "self" for argument in call.arguments.values())
+
+
+SEARCHING = ("find_unused_parameters", "static_graph")
+
+
+def idle(script: Script, item: ModuleClass, attribute: Attribute) -> bool:
+    """Return whether a layer has parameters, and its name stands nowhere but where it is made."""
+    name = attribute.name
+    layer = attribute.type.startswith("torch.nn.") and attribute.type.rpartition(".")[2] in LAYERS
+    if not layer or name in item.used or sum(a.name == name for a in item.attributes) > 1:
+        return False
+    for call in script.calls:
+        texts = [call.text, *(argument.text for argument in call.arguments.values())]
+        own = call.place.line == attribute.place.line and call.place.path == attribute.place.path
+        if not own and any(re.search(rf"\b{name}\b", text) for text in texts):
+            return False
+    return True

@@ -47,6 +47,7 @@ check = Check(
             "tp = 2\ndp = dist.get_world_size() // tp\n"
             'mesh = init_device_mesh("cuda", (dp, tp), mesh_dim_names=("dp", "tp"))',
             Kind.EDIT,
+            proof="dp = dist.get_world_size() // tp",
         ),
         Fix(
             "Or lower the sizes in the configuration until their product is the number of ranks; Megatron",

@@ -12,6 +12,9 @@ Nothing adds up the counts of the ranks. The sampler also repeats samples so tha
 
 Print the number of samples that were counted beside the accuracy: it is the length of the data set, divided by the number of ranks.
 
+Or let the script tell: count on each rank: `assert seen == len(dataset), f"the accuracy {accuracy} is that of {seen} of {len(dataset)} samples"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.distributed.all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): sums a tensor over all ranks
@@ -24,15 +27,17 @@ from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.NOTE,
+    symptoms=[r"the accuracy \S{1,20} is that of (?P<part>\d+) of (?P<all>\d+) samples"],
+    message="the accuracy is that of <part> of <all> samples: nothing adds up the counts of the ranks",
     fixes=[
         Fix(
             "Sum the counts over the ranks before dividing",
             "counts = torch.tensor([correct, seen], device=device)\ndist.all_reduce(counts)\n"
             "accuracy = (counts[0] / counts[1]).item()",
             Kind.EDIT,
+            proof="dist.all_reduce(counts)",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 
@@ -41,15 +46,17 @@ def code(script: Script) -> Iterator[Finding]:
     """A loop under no_grad over a loader with a DistributedSampler, in a program that reduces nothing."""
     if not script.distributed or script.frameworks:
         return
-    if any(call.collective and call.method not in ("barrier", "new_group") for call in script.calls):
-        return
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
         sampler = script.thing(made.value("sampler"), "sampler") if made is not None else None
         if made is None or sampler is None or sampler.type != "torch.utils.data.DistributedSampler":
             continue
-        quiet = [loop for loop in script.iterations(loader) if "torch.no_grad" in loop.contexts]
-        if quiet and not loader.escapes:
+        quiet = [
+            loop
+            for loop in script.iterations(loader)
+            if {"torch.no_grad", "torch.inference_mode"} & {*loop.contexts}
+        ]
+        if quiet and not loader.escapes and not _gathers(script, quiet[0]):
             loop = quiet[0]
             said = next((call for call in script.calls[loop.number :] if _reports(call, loop)), None)
             yield check.found(
@@ -65,4 +72,20 @@ def _reports(call: Call, loop: Call) -> bool:
         return False
     return loop.loops[-1] not in call.loops and any(
         argument.value.from_data for argument in call.arguments.values()
+    )
+
+
+SUMS = ("reduce", "gather", "metric", "averagemeter", "synchronize_between")
+"""Words in the names of what may add up the ranks' counts where that is not seen."""
+
+
+def _gathers(script: Script, loop: Call) -> bool:
+    """Return whether a collective, or something that is not seen, may add up the ranks in the loop or soon after it."""
+    after = [
+        call for call in script.calls[loop.number : loop.number + 150] if "lr_scheduler" not in call.name
+    ]
+    return any(
+        (call.collective and call.method not in ("barrier", "new_group"))
+        or any(word in call.name.lower() for word in SUMS)
+        for call in after
     )

@@ -36,6 +36,7 @@ check = Check(
             "Keep the original parameters (torch 2.1 and newer); their gradients take memory as if none were frozen",
             "model = FullyShardedDataParallel(model, use_orig_params=True)",
             Kind.EDIT,
+            proof="use_orig_params=True)",
         ),
         Fix(
             "Or shard each parameter on its own with FSDP2 (torch 2.6 and newer), which has no flat parameters",

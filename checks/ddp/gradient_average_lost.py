@@ -13,6 +13,9 @@ many times too large as there are ranks.
 
 Compare the gradient before and after the line: it is the same.
 
+Or let the script tell: give every rank the same sample: `assert torch.equal(averaged, own), "the gradients are a sum over the ranks, not their mean"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.Tensor.div_](https://docs.pytorch.org/docs/stable/generated/torch.Tensor.div_.html): the in-place division
@@ -25,8 +28,16 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.ERROR,
-    fixes=[Fix("Divide in place", "parameter.grad /= dist.get_world_size()", Kind.EDIT)],
-    no_reproduction="not written yet",
+    symptoms=[r"gradients are a sum over the ranks"],
+    message="the gradients are a sum over the ranks, not their mean: the step is as many times too long as there are ranks",
+    fixes=[
+        Fix(
+            "Divide in place",
+            "parameter.grad /= dist.get_world_size()",
+            Kind.EDIT,
+            proof="parameter.grad /= dist.get_world_size()",
+        )
+    ],
 )
 
 

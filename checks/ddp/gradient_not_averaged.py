@@ -14,6 +14,9 @@ gradient, divided by the number of ranks, between `backward` and `step`.
 
 Print a parameter on every rank after a few steps, `print(rank, next(model.parameters()).sum().item())`: the numbers differ.
 
+Or let the script tell: gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "the ranks trained models of their own"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): gradients are averaged over the ranks
@@ -33,13 +36,15 @@ DIVIDE = Fix(
     "Divide by the number of ranks",
     "dist.all_reduce(parameter.grad, op=dist.ReduceOp.SUM)\nparameter.grad /= dist.get_world_size()",
     Kind.EDIT,
+    proof="parameter.grad /= dist.get_world_size()",
 )
 
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where gradients are summed and not divided",
+    symptoms=[r"the ranks trained models of their own"],
+    message="the ranks' weights differ: nothing averages their gradients",
     fixes=[WRAP, DIVIDE],
-    no_reproduction="not written yet",
 )
 
 

@@ -62,6 +62,7 @@ check = Check(
             "Make a new value instead of changing the old one",
             "x = x + y  # not x += y\nact = torch.nn.ReLU(inplace=False)",
             Kind.EDIT,
+            proof="x = x +",
         ),
         Fix(
             "GAN: compute each loss after the other's step, the discriminator's on samples without their graph",

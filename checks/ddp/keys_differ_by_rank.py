@@ -16,6 +16,8 @@ task that is drawn by chance.
 
 `print(rank, sorted(losses))` in the step that fails, on all ranks; the missing key names the branch.
 
+`gpudoctor lint train.py` finds entries that a rank or its batch alone adds before all entries are reduced.
+
 ## See also
 
 - [mmdetection#6495](https://github.com/open-mmlab/mmdetection/issues/6495): one rank logs fewer values, the rest wait
@@ -26,13 +28,14 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Script, wrapped_classes
 
 HEAD = r"loss log variables are different across GPUs"
 KEYS = r"rank (?P<rank>\d+) len\(log_vars\): (?P<count>\d+) keys: (?P<keys>[\w.,/ -]{1,300})"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a warning where the data decides",
     symptoms=[Symptom(HEAD, near=KEYS), Symptom(HEAD, unless=KEYS)],
     message="the ranks have different losses to sum up[: rank <rank> has <count>, namely <keys>]",
     fixes=[
@@ -50,13 +53,13 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Entries that some ranks alone add to a dictionary, and a loop over it with a collective for each entry."""
+    yield from of_forward(script)
     added: dict[tuple[str, str], Call] = {}
     for call in script.calls:
         condition = next((c for c in call.conditions if c.by_rank or (c.from_data and c.kind == "if")), None)
@@ -88,3 +91,23 @@ def differing(entry: Call, name: str, collective: Call) -> Finding:
         severity=Severity.ERROR if condition.by_rank else Severity.WARNING,
         location=entry.place,
     )
+
+
+ON_DATA = re.compile(r"\b(len|any|all)\(|\.(numel|any|all|sum|nonzero|max)\(")
+"""What a test of this rank's batch looks like where its tensors are parameters of forward."""
+
+
+def of_forward(script: Script) -> Iterator[Finding]:
+    """Report a loss that the forward of a model under DDP returns for some batches alone."""
+    scopes = {f"{item.name}.forward" for item in wrapped_classes(script, "ddp", "fsdp")}
+    for call in script.calls:
+        if call.method != "__setitem__" or call.scope not in scopes or not call.value("key").is_literal:
+            continue
+        condition = next((c for c in call.conditions if c.kind == "if" and ON_DATA.search(c.text)), None)
+        if condition is not None and not condition.negated and "loss" in call.name.lower():
+            yield check.found(
+                f"{call.arguments['key'].text} is there only where `{condition.text}` holds, which each rank's batch decides: the "
+                "ranks have different losses to reduce, and DDP waits for gradients of what was left out",
+                severity=Severity.WARNING,
+                location=call.place,
+            )

@@ -13,6 +13,9 @@ DistributedDataParallel averages gradients, not losses. `loss.item()` is compute
 
 Print it on two ranks, in the same step: the numbers differ.
 
+Or let the script tell: gather the losses of a step: `assert torch.allclose(logged, mean), f"the loss that rank {rank} logs is not the mean of the ranks"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.distributed.all_reduce](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce): sums a tensor over all ranks
@@ -25,14 +28,16 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.NOTE,
+    symptoms=[r"the loss that rank (?P<rank>\d+) logs is not the mean"],
+    message="rank <rank> logs the loss of its own samples, not the mean of all ranks",
     fixes=[
         Fix(
             "Average it over the ranks before it is logged; every rank takes part",
             "mean = loss.detach().clone()\ndist.all_reduce(mean)\nmean /= dist.get_world_size()",
             Kind.EDIT,
+            proof="dist.all_reduce(",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -93,6 +93,7 @@ check = Check(
             "Lower the learning rate, and let it rise over the first steps",
             "warmup = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.01, total_iters=1000)",
             Kind.EDIT,
+            proof="torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.01",
         ),
         Fix(
             "Compute in bfloat16 instead of float16 (transformers: --bf16), on GPUs from compute capability 8.0 on",
@@ -120,5 +121,4 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -51,6 +51,7 @@ TRAINABLE = Fix(
     "See what is trained, and unfreeze it before DDP wraps the model",
     "print([n for n, p in model.named_parameters() if p.requires_grad])\nmodel.head.requires_grad_(True)",
     Kind.EDIT,
+    proof="model.head.requires_grad_(True)",
 )
 RECORDED = Fix(
     "Compute output and loss with gradients switched on",

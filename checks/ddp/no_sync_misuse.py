@@ -19,7 +19,8 @@ DDP says nothing about it: a step after a backward pass inside `no_sync` lets th
 ## How to tell
 
 The traceback names who enters the block. Count: of N accumulated batches, N - 1 run inside, and the last one with the
-step outside.
+step outside. With DDP nothing is raised; gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "the ranks
+stepped with gradients that were not summed"`. gpudoctor knows these words in a log.
 
 ## See also
 
@@ -38,9 +39,11 @@ check = Check(
         r"no_sync context manager is incompatible with gradient partitioning logic of ZeRO stage (?P<stage>\d)",
         r"illegal to call Engine\.(?P<step>step\(\)) inside no_sync context manager",
         r"no_sync context manager reentry is unsupported",
+        r"the ranks stepped with gradients that were (?P<kept>not summed)",
     ],
     message="no_sync holds back the sum of gradients[ that ZeRO stage <stage> needs in every backward pass]"
-    "[, and <step> was called inside it]",
+    "[, and <step> was called inside it]"
+    "[: those of the last step were <kept>, so the ranks' weights differ]",
     fixes=[
         Fix(
             "transformers: a version that leaves gradient accumulation to DeepSpeed",
@@ -62,9 +65,9 @@ check = Check(
             "for x in batches[:-1]:\n    with model.no_sync():\n        model(x).mean().backward()\n"
             "model(batches[-1]).mean().backward()\noptimizer.step()",
             Kind.EDIT,
+            proof="with model.no_sync()",
         ),
     ],
-    no_reproduction="needs DeepSpeed: torch itself says nothing",
 )
 
 

@@ -58,6 +58,7 @@ check = Check(
             "def __getstate__(self):\n"
             '    return {key: value for key, value in self.__dict__.items() if key not in ("lock", "file")}',
             Kind.EDIT,
+            proof="def __getstate__(self):",
         ),
         Fix(
             "Tensors of one size: send them as they are, which is faster too",

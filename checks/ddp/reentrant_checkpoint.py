@@ -47,6 +47,7 @@ check = Check(
             "Take the other form, which torch recommends",
             "x = checkpoint(self.block, x, use_reentrant=False)",
             Kind.EDIT,
+            proof="use_reentrant=False)",
         ),
         Fix(
             "transformers: the same through the Trainer's arguments",

@@ -13,6 +13,9 @@ DistributedDataParallel splits no data: it sums gradients. A `DataLoader` withou
 
 Print `len(loader)` with one rank and with two: it is the same.
 
+Or let the script tell: gather what each rank saw in an epoch: `assert not set(seen[0]) & set(seen[1]), "ranks 0 and 1 are given the same samples"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.utils.data.distributed.DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): "restricts data loading to a subset of the dataset"
@@ -25,15 +28,17 @@ from gpudoctor.facts import Call, Known, Script, Thing, Value
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"ranks (?P<first>\d+) and (?P<second>\d+) are given the same samples"],
+    message="ranks <first> and <second> are given the same samples: their loaders have no sampler that divides the data",
     fixes=[
         Fix(
             "Give each rank its share",
             "sampler = DistributedSampler(dataset)\nloader = DataLoader(dataset, batch_size=32, sampler=sampler)\n"
             "for epoch in range(epochs):\n    sampler.set_epoch(epoch)",
             Kind.EDIT,
+            proof="sampler = DistributedSampler(dataset",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 
@@ -60,19 +65,21 @@ def code(script: Script) -> Iterator[Finding]:
 def _split(script: Script, made: Call) -> bool:
     """Return whether the data set, or anything that it is made of, may differ by rank or split itself."""
     waiting = [argument.value for argument in made.arguments.values()]
+    shuffled = made.value("shuffle").literal is True
     if made.rank_conditions:
         return True
     for _ in range(200):
         if not waiting:
             return False
         value = waiting.pop()
-        if value.by_rank or value.known is Known.WORLD_SIZE or _opaque(value):
+        # An iterable data set, which may split itself, cannot be shuffled; another one hardly ever does.
+        if value.by_rank or value.known is Known.WORLD_SIZE or (not shuffled and _opaque(value)):
             return True
         waiting += value.items
         for number in value.things:
             thing = script.things[number]
             source = script.made_by(thing)
-            if thing.kind == "dataset" and source is None:
+            if thing.kind == "dataset" and source is None and not shuffled:
                 return True
             if source is not None:
                 waiting += [argument.value for argument in source.arguments.values()]
@@ -91,7 +98,7 @@ def _asks_rank(call: Call) -> bool:
 
 
 def _trains(script: Script, loader: Thing) -> bool:
-    """Return whether a loop over a loader goes forward through a DistributedDataParallel and back."""
+    """Return whether a loop over a loader goes back through a model."""
     for begun in script.iterations(loader):
         loop = begun.loops[-1]
         inside = [call for call in script.calls[begun.number :] if loop in call.loops]

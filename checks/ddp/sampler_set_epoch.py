@@ -14,6 +14,9 @@ without it all epochs get the permutation of the first one.
 
 Print the first indices that the sampler gives in two epochs: `print(list(sampler)[:8])`. They are the same.
 
+Or let the script tell: compare what two epochs yield: `assert orders[0] != orders[1], "every epoch has the same order"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.utils.data.distributed.DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): the warning about `set_epoch`
@@ -26,14 +29,16 @@ from gpudoctor.facts import Script, Thing
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"every epoch has the same order"],
+    message="the sampler yields the same order in every epoch: set_epoch is not called",
     fixes=[
         Fix(
             "Tell the sampler the epoch, before the loader is iterated",
             "for epoch in range(epochs):\n    sampler.set_epoch(epoch)\n    for batch in loader:\n        ...",
             Kind.EDIT,
+            proof="sampler.set_epoch(epoch)",
         )
     ],
-    no_reproduction="not written yet",
 )
 
 
@@ -53,7 +58,7 @@ def code(script: Script) -> Iterator[Finding]:
             True for _ in script.methods("set_epoch", "loader")
         ):
             continue
-        if any(loop.within("epoch") for loader in loaders for loop in script.iterations(loader)):
+        if any(len(loop.loops) > 1 for loader in loaders for loop in script.iterations(loader)):
             yield check.found(
                 "this DistributedSampler shuffles by the epoch, and nothing calls its set_epoch: every epoch has the "
                 "order of the first",

@@ -46,6 +46,7 @@ check = Check(
             "loader = DataLoader(dataset, batch_size=32, sampler=sampler)\n"
             "for epoch in range(epochs):\n    sampler.set_epoch(epoch)",
             Kind.EDIT,
+            proof="sampler=sampler)",
         ),
         Fix(
             "In a script that also runs on one GPU",

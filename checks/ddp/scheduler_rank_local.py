@@ -13,6 +13,9 @@ The validation loss was computed on each rank, on its own samples.
 
 Print `optimizer.param_groups[0]["lr"]` on every rank after some epochs.
 
+Or let the script tell: gather the rates: `assert rates[0] == rates[1], "the ranks have different learning rates"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.optim.lr_scheduler.ReduceLROnPlateau](https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html): `step(metrics)`
@@ -25,15 +28,17 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"the ranks have different learning rates"],
+    message="the ranks have different learning rates: each decided by its own validation loss",
     fixes=[
         Fix(
             "Average the number over the ranks first",
             "metric = torch.tensor(validation_loss, device=device)\ndist.all_reduce(metric)\n"
             "scheduler.step(metric.item() / dist.get_world_size())",
             Kind.EDIT,
+            proof="dist.all_reduce(",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -48,6 +48,7 @@ check = Check(
             'if device.type == "cuda":\n    model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)\n'
             "model = DistributedDataParallel(model.to(device), device_ids=[local_rank])",
             Kind.EDIT,
+            proof='if device.type == "cuda":',
         ),
         Fix(
             "To use a trained model on the CPU: leave DDP out and training mode off",

@@ -45,6 +45,7 @@ check = Check(
             "sampler = DistributedSampler(dataset, shuffle=True)\n"
             "loader = DataLoader(dataset, batch_size=32, sampler=sampler, drop_last=True)",
             Kind.EDIT,
+            proof="sampler = DistributedSampler(dataset, shuffle=True)",
         ),
         Fix(
             "Of an iterable dataset: stop all ranks after the smallest number of steps",
@@ -58,7 +59,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -76,7 +76,6 @@ check = Check(
         ),
         Fix("Take a torch that knows the option", "python -m pip install --upgrade torch"),
     ],
-    no_reproduction="needs a GPU",
 )
 
 # Run with torch 2.15 (torch._C._accelerator_setAllocatorSettings), each value with the words that it raises.

@@ -50,7 +50,6 @@ FEWER = Fix(
 check = Check(
     severity=Severity.WARNING,
     fixes=[SLURM, DOCKER, POD, LOOK, FEWER],
-    no_reproduction="needs a control group, which root makes",
 )
 
 

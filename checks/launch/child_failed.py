@@ -81,5 +81,4 @@ check = Check(
             "export PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1",
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -92,7 +92,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 GPU_LIBRARY = re.compile(r" in (libnccl\S*|libcuda\S*|libcudart\S*)\.so")

@@ -49,7 +49,6 @@ FEWER = Fix(
 check = Check(
     severity=Severity.WARNING,
     fixes=[SLURM, DOCKER, POD, BOUND, FEWER],
-    no_reproduction="it is slow, and nothing fails",
 )
 
 

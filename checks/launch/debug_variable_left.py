@@ -102,7 +102,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="a note for what costs little, and without a GPU",
     fixes=[Fix("See what is set", "printenv | grep -E 'CUDA|TORCH|NCCL|MALLOC|PYTHON|LD_'")],
-    no_reproduction="nothing fails: it is slow",
 )
 
 

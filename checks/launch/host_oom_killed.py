@@ -119,7 +119,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -41,5 +41,5 @@ check = Check(
         Fix("If it hung: next time, before Ctrl-C, see where each rank stands", "py-spy dump --pid PID"),
         Fix("See what still runs of it", "ps -u $(id -u) -o pid,ppid,lstart,args | grep '[t]rain.py'"),
     ],
-    no_reproduction="not written yet",
+    no_reproduction="somebody pressed Ctrl-C: there is nothing to repair",
 )

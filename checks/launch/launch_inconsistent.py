@@ -33,6 +33,7 @@ COUNTS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE")
 DROP = Fix(
     "Drop what an earlier launch left",
     "unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE",
+    proof="unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE",
 )
 TORCHRUN = Fix("Let torchrun number the ranks", "torchrun --standalone --nproc-per-node=N train.py")
 TASK = Fix(
@@ -45,7 +46,6 @@ check = Check(
     otherwise="a warning for more ranks than GPUs",
     follows=["rank-out-of-range", "slurm-gpu-binding", "cuda-visible-devices", "slurm-task-mismatch"],
     fixes=[DROP, TORCHRUN, TASK],
-    no_reproduction="it ends in a time-out, and its log is rendezvous-incomplete or nccl-timeout",
 )
 
 

@@ -52,6 +52,7 @@ check = Check(
             "Take both spellings, and the variable where neither is given",
             'parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))',
             Kind.EDIT,
+            proof='parser.add_argument("--local-rank", "--local_rank", type=int',
         ),
         Fix(
             "Or let the old launcher set the variable instead of passing the option",
@@ -63,7 +64,6 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -14,6 +14,9 @@ second machine with "invalid device ordinal".
 
 Print both on every rank: `print(os.environ["RANK"], os.environ["LOCAL_RANK"])`. On the second machine they differ.
 
+Or let the script tell: gather the shares: `assert shares[0] != shares[1], "two ranks take the same share of the data"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torchrun (Elastic Launch)](https://docs.pytorch.org/docs/stable/elastic/run.html): what RANK and LOCAL_RANK mean
@@ -36,8 +39,9 @@ DEVICE = Fix(
 check = Check(
     severity=Severity.WARNING,
     otherwise="a note where the script may be meant for one machine",
+    symptoms=[r"two ranks take the same share of the data"],
+    message="two ranks take the same share of the data: the local rank, which starts at 0 on each node, stands where the rank is meant",
     fixes=[RANK, DEVICE],
-    no_reproduction="not written yet",
 )
 
 

@@ -33,7 +33,9 @@ TOO_FEW = 256
 FILES_PER_RANK = 4
 
 RAISE = Fix(
-    "Raise the limit, in the shell or the job script that starts the training", "ulimit -n $(ulimit -Hn)"
+    "Raise the limit, in the shell or the job script that starts the training",
+    "ulimit -n $(ulimit -Hn)",
+    proof="ulimit -n $(ulimit -Hn)",
 )
 DOCKER = Fix("In docker: start the container with more", "docker run --ulimit nofile=65536:65536 IMAGE")
 LIMITS = Fix(
@@ -46,7 +48,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="an error below 256, a note for 8 GPUs where 1024 cannot be raised",
     fixes=[RAISE, DOCKER, LIMITS],
-    no_reproduction="its failure in a log is too-many-open-files",
 )
 
 

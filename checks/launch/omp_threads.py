@@ -38,7 +38,6 @@ check = Check(
     fixes=[
         Fix("As many threads as there are cores for each rank, or 1 as torchrun has it", f"export {NAME}=1")
     ],
-    no_reproduction="it is slow, and nothing fails",
 )
 
 

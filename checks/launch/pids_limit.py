@@ -46,7 +46,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="an error where not even the ranks have room",
     fixes=[FEWER, DOCKER, KUBERNETES, SYSTEMD],
-    no_reproduction="needs a control group, which root makes",
 )
 
 

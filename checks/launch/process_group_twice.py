@@ -42,6 +42,7 @@ check = Check(
             "Call it only where no library has",
             'if not dist.is_initialized():\n    dist.init_process_group("nccl")',
             Kind.EDIT,
+            proof="if not dist.is_initialized():",
         ),
         Fix(
             "With accelerate, the Trainer, Lightning or DeepSpeed: leave your own call out",
@@ -55,7 +56,6 @@ check = Check(
         ),
         Fix("Between two runs in one process, end the first", "dist.destroy_process_group()", Kind.EDIT),
     ],
-    no_reproduction="not written yet",
 )
 
 

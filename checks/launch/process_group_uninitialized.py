@@ -56,6 +56,7 @@ check = Check(
             "Ask where the script must also run alone",
             "if dist.is_available() and dist.is_initialized():\n    dist.barrier()",
             Kind.EDIT,
+            proof="dist.is_initialized():",
         ),
         Fix(
             "In a run with one process, use plain batch normalisation",
@@ -63,7 +64,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -43,6 +43,7 @@ ENVIRONMENT = Fix(
     'rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])\n'
     'device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))',
     Kind.EDIT,
+    proof='int(os.environ["RANK"])',
 )
 TORCHRUN = Fix(
     "Better: pass neither, and start with torchrun, which sets both",

@@ -62,7 +62,6 @@ check = Check(
             "unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE",
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

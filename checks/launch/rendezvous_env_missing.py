@@ -32,7 +32,11 @@ from gpudoctor.facts import Launch
 
 # What init_process_group(init_method="env://") reads (torch/distributed/rendezvous.py: _env_rendezvous_handler).
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-TORCHRUN = Fix("Start the script with torchrun", "torchrun --standalone --nproc-per-node=N train.py")
+TORCHRUN = Fix(
+    "Start the script with torchrun",
+    "torchrun --standalone --nproc-per-node=N train.py",
+    proof="torchrun --standalone",
+)
 # How torch reads them (rendezvous.py: _env_rendezvous_handler), and how scripts do.
 READ = r"int\((?:_get_env_or_raise\(|(?:os\.)?environ(?:\[|\.get\()|(?:os\.)?getenv\()[\"'](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|MASTER_PORT)[\"']"
 # A number that differs from job to job and is no port below 1024 and none that the system itself hands out.

@@ -92,13 +92,13 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "Without a scheduler: outlive the terminal",
-            "nohup torchrun --nproc-per-node=N train.py > train.log 2>&1 &",
+            "Without a scheduler: outlive the terminal; nohup does not do, since torchrun handles its signal itself",
+            "setsid torchrun --nproc-per-node=N train.py > train.log 2>&1 < /dev/null &",
+            proof="setsid",
         ),
         Fix(
             "After a node failure: leave the node out, and tell its administrator",
             "sbatch --exclude=<host> train.sbatch",
         ),
     ],
-    no_reproduction="needs Slurm",
 )

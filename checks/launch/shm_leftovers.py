@@ -43,7 +43,6 @@ check = Check(
             "find /dev/shm -maxdepth 1 -user $(id -u) -name 'torch_*' -delete",
         ),
     ],
-    no_reproduction="nothing fails until the rest is too small",
 )
 
 

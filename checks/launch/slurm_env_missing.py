@@ -69,10 +69,10 @@ check = Check(
             "Read torchrun's variables first",
             'rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", 0)))',
             Kind.EDIT,
+            proof='rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", 0)))',
         ),
         Fix("See what is set where the script runs", "env | grep -E '^(SLURM|OMPI|PMI)'"),
     ],
-    no_reproduction="not written yet",
 )
 
 

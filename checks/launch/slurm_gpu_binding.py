@@ -54,10 +54,10 @@ check = Check(
             "Or choose among those that the task sees",
             'local = int(os.environ["SLURM_LOCALID"]) % torch.cuda.device_count()\ntorch.cuda.set_device(local)',
             Kind.EDIT,
+            proof="% torch.cuda.device_count()",
         ),
         Fix("See what each task sees", "srun bash -c 'echo $SLURM_LOCALID $CUDA_VISIBLE_DEVICES'"),
     ],
-    no_reproduction="needs Slurm and 2 GPUs",
 )
 
 

@@ -43,6 +43,7 @@ check = Check(
         Fix(
             "Ask for a number without a type, in a partition with GPUs",
             "sbatch --partition=PARTITION --gres=gpu:4 train.sbatch",
+            proof="--gres=gpu:",
         ),
         Fix(
             "Or in the newer way, where the site prefers it",
@@ -53,5 +54,4 @@ check = Check(
             "srun --ntasks-per-node=1 torchrun --standalone --nproc-per-node=N train.py",
         ),
     ],
-    no_reproduction="needs Slurm",
 )

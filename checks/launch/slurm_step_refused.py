@@ -58,6 +58,7 @@ check = Check(
         Fix(
             "In an allocation that a step holds already: share with it",
             "srun --overlap --ntasks=1 nvidia-smi -L",
+            proof="--overlap --ntasks=1",
         ),
         Fix(
             "Hand the CPUs that sbatch got on to srun",
@@ -73,5 +74,4 @@ check = Check(
         ),
         Fix("See what there is to ask for", "sinfo -o '%P %a %l %D %c %m %G'"),
     ],
-    no_reproduction="needs Slurm",
 )

@@ -72,7 +72,12 @@ check = Check(
             "def run(rank, world_size, config): ...\n\n\nmp.spawn(run, args=(world_size, config), nprocs=world_size)",
             Kind.EDIT,
         ),
-        Fix("A tuple of one has a comma", "mp.spawn(run, args=(config,), nprocs=2)", Kind.EDIT),
+        Fix(
+            "A tuple of one has a comma",
+            "mp.spawn(run, args=(config,), nprocs=2)",
+            Kind.EDIT,
+            proof=",), nprocs=2)",
+        ),
         Fix(
             "Keyword arguments",
             "mp.spawn(functools.partial(run, lr=0.1), args=(world_size,), nprocs=world_size)",

@@ -41,6 +41,7 @@ check = Check(
             'context = torch.multiprocessing.get_context("spawn")\nprocess = context.Process(target=worker)\n'
             'loader = DataLoader(dataset, num_workers=2, multiprocessing_context="spawn")',
             Kind.EDIT,
+            proof='num_workers=2, multiprocessing_context="spawn")',
         ),
         Fix(
             "Or set it once, in the main script alone, before anything else",

@@ -36,7 +36,7 @@ from gpudoctor.facts import Call, Script
 
 # The spawned processes did not find each other; and torchrun stands above them.
 MEETING = r"_(?:env|tcp)_rendezvous_handler|_create_c10d_store"
-TORCHRUN = r"Setting OMP_NUM_THREADS environment variable for each process|elastic[./\\]multiprocessing|distributed[./\\]run\.py|distributed[./\\]launcher|\btorchrun\b|TORCHELASTIC_"
+TORCHRUN = r"Setting OMP_NUM_THREADS environment variable for each process|elastic[./\\]multiprocessing|distributed[./\\]run\.py|distributed[./\\]launcher|\btorchrun\b|TORCHELASTIC_|closing signal SIG|of binary: "
 
 check = Check(
     severity=Severity.ERROR,
@@ -48,7 +48,7 @@ check = Check(
     ],
     message="mp.spawn starts ranks in a process that torchrun started as a rank already: too many want to be the same",
     fixes=[
-        Fix("Start the script as it is written: without torchrun", "python train.py"),
+        Fix("Start the script as it is written: without torchrun", "python train.py", proof="python "),
         Fix(
             "Or take mp.spawn out, and let torchrun start the ranks",
             'rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])\n'
@@ -56,7 +56,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

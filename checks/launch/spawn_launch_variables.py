@@ -66,14 +66,11 @@ def code(script: Script) -> Iterator[Finding]:
                 return
         if call.name == "torch.distributed.init_process_group" and not call.starred and call.reached:
             method = call.value("init_method")
-            by_variables = "store" not in call.arguments and (
-                "init_method" not in call.arguments or method.literal in (None, "env://")
+            # An address that is computed may be anything: a file, tcp://.
+            named = "init_method" in call.arguments and not (
+                method.known is Known.LITERAL and method.literal in (None, "env://")
             )
-            if (
-                by_variables
-                and method.known in (Known.UNKNOWN, Known.LITERAL)
-                and "MASTER_ADDR" not in written
-            ):
+            if "store" not in call.arguments and not named and "MASTER_ADDR" not in written:
                 yield check.found(
                     "init_process_group reads MASTER_ADDR and MASTER_PORT here, in a process that mp.spawn starts, and "
                     "nothing in this script sets them",

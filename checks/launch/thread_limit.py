@@ -61,7 +61,12 @@ check = Check(
     fixes=[
         FEWER,
         RAISE,
-        Fix("Fewer loader workers in each rank", "DataLoader(dataset, num_workers=2)", Kind.EDIT),
+        Fix(
+            "Fewer loader workers in each rank",
+            "DataLoader(dataset, num_workers=2)",
+            Kind.EDIT,
+            proof="num_workers=2)",
+        ),
         Fix(
             "End what an earlier run left behind: look first whose it is",
             "ps -u $(id -u) -o pid,lstart,nlwp,args --sort=-nlwp | head",
@@ -75,7 +80,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs a user who is not root",
 )
 
 

@@ -47,9 +47,9 @@ check = Check(
         Fix(
             "First torchrun's options, then the script, then the script's own",
             "torchrun --standalone --nproc-per-node=N train.py --lr=0.1",
+            proof=".py --lr=0.1",
         ),
         Fix("The same for accelerate", "accelerate launch --num_processes=N train.py --lr=0.1"),
         Fix("And for deepspeed", "deepspeed --num_gpus=N train.py --deepspeed ds_config.json"),
     ],
-    no_reproduction="not written yet",
 )

@@ -50,7 +50,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="a note for NCCL's under a torch without it",
     fixes=[Fix("See what is set, on every node", "printenv | grep -E 'NCCL|TORCH|KMP'")],
-    no_reproduction="needs a GPU",
 )
 
 

@@ -21,6 +21,8 @@ Run once more with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the message quotes both ran
 does not). With torch 2.15 and gloo, DETAIL itself ends DistributedDataParallel with signal 11: there print the shapes.
 Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtrace` reports the mismatch.
 
+`gpudoctor lint train.py` finds tests for the rank whose two branches make different calls.
+
 ## See also
 
 - [Debugging torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html#debugging-torch-distributed-applications): TORCH_DISTRIBUTED_DEBUG=DETAIL compares the ranks' calls
@@ -38,6 +40,7 @@ DIFFERENCE = r"Collectives differ in the following aspects:\s{0,8}(?P<difference
 check = Check(
     severity=Severity.ERROR,
     follows=["collective-in-branch", "keys-differ-by-rank"],
+    otherwise="in a script a note beside collective-in-branch: what the lone call meets",
     symptoms=[
         # torch with TORCH_DISTRIBUTED_DEBUG=DETAIL; 2.x says in what the calls differ, 1.9 to 1.13 do not
         (
@@ -86,6 +89,7 @@ check = Check(
             "Make the call on every rank, outside of branches; use the result on one",
             "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
             Kind.EDIT,
+            proof="dist.all_reduce(",
         ),
         Fix(
             "Give all ranks batches of one size, or pad before gathering",

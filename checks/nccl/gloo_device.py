@@ -44,7 +44,7 @@ check = Check(
             "Use the store without libuv (Windows: `set USE_LIBUV=0`, PowerShell: `$env:USE_LIBUV=0`)",
             "export USE_LIBUV=0",
         ),
-        Fix("Let gloo choose its transport", "unset GLOO_DEVICE_TRANSPORT"),
+        Fix("Let gloo choose its transport", "unset GLOO_DEVICE_TRANSPORT", proof="GLOO_DEVICE_TRANSPORT"),
         Fix(
             "Where the launcher ignores USE_LIBUV, say it in the address",
             'dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29500?use_libuv=0", rank=0, world_size=1)',
@@ -52,7 +52,6 @@ check = Check(
         ),
         Fix("Install a build that has it, or work in WSL2", "python -m pip install --upgrade torch"),
     ],
-    no_reproduction="not written yet",
 )
 
 

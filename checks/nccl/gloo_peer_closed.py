@@ -73,7 +73,7 @@ check = Check(
             "Where a rank ends regularly before the others, let all wait at the end",
             "dist.barrier()\ndist.destroy_process_group()",
             Kind.EDIT,
+            proof="dist.barrier()",
         ),
     ],
-    no_reproduction="not written yet",
 )

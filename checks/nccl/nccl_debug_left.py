@@ -37,7 +37,6 @@ check = Check(
     severity=Severity.NOTE,
     otherwise="a warning for what prints lines at every call",
     fixes=[QUIET],
-    no_reproduction="needs a GPU",
 )
 
 

@@ -50,6 +50,7 @@ check = Check(
             'local_rank = int(os.environ["LOCAL_RANK"])\ntorch.cuda.set_device(local_rank)\n'
             'dist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))',
             Kind.EDIT,
+            proof='torch.device("cuda", local_rank)',
         ),
         Fix(
             "Start as many ranks as this process sees GPUs",
@@ -65,5 +66,4 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs a GPU",
 )

@@ -84,7 +84,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs a GPU",
 )
 
 
@@ -138,6 +137,7 @@ def _environment_fixes(better: list[Interface]) -> list[Fix]:
         Fix(
             "Let NCCL choose; it leaves out docker*, virbr* and lo where there is something else",
             "unset NCCL_SOCKET_IFNAME",
+            proof="unset NCCL_SOCKET_IFNAME",
         ),
     ]
     if better:

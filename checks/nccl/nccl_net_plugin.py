@@ -74,7 +74,6 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs a GPU",
 )
 
 

@@ -62,6 +62,7 @@ check = Check(
             "Train on the CPU where there is no GPU; this is slow",
             'dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")',
             Kind.MITIGATION,
+            proof='dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")',
         ),
     ],
 )

@@ -31,6 +31,7 @@ GLOO = Fix(
     "Choose the backend that this build has",
     'init_process_group("nccl" if torch.distributed.is_nccl_available() else "gloo")',
     Kind.EDIT,
+    proof='is_nccl_available() else "gloo"',
 )
 
 check = Check(

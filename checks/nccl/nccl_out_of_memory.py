@@ -55,6 +55,7 @@ check = Check(
             "Take a smaller batch, or leave a part of each GPU to others than PyTorch",
             "torch.cuda.set_per_process_memory_fraction(0.92)",
             Kind.EDIT,
+            proof="torch.cuda.set_per_process_memory_fraction(0.92)",
         ),
         Fix("Give back what PyTorch keeps unused, before a new group", "torch.cuda.empty_cache()", Kind.EDIT),
         Fix(
@@ -63,5 +64,4 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs a GPU",
 )

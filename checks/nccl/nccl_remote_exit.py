@@ -85,5 +85,4 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )

@@ -99,5 +99,4 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )

@@ -89,7 +89,6 @@ check = Check(
             "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV python train.py",
         )
     ],
-    no_reproduction="not written yet",
 )
 
 

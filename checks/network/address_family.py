@@ -79,7 +79,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

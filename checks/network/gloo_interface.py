@@ -76,7 +76,9 @@ check = Check(
             "Take the interface that leads to another node, whose address is ADDRESS",
             "export GLOO_SOCKET_IFNAME=$(ip -o route get ADDRESS | sed 's/.* dev \\([^ ]*\\).*/\\1/')",
         ),
-        Fix("On one machine the loopback will do", "export GLOO_SOCKET_IFNAME=lo"),
+        Fix(
+            "On one machine the loopback will do", "export GLOO_SOCKET_IFNAME=lo", proof="GLOO_SOCKET_IFNAME"
+        ),
         Fix(
             "For torch.distributed.rpc there is a variable of its own",
             "export TP_SOCKET_IFNAME=$GLOO_SOCKET_IFNAME",
@@ -87,7 +89,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -103,7 +103,6 @@ check = Check(
         SITE,
         Fix("For Weights & Biases: log to files, and send them later with `wandb sync`", "export WANDB_MODE=offline"),
     ],
-    no_reproduction="not written yet",
 )  # fmt: skip
 REFUSED = [
     Fix(

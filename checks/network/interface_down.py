@@ -79,9 +79,9 @@ check = Check(
             "Bring it up; if it does not stay up, look at cable, transceiver and switch",
             "sudo ip link set INTERFACE up",
             Kind.ADMIN,
+            proof="ip link set",
         ),
     ],
-    no_reproduction="needs a network interface that goes down",
 )
 
 

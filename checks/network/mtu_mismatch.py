@@ -59,9 +59,9 @@ check = Check(
             "Give all nodes and the switch between them one MTU",
             "sudo ip link set INTERFACE mtu 1500",
             Kind.ADMIN,
+            proof="mtu 1500",
         ),
     ],
-    no_reproduction="needs two hosts",
 )
 
 

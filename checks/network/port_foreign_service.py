@@ -64,7 +64,6 @@ check = Check(
         OTHER,
         ALONE,
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -29,7 +29,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Call, Interfaces, Launch, Names, Script, Sockets, Torch, Value
+from gpudoctor.facts import Call, Interfaces, Known, Launch, Names, Script, Sockets, Torch, Value
 
 # The port of torchrun's static rendezvous when none is given (torch/distributed/run.py: --master-port).
 TORCHRUN_DEFAULT = 29500
@@ -40,6 +40,7 @@ OTHER_SERVER = r"prometheus|http[./\\]server|socketserver|uvicorn|aiohttp|flask|
 STANDALONE = Fix(
     "With torchrun on one machine: let it choose a free port",
     "torchrun --standalone --nproc-per-node=N train.py",
+    proof="--standalone",
 )
 # torchrun around a script that calls mp.spawn hangs: spawn-in-torchrun.
 SPAWNED = Fix(
@@ -138,18 +139,21 @@ def _has_a_fixed_default(torch: Torch | None) -> bool:
 def code(script: Script) -> Iterator[Finding]:
     """A port that is written into the script: the second job on the machine cannot have it."""
     for call in script.calls:
-        port = None
+        port, at = None, call.place
         if call.name == "os.environ.__setitem__" and call.value("key").literal == "MASTER_PORT":
             port = call.value("value").literal
         elif call.name == "torch.distributed.init_process_group":
-            port = _tcp_port(call.value("init_method"))
+            method = call.value("init_method")
+            port = _tcp_port(method)
+            if port is not None and method.known is Known.ARGUMENT:
+                at = (_option(script, method.text) or call).place
         elif call.name.startswith(("subprocess.", "os.system")):
             port = _launched_port(call)
         if port is not None and str(port) != "0":
             yield check.found(
                 f"the port {port} is fixed in the script: two jobs on one machine cannot both have it",
                 severity=Severity.NOTE,
-                location=call.place,
+                location=at,
                 fixes=[STANDALONE],
             )
 
@@ -174,4 +178,12 @@ def _launched_port(call: Call) -> str | None:
             )
             if found:
                 return found[1]
+    return None
+
+
+def _option(script: Script, name: str) -> Call | None:
+    """Return the call that defines an option of the command line."""
+    for call in script.methods("add_argument"):
+        if any(str(a.value.literal).lstrip("-").replace("-", "_") == name for a in call.arguments.values()):
+            return call
     return None

@@ -35,6 +35,7 @@ FREE = Fix(
 VARIABLE = Fix(
     "Where the script or the launcher reads MASTER_PORT: a port between 1024 and 32767 that nobody uses, the same on all nodes",
     "export MASTER_PORT=29500",
+    proof="MASTER_PORT=",
 )
 
 check = Check(
@@ -57,7 +58,6 @@ check = Check(
             "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
         ),
     ],
-    no_reproduction="needs a user who is not root",
 )
 
 

@@ -38,6 +38,7 @@ from gpudoctor.facts import Host, Proxies, Proxy, Sockets
 BYPASS = Fix(
     "Keep connections inside the job from the proxy: name every node",
     "export no_proxy=localhost,127.0.0.1,NODE,.DOMAIN NO_PROXY=localhost,127.0.0.1,NODE,.DOMAIN",
+    proof="NO_PROXY=",
 )
 
 check = Check(
@@ -47,7 +48,7 @@ check = Check(
         r"(?:host='(?P<host>[\w.-]+)', port=\d+\).{0,400})?ProxyError\(['\"](?P<reason>[\w ]{4,80}?)\.?['\"]",
         r"\bProxyError: (?P<reason>\d{3} [A-Z][\w ]{2,60})",
         r"Tunnel connection failed: (?P<reason>\d{3} [A-Z][\w ]{2,60})",
-        r"(?P<reason>407 Proxy Authentication Required)",
+        r"(?P<reason>407:? Proxy Authentication Required)",
         r"(?P<reason>Could not resolve proxy: \S{1,80})",
         r"(?P<reason>Received HTTP code \d{3} from proxy after CONNECT)",
         r"(?P<reason>Failed to connect to proxy|Cannot connect to proxy\b(?!['\"]))",
@@ -71,7 +72,6 @@ check = Check(
         ),
         Fix("Ask for this address to be allowed by the proxy, with the time of an attempt", kind=Kind.ADMIN),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -81,7 +81,11 @@ check = Check(
             "srun --ntasks-per-node=1 torchrun --nnodes=$SLURM_NNODES --nproc-per-node=N --rdzv-backend=c10d "
             "--rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1):29500 train.py",
         ),
-        Fix("On one machine wait for nobody else", "torchrun --standalone --nproc-per-node=N train.py"),
+        Fix(
+            "On one machine wait for nobody else",
+            "torchrun --standalone --nproc-per-node=N train.py",
+            proof="torchrun --standalone",
+        ),
         Fix(
             "Where nodes start late, let the others wait longer: for the first node's store (60 seconds unless it is said) "
             "and for all nodes to come (600)",
@@ -94,7 +98,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -58,6 +58,7 @@ check = Check(
             "Say it: is_host=true on the first node, is_host=false on the others",
             "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 "
             "--rdzv-conf is_host=true train.py",
+            proof="is_host=",
         ),
         Fix("Use as endpoint the name that the first node itself prints", "hostname; hostname -I"),
         Fix("On one machine no endpoint is needed", "torchrun --standalone --nproc-per-node=N train.py"),
@@ -71,7 +72,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -152,7 +152,6 @@ check = Check(
             Kind.ADMIN,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -80,5 +80,4 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs a GPU",
 )

@@ -13,6 +13,9 @@ A later change has no effect.
 
 Print `torch.cuda.is_initialized()` just before the assignment: it is `True`.
 
+Or let the script tell: put a tensor onto a GPU that should be hidden: if `torch.zeros(1, device="cuda:1")` works, "CUDA_VISIBLE_DEVICES was set too late".
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html): CUDA is started by the first use
@@ -25,13 +28,14 @@ from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.WARNING,
+    symptoms=[r"CUDA_VISIBLE_DEVICES was set too late"],
+    message="CUDA_VISIBLE_DEVICES was set after CUDA had read it, so it has no effect",
     fixes=[
         Fix(
             "Set it before anything touches CUDA, best in front of the command",
             "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node=2 train.py",
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
 
 

@@ -13,6 +13,9 @@ that sets it for good is `torch.accelerator.set_device_index`.
 
 Print `torch.accelerator.current_device_index()` in the next line.
 
+Or let the script tell: make a tensor with `device="cuda"` below it: `assert device.index == local_rank, f"local rank {local_rank} works on {device}"`.
+gpudoctor knows these words in a log.
+
 ## See also
 
 - [torch.cuda](https://docs.pytorch.org/docs/stable/cuda.html): `torch.cuda.set_device` and the context manager `torch.cuda.device`
@@ -25,11 +28,17 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.ERROR,
+    symptoms=[r"local rank (?P<rank>\d+) works on (?P<device>cuda:\d+)"],
+    message="local rank <rank> works on <device>: the line that should choose its GPU does nothing",
     fixes=[
-        Fix("Set the device for good", "torch.accelerator.set_device_index(local_rank)", Kind.EDIT),
+        Fix(
+            "Set the device for good",
+            "torch.accelerator.set_device_index(local_rank)",
+            Kind.EDIT,
+            proof="torch.accelerator.set_device_index(local_rank)",
+        ),
         Fix("The same, on CUDA alone", "torch.cuda.set_device(local_rank)", Kind.EDIT),
     ],
-    no_reproduction="needs 2 GPUs",
 )
 
 

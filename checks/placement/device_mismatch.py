@@ -20,13 +20,18 @@ A layer says "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTe
 The last line of your own code in the traceback is the operation; print the `.device` of each of its tensors. Under
 DataParallel "in replica 1 on device 1" above the message says that a tensor did not follow the copy.
 
+`gpudoctor lint train.py` finds tensors that a module keeps as plain attributes, and a model and its input on two GPUs by number.
+
 ## See also
 
 - [register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer): for tensors that move with the module
 - [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html): device-agnostic code
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Argument, Call, Known, ModuleClass, Script, Value, moves, target
 
 # A tensor type as messages spell it, on one side of a device boundary: torch.cuda.FloatTensor, CUDAFloatType, MPS…
 CUDA = r"(torch\.cuda\.|CUDA|MPS)\w+"
@@ -36,6 +41,7 @@ CPU = r"(torch\.(?!cuda)|CPU|Variable\[CPU)\w+\]?"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a warning for a tensor that a module keeps as a plain attribute",
     symptoms=[
         # a tensor on meta has no numbers yet: meta-tensor
         rf"Expected all tensors to be on the same device(?!.{{0,60}}\bmeta\b)(, but found at least two devices, {PAIR})?",
@@ -67,8 +73,7 @@ check = Check(
         Fix(
             "Register a tensor that belongs to a module, so that it moves with it",
             'self.register_buffer("mean", torch.zeros(8))  # was: self.mean = torch.zeros(8)',
-            Kind.EDIT,
-        ),
+            Kind.EDIT, proof='self.register_buffer("mean", torch.zeros(8))'),
         Fix(
             "Make tensors in forward on the device of the input",
             "mask = torch.ones(n, device=x.device)",
@@ -81,3 +86,91 @@ check = Check(
         ),
     ],
 )  # fmt: skip
+FACTORIES = frozenset(
+    f"torch.{name}" for name in "zeros ones rand randn full empty arange linspace eye".split()
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A tensor that a module keeps and that does not move with it; a model and its input on two GPUs by number."""
+    moved = {script.things[n].type for call in script.calls if places(call) for n in call.receiver.things}
+    for item in script.classes:
+        if item.name in moved:
+            yield from left_behind(script, item)
+    yield from apart(script)
+
+
+def places(call: Call) -> bool:
+    """Return whether a call puts something onto a device that is not the CPU, as far as is known."""
+    return call.method == "cuda" or (
+        call.method == "to"
+        and call.given("device")
+        and target(call).literal != "cpu"
+        and target(call).text != "cpu"
+    )
+
+
+def left_behind(script: Script, item: ModuleClass) -> Iterator[Finding]:
+    """Report tensors that ``__init__`` keeps as plain attributes and forward computes with where they are."""
+    made = {
+        (call.place.line, call.name): call
+        for call in script.calls
+        if call.name in FACTORIES and call.scope == f"{item.name}.__init__"
+    }
+    written = {attribute.name for attribute in item.written_in_forward}
+    for attribute in item.attributes:
+        call = made.get((attribute.place.line, attribute.type))
+        name = attribute.name
+        if call is None or name not in item.used_in_forward or call.given("device") or name in written:
+            continue
+        own = f"self.{name}"
+        if any(
+            c.text.startswith(f"{own}.") or any(a.text == own for a in c.arguments.values())
+            for c in script.calls
+        ):
+            continue  # forward moves it, or hands it to something that may
+        yield check.found(
+            f"self.{name} is a plain tensor: it stays on the CPU when the model moves to the GPU, and forward computes with both",
+            severity=Severity.WARNING,
+            location=attribute.place,
+            fixes=check.fixes[1:2],
+        )
+
+
+def apart(script: Script) -> Iterator[Finding]:
+    """Report a model that is put onto one GPU and called with what is put onto another one."""
+    for thing in script.of_kind("model"):
+        numbers = {number(target(call)) for call in moves(script, thing)}
+        if len(numbers) != 1 or None in numbers:
+            continue
+        (own,) = numbers
+        for call in script.calls:
+            if (
+                call.method == "__call__"
+                and thing.number in call.receiver.things
+                and call.receiver.known is Known.THING
+            ):
+                for argument in call.arguments.values():
+                    other = input_gpu(script, argument)
+                    if other is not None and other != own:
+                        yield check.found(
+                            f"the model is on GPU {own} (line {moves(script, thing)[0].place.line}) and `{argument.text}` on GPU "
+                            f"{other}",
+                            location=call.place,
+                        )
+
+
+def input_gpu(script: Script, argument: Argument) -> int | None:
+    """Return the number of the GPU on which an input was put or made, ``None`` where none is written out."""
+    made = argument.value.made
+    if argument.value.known is not Known.TENSOR or not 0 <= made < len(script.calls):
+        return None
+    call = script.calls[made]
+    return number(call.value("device")) if call.method in ("to", "cuda") or call.name in FACTORIES else None
+
+
+def number(device: Value) -> int | None:
+    """Return the number of a GPU that is written out."""
+    index = device.index
+    return index.literal if index is not None and index.is_literal and type(index.literal) is int else None

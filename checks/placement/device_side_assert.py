@@ -72,6 +72,7 @@ check = Check(
             "Binary cross entropy on logits: no value can be out of range",
             "loss = F.binary_cross_entropy_with_logits(logits, target)",
             Kind.EDIT,
+            proof="binary_cross_entropy_with_logits(logits, target)",
         ),
         Fix(
             "Look for NaN before sampling; bfloat16 does not overflow where half does",
@@ -79,7 +80,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -20,13 +20,18 @@ Trainer a DataParallel that nobody wrote comes from several visible GPUs under p
 A method that computes with parameters should be called through `forward`: what goes around the wrapper goes around
 DistributedDataParallel's gradient averaging too.
 
+`gpudoctor lint train.py` finds names that are asked of the wrapper and are not its own.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): the model is its `.module`
 - [diffusers#8477](https://github.com/huggingface/diffusers/issues/8477): `unwrap_model` of accelerate
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Known, Script
 
 WRAPPER = (
     r"\w*DataParallel\w*|FullyShardedDataParallel|OptimizedModule|DeepSpeedEngine|PipelineEngine|DDP|FSDP|"
@@ -48,6 +53,7 @@ check = Check(
             "Ask the model inside for <name>; it works with and without the wrapper",
             'getattr(model, "module", model).<name>',
             Kind.EDIT,
+            proof='getattr(model, "module", model).',
         ),
         Fix(
             "Keep a name for the model before it is wrapped, and use that one for all but forward",
@@ -60,5 +66,51 @@ check = Check(
             "CUDA_VISIBLE_DEVICES=0 python train.py",
         ),
     ],
-    no_reproduction="not written yet",
 )
+# dir() of both wrappers, and what their constructors set, in torch 2.15
+PASSED = frozenset(
+    "T_destination add_module apply bfloat16 broadcast_buffers buffers call_super_init children compile cpu cuda double "
+    "dump_patches eval extra_repr finalize_backward float forward gather get_buffer get_extra_state get_parameter "
+    "get_submodule half ipu join join_device join_hook join_process_group load_state_dict module modules mtia named_buffers "
+    "named_children named_modules named_parameters no_sync parallel_apply parameters register_backward_hook register_buffer "
+    "register_comm_hook register_forward_hook register_forward_pre_hook register_full_backward_hook "
+    "register_full_backward_pre_hook register_load_state_dict_post_hook register_load_state_dict_pre_hook register_module "
+    "register_parameter register_state_dict_post_hook register_state_dict_pre_hook replicate "
+    "require_manual_backward_finalization requires_grad_ scatter set_extra_state set_submodule share_memory "
+    "should_finalize_after_backward state_dict to to_empty to_kwargs train training type will_sync_module_buffers xpu "
+    "zero_grad batched_grad_copy broadcast_bucket_size bucket_bytes_cap bucket_bytes_cap_default bucket_bytes_cap_list "
+    "buffer_hook device device_ids device_mesh device_type dim find_unused_parameters forward_sync_buffers "
+    "gradient_as_bucket_view is_multi_device_module lazy_bucket_allocation logger mixed_precision modules_buffers "
+    "named_module_buffers output_device parameters_to_ignore process_group reducer require_backward_grad_sync "
+    "require_forward_param_sync skip_all_reduce_unused_params static_graph use_side_stream_for_tensor_copies src_device_obj "
+    "hook_".split()
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """An attribute or method that is asked of the wrapper and is the model's."""
+    given = {
+        call.name.split(".")[-2]
+        for call in script.calls
+        if call.method == "__set__" and script.thing(call.receiver, "dp", "ddp")
+    }
+    said = set()
+    for call in script.calls:
+        if call.receiver.known is not Known.THING or "try" in call.contexts:
+            continue
+        wrapper = script.thing(call.receiver, "dp", "ddp")
+        front, _, last = call.name.rpartition(".")
+        name = front.rpartition(".")[2] if last == "__get__" else last
+        if wrapper is None or name in PASSED or name.startswith("_") or not name.isidentifier():
+            continue
+        text = call.text if call.text.endswith(f".{name}") else ""
+        if not text or name in given or (text, call.scope) in said or "hasattr" in str(call.conditions):
+            continue
+        said.add((text, call.scope))
+        kind = wrapper.type.rpartition(".")[2]
+        yield check.found(
+            f"`{text}` asks {kind} (line {wrapper.place.line}) for what only the model inside has: it does not pass {name} on",
+            location=call.place,
+            fixes=[Fix("Ask the model inside", f"{text[: -len(name)]}module.{name}", Kind.EDIT)],
+        )

@@ -18,13 +18,19 @@ The message names the device of the first stray one. All of them:
 `[name for name, p in model.named_parameters() if p.device != torch.device("cuda:0")]`, and the same for
 `named_buffers()`.
 
+`gpudoctor lint train.py` finds a model that nothing moves, or moves to another GPU than `device_ids` begins with, and a layer that is
+put in after the wrap.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): parameters and buffers must be on `device_ids[0]`
 - [DDP tutorial](https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#comparison-between-dataparallel-and-distributeddataparallel): one process per GPU, no copies in each forward pass
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script, Thing, moves, stays, target
 
 check = Check(
     severity=Severity.ERROR,
@@ -40,6 +46,7 @@ check = Check(
             "Move the whole module after its last change and before the first forward",
             'model = model.to("cuda:0")\nmodel = nn.DataParallel(model, device_ids=[0, 1])',
             Kind.EDIT,
+            proof='.to("cuda:0")',
         ),
         Fix(
             "If it should start on another GPU, name that one first",
@@ -53,3 +60,70 @@ check = Check(
         ),
     ],
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A model that is put onto another GPU than device_ids begin with; or onto none; or a layer put in afterwards."""
+    for wrapper in script.of_kind("dp"):
+        made = script.made_by(wrapper)
+        inner = script.innermost(wrapper)
+        if made is None or made.starred or inner is wrapper or wrapper.escapes:
+            continue
+        ids = made.value("device_ids")
+        first = (
+            ids.items[0].literal if ids.items and ids.items[0].is_literal else (0 if ids.is_none else None)
+        )
+        if not made.given("device_ids"):
+            first = 0
+        placed = sorted([*moves(script, inner), *moves(script, wrapper)], key=lambda call: call.number)
+        index = target(placed[-1]).index if placed else None
+        if (
+            index is not None
+            and isinstance(index.literal, int)
+            and first is not None
+            and index.literal != first
+        ):
+            yield check.found(
+                f"the model is put onto GPU {index.literal}, and DataParallel (line {wrapper.place.line}) copies it from GPU "
+                f"{first}, the first of its device_ids",
+                location=placed[-1].place,
+            )
+        if not placed and stays(script, inner) and forward(script, wrapper) and on_gpu(script):
+            yield check.found(
+                "nothing moves this model to a GPU: DataParallel copies it from its first GPU, and refuses a model that is "
+                "not there",
+                location=wrapper.place,
+            )
+        yield from replaced(script, inner, made, placed)
+
+
+def forward(script: Script, wrapper: Thing) -> bool:
+    """Return whether a wrapper is called."""
+    return any(
+        c.method in ("__call__", "forward") and wrapper.number in c.receiver.things for c in script.calls
+    )
+
+
+def on_gpu(script: Script) -> bool:
+    """Return whether anything is put onto a GPU."""
+    return any(
+        (call.method == "cuda" and call.name != "torch.cuda") or (call.method == "to" and target(call).cuda)
+        for call in script.calls
+    )
+
+
+def replaced(script: Script, inner: Thing, made: Call, placed: list[Call]) -> Iterator[Finding]:
+    """Report layers that are put into a wrapped model and stay on the CPU."""
+    for call in script.calls:
+        if call.number < made.number or call.method not in ("__setitem__", "__set__"):
+            continue
+        new = script.thing(call.value("value"), "model")
+        if new is None or inner.number not in call.receiver.things or ".module" not in call.name:
+            continue
+        if not stays(script, new) or moves(script, new) or any(p.number > call.number for p in placed):
+            continue
+        yield check.found(
+            f"`{call.text}` is put into the model after DataParallel wrapped it, and stays on the CPU: nothing moves it",
+            location=call.place,
+        )

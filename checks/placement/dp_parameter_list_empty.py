@@ -17,18 +17,24 @@ but registered parameters, so its copy is empty. Parameters that are direct attr
 `print(len(self.weights))` in `forward`: 0 on a replica. The last frame of the original traceback is in
 `torch/nn/modules/container.py`. A warning without an error is true as well: those parameters are not used there.
 
+`gpudoctor lint train.py` finds lists of parameters in models that DataParallel copies.
+
 ## See also
 
 - [pytorch#36035](https://github.com/pytorch/pytorch/issues/36035): the report
 - [pytorch#44405](https://github.com/pytorch/pytorch/pull/44405): the warning
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Script, wrapped_classes
 
 REPLICA = r"in replica (?P<replica>\d+) on device (?P<device>\d+)"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a note: it needs a torch older than 1.12",
     symptoms=[
         # often nothing is raised, and what is left is what the user says of it
         r"\b(?:nn\.)?Parameter(?:List|Dict)\b (?:and|with|under|in|on|is empty) .{0,60}\bDataParallel\b",
@@ -56,3 +62,18 @@ check = Check(
     ],
     no_reproduction="needs 2 GPUs",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A ParameterList or ParameterDict that the forward of a replicated module reads."""
+    for item in wrapped_classes(script, "dp"):
+        for attribute in item.attributes:
+            kind = attribute.type.rpartition(".")[2]
+            if kind in ("ParameterList", "ParameterDict") and attribute.name in item.used_in_forward:
+                yield check.found(
+                    f"self.{attribute.name} is a {kind}, and DataParallel copies the module: before torch 1.12 it is empty on "
+                    "the replicas",
+                    severity=Severity.NOTE,
+                    location=attribute.place,
+                )

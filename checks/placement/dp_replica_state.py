@@ -17,19 +17,23 @@ attribute is the same one in all replicas: it has the whole batch's size, and it
 Look for assignments to `self.…` in `forward`, and for states that are made outside of it with `batch_size`. The same
 code works on one GPU and under DistributedDataParallel, which makes no copies.
 
+`gpudoctor lint train.py` finds what `forward` keeps in `self`, and states that `__init__` makes.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): its warnings
 - [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import ModuleClass, Script, wrapped_classes
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note for weights in pieces",
+    otherwise="a note for weights in pieces, a warning for a script that keeps something",
     symptoms=[
         Symptom(
             r"Expected hidden(?:\[\d\])? size \((?P<wanted>[\d, ]+)\), got [\[(](?P<got>[\d, ]+)[\])]",
@@ -49,6 +53,7 @@ check = Check(
             "Make states in forward, from the input that this replica got",
             "hidden = x.new_zeros(layers, x.size(0), width)  # batch_first; was: self.hidden",
             Kind.EDIT,
+            proof="hidden = x.new_zeros(",
         ),
         Fix(
             "Return a new state from forward, and keep it outside",
@@ -61,8 +66,50 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """An attribute that forward writes and somebody reads later, in a module that DataParallel copies."""
+    counted = {(call.scope, call.text) for call in script.named("<augmented>")}
+    buffers = {
+        call.value("name").literal or call.value("0").literal for call in script.methods("register_buffer")
+    }
+    for item in wrapped_classes(script, "dp"):
+        yield from whole(item)
+        elsewhere = item.used - item.used_in_forward
+        for attribute in item.written_in_forward:
+            name = attribute.name
+            added = (f"{item.name}.forward", f"self.{name}") in counted
+            if name not in buffers and (added or name in elsewhere):
+                yield check.found(
+                    f"forward keeps something in self.{name}, and DataParallel runs it on copies that are thrown away: what was "
+                    "kept is lost",
+                    severity=Severity.WARNING,
+                    location=attribute.place,
+                )
+
+
+STATE = re.compile(r"^(hidden|state|memory|carry|h_?0|c_?0|h_?n|hx|cx)\w*$")
+MAKERS = tuple(f"torch.{name}" for name in ("zeros", "ones", "randn", "rand", "empty", "full"))
+
+
+def whole(item: ModuleClass) -> Iterator[Finding]:
+    """Report a recurrent state that ``__init__`` makes: replicas get a part of the batch, and all of the state."""
+    for attribute in item.attributes:
+        if (
+            attribute.type in MAKERS
+            and STATE.match(attribute.name)
+            and attribute.name in item.used_in_forward
+        ):
+            yield check.found(
+                f"self.{attribute.name} is made once for the whole batch, and each of DataParallel's replicas gets a part of the "
+                "batch: the sizes do not fit",
+                severity=Severity.WARNING,
+                location=attribute.place,
+                fixes=check.fixes[1:3],
+            )
 
 
 @check.log

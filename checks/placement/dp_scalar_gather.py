@@ -18,6 +18,8 @@ per GPU. A Python number, None, a CPU tensor, or sequences padded to different l
 Look at what `forward` returns. `gather_map` in the traceback means that the replicas were done and joining them failed.
 The warning alone, with a `.mean()` after it, is harmless.
 
+`gpudoctor lint train.py` finds `.backward()` and `.item()` on what DataParallel returned, and numbers that `forward` returns.
+
 ## See also
 
 - [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
@@ -27,6 +29,7 @@ The warning alone, with a `.mean()` after it, is harmless.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor.facts import UNKNOWN, Known, Script, Value, wrapped_classes
 
 SCALARS = r"all input tensors were scalars"
 JOINING = r"in gather_map\b|in gather\b"
@@ -73,6 +76,7 @@ check = Check(
             "Return tensors on the replica's GPU, with the batch as first dimension",
             "return torch.tensor([value], device=x.device)  # was: return value",
             Kind.EDIT,
+            proof="], device=x.device)",
         ),
         Fix(
             "Pad sequences to the whole batch's length on every replica",
@@ -84,8 +88,58 @@ check = Check(
             "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """What a DataParallel returns goes backward, or is turned into one number, without a mean; or is a plain number."""
+    scopes = {f"{item.name}.forward": item for item in wrapped_classes(script, "dp")}
+    for way in script.exits:
+        if way.kind != "return" or way.scope not in scopes:
+            continue
+        parts = way.value.items if way.value.known is Known.SEQUENCE else (way.value,)
+        if any(plain(script, part) for part in parts):
+            yield check.found(
+                "forward returns a Python number, and DataParallel joins tensors alone: it fails where there are several GPUs",
+                location=way.place,
+                fixes=check.fixes[1:2],
+            )
+    for call in script.calls:
+        if call.method not in ("backward", "item") or not 0 <= call.receiver.made < len(script.calls):
+            continue
+        made = script.calls[call.receiver.made]
+        wrapper = script.thing(made.receiver, "dp")
+        ids = (
+            script.calls[wrapper.made].value("device_ids")
+            if wrapper is not None and wrapper.made >= 0
+            else UNKNOWN
+        )
+        if (
+            wrapper is None
+            or made.method != "__call__"
+            or (ids.known is Known.SEQUENCE and len(ids.items) < 2)
+        ):
+            continue
+        if not any("grad" in name for name in call.arguments):
+            yield check.found(
+                f"`{call.text}()` is called on what DataParallel returned (line {made.place.line}): with several GPUs that is a "
+                "vector with an entry for each of them, and not one number",
+                location=call.place,
+                fixes=check.fixes[:1],
+            )
+
+
+def plain(script: Script, value: Value) -> bool:
+    """Return whether a value surely is a Python number."""
+    if value.is_literal:
+        return type(value.literal) in (int, float)
+    if 0 <= value.made < len(script.calls):
+        call = script.calls[value.made]
+        return call.method in ("item", "numel", "dim") or (call.method == "size" and bool(call.arguments))
+    if value.text in ("Add", "Sub", "Mult", "Div", "FloorDiv") and len(value.items) == 2:
+        return all(plain(script, item) for item in value.items)
+    return False
 
 
 @check.log

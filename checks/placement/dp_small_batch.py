@@ -18,19 +18,25 @@ tensor, and they get no input.
 Compare the batch of this step with the number of GPUs: `print(x.shape, torch.cuda.device_count())`. If the same error
 comes in replica 0 too, the arguments of `forward` are wrong, and the batch has nothing to do with it.
 
+`gpudoctor lint train.py` finds loaders with batches smaller than the number of GPUs.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): how it cuts a batch
 - [pytorch#16432](https://github.com/pytorch/pytorch/issues/16432): fewer samples than GPUs, with keyword arguments
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Known, Script
 
 LATER = r"in replica (?P<replica>[1-9]\d*) on device (?P<device>\d+)"
 FIRST = r"in replica 0 on device \d+"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="in a script a warning, and a note where only the last batch may be too small",
     symptoms=[
         Symptom(
             r"forward\(\) missing \d+ required positional argument",
@@ -60,6 +66,7 @@ check = Check(
             "Validate with the bare model on one GPU, which takes any batch",
             "model.module(x)",
             Kind.EDIT,
+            proof="model.module(x",
         ),
         Fix(
             "Pass tensors only: keyword arguments of another kind go to every replica",
@@ -71,5 +78,43 @@ check = Check(
             "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loader whose batches are smaller than the number of GPUs; an argument that goes whole to each of them."""
+    yield from keywords(script)
+    counts = [
+        len(ids.items)
+        for call in script.named("torch.nn.DataParallel")
+        if (ids := call.value("device_ids")).known is Known.SEQUENCE and not ids.text
+    ]
+    if not counts:
+        return
+    for call in script.named("torch.utils.data.DataLoader"):
+        size = call.value("batch_size")
+        batch = size.literal if size.is_literal else None
+        if not call.given("batch_size") and not call.given("batch_sampler"):
+            batch = 1
+        if type(batch) is int and 0 < batch < min(counts):
+            yield check.found(
+                f"batches of {batch} are cut into pieces for {min(counts)} GPUs: some GPUs get none",
+                severity=Severity.WARNING,
+                location=call.place,
+            )
+
+
+def keywords(script: Script) -> Iterator[Finding]:
+    """Report arguments of a DataParallel that are no tensors: GPUs that get no piece of the batch run all the same."""
+    for call in script.named("torch.nn.DataParallel.__call__"):
+        for name, argument in call.arguments.items():
+            if not name.isdigit() and argument.value.is_literal and not argument.value.is_none:
+                yield check.found(
+                    f"{name}={argument.text} goes to every GPU, also to those that get no piece of a small batch: there forward "
+                    "misses its input",
+                    severity=Severity.NOTE,
+                    location=call.place,
+                    fixes=[check.fixes[1], check.fixes[0]],
+                )
+                break

@@ -18,13 +18,18 @@ under DistributedDataParallel, which makes no replicas.
 
 A `StopIteration` without "in replica" is another failure: an iterator of the program's own that is used up.
 
+`gpudoctor lint train.py` finds `next(self.parameters())` in what `forward` runs.
+
 ## See also
 
 - [pytorch#40457](https://github.com/pytorch/pytorch/issues/40457): parameters of replicas since torch 1.5
 - [transformers#4189](https://github.com/huggingface/transformers/issues/4189): BERT under DataParallel
 """
 
-from gpudoctor import Check, Fix, Kind, Severity, Symptom
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor.facts import Script, origins, wrapped_classes
 
 REPLICA = r"in replica (?P<replica>\d+) on device (?P<device>\d+)"
 
@@ -53,5 +58,24 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs 2 GPUs",
 )
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """next(self.parameters()) in what the forward of a replicated module runs."""
+    scopes = {
+        f"{item.name}.{method}"
+        for item in wrapped_classes(script, "dp")
+        for method in item.methods
+        if method == "forward" or method in item.used_in_forward
+    }
+    for call in script.named("next"):
+        first = next(iter(call.arguments.values()), None)
+        if call.scope in scopes and first is not None and "self" in first.text:
+            if any(made.method in ("parameters", "buffers") for made in origins(script, first.value)):
+                yield check.found(
+                    f"`next({first.text})` runs in forward, on DataParallel's replicas: since torch 1.5 they have no registered "
+                    "parameters, and it raises StopIteration",
+                    location=call.place,
+                )

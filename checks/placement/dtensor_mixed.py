@@ -41,6 +41,7 @@ check = Check(
             "Wrap the model itself last, so that no parameter is left out",
             "for block in model.layers:\n    fully_shard(block)\nfully_shard(model)",
             Kind.EDIT,
+            proof="fully_shard(model",
         ),
         Fix(
             "Call the model, not a part of it; another method than forward is made known first",
@@ -62,5 +63,4 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -91,7 +91,12 @@ check = Check(
             'with torch.autocast("cuda", dtype=torch.bfloat16):\n    loss = loss_function(model(x), target)',
             Kind.EDIT,
         ),
-        Fix("Give the input the model's type", "x = x.to(next(model.parameters()).dtype)", Kind.EDIT),
+        Fix(
+            "Give the input the model's type",
+            "x = x.to(next(model.parameters()).dtype)",
+            Kind.EDIT,
+            proof="x = x.to(next(model.parameters()).dtype)",
+        ),
         Fix(
             "Make labels long, and what comes from numpy float",
             "target = target.long()\nx = torch.from_numpy(array).float()",
@@ -103,5 +108,4 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )

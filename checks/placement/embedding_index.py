@@ -71,5 +71,4 @@ check = Check(
             "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -53,6 +53,7 @@ check = Check(
             "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\nscaler.step(optimizer)\nscaler.update()\n"
             "optimizer.zero_grad(set_to_none=True)",
             Kind.EDIT,
+            proof="scaler.unscale_(optimizer)",
         ),
         Fix(
             "Step only an optimizer whose parameters got gradients",
@@ -65,5 +66,4 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -59,5 +59,4 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs a GPU",
 )

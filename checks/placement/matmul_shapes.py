@@ -74,6 +74,7 @@ check = Check(
             "Make the layer as wide as what comes in, and let torch find that out",
             "self.head = nn.LazyLinear(classes)  # was: nn.Linear(256, classes)",
             Kind.EDIT,
+            proof="nn.LazyLinear(",
         ),
         Fix(
             "Flatten all but the batch",
@@ -86,5 +87,4 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -57,6 +57,7 @@ check = Check(
             "Load a state dict into a model on meta",
             "model.load_state_dict(state, assign=True)",
             Kind.EDIT,
+            proof="model.load_state_dict(state, assign=True)",
         ),
         Fix(
             "Start with fresh weights: make memory, then fill it, every module with its own method",
@@ -70,5 +71,4 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="not written yet",
 )

@@ -31,6 +31,7 @@ SET = Fix(
     "Choose the rank's own GPU, before anything else of CUDA",
     'local_rank = int(os.environ["LOCAL_RANK"])\ntorch.cuda.set_device(local_rank)',
     Kind.EDIT,
+    proof="torch.cuda.set_device(local_rank)",
 )
 LOAD = Fix(
     "Load checkpoints onto the CPU, or onto the rank's own GPU",
@@ -42,7 +43,6 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="an error for a script that puts every rank on one GPU",
     fixes=[SET, LOAD],
-    no_reproduction="needs 2 GPUs",
 )
 
 
@@ -79,18 +79,30 @@ def code(script: Script) -> Iterator[Finding]:
     """A script whose ranks all put their model on the current GPU, or on GPU 0, and none chooses its own."""
     if not script.distributed or script.frameworks or any(_binds(call) for call in script.calls):
         return
+    if script.process_group is None and any(_sets_up(call) for call in script.calls):
+        return
     for wrapper in script.of_kind("ddp", "fsdp"):
         model = script.innermost(wrapper)
-        moved = next((c for c in script.calls if model.number in c.receiver.things and _to_cuda(c)), None)
-        if moved is not None:
+        moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
+        made = script.made_by(wrapper)
+        before = [c for c in moves if made is None or c.number < made.number]
+        if before and _to_cuda(before[-1]):
             yield check.found(
-                f"every rank puts the model on {_where(moved)}, and none chooses a GPU of its own: all ranks share GPU 0, "
-                "and NCCL refuses two ranks on one GPU",
+                f"every rank puts the model on {_where(before[-1])}, and none chooses a GPU of its own: all ranks share "
+                "GPU 0, and NCCL refuses two ranks on one GPU",
                 severity=Severity.ERROR,
-                location=moved.place,
+                location=before[-1].place,
                 fixes=[SET],
             )
             return
+
+
+def _sets_up(call: Call) -> bool:
+    """Return whether a call may make the process group and choose the GPU, where that is not seen."""
+    name = call.name.lower()
+    return any(
+        word in name for word in ("init_dist", "setup", "initialize", "launch")
+    ) and not name.startswith("torch.")
 
 
 def _binds(call: Call) -> bool:
@@ -101,16 +113,7 @@ def _binds(call: Call) -> bool:
         return True
     if call.name == "torch.distributed.init_process_group" and call.given("device_id"):
         return True
-    values = [argument.value for argument in call.arguments.values()]
-    if call.name == "os.environ.__getitem__" or call.name.startswith(("range", "print", "len")):
-        return False
-    if call.name.endswith((".cuda", ".to")) or call.name == "torch.device" or "device" in call.arguments:
-        indices = [possible.index for value in values for possible in value.possible()]
-        unknown = call.name.endswith(".cuda") and any(not v.is_literal and not v.cuda for v in values)
-        return unknown or any(index is not None and index.literal != 0 for index in indices)
-    if "device_ids" in call.arguments:
-        return any(not item.is_literal for item in call.value("device_ids").items)
-    return False
+    return call.name == "torch.accelerator.device_index" and call.used
 
 
 def _to_cuda(call: Call) -> bool:
@@ -119,7 +122,10 @@ def _to_cuda(call: Call) -> bool:
         return not call.arguments or call.value("device").literal == 0
     if call.method != "to":
         return False
-    return any(value.cuda for value in call.value("device").possible())
+    return any(
+        value.cuda and (value.index is None or value.index.literal == 0)
+        for value in call.value("device").possible()
+    )
 
 
 def _where(call: Call) -> str:

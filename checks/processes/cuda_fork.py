@@ -51,6 +51,7 @@ check = Check(
             "Keep the dataset and collate_fn on the CPU, and move each batch in the training loop",
             "for x, target in loader:  # DataLoader(..., pin_memory=True)\n    x = x.to(device, non_blocking=True)",
             Kind.EDIT,
+            proof="x = x.to(device, non_blocking=True)",
         ),
         Fix("Start ranks with torchrun: it forks nothing", "torchrun --nproc-per-node=2 train.py"),
         Fix(
@@ -65,7 +66,6 @@ check = Check(
         ),
         Fix("vLLM's own workers", "export VLLM_WORKER_MULTIPROC_METHOD=spawn"),
     ],
-    no_reproduction="needs a GPU",
 )
 
 
@@ -109,7 +109,8 @@ def _workers(script: Script) -> Iterator[Finding]:
         loader.inner
         for loader in script.of_kind("loader")
         if (made := script.made_by(loader)) is not None
-        and (made.value("num_workers").literal or 0) not in (0, True)
+        and type(made.value("num_workers").literal) is int
+        and made.value("num_workers").literal > 0
         and not made.given("multiprocessing_context")
     }
     classes = {script.things[number].type for number in working if number >= 0}

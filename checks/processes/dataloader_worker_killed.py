@@ -105,7 +105,6 @@ check = Check(
         ),
     ],
     fixes=[MAIN, MEMORY, FEWER, ARRAY, NATIVE, FRESH, KERNEL],
-    no_reproduction="not written yet",
 )
 
 

@@ -44,6 +44,7 @@ check = Check(
             "Put what the script does under the guard",
             'def main(): ...\n\n\nif __name__ == "__main__":\n    main()',
             Kind.EDIT,
+            proof='if __name__ == "__main__":',
         ),
         Fix(
             "Or take mp.spawn out of the script, and let torchrun start the ranks",

@@ -74,6 +74,7 @@ check = Check(
             "Define functions and classes in a module, and bind arguments with partial",
             "collate_fn = functools.partial(collate, tokenizer=tokenizer)  # was: lambda batch: collate(batch, tokenizer)",
             Kind.EDIT,
+            proof="collate_fn = functools.partial(collate, tokenizer=tokenizer)",
         ),
         Fix(
             "Open files and databases in the worker, at their first use",

@@ -47,6 +47,7 @@ check = Check(
             "Keep numbers and copies, not the workers' own tensors",
             "losses.append(loss.item())\nkept.append(batch.clone())",
             Kind.EDIT,
+            proof="kept.append(batch.clone())",
         ),
         Fix("In docker: start the container with more", "docker run --ulimit nofile=65536:65536 IMAGE"),
         Fix(

@@ -29,7 +29,7 @@ def command(output: Output, id: str, folders: tuple[Path, ...]) -> int:
     registry = Registry(folders)
     checks = registry.checks() if id == "all" else [registry.check(id)]
     code = output.complain(registry)
-    text = "\n".join(page(check, catalogue.proven(check, registry)) for check in checks)
+    text = "\n".join(page(check, registry) for check in checks)
     if sys.stdout.isatty() and output.file is None and not output.json:
         from rich.markdown import Markdown
 

@@ -52,7 +52,7 @@ def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False)
     elif isinstance(target, ast.Attribute):
         holder = evaluate(frame, target.value)
         for thing in holder.things:
-            frame.program.heap[thing, target.attr] = value
+            frame.program.heap[thing, target.attr] = _decided(frame, value)
         if not holder.things and holder.known is not Known.SYMBOL:
             frame.program.escape(value)
         if not quiet:
@@ -73,6 +73,13 @@ def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False)
                 "value": Argument(value, frame.place(target), ""),
             }
         )  # fmt: skip
+
+
+def _decided(frame: Frame, value: Value) -> Value:
+    """Return what an attribute holds: a flag that is raised where a rank's own data says so comes from the data."""
+    if isinstance(value.literal, bool) and value.is_literal and any(c.from_data for c in frame.conditions):
+        return Value(value.known, value.literal, by_rank=value.by_rank, from_data=True)
+    return value
 
 
 def _element(value: Value) -> Value:

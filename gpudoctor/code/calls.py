@@ -1,6 +1,9 @@
 """What a call does: it is recorded, and followed where its function is the script's own."""
 
 import ast
+import re
+
+from msgspec.structs import replace
 
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
@@ -8,9 +11,13 @@ from gpudoctor.code.definitions import Class, Function
 from gpudoctor.code.known_calls import METHODS, canonical, kind, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import result_of
+from gpudoctor.code.results import HARMLESS, result_of
 from gpudoctor.facts import COLLECTIVES, UNKNOWN, WRAPPERS, Argument, Known, Value
 
+MAKER = re.compile(
+    r"(?:^|\.)[A-Z]\w*[a-z]\w*$|(?:build|create|get|make|load|init)_\w*(?:model|net|network|encoder|decoder)"
+)
+"""Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
 SAME_EVERYWHERE = frozenset(
     f"torch.distributed.{name}"
     for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
@@ -157,7 +164,20 @@ def _own_function(
             not things and receiver.known is Known.DEFINED and "classmethod" not in decorators and positional
         ):
             self_value, positional = positional[0].value, positional[1:]
-    return frame.program.follow(frame, function, self_value, positional, keywords, node)
+    first = len(frame.program.calls)
+    outcome = frame.program.follow(frame, function, self_value, positional, keywords, node)
+    if any(call.name in SAME_EVERYWHERE for call in frame.program.calls[first:]):
+        outcome = _reduced(frame, node, outcome)
+    return outcome
+
+
+def _reduced(frame: Frame, node: ast.Call, outcome: Value) -> Value:
+    """Return what a function with a collective returns: where it hands a value back unreduced there is one rank."""
+    for given in node.args:
+        if isinstance(given, ast.Name) and (held := frame.names.get(given.id)) and held.known is Known.TENSOR:
+            frame.names[given.id] = same(held)
+    mixed_up = outcome.known is Known.CHOICE and any(not item.from_data for item in outcome.possible())
+    return same(outcome) if mixed_up and outcome.from_data and not outcome.by_rank else outcome
 
 
 def _instance(
@@ -238,6 +258,8 @@ def _made(
     if name in ("multiprocessing.get_context", "argparse.Namespace"):
         return program.thing("arguments" if name.startswith("argparse") else "object", name, place)
     made = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
+    if not made and name not in HARMLESS and not receiver.things and MAKER.search(name):
+        return program.thing("object", name, place)
     if not made:
         return None
     if name == "torch.nn.SyncBatchNorm.convert_sync_batchnorm":
@@ -247,16 +269,25 @@ def _made(
         given = arguments.get("module") or arguments.get("model")
         things = given.value.things if given else ()
         inner = things[0] if things else -1
+        _learnt(frame, inner, "model")
     elif made == "loader" or made == "sampler" or name == "torch.utils.data.Subset":
         given = arguments.get("dataset") or arguments.get("data_source") or arguments.get("sampler")
         things = given.value.things if given else ()
         inner = things[0] if things else -1
+        _learnt(frame, inner, "dataset" if made == "loader" else "")
     elif made == "model" and name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
         inner = next((t for a in arguments.values() for t in a.value.things), -1)
     elif made == "optimizer":
         given = arguments.get("params")
         inner = _owner(frame, given.value) if given else -1
     return program.thing(made, name, place, inner)
+
+
+def _learnt(frame: Frame, number: int, kind: str) -> None:
+    """Note what an object is that nothing was known of: what is wrapped is a model, what is loaded a data set."""
+    things = frame.program.things
+    if kind and number >= 0 and things[number].kind == "object":
+        things[number] = replace(things[number], kind=kind)
 
 
 def _owner(frame: Frame, value: Value) -> int:

@@ -112,8 +112,8 @@ class File:
         ]
 
     @cached_property
-    def imported(self) -> frozenset[str]:
-        """Full names of everything that is imported anywhere in the file."""
+    def imported(self) -> dict[str, ast.AST]:
+        """Full names of everything that is imported anywhere in the file, with the statement that does."""
         return self._everywhere[0]
 
     @cached_property
@@ -122,8 +122,8 @@ class File:
         return self._everywhere[1]
 
     @cached_property
-    def _everywhere(self) -> tuple[frozenset[str], frozenset[str]]:
-        imported: set[str] = set()
+    def _everywhere(self) -> tuple[dict[str, ast.AST], frozenset[str]]:
+        imported: dict[str, ast.AST] = {}
         called: set[str] = set()
         for node in nodes(self.source.tree):
             if isinstance(node, ast.Call):
@@ -131,11 +131,11 @@ class File:
                 name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
                 called.add(name)
             elif isinstance(node, ast.Import):
-                imported.update(alias.name for alias in node.names)
+                imported.update((alias.name, node) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
                 module = absolute(node, self)
-                imported.update(f"{module}.{alias.name}" for alias in node.names)
-        return frozenset(imported), frozenset(called)
+                imported.update((f"{module}.{alias.name}", node) for alias in node.names)
+        return imported, frozenset(called)
 
     @cached_property
     def classes(self) -> list[Class]:

@@ -48,6 +48,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     found = member(frame, value, node.attr)
     if found.known is Known.DEFINED and value.thing >= 0:
         frame.program.bound[found.text] = value.thing
+    if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
+        thing = frame.program.things[value.thing]
+        if thing.kind in ("ddp", "dp"):
+            frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
     if value.known is Known.TENSOR:
         return Value(
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
@@ -107,6 +111,9 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:
         if -len(value.items) <= index.literal < len(value.items):
             return value.items[index.literal]
+    if value.known in (Known.MAPPING, Known.SEQUENCE) and not value.text and 0 < len(value.items) <= 6:
+        if not index.is_literal and not isinstance(node.slice, ast.Slice):
+            return one_of(list(value.items))
     held = frame.program.heap.get((value.thing, f"[{index.literal!r}]")) if value.thing >= 0 else None
     if held is not None:
         return held

@@ -83,6 +83,7 @@ SIGNATURES = {
         "torch.utils.data.Subset": "dataset indices",
         "torch.load": "f map_location pickle_module",
         "torch.save": "obj f",
+        "torch.utils.checkpoint.checkpoint": "function",
         "torch.device": "type index",
         "torch.cuda.set_device": "device",
         "torch.cuda.device": "device",

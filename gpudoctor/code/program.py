@@ -78,8 +78,13 @@ class Program:
     def escape(self, value: Value) -> None:
         """Note that a value went where its use is not seen."""
         self.escaped.update(value.things)
-        for item in value.items:
-            self.escape(item)
+        if value.known in (
+            Known.SEQUENCE,
+            Known.MAPPING,
+            Known.CHOICE,
+        ):  # not what a length or a test is taken of
+            for item in value.items:
+                self.escape(item)
 
 
 class Frame:
@@ -139,7 +144,7 @@ class Frame:
                 return
         self.names[name] = value
 
-    def leave(self, kind: str, node: ast.AST) -> None:
+    def leave(self, kind: str, node: ast.AST, value: Value = UNKNOWN) -> None:
         """Note that the function, loop or program may be left here."""
         program = self.program
         program.exits.append(
@@ -150,6 +155,7 @@ class Frame:
                 scope=self.scope,
                 conditions=self.conditions,
                 loops=self.loops,
+                value=value,
             )
         )
 

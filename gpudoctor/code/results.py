@@ -80,6 +80,11 @@ def _of_method(
             return receiver
         if attribute in ("__call__", "forward"):
             return Value(Known.TENSOR, from_data=True)
+    if kind == "object":
+        if attribute in SELF:
+            return receiver
+        by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+        return Value(text=attribute, by_rank=by_rank, from_data=from_data)
     if kind == "loader" and attribute in ("__call__", "__iter__"):
         return receiver
     if kind == "generator" and attribute == "manual_seed":

@@ -11,7 +11,7 @@ from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.loops import for_loop, while_loop
 from gpudoctor.code.names import symbol
 from gpudoctor.code.program import Frame
-from gpudoctor.facts import Value
+from gpudoctor.facts import UNKNOWN, Value
 
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 EXITS = frozenset({"exit", "quit", "sys.exit", "os._exit", "os.abort"})
@@ -61,6 +61,7 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
 
 
 def _return(frame: Frame, node: ast.Return) -> bool:
+    value = UNKNOWN
     if node.value is not None:
         value = evaluate(frame, node.value)
         by_rank = any(condition.by_rank for condition in frame.conditions[frame.base :])
@@ -70,7 +71,7 @@ def _return(frame: Frame, node: ast.Return) -> bool:
                 value.known, value.literal, by_rank=True, sole=condition.rank, items=condition.value.items
             )
         frame.returned.append(value)
-    frame.leave("return", node)
+    frame.leave("return", node, value)
     return True
 
 

@@ -44,8 +44,8 @@ def trace(file: File) -> Script:
         things=things,
         classes=tuple(module_classes(frame, file.classes)),
         signatures=tuple(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
-        imports=file.imported,
-        frameworks=tuple(sorted(frameworks(file.imported))),
+        imports={name: frame.place(node) for name, node in file.imported.items()},
+        frameworks=tuple(sorted(frameworks(frozenset(file.imported)))),
         main_guard=any(isinstance(n, ast.If) and _guards(n.test) for n in file.source.tree.body),
         notebook=file.source.notebook,
         complete=complete,
@@ -96,6 +96,9 @@ def _follow(
     frame.stack = (*caller.stack, place)
     frame.outer = program.closures.get(function.name) if function.file is caller.file else None
     frame.self_value, frame.owner = self_value, function.owner
+    for decorator in function.node.decorator_list:
+        text = ast.unparse(decorator)
+        frame.contexts += tuple(f"torch.{name}" for name in ("no_grad", "inference_mode") if name in text)
     frame.conditions = (*frame.conditions, *_decorated(frame, function))
     _bind_parameters(frame, function, self_value, positional, keywords)
     execute(frame, function.node.body)

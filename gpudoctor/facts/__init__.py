@@ -60,6 +60,7 @@ from gpudoctor.facts.plugins import Plugins
 from gpudoctor.facts.processes import Process, Processes, SharedSegment
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
+from gpudoctor.facts.scaling import Scaling, ScalingRun
 from gpudoctor.facts.script import (
     COLLECTIVES,
     WRAPPERS,
@@ -76,6 +77,7 @@ from gpudoctor.facts.script import (
 from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents, loads, saved_wrappers, strips
 from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
+from gpudoctor.facts.script_models import LAYERS, class_of, moves, stays, target, wrapped_classes
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -88,6 +90,7 @@ from gpudoctor.facts.variables import Library, Variables
 __all__ = [
     "COLLECTIVES",
     "HARMLESS",
+    "LAYERS",
     "PREFIXES",
     "REMOVED",
     "RENAMED",
@@ -182,6 +185,8 @@ __all__ = [
     "Rule",
     "Run",
     "SavedWrapper",
+    "Scaling",
+    "ScalingRun",
     "Script",
     "Setting",
     "Shadow",
@@ -203,6 +208,7 @@ __all__ = [
     "WheelFile",
     "adapters_asked",
     "batch_norm",
+    "class_of",
     "contents",
     "cpus_in",
     "for_processors_alone",
@@ -217,6 +223,7 @@ __all__ = [
     "loads",
     "means_nothing_elsewhere",
     "misread",
+    "moves",
     "nccl_asked",
     "nccl_choice",
     "number",
@@ -234,5 +241,8 @@ __all__ = [
     "settings",
     "siblings_median",
     "spans_nodes",
+    "stays",
     "strips",
+    "target",
+    "wrapped_classes",
 ]  # fmt: skip

@@ -83,7 +83,7 @@ class Call(Struct, frozen=True, kw_only=True):
     ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
     ``<augmented>`` for ``x += ...``, ``<discarded>`` for a computation whose result goes nowhere, ``<loop>`` where a
     loop's body begins, its `receiver` what is iterated, and ``NAME.__unbound__`` where a name is used that was assigned
-    under a rank condition alone."""
+    under a rank condition alone; ``X.attribute.__get__`` where a wrapper's own attribute is read."""
     place: Place
     text: str = ""
     """The source of the function that is called, as it is written."""
@@ -170,6 +170,8 @@ class Exit(Struct, frozen=True, kw_only=True):
     scope: str = "<module>"
     conditions: tuple[Condition, ...] = ()
     loops: tuple[Loop, ...] = ()
+    value: Value = UNKNOWN
+    """Of a ``return``: what is returned."""
 
 
 class Attribute(Struct, frozen=True, kw_only=True):
@@ -211,8 +213,8 @@ class Script(Struct, frozen=True, kw_only=True):
     classes: tuple[ModuleClass, ...] = ()
     signatures: tuple[Signature, ...] = ()
     """Of the functions of its file at module level."""
-    imports: frozenset[str] = frozenset()
-    """Full names of what it and the files that it uses import."""
+    imports: dict[str, Place] = {}
+    """Full names of what its file imports, and where."""
     frameworks: tuple[str, ...] = ()
     """Libraries that do these things for the user: ``lightning``, ``accelerate``, ``transformers``, ``deepspeed``."""
     main_guard: bool = False
@@ -220,18 +222,29 @@ class Script(Struct, frozen=True, kw_only=True):
     notebook: bool = False
     complete: bool = True
     """Whether the program was followed to its end; ``False`` where that would have taken too long."""
+    index: dict[str, list[Call]] = {}
+    """The calls by full name, and by ``*.method``; made when it is first asked for, as sixty checks ask."""
+
+    def _by(self, key: str) -> list[Call]:
+        if not self.index:
+            self.index[""] = []
+            for call in self.calls:
+                self.index.setdefault(call.name, []).append(call)
+                if call.method != call.name:
+                    self.index.setdefault(f"*.{call.method}", []).append(call)
+        return self.index.get(key, [])
 
     def named(self, *names: str) -> Iterator[Call]:
-        """Yield the calls of these full names."""
-        wanted = set(names)
-        return (call for call in self.calls if call.name in wanted)
+        """Yield the calls of these full names, in their order."""
+        if len(names) == 1:
+            return iter(self._by(names[0]))
+        return iter(sorted((call for name in names for call in self._by(name)), key=lambda call: call.number))
 
     def methods(self, method: str, *kinds: str) -> Iterator[Call]:
         """Yield the calls of a method, of objects of these kinds where some are named."""
-        for call in self.calls:
-            if call.method == method and call.name != method:
-                if not kinds or any(self.things[number].kind in kinds for number in call.receiver.things):
-                    yield call
+        for call in self._by(f"*.{method}"):
+            if not kinds or any(self.things[number].kind in kinds for number in call.receiver.things):
+                yield call
 
     def of_kind(self, *kinds: str) -> Iterator[Thing]:
         """Yield the objects of these kinds."""

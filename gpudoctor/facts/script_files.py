@@ -42,7 +42,11 @@ def same_for_all(script: Script, value: Value, text: str) -> bool:
     if value.known is Known.UNKNOWN and value.text == text and value.made < 0:
         return False  # a parameter that nobody gives
     for call in origins(script, value):
-        if call.name.startswith(OWN) or call.name in ("io.BytesIO", "io.StringIO"):
+        if (
+            call.name.startswith(OWN)
+            or "temp" in call.name.lower()
+            or call.name in ("io.BytesIO", "io.StringIO")
+        ):
             return False
         if any(a.value.by_rank or MAIN.search(a.text) for a in call.arguments.values()):
             return False

@@ -119,7 +119,7 @@ class Value(Struct, frozen=True):
             kind, _, number = self.literal.partition(":")
             return Value(Known.LITERAL, int(number)) if kind == "cuda" and number.isdecimal() else None
         if self.known in (Known.LITERAL, Known.ARGUMENT, Known.INDEX) or self.is_rank:
-            return self if not self.is_none and self.literal not in (True, False) else None
+            return None if self.is_none or isinstance(self.literal, bool) else self
         return None
 
     @property

@@ -7,6 +7,7 @@ from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison
 from gpudoctor.facts.evidence import Given, Log, Run, Silence
 from gpudoctor.facts.measurements import Measurements
+from gpudoctor.facts.scaling import Scaling
 
 TOPICS: dict[str, type[Struct]] = {
     "checkpoint": CheckpointFile,
@@ -20,8 +21,8 @@ TOPICS: dict[str, type[Struct]] = {
 """Of several checkpoints the second one's topics are ``checkpoint.2``, ``values.2`` and ``comparison.2``."""
 
 
-MEASURED: dict[str, type[Struct]] = {"measurements": Measurements}
-"""Topics of a machine that no probe learns by itself, but ``check --deep`` alone."""
+MEASURED: dict[str, type[Struct]] = {"measurements": Measurements, "scaling": Scaling}
+"""Topics of a machine that no probe learns by itself, but ``check --deep`` or ``repro --scale`` alone."""
 
 
 def kind_of(topic: str, topics: dict[str, type[Struct]]) -> type[Struct] | None:

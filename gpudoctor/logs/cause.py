@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from gpudoctor.facts import Run
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
-from gpudoctor.logs.timeline import NATIVE, Timeline
+from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import CUT_OFF, Frame, Raised
+from gpudoctor.logs.words import NATIVE
 from gpudoctor.model import Check, Severity
 
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
@@ -205,16 +206,33 @@ class _Log(Timeline):
         """Return the first exception that no check knows; not one that was survived, passed on, or came at the end."""
         for chain in self.chains():
             own = [r for r in chain if not r.wrapper and not r.late]
-            if (
-                own
-                and not any(map(self.recognised, chain))
-                and not self.survived(chain[-1].line, chain[-1].place)
-            ):
+            first = bool(own) and self.origin(own[0], chain)
+            known = any(map(self.recognised, chain)) and not first
+            if own and not known and not self.survived(chain[-1].line, chain[-1].place):
                 return own[0]
         return None
 
+    def origin(self, raised: Raised, chain: Sequence[Raised]) -> bool:
+        """Return whether an exception of the user's own code is behind those of a chain: clean-up met a lost peer."""
+        later = chain[chain.index(raised) + 1 :]
+        own = bool(raised.frames) and raised.frames[-1] == raised.own and not self.recognised(raised)
+        return own and bool(later) and all(map(self.of_others, later))
+
+    def of_others(self, raised: Raised) -> bool:
+        """Return whether an exception tells of nothing but a collective that other ranks did not come to."""
+        who = (raised.line.name, raised.line.who)
+        seen = [
+            s
+            for s in self.seen
+            if raised.first <= s.place <= raised.last and (s.line.name, s.line.who) == who
+        ]
+        return bool(seen) and all(s.check.elsewhere or s.check.family == "nccl" for s in seen)
+
     def died_before(self, raised: Raised, event: Event) -> bool:
         """Return whether an exception ended a rank before, on another one, something showed that is known."""
+        chain = next(chain for chain in self.chains() if raised in chain)
+        if self.origin(raised, chain) and self.order(raised.place) < self.when(event):
+            return True
         rank = raised.line.rank
         other = rank is not None and bool(event.ranks) and rank not in event.ranks
         return other and bool(raised.frames) and self.order(raised.place) < self.when(event)

@@ -8,13 +8,15 @@ from msgspec import Struct
 
 from gpudoctor.facts import Run
 from gpudoctor.logs.lines import Line, read_lines
-from gpudoctor.logs.timeline import ENOUGH, PROGRESS, STATUS, Timeline
+from gpudoctor.logs.timeline import Timeline
+from gpudoctor.logs.words import ENOUGH, FINISHED, HARMLESS, PROGRESS, SETTLED, STATUS, WRAPPER, sentence
 
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
 REPORTED = re.compile(
     r"^(?:\S+ )?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
     r"(?!\W{0,4}(?:0\b|None\b|[Ff]alse\b))(?:[: |\]-]|$)|"
+    r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
     r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
     r"^(?:[\[(][\w .:-]{1,40}[\])] ?)?(?:Cannot|Can't|Could not|Couldn't|Unable to|Failed to|Missing|Invalid|Unknown|"
     r"No such|Abort|Giving up|Exiting)\b|\b(?:refus(?:e|es|ed|ing) to|giving up|aborting|cannot continue)\b"
@@ -28,6 +30,8 @@ AT = re.compile(
     r"(?P<percent>\b\d{1,2})%\|"
 )
 """How far a training says that it has come."""
+TOOL = re.compile(r": (?:command not found|No such file or directory|Permission denied)$")
+"""What a shell says of one of a job's commands; the training may be another."""
 BEHIND = re.compile(
     r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
 )
@@ -60,12 +64,25 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     if course.well >= 0:
         return None
     at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)
-    if at is not None and sum(map(_progress, last[at:])) < ENOUGH:
+    if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]
         return Ending(line.text[:500], telling(lines), certain=not course.wrote_last(line))
-    if last and _says(REPORTED, last[-1]):
+    if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]):
         return Ending(last[-1].text[:500], last[-1:], certain=False)
     return None
+
+
+def _got_over(last: Sequence[Line], at: int, course: Timeline) -> bool:
+    """Return whether what failed was no matter: results stand below it, or the training's good end above a tool's."""
+    if course.has_results(last[at].name):
+        return True
+    above = [line.text for line in last[max(0, at - 2) : at]]
+    done = any(FINISHED.search(x) and not WRAPPER.search(x) and not sentence(x) for x in above)
+    return done and TOOL.search(last[at].text) is not None
+
+
+def _harmless(line: Line) -> bool:
+    return HARMLESS.search(line.text) is not None or SETTLED.search(line.text) is not None
 
 
 def _says(words: re.Pattern[str], line: Line) -> bool:

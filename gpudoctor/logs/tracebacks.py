@@ -15,7 +15,8 @@ FRAME = re.compile(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (
 # rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
 BOXED = re.compile(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
 RAISED = re.compile(
-    r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}"
+    r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[a-z]{0,12}error|timeout)(?=: |:?$)|"
+    r"(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}"
     # Any capitalised name may be an exception where a message follows; alone, its name must say so.
     r"(?=: |:?$)(?:(?<=Error|.Exit)|(?<=Exception|Interrupt|Iteration)|(?=: \S)))(?:: ?(?P<message>.*))?$"
 )
@@ -55,6 +56,12 @@ OWN_MOST = 64
 """Lines of the user's own files that are kept."""
 
 
+OUTERMOST = frozenset(
+    {"<module>", "_bootstrap", "_bootstrap_inner", "_run_module_as_main", "_wrap", "spawn_main"}
+)
+"""Functions with which the traceback of an exception begins that nobody caught: Python's own way into user code."""
+
+
 class Frame(Struct, frozen=True):
     """One call of a traceback."""
 
@@ -89,6 +96,14 @@ class Raised(Struct):
     def wrapper(self) -> bool:
         """Whether it only passes on that another process or thread failed, whose own exception comes below."""
         return WRAPPERS.search(self.type) is not None or PASSED_ON.match(self.message) is not None
+
+    @property
+    def caught(self) -> bool:
+        """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
+        if not self.frames:
+            return False
+        outer = self.frames[0]
+        return (outer.function or "<module>") not in OUTERMOST or outer.text.startswith("try:")
 
     @property
     def own(self) -> Frame | None:

@@ -22,7 +22,7 @@ from gpudoctor.facts import (
     Sockets,
     Torch,
 )
-from gpudoctor.model import Fix, Kind, Role, Severity, Source
+from gpudoctor.model import Fix, How, Kind, Role, Severity, Source
 from gpudoctor.redact.leftovers import leftovers
 from gpudoctor.redact.names import Private
 from gpudoctor.redact.redactor import Redactor
@@ -34,7 +34,7 @@ __all__ = ["own_words", "private", "redacted", "redacted_tree", "sealed"]
 
 T = TypeVar("T")
 
-ENUMS = (CheckStatus, Format, Kind, Outcome, ProbeStatus, ProofStatus, Role, Severity, Source, Status)
+ENUMS = (CheckStatus, Format, How, Kind, Outcome, ProbeStatus, ProofStatus, Role, Severity, Source, Status)
 RESERVED = frozenset(member.value for kind in ENUMS for member in kind)
 """Words of the report itself: a user of that name would make it unreadable."""
 HOST_VARIABLES = (
@@ -77,13 +77,14 @@ def own_words(report: Report) -> Iterator[str]:
 
 def _bare(fix: Fix) -> Fix:
     """Return a fix without the words that are the project's own."""
-    return fix if fix.filled is None else replace(fix, summary="", command="")
+    bare = replace(fix, proof="", source="", known=None)
+    return bare if fix.filled is None else replace(bare, summary="", command="")
 
 
 def _refilled(made: Fix, own: Fix) -> Fix:
     """Put the project's own words back, with what was made of the values in them."""
     if own.filled is None or made.filled is None:
-        return made
+        return replace(made, proof=own.proof, source=own.source, known=own.known)
     aliases = dict(zip(own.filled, made.filled, strict=True))
     values = sorted(filter(None, aliases), key=len, reverse=True)
     if not values:

@@ -1,10 +1,11 @@
 """A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
 
-from gpudoctor.facts import Given, Measurements
+from gpudoctor.facts import Given, Measurements, Scaling
 from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
+from gpudoctor.render.marks import sentence
 from gpudoctor.render.page import WORDS
 from gpudoctor.render.topology import topology
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
@@ -41,6 +42,11 @@ def _ticket(report: Report, json: str) -> str:
         from gpudoctor.render.measurements import markdown
 
         parts += ["### Measurements", markdown(measured)]
+    scaling = snapshot.get(Scaling)
+    if scaling is not None:
+        from gpudoctor.render.scaling import markdown as scaling_markdown
+
+        parts += ["### Scaling", scaling_markdown(scaling)]
     if rows := _not_checked(report):
         parts += ["### Not checked", "\n".join(rows)]
     if picture := topology(snapshot):
@@ -76,7 +82,8 @@ def _finding(finding: Finding) -> str:
         quoted = (f"{e.where}: {e.text}" if e.where else e.text for e in finding.evidence)
         lines.append(_fence("\n".join(quoted)))
     for fix in finding.fixes:
-        lines.append(f"Fix{WORDS[fix.kind]}: {_plain(fix.summary)}")
+        said = f". {sentence(fix.known)}" if fix.known else ""
+        lines.append(f"Fix{WORDS[fix.kind]}: {_plain(fix.summary)}{said}")
         if fix.command:
             lines.append(_fence(fix.command, "python" if fix.kind is Kind.EDIT else "sh"))
     return "\n\n".join(lines)
@@ -89,7 +96,8 @@ def _proof(proof: Proof) -> str:
         words = f"`{proof.id}`: the broken script failed with this error, the fixed one passed"
     else:
         words = f"`{proof.id}`: broken.py {proof.broken.value}, fixed.py {proof.fixed.value}"
-    details = [proof.label or "", proof.reason or "", *proof.notes]
+    shown_on = f"shown on {proof.shown_on}" if proof.shown_on else ""
+    details = [proof.label or "", shown_on, proof.reason or "", *proof.notes]
     details += [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in proof.metrics.items()]
     mark = "x" if proof.held else " "
     skipped = " (not run)" if proof.fixed is ProofStatus.NOT_RUN else ""

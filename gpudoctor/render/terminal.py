@@ -7,19 +7,19 @@ from collections import defaultdict
 
 import msgspec
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Given, Measurements, Python
-from gpudoctor.model import Finding, Role, Severity
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Given, Measurements, Python, Scaling
+from gpudoctor.model import Finding, Fix, Role, Severity
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
+from gpudoctor.render.marks import legend, mark
 from gpudoctor.render.page import WORDS
 from gpudoctor.render.topology import topology
 from gpudoctor.render.topology import wanted as topology_wanted
-from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
+from gpudoctor.report import CheckStatus, Report
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count
 
@@ -52,21 +52,26 @@ def render(
         from gpudoctor.render.measurements import render as render_measurements
 
         render_measurements(measured, console)
+    scaling = snapshot.get(Scaling)
+    if scaling is not None:
+        from gpudoctor.render.scaling import render as render_scaling
+
+        render_scaling(scaling, console)
     if snapshot.get(CheckpointFile) is not None:
         from gpudoctor.render.checkpoint import render as render_checkpoints
 
         render_checkpoints(report, console, keys=keys, verbose=verbose)
-    for finding in report.findings:
-        if finding.role is Role.CAUSE:
-            _finding(finding, console, verbose=verbose)
+    causes = [finding for finding in report.findings if finding.role is Role.CAUSE]
+    for finding in causes:
+        _finding(finding, console, verbose=verbose)
+    _legend(causes, console, verbose=verbose)
     _consequences(report, console)
     if verbose or topology_wanted(report.findings):
         _topology(snapshot, console)
-    if len(report.proofs) > 2 and not verbose:
-        _table(report.proofs, console)
-    else:
-        for proof in report.proofs:
-            _proof(proof, console)
+    if report.proofs:
+        from gpudoctor.render.proofs import render as render_proofs
+
+        render_proofs(report.proofs, console, verbose=verbose)
     _unseen(report, console)
     if verbose:
         _everything(report, console)
@@ -97,7 +102,6 @@ def _given(snapshot: Snapshot, console: Console) -> None:
 
 def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
     """Print a finding with its first fixes, all if `verbose`; of a note what it is, and where to read more."""
-    whole = verbose or finding.severity is not Severity.NOTE
     severity = finding.severity.value
     # A message that begins with the title says it all.
     repeated = finding.message.lower().startswith(finding.title.lower())
@@ -111,16 +115,32 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
         rank = f"[rank {evidence.rank}] " if evidence.rank is not None else ""
         for number, row in enumerate(evidence.text.splitlines() or [""]):
             block(console, ("| " + where + rank if number == 0 else "| ") + row, "dim")
-    shown = finding.fixes if verbose else finding.fixes[:FIXES]
-    for fix in shown if whole else []:
-        hang(console, Text.assemble(("    fix  ", "green"), fix.summary + WORDS[fix.kind]), INDENT)
+    shown = _shown(finding, verbose=verbose)
+    for fix in shown:
+        line = Text.assemble(("    fix  ", "green"), fix.summary + WORDS[fix.kind], (mark(fix), "dim"))
+        hang(console, line, INDENT)
         for row in fix.command.splitlines():
             # No wrapping: this is what gets copied.
             console.print(Text(" " * INDENT + "  " + row, "bold"), soft_wrap=True)
-    left = len(finding.fixes) - len(shown) if whole else 0
+    left = len(finding.fixes) - len(shown) if shown else 0
     more = f"{count(left, 'more fix', 'more fixes')}: " if left else ""
     console.print(Text(f"   more  {more}gpudoctor show {finding.id}", "dim"), soft_wrap=True)
     console.print()
+
+
+def _shown(finding: Finding, *, verbose: bool) -> list[Fix]:
+    """Return the fixes that are printed: the first ones, all if `verbose`; of a note none."""
+    if verbose:
+        return finding.fixes
+    return [] if finding.severity is Severity.NOTE else finding.fixes[:FIXES]
+
+
+def _legend(findings: list[Finding], console: Console, *, verbose: bool) -> None:
+    """Explain the marks of the fixes in a line."""
+    meaning = legend(fix for finding in findings for fix in _shown(finding, verbose=verbose))
+    if meaning:
+        hang(console, Text(f"  marks  {meaning}", "dim"), INDENT)
+        console.print()
 
 
 def _consequences(report: Report, console: Console) -> None:
@@ -144,58 +164,6 @@ def _topology(snapshot: Snapshot, console: Console) -> None:
         # No wrapping: the columns belong together.
         console.print(Text(f"  {row}"), soft_wrap=True)
     console.print()
-
-
-def _table(proofs: list[Proof], console: Console) -> None:
-    """Print many proofs, a row each."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("proof", "broken.py", "fixed.py", "seconds", ""):
-        table.add_column(name, no_wrap=bool(name), justify="right" if name == "seconds" else "left")
-    for proof in proofs:
-        broken, seconds = proof.broken.value if proof.broken else "", f"{proof.seconds:.1f}"
-        row = (proof.id, broken, proof.fixed.value, seconds, proof.reason or "")
-        table.add_row(*row, style=STYLES[_state(proof)])
-    console.print(table)
-    console.print()
-
-
-def _state(proof: Proof) -> str:
-    return "ok" if proof.held else "unknown" if proof.fixed is ProofStatus.NOT_RUN else "broken"
-
-
-def _proof(proof: Proof, console: Console) -> None:
-    """Print what a reproduction or a training mode showed."""
-    state = _state(proof)
-    word = {"ok": "proven", "unknown": "not run", "broken": "failed"}[state]
-    if proof.broken is None and proof.fixed is ProofStatus.PASSED:
-        word = "passed"
-    line = Text.assemble((f"{word:>7}  ", STYLES[state]), (proof.id, "bold"))
-    if proof.label:
-        line.append(f"   {proof.label}")
-    hang(console, line, INDENT)
-    if proof.error:
-        block(console, "broken.py says" if proof.broken else "its last words:")
-        block(console, "\n".join("| " + row for row in proof.error.splitlines()), "dim")
-    if proof.symptom:
-        block(console, f"the check's own symptom matched: {proof.symptom}")
-    if proof.symptom and proof.fixed is ProofStatus.PASSED:
-        block(console, "fixed.py passes; the difference between them is the fix:")
-    for row in (proof.difference or "").splitlines():
-        style = "green" if row.startswith("+") else "red" if row.startswith("-") else "dim"
-        console.print(Text(" " * INDENT + row, style), soft_wrap=True)
-    if proof.metrics:
-        block(console, ", ".join(f"{name} {_number(value)}" for name, value in proof.metrics.items()))
-    for note in proof.notes:
-        block(console, f"note: {note}")
-    if proof.reason:
-        block(console, proof.reason)
-    console.print()
-
-
-def _number(value: float | int | bool | None) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "unknown" if value is None else f"{value:.4g}"
 
 
 def _unseen(report: Report, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""amp-clip-unscaled: seen in a script."""
+"""amp-clip-unscaled: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -41,3 +41,7 @@ FINE = [
         },
     ),
 ]
+EXAMPLES = {
+    "AssertionError: the step has length 1.4e-05: gradients were clipped while they were scaled": "gradients were clipped while they were scaled: after the division nearly nothing is left of them"
+}
+NOT_THIS = ["gradients were clipped after they had been unscaled"]

@@ -1,4 +1,4 @@
-"""append-all-ranks: seen in a script."""
+"""append-all-ranks: seen in a script, and in logs."""
 
 FLAGGED = [
     """
@@ -77,3 +77,7 @@ def main():
         log("log.csv", "begins")
 """,
 ]
+EXAMPLES = {
+    "[rank1]: AssertionError: each epoch stands 2 times in the log": "each epoch stands 2 times in the log: every rank appends to it"
+}
+NOT_THIS = ["each epoch stands once in the log"]

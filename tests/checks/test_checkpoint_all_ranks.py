@@ -1,4 +1,4 @@
-"""checkpoint-all-ranks: seen in a script."""
+"""checkpoint-all-ranks: seen in a script, and in logs."""
 
 FLAGGED = [
     """
@@ -21,7 +21,7 @@ import torch.nn as nn
 class Trainer:
     def __init__(self, args):
         self.args = args
-        self.model = nn.parallel.DistributedDataParallel(nn.Linear(2, 2), device_ids=[int(os.environ["LOCAL_RANK"])])
+        self.model = nn.parallel.DistributedDataParallel(nn.Linear(2, 2))
 
     def save(self, epoch):
         path = os.path.join(self.args.output, f"epoch{epoch}.pt")
@@ -116,3 +116,7 @@ def save_checkpoint(state, path):
     torch.save(state, path)
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: 2 ranks wrote the same checkpoint": "2 ranks wrote the same checkpoint: they overwrite each other's file while it is written"
+}
+NOT_THIS = ["1 rank wrote the checkpoint"]

@@ -33,6 +33,10 @@ EXAMPLES = {
         '  File "/opt/venv/lib/python3.11/site-packages/torch/_weights_only_unpickler.py", line 467, in load\n'
         "    self.append(self.memo[next(read(1))])\nKeyError: 101"
     ): MESSAGE + ": KeyError: 101",
+    (
+        '  File "/opt/venv/lib/python3.12/site-packages/torch/serialization.py", line 808, in __init__\n'
+        "    super().__init__(torch._C.PyTorchFileReader(name_or_buffer))\nOSError: [Errno 22] Invalid argument"
+    ): MESSAGE + ": [Errno 22] Invalid argument",
     "RuntimeError: storage has wrong byte size: expected 4096 got 512": MESSAGE,
     "RuntimeError: Invalid magic number; corrupt file?": MESSAGE + ": Invalid magic number; corrupt file",
     "RuntimeError: Invalid protocol version: 1002": MESSAGE + ": Invalid protocol version: 1002",

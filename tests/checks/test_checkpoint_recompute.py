@@ -16,6 +16,8 @@ def metadata(saved, again):
 
 
 EXAMPLES = {
+    "RuntimeError: Attempt to retrieve a tensor saved by autograd multiple times without checkpoint recomputation being "
+    "triggered in between, this is not currently supported.": MESSAGE,
     HEADLINE: MESSAGE,
     HEADLINE + metadata(("2, 4", "float32"), ("1, 4", "float32")): MESSAGE
     + ": [2, 4] the first time, and [1, 4] then",

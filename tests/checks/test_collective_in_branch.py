@@ -104,6 +104,102 @@ if args.local_rank == 0:
     model = DDP(torch.nn.Linear(2, 2).cuda())  # <-
     group = dist.new_group([0, 1])
 """,
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+class EarlyStopping:
+    def __init__(self, patience):
+        self.patience, self.best, self.count = patience, None, 0
+        self.stop = False
+
+    def __call__(self, loss):
+        if self.best is None or loss < self.best:
+            self.best, self.count = loss, 0
+        else:
+            self.count += 1
+            self.stop = True
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(4, 1))
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_size=4, sampler=sampler)
+    stopping = EarlyStopping(3)
+    for epoch in range(100):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            loss = torch.nn.functional.mse_loss(model(x), y)
+            loss.backward()
+        stopping(loss.item())
+        if stopping.stop:
+            break  # <-
+""",
+    """
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def get_rank():
+    if not dist.is_initialized():
+        return 0
+    return dist.get_rank()
+
+def is_main_process():
+    return get_rank() == 0
+
+def synchronize():
+    if not dist.is_initialized() or dist.get_world_size() == 1:
+        return
+    dist.barrier()
+
+def reduced(value):
+    if not dist.is_initialized():
+        return value
+    dist.all_reduce(value)
+    return value / dist.get_world_size()
+
+class Trainer:
+    def __init__(self, dataset):
+        self.is_main = is_main_process()
+        self.model = DDP(torch.nn.Linear(4, 2))
+        self.loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False))
+
+    def save(self):
+        if self.is_main:
+            torch.save(self.model.module.state_dict(), "model.pt")
+        synchronize()
+
+    def fit(self, epochs):
+        best, bad = 0, 0
+        for epoch in range(epochs):
+            total = torch.zeros(1)
+            for x, y in self.loader:
+                loss = F.cross_entropy(self.model(x), y)
+                if not torch.isfinite(reduced(loss.detach())):
+                    continue
+                loss.backward()
+                total += (self.model(x).argmax(1) == y).sum()
+            total = reduced(total)
+            if total.item() > best:
+                best, bad = total.item(), 0
+                self.save()
+            else:
+                bad += 1
+            if bad > 3:
+                break
+            if self.is_main and epoch % 2:
+                self.save()  # <-
+
+dist.init_process_group("gloo")
+Trainer([]).fit(3)
+dist.destroy_process_group()
+""",
 ]
 FINE = [
     """
@@ -192,5 +288,65 @@ for batch in loader:
     if accelerator.is_main_process:
         print(loss.item())
 accelerator.wait_for_everyone()
+""",
+    """
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def get_rank():
+    if not dist.is_initialized():
+        return 0
+    return dist.get_rank()
+
+def is_main_process():
+    return get_rank() == 0
+
+def synchronize():
+    if not dist.is_initialized() or dist.get_world_size() == 1:
+        return
+    dist.barrier()
+
+def reduced(value):
+    if not dist.is_initialized():
+        return value
+    dist.all_reduce(value)
+    return value / dist.get_world_size()
+
+class Trainer:
+    def __init__(self, dataset):
+        self.is_main = is_main_process()
+        self.model = DDP(torch.nn.Linear(4, 2))
+        self.loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False))
+
+    def save(self):
+        if self.is_main:
+            torch.save(self.model.module.state_dict(), "model.pt")
+        synchronize()
+
+    def fit(self, epochs):
+        best, bad = 0, 0
+        for epoch in range(epochs):
+            total = torch.zeros(1)
+            for x, y in self.loader:
+                loss = F.cross_entropy(self.model(x), y)
+                if not torch.isfinite(reduced(loss.detach())):
+                    continue
+                loss.backward()
+                total += (self.model(x).argmax(1) == y).sum()
+            total = reduced(total)
+            if total.item() > best:
+                best, bad = total.item(), 0
+                self.save()
+            else:
+                bad += 1
+            if bad > 3:
+                break
+
+dist.init_process_group("gloo")
+Trainer([]).fit(3)
+dist.destroy_process_group()
 """,
 ]

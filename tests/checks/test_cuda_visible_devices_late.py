@@ -1,4 +1,4 @@
-"""cuda-visible-devices-late: seen in a script."""
+"""cuda-visible-devices-late: seen in a script, and in logs."""
 
 FLAGGED = [
     """
@@ -48,3 +48,7 @@ if torch.cuda.is_available():
 model = nn.Linear(2, 2).to("cuda")
 """,
 ]
+EXAMPLES = {
+    "AssertionError: CUDA_VISIBLE_DEVICES was set too late: cuda:1 is still there": "CUDA_VISIBLE_DEVICES was set after CUDA had read it, so it has no effect"
+}
+NOT_THIS = ["CUDA_VISIBLE_DEVICES was set to 1"]

@@ -51,3 +51,68 @@ NOT_THIS = [
         "device: cpu"
     ),
 ]
+
+FLAGGED = [
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank):
+    torch.distributed.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[0, 1])  # <-
+""",
+    """
+import torch
+import torch.nn as nn
+
+class Trainer:
+    def __init__(self, rank, world_size):
+        n = torch.cuda.device_count() // world_size
+        torch.cuda.set_device(rank * n)
+        ids = list(range(rank * n, (rank + 1) * n))
+        self.model = nn.parallel.DistributedDataParallel(nn.Linear(2, 2).to(ids[0]), device_ids=ids)  # <-
+
+def main(rank, world_size):
+    torch.distributed.init_process_group("nccl")
+    Trainer(rank, world_size)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group(backend="gloo")
+local_rank = int(os.environ["LOCAL_RANK"])
+net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+net = torch.nn.parallel.DistributedDataParallel(net, [local_rank])  # <-
+dist.destroy_process_group()
+""",
+]
+FINE = [
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank, args):
+    torch.distributed.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[rank], output_device=rank)
+    other = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[args.gpu] if args.gpu is not None else None)
+""",
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank, build):
+    torch.distributed.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    moved = DDP(torch.nn.Linear(2, 2).to(rank), device_ids=[rank])
+    unknown = DDP(build(), device_ids=[rank])
+""",
+    """
+import torch
+
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[0, 1])
+""",
+]

@@ -40,3 +40,109 @@ NOT_THIS = [
         "operation: [torch.cuda.FloatTensor [64, 3, 3, 3]] is at version 2; expected version 1 instead."
     ),
 ]
+
+FLAGGED = [
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3)
+        self.norm = nn.BatchNorm2d(8)
+
+    def forward(self, x):
+        return self.norm(self.conv(x)).mean()
+
+def main(loader):
+    torch.distributed.init_process_group("gloo")
+    critic = DDP(Critic())
+    for real, fake in loader:
+        loss = critic(real)
+        loss = loss - critic(fake)  # <-
+        loss.backward()
+""",
+    """
+import torch
+import torchvision
+
+class Trainer:
+    def __init__(self):
+        net = torchvision.models.resnet18(weights=None)
+        self.net = torch.nn.parallel.DistributedDataParallel(net)
+
+    def step(self, one, two):
+        a, b = self.net(one), self.net(two)  # <-
+        loss = (a - b).square().mean()
+        loss.backward()
+
+def main(one, two):
+    torch.distributed.init_process_group("gloo")
+    trainer = Trainer()
+    trainer.step(one, two)
+""",
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+def train(batches):
+    torch.distributed.init_process_group("gloo")
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+    model = DistributedDataParallel(model)
+    for weak, strong in batches:
+        target = model(weak).detach()
+        loss = (model(strong) - target).square().mean()  # <-
+        loss.backward()
+""",
+]
+FINE = [
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm2d(8)
+
+    def forward(self, x):
+        return self.norm(x).mean()
+
+def main(loader):
+    torch.distributed.init_process_group("gloo")
+    critic = DDP(Critic())
+    for real, fake in loader:
+        critic(real).backward()
+        critic(fake).backward()
+        with torch.no_grad():
+            critic(real)
+        loss = critic(torch.cat([real, fake]))
+        loss.backward()
+""",
+    """
+import torch
+import torchvision
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(one, two):
+    torch.distributed.init_process_group("gloo")
+    net = DDP(torchvision.models.resnet18(weights=None), broadcast_buffers=False)
+    loss = (net(one) - net(two)).square().mean()
+    loss.backward()
+""",
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(one, two):
+    torch.distributed.init_process_group("gloo")
+    net = DDP(nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2)))
+    loss = (net(one) - net(two)).square().mean()
+    loss.backward()
+""",
+]

@@ -40,3 +40,123 @@ NOT_THIS = [
     "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one.",
     "UserWarning: torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly.",
 ]
+
+FLAGGED = [
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.checkpoint import checkpoint
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = checkpoint(self.block, x, use_reentrant=True)  # <-
+        return checkpoint(self.block, x, use_reentrant=True)  # <-
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    model = DDP(Net())
+""",
+    """
+import torch
+import torch.utils.checkpoint as cp
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Linear(8, 8)
+        self.block = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return cp.checkpoint(self.block, self.stem(x), use_reentrant=True)  # <-
+
+class Trainer:
+    def __init__(self):
+        self.model = nn.parallel.DistributedDataParallel(Net(), find_unused_parameters=True)
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    Trainer()
+""",
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+REENTRANT = True
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = torch.nn.Linear(8, 8)
+        self.tail = torch.nn.Linear(8, 8)
+
+    def inner(self, x):
+        return self.tail(x)
+
+    def forward(self, x):
+        x = self.stem(x)
+        return torch.utils.checkpoint.checkpoint(self.inner, x, use_reentrant=REENTRANT)  # <-
+
+def main(args):
+    torch.distributed.init_process_group("gloo")
+    return DistributedDataParallel(Net(), find_unused_parameters=True)
+""",
+]
+FINE = [
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.checkpoint import checkpoint
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = checkpoint(self.block, x, use_reentrant=False)
+        return checkpoint(self.block, x, use_reentrant=False)
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    model = DDP(Net(), find_unused_parameters=True)
+""",
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.checkpoint import checkpoint
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Linear(8, 8)
+        self.two = nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = checkpoint(self.one, x, use_reentrant=True)
+        return checkpoint(self.two, x, use_reentrant=True)
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    model = DDP(Net())
+""",
+    """
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return checkpoint(self.block, checkpoint(self.block, x, use_reentrant=True), use_reentrant=True)
+""",
+]

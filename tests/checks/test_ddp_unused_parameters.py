@@ -40,3 +40,157 @@ NOT_THIS = [
         "automatically, so you do not need to set find_unused_parameters=true"
     ),
 ]
+
+FLAGGED = [
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)  # <-
+
+    def forward(self, x):
+        return self.body(x)
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    model = DDP(Net())
+""",
+    """
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self, width):
+        super(Model, self).__init__()
+        self.embed = nn.Embedding(100, width)
+        self.encoder = nn.LSTM(width, width)
+        self.decoder = nn.GRU(width, width)  # <-
+        self.drop = nn.Dropout(0.1)
+
+    def encode(self, x):
+        return self.encoder(self.embed(x))
+
+    def forward(self, x):
+        return self.encode(x)
+
+class Trainer:
+    def __init__(self, args):
+        self.model = nn.parallel.DistributedDataParallel(Model(args.width), find_unused_parameters=False)
+
+def main(args):
+    torch.distributed.init_process_group("gloo")
+    Trainer(args)
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = torch.nn.Conv2d(3, 8, 3)
+        self.two = torch.nn.Conv2d(3, 8, 3)  # <-
+
+    def forward(self, x):
+        return self.one(x)
+
+def build(args):
+    net = Net()
+    if args.distributed:
+        dist.init_process_group("gloo")
+        net = DistributedDataParallel(net)
+    return net
+""",
+]
+FINE = [
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+        self.act = nn.ReLU()
+
+    def forward(self, x):
+        return self.body(x)
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    model = Net()
+    model.head.requires_grad_(False)
+    model = DDP(model)
+""",
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.body(x)
+
+def main(kwargs):
+    torch.distributed.init_process_group("gloo")
+    model = DDP(Net(), find_unused_parameters=True)
+    other = DDP(Net(), **kwargs)
+""",
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Base(nn.Module):
+    def forward(self, x):
+        return self.head(self.body(x))
+
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+
+class Loop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Linear(8, 8)
+        self.two = nn.Linear(8, 8)
+
+    def forward(self, x):
+        for layer in self.children():
+            x = layer(x)
+        return x
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    return DDP(Net()), DDP(Loop())
+""",
+    """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.body(x)
+
+model = Net()
+""",
+]

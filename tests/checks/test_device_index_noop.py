@@ -1,4 +1,4 @@
-"""device-index-noop: seen in a script."""
+"""device-index-noop: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -22,3 +22,7 @@ with torch.accelerator.device_index(0):
     print(x)
 """,
 ]
+EXAMPLES = {
+    "AssertionError: local rank 1 works on cuda:0": "local rank 1 works on cuda:0: the line that should choose its GPU does nothing"
+}
+NOT_THIS = ["local rank 1 is on its GPU"]

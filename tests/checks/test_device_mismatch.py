@@ -122,3 +122,100 @@ def test_the_devices_are_quoted():
 def test_no_fact_of_the_environment_shows_it():
     assert Source.ENVIRONMENT not in CHECK.functions
     assert all(fix.command for fix in CHECK.fixes)
+
+
+FLAGGED = [
+    """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 2)
+        self.mean = torch.zeros(8)  # <-
+
+    def forward(self, x):
+        return self.fc(x - self.mean)
+
+model = Net().cuda()
+""",
+    """
+import torch
+
+model = torch.nn.Linear(8, 2).to("cuda:0")
+x = torch.randn(4, 8).to("cuda:1")
+print(model(x))  # <-
+""",
+    """
+import torch
+import torch.nn as nn
+
+class Positions(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.steps = torch.arange(width)  # <-
+
+    def forward(self, x):
+        return x + self.steps
+
+class Trainer:
+    def __init__(self, args):
+        self.model = Positions(args.width).to(args.device)
+
+def main(args):
+    Trainer(args)
+""",
+    """
+import torch
+
+teacher = torch.nn.Linear(8, 2).cuda(1)
+student = torch.nn.Linear(8, 2).cuda(0)
+batch = torch.zeros(4, 8, device="cuda:0")
+loss = (student(batch) - teacher(batch)).square().mean()  # <-
+""",
+]
+FINE = [
+    """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.fc = nn.Linear(8, 2)
+        self.mean = torch.zeros(8, device=device)
+        self.scale = torch.ones(8)
+        self.register_buffer("shift", torch.zeros(8))
+
+    def forward(self, x):
+        return self.fc((x - self.mean) * self.scale.to(x.device) + self.shift)
+
+model = Net("cuda").cuda()
+""",
+    """
+import torch
+
+model = torch.nn.Linear(8, 2).to("cuda:1")
+x = torch.randn(4, 8).to("cuda:0")
+x = x.to("cuda:1")
+print(model(x))
+y = torch.nn.Linear(8, 2).cuda()
+print(y(torch.zeros(4, 8).cuda()))
+""",
+    """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 2)
+        self.mean = torch.zeros(8)
+
+    def forward(self, x):
+        return self.fc(x - self.mean)
+
+print(Net()(torch.zeros(4, 8)))
+""",
+]

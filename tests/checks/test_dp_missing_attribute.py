@@ -33,3 +33,90 @@ NOT_THIS = [
     "AttributeError: module 'torch' has no attribute 'compile'",
     "AttributeError: 'Net' object has no attribute 'modules_to_save'",
 ]
+
+FLAGGED = [
+    """
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+model = nn.DataParallel(Net().cuda())
+print(model.fc.weight)  # <-
+""",
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+from my_project import build_model
+
+class Trainer:
+    def __init__(self, rank):
+        torch.cuda.set_device(rank)
+        self.model = DDP(build_model().cuda(), device_ids=[rank])
+
+    def sample(self, prompt):
+        return self.model.generate(prompt)  # <-
+
+def main(rank):
+    torch.distributed.init_process_group("nccl")
+    Trainer(rank).sample("x")
+""",
+    """
+import torch
+
+def main(model, optimizer_class):
+    wrapped = torch.nn.DataParallel(model).cuda()
+    optimizer = optimizer_class(wrapped.classifier.parameters())  # <-
+    wrapped.train()
+    return optimizer, wrapped.device_ids
+""",
+]
+FINE = [
+    """
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+model = nn.DataParallel(Net().cuda())
+print(model.module.fc.weight, model.training, model.device_ids)
+model.eval()
+model.zero_grad()
+""",
+    """
+import torch
+
+def main(args, model):
+    if args.gpus > 1:
+        model = torch.nn.DataParallel(model)
+    if hasattr(model, "config"):
+        print(model.config)
+    return model.config
+""",
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank, model):
+    torch.distributed.init_process_group("gloo")
+    model = DDP(model)
+    model.note = "wrapped"
+    print(model.note)
+    with model.no_sync():
+        model.register_comm_hook(None, print)
+    try:
+        print(model.bert)
+    except AttributeError:
+        print(model.module.bert)
+""",
+]

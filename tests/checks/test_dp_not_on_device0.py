@@ -41,3 +41,78 @@ def test_no_fact_of_the_environment_shows_it():
     assert Source.ENVIRONMENT not in CHECK.functions
     assert all(fix.command for fix in CHECK.fixes)
     assert re.search(r"\.to\(.cuda:0.\)", CHECK.fixes[0].command)
+
+
+FLAGGED = [
+    """
+import torch.nn as nn
+
+model = nn.Linear(2, 2).to("cuda:0")  # <-
+model = nn.DataParallel(model, device_ids=[1, 0])
+""",
+    """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+class Trainer:
+    def __init__(self):
+        self.model = nn.DataParallel(Net())  # <-
+
+    def step(self, x):
+        return self.model(x.cuda())
+
+Trainer().step(torch.zeros(4, 2))
+""",
+    """
+import torch
+import torchvision
+from torch.nn import DataParallel
+
+device = torch.device("cuda:0")
+net = torchvision.models.resnet18(weights=None).to(device)
+net = DataParallel(net)
+net.module.fc = torch.nn.Linear(512, 10)  # <-
+""",
+]
+FINE = [
+    """
+import torch.nn as nn
+
+model = nn.DataParallel(nn.Linear(2, 2), device_ids=[1, 0]).to("cuda:1")
+other = nn.DataParallel(nn.Linear(2, 2).cuda(0))
+last = nn.DataParallel(nn.Linear(2, 2)).cuda()
+print(model, other, last)
+""",
+    """
+import torch
+import torchvision
+
+net = torch.nn.DataParallel(torchvision.models.resnet18(weights=None).cuda())
+net.module.fc = torch.nn.Linear(512, 10).cuda()
+net.module.head = torch.nn.Linear(512, 10)
+net.cuda()
+""",
+    """
+import torch
+
+def main(args):
+    model = torch.nn.DataParallel(torch.nn.Linear(2, 2))
+    model.to(args.device)
+    print(model(torch.zeros(2, 2).cuda()))
+""",
+    """
+import torch
+
+torch.set_default_device("cuda")
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2))
+print(model(torch.zeros(2, 2).cuda()))
+""",
+]

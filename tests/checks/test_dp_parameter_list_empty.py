@@ -58,3 +58,105 @@ NOT_THIS = [
     "IndexError: index 0 is out of range",
     "RuntimeError: torch.cat(): expected a non-empty list of Tensors",
 ]
+
+FLAGGED = [
+    """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.ParameterList([nn.Parameter(torch.zeros(2)) for _ in range(3)])  # <-
+
+    def forward(self, x):
+        for weight in self.weights:
+            x = x + weight
+        return x
+
+model = nn.DataParallel(Net().cuda())
+""",
+    """
+import torch
+from torch.nn import DataParallel, Module, Parameter, ParameterDict
+
+class Scales(Module):
+    def __init__(self):
+        super().__init__()
+        self.scales = ParameterDict({"a": Parameter(torch.ones(1))})  # <-
+
+    def forward(self, x):
+        return self.scaled(x)
+
+    def scaled(self, x):
+        return x * self.scales["a"]
+
+class Trainer:
+    def __init__(self):
+        self.model = DataParallel(Scales()).cuda()
+
+Trainer()
+""",
+    """
+import torch
+
+class Mix(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.shares = torch.nn.ParameterList()  # <-
+        for _ in range(n):
+            self.shares.append(torch.nn.Parameter(torch.zeros(1)))
+
+    def forward(self, x):
+        return sum(x * share for share in self.shares)
+
+def main(args):
+    return torch.nn.DataParallel(Mix(args.n).cuda())
+""",
+]
+FINE = [
+    """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.ParameterList([nn.Parameter(torch.zeros(2))])
+
+    def forward(self, x):
+        return x + self.weights[0]
+
+model = Net().cuda()
+""",
+    """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(2))
+        self.layers = nn.ModuleList([nn.Linear(2, 2)])
+
+    def forward(self, x):
+        return self.layers[0](x + self.weight)
+
+model = nn.DataParallel(Net().cuda())
+""",
+    """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.spare = nn.ParameterList()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+model = nn.DataParallel(Net().cuda())
+""",
+]

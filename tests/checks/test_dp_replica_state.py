@@ -38,3 +38,154 @@ NOT_THIS = [
 def test_a_wrong_size_is_an_error_and_weights_in_pieces_are_a_note():
     assert matches(TEXTS[0], [CHECK])[0].finding.severity is Severity.ERROR
     assert matches(TEXTS[2], [CHECK])[0].finding.severity is Severity.NOTE
+
+
+FLAGGED = [
+    """
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1  # <-
+        return self.fc(x)
+
+model = nn.DataParallel(Net().cuda())
+""",
+    """
+import torch
+from torch.nn import DataParallel, Module, Linear
+
+class Memory(Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = Linear(2, 2)
+        self.last = None
+
+    def forward(self, x):
+        out = self.fc(x)
+        self.last = out  # <-
+        return out
+
+    def penalty(self):
+        return self.last.square().mean()
+
+class Trainer:
+    def __init__(self):
+        self.model = DataParallel(Memory()).cuda()
+
+Trainer()
+""",
+    """
+import torch.nn as nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls = x.size(0)  # <-
+        return self.fc(x)
+
+    def report(self):
+        print(self.calls)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        return self.block(x)
+
+model = nn.DataParallel(Net().cuda(), device_ids=[0, 1])
+""",
+    """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.RNN(8, 16)
+        self.hidden = torch.zeros(1, 32, 16, device="cuda:0")  # <-
+
+    def forward(self, x):
+        return self.rnn(x, self.hidden.to(x.device))[0]
+
+model = nn.DataParallel(Net().cuda())
+""",
+]
+FINE = [
+    """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.register_buffer("step", torch.zeros(1))
+
+    def forward(self, x):
+        self.step += 1
+        self.hidden = self.fc(x)
+        return self.hidden
+
+model = nn.DataParallel(Net().cuda())
+""",
+    """
+import torch
+import torch.nn as nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1
+        return self.fc(x)
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    model = DDP(Net())
+""",
+    """
+import torch.nn as nn
+
+class Counter:
+    def __init__(self):
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1
+
+model = nn.DataParallel(nn.Linear(2, 2).cuda())
+Counter().forward(model)
+""",
+    """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.RNN(8, 16)
+        self.scale = torch.ones(16, device="cuda:0")
+
+    def forward(self, x):
+        hidden = x.new_zeros(1, x.size(1), 16)
+        return self.rnn(x, hidden)[0] * self.scale.to(x.device)
+
+model = nn.DataParallel(Net().cuda())
+""",
+]

@@ -81,3 +81,112 @@ def test_the_error_after_the_warning_is_an_error():
     assert said("\n".join(["RuntimeError: Caught RuntimeError in replica 0 on device 0.", *alone]))[
         1
     ].startswith("the loss is a vector with one entry per GPU")
+
+
+FLAGGED = [
+    """
+import torch
+import torch.nn as nn
+
+class WithLoss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x, y):
+        return nn.functional.mse_loss(self.fc(x), y)
+
+model = nn.DataParallel(WithLoss().cuda())
+loss = model(torch.zeros(4, 2).cuda(), torch.zeros(4, 2).cuda())
+loss.backward()  # <-
+""",
+    """
+import torch
+from torch.nn import DataParallel
+
+class Trainer:
+    def __init__(self, net):
+        self.net = DataParallel(net).cuda()
+
+    def step(self, batch):
+        loss, logits = self.net(batch)
+        loss.backward()  # <-
+        return logits
+
+def main(net, loader):
+    trainer = Trainer(net)
+    for batch in loader:
+        trainer.step(batch)
+""",
+    """
+import torch.nn as nn
+
+def evaluate(net, loader):
+    net = nn.DataParallel(net).cuda()
+    total = 0
+    for batch in loader:
+        total += net(batch).item()  # <-
+    return total
+""",
+    """
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        y = self.fc(x)
+        return y, y.sum().item()  # <-
+
+model = nn.DataParallel(Net().cuda())
+""",
+]
+FINE = [
+    """
+import torch
+import torch.nn as nn
+
+def train(net, loader):
+    net = nn.DataParallel(net).cuda()
+    for x, y in loader:
+        loss = net(x, y).mean()
+        loss.backward()
+        other = nn.functional.cross_entropy(net(x), y)
+        other.backward()
+        print(loss.item())
+""",
+    """
+import torch
+
+def train(net, loader):
+    net = net.cuda()
+    for x, y in loader:
+        loss = net(x, y)
+        loss.backward()
+""",
+    """
+import torch
+import torch.nn as nn
+
+def train(net, x):
+    net = nn.DataParallel(net).cuda()
+    out = net(x)
+    out.backward(gradient=torch.ones_like(out))
+""",
+    """
+import torch
+import torch.nn as nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x), torch.tensor([x.size(0) / 4], device=x.device), x.size(0) * x
+
+model = nn.DataParallel(Net().cuda())
+""",
+]

@@ -30,3 +30,89 @@ NOT_THIS = [
     "ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 64])",
     "IndexError: list index out of range",
 ]
+
+FLAGGED = [
+    """
+import torch.nn as nn
+from torch.utils.data import DataLoader
+
+def main(dataset, net):
+    net = nn.DataParallel(net, device_ids=[0, 1, 2, 3]).cuda()
+    for x in DataLoader(dataset, batch_size=2):  # <-
+        net(x)
+""",
+    """
+import torch
+import torch.utils.data as data
+
+class Trainer:
+    def __init__(self, dataset, net):
+        self.loader = data.DataLoader(dataset, shuffle=True)  # <-
+        self.net = torch.nn.DataParallel(net.cuda(), [0, 1])
+
+    def run(self):
+        for x in self.loader:
+            self.net(x)
+
+def main(dataset, net):
+    Trainer(dataset, net).run()
+""",
+    """
+from torch.nn import DataParallel
+from torch.utils.data import DataLoader
+
+BATCH = 4
+GPUS = [0, 1, 2, 3, 4, 5, 6, 7]
+
+def main(dataset, net):
+    loader = DataLoader(dataset, BATCH)  # <-
+    net = DataParallel(net, device_ids=GPUS).cuda()
+    return [net(x) for x in loader]
+""",
+    """
+import torch.nn as nn
+
+class Trainer:
+    def __init__(self, net):
+        self.net = nn.DataParallel(net.cuda())
+
+    def evaluate(self, batches):
+        return [self.net(x, train=False) for x in batches]  # <-
+
+def main(net, batches):
+    return Trainer(net).evaluate(batches)
+""",
+]
+FINE = [
+    """
+import torch.nn as nn
+from torch.utils.data import DataLoader
+
+def main(dataset, net, args):
+    net = nn.DataParallel(net, device_ids=[0, 1]).cuda()
+    train = DataLoader(dataset, batch_size=64, drop_last=True)
+    valid = DataLoader(dataset, batch_size=args.batch_size)
+    return net, train, valid
+""",
+    """
+import torch.nn as nn
+from torch.utils.data import DataLoader
+
+def main(dataset, net):
+    net = nn.DataParallel(net).cuda()
+    return net, DataLoader(dataset, batch_size=1)
+""",
+    """
+from torch.utils.data import DataLoader
+
+def main(dataset):
+    return DataLoader(dataset, batch_size=1)
+""",
+    """
+import torch.nn as nn
+
+def main(net, batches):
+    net = nn.DataParallel(net).cuda()
+    return [net(x, mask=mask, extra=None) for x, mask in batches]
+""",
+]

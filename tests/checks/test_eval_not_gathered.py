@@ -1,4 +1,4 @@
-"""eval-not-gathered: seen in a script."""
+"""eval-not-gathered: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -42,3 +42,9 @@ FINE = [
         },
     ),
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: the accuracy 0.5 is that of 2 of 4 samples": (
+        "the accuracy is that of 2 of 4 samples: nothing adds up the counts of the ranks"
+    ),
+}
+NOT_THIS = ["the accuracy is 0.5, of 4 samples"]

@@ -1,4 +1,4 @@
-"""gradient-average-lost: seen in a script."""
+"""gradient-average-lost: seen in a script, and in logs."""
 
 FLAGGED = [
     ("average.py", {"        parameter.grad.data /= size\n": "        parameter.grad.data / size  # <-\n"}),
@@ -25,3 +25,7 @@ x / 2
 y = x / 2
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: the gradients are a sum over the ranks, not their mean": "the gradients are a sum over the ranks, not their mean: the step is as many times too long as there are ranks"
+}
+NOT_THIS = ["the gradients are the mean over the ranks"]

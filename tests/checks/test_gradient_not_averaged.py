@@ -1,4 +1,4 @@
-"""gradient-not-averaged: seen in a script."""
+"""gradient-not-averaged: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -48,3 +48,7 @@ for x in range(3):
 dist.destroy_process_group()
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: the ranks trained models of their own": "the ranks' weights differ: nothing averages their gradients"
+}
+NOT_THIS = ["the ranks trained one model"]

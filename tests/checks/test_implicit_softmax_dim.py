@@ -20,3 +20,57 @@ NOT_THIS = [
     "TypeError: softmax() received an invalid combination of arguments - got (Tensor), but expected one of:",
     "  (softmax): Softmax(dim=None)",
 ]
+
+FLAGGED = [
+    """
+import torch.nn.functional as F
+
+def forward(x):
+    return F.log_softmax(x)  # <-
+""",
+    """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Sequential(nn.Linear(2, 2), nn.Softmax())  # <-
+
+    def forward(self, x):
+        return self.head(x)
+""",
+    """
+from torch.nn.functional import softmax as probabilities
+
+def predict(model, x):
+    return probabilities(model(x), dtype=None)  # <-
+""",
+]
+FINE = [
+    """
+import torch
+import torch.nn.functional as F
+
+def forward(x, options):
+    y = F.log_softmax(x, 1) + F.softmax(x, dim=-1) + torch.softmax(x, -1)
+    return F.softmax(y, **options)
+""",
+    """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Sequential(nn.Linear(2, 2), nn.LogSoftmax(dim=1), nn.Softmax(-1))
+
+    def forward(self, x):
+        return self.head(x).softmax(-1)
+""",
+    """
+import torch
+from jax.nn import softmax
+
+def forward(x):
+    return softmax(x)
+""",
+]

@@ -58,6 +58,27 @@ def train(dataset, model):
         for value in losses.values():
             dist.all_reduce(value)
 """,
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.mask = nn.Linear(8, 8), nn.Linear(8, 1)
+
+    def forward(self, x, masks):
+        features = self.body(x)
+        losses = {"class": features.square().mean()}
+        if masks.numel() > 0:
+            losses["mask"] = (self.mask(features) - masks).square().mean()  # <-
+        return losses
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    return DistributedDataParallel(Net())
+""",
 ]
 FINE = [
     """
@@ -99,5 +120,27 @@ def main(with_masks):
         losses["mask"] = torch.zeros(1)
     for value in losses.values():
         dist.all_reduce(value)
+""",
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+class Net(nn.Module):
+    def __init__(self, with_mask):
+        super().__init__()
+        self.body, self.with_mask = nn.Linear(8, 8), with_mask
+
+    def forward(self, x, masks=None):
+        losses, notes = {"class": self.body(x).square().mean()}, {}
+        if self.with_mask and masks is not None:
+            losses["mask"] = masks.mean()
+        if len(x) > 3:
+            notes["long"] = len(x)
+        return losses
+
+def main(args):
+    torch.distributed.init_process_group("gloo")
+    return DistributedDataParallel(Net(args.with_mask))
 """,
 ]

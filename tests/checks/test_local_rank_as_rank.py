@@ -1,4 +1,4 @@
-"""local-rank-as-rank: seen in a script."""
+"""local-rank-as-rank: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -30,3 +30,7 @@ dist.init_process_group("nccl", rank=rank, world_size=int(os.environ["WORLD_SIZE
 dist.destroy_process_group()
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: two ranks take the same share of the data": "two ranks take the same share of the data: the local rank, which starts at 0 on each node, stands where the rank is meant"
+}
+NOT_THIS = ["two ranks take other shares of the data"]

@@ -1,4 +1,4 @@
-"""loss-logged-per-rank: seen in a script."""
+"""loss-logged-per-rank: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -25,3 +25,7 @@ FINE = [
         {"        optimizer.step()\n": "        optimizer.step()\n        print(loss.item())\n"},
     ),
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: the loss that rank 0 logs is not the mean of the ranks": "rank 0 logs the loss of its own samples, not the mean of all ranks"
+}
+NOT_THIS = ["the loss that rank 0 logs is the mean of the ranks"]

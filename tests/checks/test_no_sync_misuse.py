@@ -9,6 +9,9 @@ EXAMPLES = {
         MESSAGE + ", and step() was called inside it"
     ),
     "AssertionError: no_sync context manager reentry is unsupported": MESSAGE,
+    "[rank0]: AssertionError: the ranks stepped with gradients that were not summed": (
+        MESSAGE + ": those of the last step were not summed, so the ranks' weights differ"
+    ),
 }
 NOT_THIS = ["with model.no_sync():", "UserWarning: no_sync() is not supported on this strategy"]
 

@@ -18,6 +18,9 @@ EXAMPLES = {
     ): f"{MESSAGE} to huggingface.co: Unable to connect to proxy",
     "(Caused by ProxyError('Cannot connect to proxy.', timeout('timed out')))": f"{MESSAGE}: Cannot connect to proxy",
     "httpx.ProxyError: 407 Proxy Authentication Required": f"{MESSAGE}: 407 Proxy Authentication Required",
+    "urllib.error.HTTPError: HTTP Error 407: Proxy Authentication Required": (
+        f"{MESSAGE}: 407: Proxy Authentication Required"
+    ),
     "httpcore.ProxyError: 403 Forbidden": f"{MESSAGE}: 403 Forbidden",
     "OSError: Tunnel connection failed: 403 Forbidden": f"{MESSAGE}: 403 Forbidden",
     "ERROR 407: HTTP/1.1 407 Proxy Authentication Required": f"{MESSAGE}: 407 Proxy Authentication Required",

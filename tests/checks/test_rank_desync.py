@@ -85,7 +85,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 class Trainer:
     def __init__(self, dataset):
         rank = int(os.environ["RANK"])
-        part = torch.utils.data.Subset(dataset, list(range(len(dataset)))[rank::4])  # <-
+        part = torch.utils.data.Subset(dataset, list(range(rank, len(dataset), 4)))  # <-
         self.loader = torch.utils.data.DataLoader(part, batch_size=8)
         self.model = DDP(torch.nn.Linear(4, 1))
 

@@ -1,4 +1,4 @@
-"""sampler-missing: seen in a script."""
+"""sampler-missing: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -49,3 +49,7 @@ def train(model):
         model(x).sum().backward()
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: ranks 0 and 1 are given the same samples": "ranks 0 and 1 are given the same samples: their loaders have no sampler that divides the data"
+}
+NOT_THIS = ["ranks 0 and 1 are given other samples"]

@@ -1,4 +1,4 @@
-"""sampler-set-epoch: seen in a script."""
+"""sampler-set-epoch: seen in a script, and in logs."""
 
 FLAGGED = [
     """
@@ -49,3 +49,9 @@ def main(dataset):
             print(x)
 """,
 ]
+EXAMPLES = {
+    "[rank1]: AssertionError: every epoch has the same order": (
+        "the sampler yields the same order in every epoch: set_epoch is not called"
+    ),
+}
+NOT_THIS = ["every epoch has another order", "sampler.set_epoch(epoch)"]

@@ -1,4 +1,4 @@
-"""scheduler-rank-local: seen in a script."""
+"""scheduler-rank-local: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -31,3 +31,7 @@ FINE = [
         },
     ),
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: the ranks have different learning rates: [0.1, 0.001]": "the ranks have different learning rates: each decided by its own validation loss"
+}
+NOT_THIS = ["the ranks have one learning rate"]

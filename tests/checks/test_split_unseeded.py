@@ -1,4 +1,4 @@
-"""split-unseeded: seen in a script."""
+"""split-unseeded: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -28,3 +28,7 @@ train, test = random_split(list(range(10)), [8, 2])
 print(train, test)
 """,
 ]
+EXAMPLES = {
+    "[rank0]: AssertionError: the ranks split the data differently, so one trains on what another holds out": "the ranks split the data differently: some train on what others hold out"
+}
+NOT_THIS = ["the ranks split the data alike"]

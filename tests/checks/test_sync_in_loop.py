@@ -1,4 +1,4 @@
-"""sync-in-loop: seen in a script."""
+"""sync-in-loop: seen in a script, and in logs."""
 
 FLAGGED = [
     (
@@ -26,3 +26,8 @@ FINE = [
         {"            optimizer.step()\n": "            optimizer.step()\n            total = loss.item()\n"},
     ),
 ]
+EXAMPLES = {
+    "RuntimeError: called a synchronizing CUDA operation": "an operation in the loop waits for the GPU, which then idles until the next kernels come",
+    "train.py:12: UserWarning: called a synchronizing CUDA operation (Triggered internally at c10/cuda/CUDAFunctions.cpp:170.)": "an operation in the loop waits for the GPU, which then idles until the next kernels come",
+}
+NOT_THIS = ["torch.cuda.synchronize()"]

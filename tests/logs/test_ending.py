@@ -115,7 +115,48 @@ def test_what_tells_ranks_apart_is_offered_where_there_are_some():
 ERROR = 'Traceback (most recent call last):\n  File "/home/me/train.py", line 9, in load\n    f()\nKeyError: "lr"\n'
 
 
-@pytest.mark.parametrize("rest", ["0.9123\n", "figures: 3/4\n", "/srv/out/weights.pt\n"])
+@pytest.mark.parametrize(
+    "rest", ["0.9123\n", "figures: 3/4\n", "/srv/out/weights.pt\n", "INFO 7 shards in memory\n"]
+)
+def test_an_error_below_which_results_stand_was_got_over(rest):
+    assert explain(f"start\n{ERROR}{rest}").worst() in (None, Severity.NOTE)
+
+
+@pytest.mark.parametrize("first", ["", "start\n"])
+def test_what_was_kept_back_until_a_traceback_had_ended_the_process_is_no_sign_of_life(first):
+    uncaught = ERROR.replace("in load", "in <module>")
+    report = explain(f"{first}{uncaught}" + "".join(f"step {n} loss 0.{n}\n" for n in range(9)))
+    assert (report.worst() is Severity.WARNING) == (not first)
+
+
+def test_one_process_dies_once():
+    first = ERROR.replace("in load", "in <module>")
+    report = explain(f"{first}{first.replace('KeyError', 'IndexError')}")
+    assert [f.message.partition(":")[0] for f in report.findings] == ["IndexError"]
+    both = explain(f"[rank0]: {first}[rank1]: {first.replace('KeyError', 'IndexError')}")
+    assert both.findings[0].message.startswith("KeyError")
+
+
+def test_the_error_behind_a_clean_up_that_meets_a_lost_peer_is_the_cause():
+    text = (
+        'Traceback (most recent call last):\n  File "/home/me/train.py", line 6, in <module>\n'
+        "    names[3]\nIndexError: list index out of range\n\n"
+        "During handling of the above exception, another exception occurred:\n\n"
+        'Traceback (most recent call last):\n  File "/home/me/train.py", line 9, in <module>\n    dist.barrier()\n'
+        "RuntimeError: [../gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.1.2.3]:51842\n"
+    )
+    first = explain(text).findings[0]
+    assert (first.id, first.severity) == ("unrecognised-error", Severity.ERROR)
+    assert first.message.startswith("IndexError: list index out of range")
+
+
+def test_a_text_of_help_reports_no_error():
+    text = "usage: train.py [-h]\n\noptions:\n  -h, --help  show this help message and exit\n\n"
+    report = explain(text + 'If you see "RuntimeError: Address already in use" choose another --port\n')
+    assert report.verdict.status is Status.HEALTHY
+
+
+@pytest.mark.parametrize("rest", ["tmux session closed\n", "cmd\nt.py\n"])
 def test_an_error_below_which_the_log_goes_on_may_have_been_got_over(rest):
     report = explain(f"start\n{ERROR}{rest}")
     (finding,) = report.findings
@@ -162,7 +203,7 @@ def test_another_rank_that_goes_on_is_no_doubt():
             True,
         ),
         ("", False),
-        ("loss 0.1\n", False),  # another rank's
+        ("loss 0.1\n", True),
         ("Job finished at Sat Nov 29 22:08:07 UTC 2025\n", False),  # the job script's
         ("Done.\n", False),
         ("Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n", False),
@@ -212,5 +253,7 @@ def test_what_a_rank_says_of_others_after_an_interruption_is_a_consequence():
 
 
 def test_the_exception_of_a_thread_does_not_end_the_process():
-    report = explain(f"weights saved\nException in thread Thread-1 (upload):\n{ERROR}")
+    report = explain(f"reading\nException in thread Thread-1 (upload):\n{ERROR}")
     assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.WARNING)]
+    after = explain(f"weights saved\nException in thread Thread-1 (upload):\n{ERROR}")
+    assert after.worst() in (None, Severity.NOTE)

@@ -11,4 +11,4 @@ folder = tempfile.mkdtemp()
 path = os.path.join(folder, "model.pt")
 with open(path, "w") as file:
     file.write("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
-print(torch.load(path, weights_only=True))
+print(torch.load(path, map_location="cpu", weights_only=True))

@@ -10,4 +10,4 @@ import torch
 folder = tempfile.mkdtemp()
 path = os.path.join(folder, "model.pt")
 torch.save({"w": torch.zeros(10)}, path)
-print(torch.load(path, weights_only=True))
+print(torch.load(path, map_location="cpu", weights_only=True))

@@ -21,4 +21,4 @@ for step in range(3):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    print(f"step {step}: loss {loss.item():.3f}")
+print(f"loss {loss.item():.3f}")

@@ -18,14 +18,13 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.used = nn.Linear(8, 8)
-        self.unused = nn.Linear(8, 8)
+        self.unused = nn.Linear(8, 8).requires_grad_(False)
 
     def forward(self, x):
         return self.used(x)
 
 
 model = Net()
-model.unused.requires_grad_(False)
 model = DistributedDataParallel(model)
 optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=0.1)
 for step in range(3):

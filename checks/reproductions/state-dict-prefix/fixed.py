@@ -24,5 +24,5 @@ with tempfile.TemporaryDirectory() as folder:
     torch.save(model.module.state_dict(), path)
 
     bare = build()  # for evaluation on one device
-    bare.load_state_dict(torch.load(path, weights_only=True))
+    bare.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
 print("loaded", len(bare.state_dict()), "tensors")

@@ -1,0 +1,76 @@
+"""All ranks draw the same random numbers for their samples.
+
+## What happens
+
+Nothing is raised. Crops, masks, noise and dropout are the same on all ranks in a step, so the batch of all ranks has less
+variety than its size promises.
+
+## Why
+
+`torch.manual_seed(0)` on every rank gives all of them one sequence of numbers. For the weights that is wanted; what is drawn
+for the samples after it should differ. The sampler must keep one seed on all ranks: it makes one order, and each rank takes
+its share of it.
+
+## How to tell
+
+Gather one random tensor that is drawn after the seed is set: `assert not torch.equal(drawn[0], drawn[1]), "the ranks draw the
+same random numbers"`. gpudoctor knows these words in a log.
+
+## See also
+
+- [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html): what manual_seed covers, and the workers of a DataLoader
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Call, Script
+
+check = Check(
+    severity=Severity.WARNING,
+    otherwise="a note for a script",
+    symptoms=[r"the ranks draw the same random numbers"],
+    message="the ranks draw the same random numbers: one seed for all makes their noise and augmentation the same",
+    fixes=[
+        Fix(
+            "Give each rank a seed of its own, after the model is made",
+            "torch.manual_seed(seed + dist.get_rank())",
+            Kind.EDIT,
+            proof="+ dist.get_rank())",
+        ),
+    ],
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A seed that is the same on every rank, and samples that are changed by numbers drawn from it."""
+    if not script.distributed or script.frameworks:
+        return
+    seeds = [call for call in script.calls if call.name in SEEDS and call.reached]
+    if not seeds or any(argument.value.by_rank for call in seeds for argument in call.arguments.values()):
+        return
+    if any(True for _ in script.of_kind("generator")) or any(
+        call.given("worker_init_fn") for call in script.calls
+    ):
+        return
+    drawn = next(
+        (call for call in script.calls if call.scope.endswith(".__getitem__") and _draws(call)), None
+    )
+    if drawn is not None:
+        yield check.found(
+            f"every rank takes the same seed here, and {drawn.text} in line {drawn.place.line} draws from it: all ranks "
+            "change their samples in the same way",
+            severity=Severity.NOTE,
+            location=seeds[0].place,
+        )
+
+
+SEEDS = frozenset({"torch.manual_seed", "random.seed", "numpy.random.seed", "torch.cuda.manual_seed_all"})
+
+
+def _draws(call: Call) -> bool:
+    """Return whether a call draws a random number of Python, NumPy or torch."""
+    return call.name.startswith(("random.", "numpy.random.", "torch.rand")) and not call.name.endswith(
+        ".seed"
+    )

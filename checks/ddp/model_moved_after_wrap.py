@@ -1,0 +1,67 @@
+"""The model is moved to the GPU after DDP wrapped it.
+
+## What happens
+
+"No backend type associated with device type cpu" from the constructor with NCCL, which compares the parameters of the
+ranks and finds them on the CPU. With gloo the constructor passes, and DDP's buckets are on the CPU while the gradients come from
+the GPU.
+
+## Why
+
+DistributedDataParallel makes its buckets and hooks for the parameters where they are when it is built. DataParallel is another
+matter: `nn.DataParallel(model).cuda()` is fine, since it copies the model in each forward pass.
+
+## How to tell
+
+`next(model.parameters()).device` just before the wrap.
+
+Or let the script tell: gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "DDP no longer sums the gradients of these parameters"`.
+gpudoctor knows these words in a log.
+
+## See also
+
+- [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): how the module must be placed
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script, moves, stays, target
+
+check = Check(
+    severity=Severity.ERROR,
+    otherwise="a warning where the device may be the CPU",
+    symptoms=[r"DDP no longer sums the gradients of these parameters"],
+    message="the ranks' weights differ: parameters were moved or converted after DDP had put its hooks on them",
+    fixes=[
+        Fix(
+            "Move it first, then wrap it",
+            "model = model.to(local_rank)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
+            Kind.EDIT,
+            proof="model = model.to(",
+        )
+    ],
+)
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A DistributedDataParallel that is moved, around a model that was never moved before."""
+    for wrapper in script.of_kind("ddp"):
+        inner = script.innermost(wrapper)
+        if inner is wrapper or not stays(script, inner):
+            continue
+        if any(call.number < wrapper.made for call in moves(script, inner)):
+            continue
+        for call in moves(script, wrapper):
+            device = target(call)
+            if device.literal == "cpu" or device.text == "cpu":
+                break
+            sure = device.cuda or call.method == "cuda"
+            yield check.found(
+                f"the model is still on the CPU where DistributedDataParallel wraps it (line {wrapper.place.line}), and moved "
+                "only here: DDP has made its buckets by then",
+                severity=Severity.ERROR if sure else Severity.WARNING,
+                location=call.place,
+            )
+            break

@@ -1,0 +1,54 @@
+"""The optimizer holds parameters that FSDP has replaced.
+
+## What happens
+
+The loss does not fall, and nothing is said: the optimizer steps parameters that the model does not use any more. Or
+`optimizer.step()` fails on a parameter that is neither whole nor of the right shape.
+
+## Why
+
+FullyShardedDataParallel puts the parameters of a module into flat ones, and `fully_shard` puts DTensors in their place. An
+optimizer that was built before has the old ones. DistributedDataParallel keeps the model's parameters: there the order does not
+matter.
+
+## How to tell
+
+`{id(p) for g in optimizer.param_groups for p in g["params"]} & {id(p) for p in model.parameters()}` is empty.
+
+## See also
+
+- [FullyShardedDataParallel](https://docs.pytorch.org/docs/stable/fsdp.html): the optimizer comes after the wrap
+- [fully_shard](https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html): DTensor parameters
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor.facts import Script
+
+check = Check(
+    severity=Severity.WARNING,
+    fixes=[
+        Fix(
+            "Shard first, then build the optimizer",
+            "model = FullyShardedDataParallel(model)\noptimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)",
+            Kind.EDIT,
+        )
+    ],
+    no_reproduction="not written yet",
+)
+SHARDING = ("torch.distributed.fsdp.FullyShardedDataParallel", "torch.distributed.fsdp.fully_shard")
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """An optimizer of a model's parameters, made before FSDP takes the model."""
+    sharded = {number: call for call in script.named(*SHARDING) for number in call.value("module").things}
+    for optimizer in script.of_kind("optimizer"):
+        call = sharded.get(optimizer.inner)
+        if call is not None and 0 <= optimizer.made < call.number:
+            yield check.found(
+                f"this optimizer is built before {call.text}() takes the model (line {call.place.line}): it keeps the "
+                "parameters that FSDP replaces",
+                location=optimizer.place,
+            )

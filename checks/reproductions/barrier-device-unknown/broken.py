@@ -1,0 +1,17 @@
+"""A barrier is called before the process group knows its GPU."""
+# run: torchrun --standalone --nproc-per-node=1 broken.py
+# needs: torch
+# needs: 1 GPU
+
+import os
+import warnings
+
+import torch
+import torch.distributed as dist
+
+warnings.filterwarnings("error", message="(?s).*barrier")  # it ends the run here
+device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+dist.barrier()
+print("all are here, on", device)
+dist.destroy_process_group()

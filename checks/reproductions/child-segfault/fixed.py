@@ -1,0 +1,12 @@
+"""An extension writes to an address that is no tensor's any more, in native code."""
+# run: torchrun --standalone --nproc-per-node=2 fixed.py
+# needs: torch
+
+import ctypes
+
+import torch
+
+weights = torch.ones(8)
+address = weights.data_ptr()
+ctypes.memset(address, 0, 4)
+print("the weights are", weights)

@@ -1,0 +1,10 @@
+"""Variables of an earlier launch are still exported, and contradict those of this one."""
+# run: python broken.py gpudoctor check --only launch-inconsistent
+# needs: torch
+
+import os
+import sys
+
+os.environ.update(LOCAL_WORLD_SIZE="8", LOCAL_RANK="0")  # of an earlier launch
+os.environ.update(RANK="0", WORLD_SIZE="2")
+os.execvp(sys.argv[1], sys.argv[1:])

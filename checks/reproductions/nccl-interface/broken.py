@@ -1,0 +1,9 @@
+"""NCCL_SOCKET_IFNAME, copied from another machine, fits no interface of this one."""
+# run: python broken.py gpudoctor check --only nccl-interface
+# needs: Linux
+
+import os
+import sys
+
+os.environ["NCCL_SOCKET_IFNAME"] = "ens99f0np0"
+os.execvp(sys.argv[1], sys.argv[1:])

@@ -1,0 +1,16 @@
+"""A script that was written for torchrun is run alone, to try it: nobody made the process group."""
+# run: python broken.py
+# needs: torch
+
+import os
+
+import torch
+import torch.distributed as dist
+
+if "RANK" in os.environ:  # torchrun
+    dist.init_process_group("gloo")
+gradient = torch.ones(1)
+dist.all_reduce(gradient)
+print("trained")
+if dist.is_initialized():
+    dist.destroy_process_group()

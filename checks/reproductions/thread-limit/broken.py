@@ -1,0 +1,21 @@
+"""The user may have few processes and threads, and the loader wants many workers."""
+# run: python broken.py
+# needs: torch
+# needs: Linux
+
+import os
+import resource
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+images = TensorDataset(torch.arange(64))
+len(list(DataLoader(images, num_workers=1)))  # loads what it needs, while root's files can be read
+if os.geteuid() == 0:
+    os.setuid(65534)  # nobody: root has no such limit
+mine = [p for p in os.listdir("/proc") if p.isdigit() and os.stat(f"/proc/{p}").st_uid == os.geteuid()]
+threads = sum(len(os.listdir(f"/proc/{p}/task")) for p in mine)
+resource.setrlimit(resource.RLIMIT_NPROC, (threads + 16, threads + 16))  # ulimit -u
+
+loader = DataLoader(images, num_workers=32)
+print("loaded", sum(int(x) for (x,) in loader))

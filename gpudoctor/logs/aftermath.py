@@ -1,0 +1,225 @@
+"""What stands around a failure, and tells whether it ended its process or that printed results below it."""
+
+import functools
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+
+from gpudoctor.logs.launcher import launched
+from gpudoctor.logs.lines import Line
+from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.words import (
+    ALIVE,
+    CODE,
+    DATA,
+    FINISHED,
+    GAVE_UP,
+    HELP,
+    NOISE,
+    SETTLED,
+    THREAD,
+    WRAPPER,
+    is_result,
+    sentence,
+    tells_of_failure,
+)
+
+UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
+"""What torch puts before the traceback of an exception that ends a rank: init_process_group sets sys.excepthook."""
+LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
+"""A program that starts others, such as torchrun: its traceback begins there."""
+MANY = 60
+"""Lines, or exceptions, of a process that are looked at for what tells of one of them."""
+PASSED = re.compile(r"-- Process \d+ terminated with the following error")
+"""What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
+LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
+
+
+class Aftermath:
+    """What stands below and above a failure, and whether it ended the process that wrote it."""
+
+    def __init__(self, lines: Sequence[Line], raised: Sequence[Raised]) -> None:
+        self.lines, self.raised = lines, raised
+        self.texts: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        for place, line in enumerate(lines):
+            if line.text:
+                self.texts[line.name, line.who].append((place, line.text))
+        self.ranks = {line.rank for line in lines if line.rank is not None}
+        self.first: dict[tuple[str, str], int] = {}
+        self.spans: dict[tuple[str, str], list[Raised]] = defaultdict(list)
+        for exception in raised:
+            self.spans[exception.line.name, exception.line.who].append(exception)
+
+    def around(self, line: Line, place: int) -> Raised | None:
+        """Return the exception in whose traceback or message a line lies; ``None`` where it lies in none."""
+        spans = self.spans[line.name, line.who]
+        at = bisect_right(spans, place, key=lambda raised: raised.first) - 1
+        return spans[at] if at >= 0 and place <= spans[at].last else None
+
+    def goes_on(self, line: Line) -> bool:
+        """Return whether the process of a line wrote the last of the log, and that tells of no failure.
+
+        Where the line does not tell its process, any may have been it.
+        """
+        return self.wrote_last(line) or (not line.who and any(name == line.name for name, _ in self._tail))
+
+    def has_results(self, name: str) -> bool:
+        """Return whether below everything that tells of a failure a program still prints results in a file."""
+        return any(self._tail[key] for key in self._tail if key[0] == name)
+
+    def _went_on(self, line: Line, place: int) -> bool:
+        """Return whether the process of a line still printed results below all failures of the log.
+
+        A line that names no process may be any one's, unless torch itself says that the exception ended its rank. What
+        a program prints is kept back where no terminal reads it, and then stands below a traceback that ended it.
+        """
+        if self._died_later(line, place):
+            return True
+        if self._gave_up(line, place):
+            return False
+        name, who = line.name, line.who
+        unnamed = not UNCAUGHT.search(line.full) and self._tail.get((name, ""), False)
+        if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
+            return self.in_thread(line, place) and self._finished_before(line, place)
+        return not self._kept_back(line, place)
+
+    def _kept_back(self, line: Line, place: int) -> bool:
+        """Return whether an exception may have ended its process, and what stands below it was printed before it."""
+        raised = self.around(line, place)
+        if raised is None or not raised.frames or len(self.ranks) > 1 or self._caught(raised):
+            return False  # where ranks are told apart, a launcher would have said that one ended
+        if LAUNCHER.search(raised.frames[0].path):
+            return False  # it prints nothing itself, and has waited for those that do
+        return self._first_ordinary(raised.line) > raised.first
+
+    def _caught(self, raised: Raised) -> bool:
+        """Return whether a handler printed an exception, as its traceback or what stands above it tells."""
+        if raised.caught:
+            return True
+        texts = self.texts[raised.line.name, raised.line.who]
+        at = bisect_left(texts, raised.first, key=lambda row: row[0])
+        above = [self.lines[place].full for place, _ in texts[max(0, at - 4) : at]]
+        passed_on = any(map(PASSED.match, above)) and not any(
+            "ProcessRaisedException" in text for text in above
+        )
+        return passed_on or bool(above and LOGGED.search(above[-1]))
+
+    def _first_ordinary(self, line: Line) -> int:
+        """Return the place of the first line that a line's process printed of its own; behind the log without any."""
+        process = (line.name, line.who)
+        if process not in self.first:
+            places = (
+                place
+                for place, _ in self.texts[process]
+                if self._ordinary(place) and not self.around(line, place)
+            )
+            self.first[process] = next(places, len(self.lines))
+        return self.first[process]
+
+    def _gave_up(self, line: Line, place: int) -> bool:
+        """Return whether the process says, right above or below what failed, that it ends with it."""
+        texts = self.texts[line.name, line.who]
+        raised = self.around(line, place)
+        first, last = (raised.first, max(place, raised.place)) if raised is not None else (place, place)
+        before = bisect_left(texts, first, key=lambda row: row[0])
+        after = bisect_right(texts, last, key=lambda row: row[0])
+        return any(GAVE_UP.search(text, 0, 400) for _, text in texts[max(0, before - 1) : after + 1])
+
+    def _died_later(self, line: Line, place: int) -> bool:
+        """Return whether the one process that wrote a log died of another exception, further down: it dies once.
+
+        A script whose tracebacks begin in the same file is one process, where nothing shows that there were several.
+        """
+        raised = self.around(line, place)
+        if raised is None or not self._alone or not _at_top(raised):
+            return False
+        return any(
+            other.first > raised.last
+            and not other.chained
+            and _at_top(other)
+            and other.frames[0].path == raised.frames[0].path
+            and (other.type, other.message) != (raised.type, raised.message)
+            for other in self.spans[line.name, line.who][-MANY:]
+        )
+
+    @functools.cached_property
+    def _alone(self) -> bool:
+        """Whether nothing shows that several processes wrote the log, at once or one after the other."""
+        return len(self.texts) == 1 and not self.ranks and launched(self.lines).launcher is None
+
+    def _finished_before(self, line: Line, place: int) -> bool:
+        """Return whether its process said, in one of the last lines before, that the training had come to its end."""
+        texts = self.texts[line.name, line.who]
+        at = bisect_left(texts, place, key=lambda row: row[0])
+        return any(FINISHED.search(text) and self._ordinary(at) for at, text in texts[max(0, at - MANY) : at])
+
+    def _is_help(self, line: Line, place: int) -> bool:
+        """Return whether a line belongs to the text that --help prints: that names errors, and reports none."""
+        if self._help is None or place <= self._help:
+            return False
+        raised = self.around(line, place)
+        return raised is None or not raised.frames
+
+    @functools.cached_property
+    def _help(self) -> int | None:
+        """The place of the line in which --help tells of itself; ``None`` without one."""
+        return next((place for place, line in enumerate(self.lines) if HELP in line.text), None)
+
+    def wrote_last(self, line: Line) -> bool:
+        """Return whether ordinary lines below everything that tells of a failure are those of a line's own process."""
+        return (line.name, line.who) in self._tail
+
+    def in_thread(self, line: Line, place: int) -> bool:
+        """Return whether a line lies in the exception of a thread: that ends the thread, and not the process."""
+        raised = self.around(line, place)
+        if raised is None:
+            return False
+        texts = self.texts[line.name, line.who]
+        before = bisect_left(texts, raised.first, key=lambda row: row[0])
+        return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
+
+    @functools.cached_property
+    def _tail(self) -> dict[tuple[str, str], bool]:
+        """The processes that wrote ordinary lines below everything that tells of a failure, and whether a result.
+
+        What is indented below the line that names the last exception belongs to it. Of a healthy log nobody asks.
+        """
+        last = max((one.place for one in self.raised), default=-1)
+        # A line right below an exception may belong to its message.
+        message = max((one.last for one in self.raised if one.frames and not self._caught(one)), default=-1)
+        found: dict[tuple[str, str], bool] = {}
+        for place in reversed(range(last + 1, len(self.lines))):
+            line = self.lines[place]
+            text = line.text[:400]
+            if tells_of_failure(text) and not NOISE.search(text) and not SETTLED.search(text):
+                break
+            if self._ordinary(place):
+                key = (line.name, line.who)
+                found[key] = found.get(key, False) or is_result(text, beyond_doubt=place <= message)
+        return found
+
+    @functools.cached_property
+    def _traceback(self) -> bool:
+        """Whether a traceback is in the log."""
+        return any(one.frames for one in self.raised)
+
+    def _ordinary(self, place: int) -> bool:
+        """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
+        line = self.lines[place]
+        text = line.text[:400]
+        if SETTLED.search(text):
+            return True
+        if WRAPPER.search(text):
+            return False
+        if ALIVE.search(line.full):
+            return True
+        noise = line.bar or NOISE.search(text) or CODE.search(text) or sentence(text)
+        # What is indented below an exception belongs to it.
+        part = line.indent and self._traceback and not DATA.search(text)
+        return bool(text) and not noise and not part
+
+
+def _at_top(raised: Raised) -> bool:
+    """Return whether an exception's traceback begins in a script, as of one that nobody caught does."""
+    return bool(raised.frames) and raised.frames[0].function == "<module>" and not raised.late

@@ -1,0 +1,42 @@
+"""What is said of a fix: a mark where room is short, a sentence where it is not."""
+
+from collections.abc import Iterable
+
+from gpudoctor.model import Fix, How, Known
+
+MARKS = {
+    How.SEEN: "seen",
+    How.REPORTED: "reported",
+    How.DOCUMENTED: "documented",
+    How.LOOKS: "looks",
+    How.FOLLOWS: "plain",
+}
+MEANINGS = {
+    How.SEEN: "seen to work, a script fails without it and passes with it",
+    How.REPORTED: "reported to work, in an issue",
+    How.DOCUMENTED: "documentation says what it does; not run against this failure",
+    How.LOOKS: "changes nothing",
+    How.FOLLOWS: "follows from what was found",
+}
+
+
+def mark(fix: Fix) -> str:
+    """Return the mark of a fix, with a blank before it; empty where nothing is known."""
+    return f" [{MARKS[fix.known.how]}]" if fix.known else ""
+
+
+def legend(fixes: Iterable[Fix]) -> str:
+    """Explain the marks of some fixes in a line; empty where there are none."""
+    shown = {fix.known.how for fix in fixes if fix.known}
+    return "; ".join(f"[{MARKS[how]}] {MEANINGS[how]}" for how in How if how in shown)
+
+
+def sentence(known: Known) -> str:
+    """Say in Markdown what is known of a fix, with the link."""
+    named = f"[{known.by or known.link}]({known.link})" if known.link else known.by
+    if known.how is How.LOOKS:
+        return "It looks, and changes nothing."
+    text = known.how.value[0].upper() + known.how.value[1:]
+    if known.how is How.SEEN:
+        return f"{text}: with {named}."
+    return f"{text}: {named}." if named else f"{text}."

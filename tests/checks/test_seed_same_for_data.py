@@ -1,0 +1,89 @@
+"""seed-same-for-data: seen in logs."""
+
+EXAMPLES = {
+    "[rank1]: AssertionError: the ranks draw the same random numbers": "the ranks draw the same random numbers: one seed for all makes their noise and augmentation the same"
+}
+NOT_THIS = ["the ranks draw other random numbers"]
+
+FLAGGED = [
+    """
+import random
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+class Images(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return np.random.rand() + index
+
+dist.init_process_group("gloo")
+np.random.seed(0)  # <-
+loader = DataLoader(Images(), sampler=DistributedSampler(Images()))
+dist.destroy_process_group()
+""",
+    """
+import random
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+class Images(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return np.random.rand() + index
+
+def main(args):
+    dist.init_process_group("gloo")
+    torch.manual_seed(args.seed)  # <-
+    random.seed(args.seed)
+    loader = DataLoader(Images(), sampler=DistributedSampler(Images()))
+    dist.destroy_process_group()
+
+main(None)
+""",
+]
+FINE = [
+    """
+import random
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+class Images(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return np.random.rand() + index
+
+dist.init_process_group("gloo")
+np.random.seed(dist.get_rank())
+loader = DataLoader(Images(), sampler=DistributedSampler(Images()))
+dist.destroy_process_group()
+""",
+    """
+import random
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+class Images(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        return np.random.rand() + index
+
+np.random.seed(0)
+loader = DataLoader(Images())
+""",
+]
