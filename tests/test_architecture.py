@@ -49,7 +49,7 @@ FLOORS = {
     "checkpoint.inspection": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.tree "
     "bad_input diagnose facts model registry report snapshot text",
     "checkpoint": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.repair checkpoint.tree",
-    "code": "bad_input facts guard model registry report text verdict",
+    "code": "bad_input child facts fork guard model registry report text verdict",
     "recognition": "bad_input checkpoint.formats facts report",
     "evidence": "bad_input checkpoint.formats checkpoint.inspection code facts logs recognition registry report "
     "snapshot",

@@ -102,7 +102,13 @@ def code(script: Script) -> Iterator[Finding]:
         wrapper = script.thing(call.receiver, "dp", "ddp")
         front, _, last = call.name.rpartition(".")
         name = front.rpartition(".")[2] if last == "__get__" else last
-        if wrapper is None or name in PASSED or name.startswith("_") or not name.isidentifier():
+        if (
+            wrapper is None
+            or not wrapper.type.startswith("torch.")
+            or name in PASSED
+            or name.startswith("_")
+            or not name.isidentifier()
+        ):
             continue
         text = call.text if call.text.endswith(f".{name}") else ""
         if not text or name in given or (text, call.scope) in said or "hasattr" in str(call.conditions):

@@ -196,7 +196,7 @@ def _instance(
     name = item.name if item.file is program.file else f"{item.file.name}::{item.name}"
     arguments = {str(n): argument for n, argument in enumerate(positional)} | keywords
     inner = -1
-    if kind == "dataset" or kind == "loader":
+    if kind in ("dataset", "loader", *WRAPPERS):
         inner = next((t for a in arguments.values() for t in a.value.things), -1)
     value = program.thing(kind, name, frame.place(node), inner)
     frame.record(
@@ -210,7 +210,7 @@ def _instance(
         for name, argument in keywords.items():
             program.heap[value.thing, name] = argument.value
     for argument in arguments.values():
-        if kind not in ("instance", "model", "dataset"):
+        if kind not in ("instance", "model", "dataset", *WRAPPERS):
             program.escape(argument.value)
     return value
 
