@@ -15,8 +15,8 @@ The script runs once for each rank. `torch.save` opens the path and empties it, 
 Print the rank beside the call: each of them does. A rank that loads the file at once may read what another one has
 just emptied.
 
-Or let the script tell: count who writes: `assert wrote == 1, f"{wrote} ranks wrote the same checkpoint"`.
-gpudoctor knows these words in a log.
+Or have the script check it: count who writes: `assert wrote == 1, f"{wrote} ranks wrote the same checkpoint"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

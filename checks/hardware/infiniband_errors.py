@@ -56,7 +56,7 @@ check = Check(
         ),
         Fix(
             "On a cluster: leave this node out, and send the administrators its name and that output",
-            "sbatch --exclude=NODE train.sbatch",
+            "sbatch --exclude=NODE job.sh",
         ),
         Fix("Clean or exchange the cable or transceiver", kind=Kind.ADMIN),
     ],

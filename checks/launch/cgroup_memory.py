@@ -33,7 +33,7 @@ PER_RANK = 512 * MIB
 PER_GPU_RANK = GIB
 NEARLY = 0.9
 
-SLURM = Fix("Under Slurm: ask for more (0 is all of the node's)", "sbatch --mem=0 train.sbatch")
+SLURM = Fix("Under Slurm: ask for more (0 is all of the node's)", "sbatch --mem=0 job.sh")
 DOCKER = Fix("In docker: raise the container's limit", "docker run --memory=64g --memory-swap=64g IMAGE")
 POD = Fix(
     "In Kubernetes: raise the limit, in the pod's specification",

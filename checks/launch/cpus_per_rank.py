@@ -32,7 +32,7 @@ PER_GPU_RANK = 2
 PER_RANK = 1
 
 SLURM = Fix(
-    "Under Slurm: ask for processors for each task, and say it to srun too",
+    "Under Slurm: ask for processors for each task, to srun too; a task in which torchrun starts N ranks needs N times as many",
     "srun --cpus-per-task=8 python train.py",
 )
 DOCKER = Fix("In docker: raise the quota, or leave it out", "docker run --cpus=32 IMAGE")

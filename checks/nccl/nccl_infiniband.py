@@ -95,7 +95,7 @@ check = Check(
         ),
         Fix(
             "Leave out the node that is named each time; the administrators want its name and the whole line",
-            "sbatch --exclude=NODE train.sbatch",
+            "sbatch --exclude=NODE job.sh",
         ),
         Fix(
             "For locked memory: in /etc/security/limits.conf `* - memlock unlimited`, for Slurm's daemon `LimitMEMLOCK=infinity`; "

@@ -42,7 +42,7 @@ DRAIN = Fix(
     'sudo scontrol update nodename=NODE state=drain reason="processes stuck in D"',
     Kind.ADMIN,
 )
-OTHER = Fix("Meanwhile, train on other nodes", "sbatch --exclude=NODE train.sbatch")
+OTHER = Fix("Meanwhile, train on other nodes", "sbatch --exclude=NODE job.sh")
 INIT = Fix("In docker: start a first process that collects the dead", "docker run --init IMAGE")
 
 check = Check(
