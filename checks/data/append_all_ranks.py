@@ -2,7 +2,7 @@
 
 ## What happens
 
-Lines come once for each rank, cut into each other; a CSV file has broken rows; a JSON file that all ranks write anew is the
+Lines come once for each rank, cut into each other; a CSV file has broken rows; a JSON file that all ranks overwrite is the
 one of the last rank, or not valid at all.
 
 ## Why

@@ -47,7 +47,7 @@ check = Check(
     fixes=[
         Fix(
             "transformers: a version that leaves gradient accumulation to DeepSpeed",
-            'pip install --upgrade "transformers>=4.48" accelerate',
+            'python -m pip install --upgrade "transformers>=4.48" accelerate',
         ),
         Fix(
             "accelerate: sum in each batch under ZeRO-2 and ZeRO-3",

@@ -32,6 +32,10 @@ check = Check(
     otherwise="an error where no more pages can be retired",
     fixes=[
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and these counts",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Retire what is pending, with nothing running on the GPU",
             "sudo nvidia-smi --gpu-reset -i GPU",
             Kind.ADMIN,
@@ -57,7 +61,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         exchange = "Have the card exchanged" if full else "Have the card exchanged if the count grows"
         fixes = [Fix(exchange, "nvidia-smi -q -d PAGE_RETIREMENT", Kind.ADMIN)]
         if rest := gpus.without(many):
-            fixes.append(Fix("Until then, go on without", f"export CUDA_VISIBLE_DEVICES={rest}"))
+            fixes.insert(0, Fix("Until then, go on without", f"export CUDA_VISIBLE_DEVICES={rest}"))
         message = f"{gpus.named(many)}: {most} pages of memory were taken out of use; {why}"
         yield check.found(message, severity=Severity.ERROR if full else None, evidence=said, fixes=fixes)
     elif waiting:

@@ -33,6 +33,10 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where spare rows are only few",
     fixes=[
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and these counts",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix("Test it, and have the card exchanged", "sudo dcgmi diag -r 3 -i GPU", Kind.ADMIN),
     ],
     no_reproduction="needs a GPU that fails",

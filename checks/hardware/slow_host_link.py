@@ -51,7 +51,7 @@ def fixes(gpu: str) -> list[Fix]:
             "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
             Kind.ADMIN,
         ),
-        Fix("Seat the card and its riser anew, or try another slot", kind=Kind.ADMIN),
+        Fix("Seat the card and its riser again, or try another slot", kind=Kind.ADMIN),
     ]
 
 

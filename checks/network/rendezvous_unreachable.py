@@ -66,7 +66,7 @@ LATER = r"in _call_store|in num_nodes_waiting"
 CHOSEN = (32768, 45000, 60999)
 OPEN = [
     Fix(
-        "Let the other nodes in, on all ports: gloo and NCCL choose theirs",
+        "Let the other nodes in on all ports, or ask the administrators to: gloo and NCCL choose theirs",
         "sudo ufw allow from SUBNET",
         Kind.ADMIN,
     ),
