@@ -13,7 +13,7 @@ from gpudoctor.model import Source
 from gpudoctor.registry import Registry, Unknown
 from gpudoctor.report import Proof, Report, Say
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.training_script import MODES
+from gpudoctor.training_script import DEFAULT, LAUNCHED, MODES, Choice
 from gpudoctor.verdict import conclude
 
 GROUND = ("python", "gpus", "launch", "host", "names")
@@ -31,7 +31,7 @@ class Bench:
     patient: Patient
     snapshot: Snapshot
     nproc: int | None
-    data: str | None
+    choice: Choice
     timeout: float | None
     say: Say
     on_event: Event
@@ -40,13 +40,14 @@ class Bench:
         """Train in one mode; raises `BadInput` for data that cannot be used."""
         from gpudoctor.training import DEADLINE, train
 
+        ranks = self.nproc or (default_ranks(self.snapshot) if mode in LAUNCHED else None)
         names = self.snapshot.get(Names)
         return train(
             mode,
             self.patient,
-            nproc=self.nproc or default_ranks(self.snapshot),
+            nproc=ranks,
             nameless=names is not None and names.own.error is not None,
-            options=["--data", str(Path(self.data).resolve())] if self.data else [],
+            choice=self.choice,
             deadline=self.timeout or DEADLINE,
             on_event=self.on_event,
         )
@@ -79,17 +80,17 @@ def prove(
     *,
     python: str | None = None,
     nproc: int | None = None,
-    data: str | None = None,
+    choice: Choice = DEFAULT,
     checks: Registry | Iterable[Path] = (),
     timeout: float | None = None,
     report: Report | None = None,
     say: Say = lambda doing: None,
     on_event: Event = lambda event: None,
 ) -> Report:
-    """Really train in a mode (``single``, ``dp``, ``ddp``), or prove a failure and its fix by its id, or ``all``.
+    """Really train in a mode (``single``, ``ddp`` ...), or prove a failure and its fix by its id, or ``all``.
 
-    `python` names the patient, `nproc` the ranks of ``ddp`` (one per GPU, without a GPU two), `data` a folder with the
-    real MNIST, `checks` folders of local check files. `timeout`, in seconds, is each script's. The proofs are added to
+    `python` names the patient, `nproc` the ranks or devices (one per GPU, without a GPU two), `choice` what is trained,
+    `checks` folders of local check files. `timeout`, in seconds, is each script's. The proofs are added to
     `report`, such as one of `check`, which knows the machine already. `say` is told what is being done, `on_event` what
     a training tells of itself. Raises `BadInput`.
 
@@ -104,7 +105,7 @@ def prove(
         asked = collect([p for p in registry.probes if p.name in names], patient)
         report = Report(command="repro", probes=asked.probes, facts=asked.facts)
     snapshot = Snapshot(report.facts, report.probes)
-    bench = Bench(registry, patient, snapshot, nproc, data, timeout, say, on_event)
+    bench = Bench(registry, patient, snapshot, nproc, choice, timeout, say, on_event)
     return _with(report, bench.prove(what), registry)
 
 

@@ -124,6 +124,22 @@ class Registry:
         asked = self.modules if ids is None else ids
         return [check for id in asked if isinstance(check := self._load(id), Check)]
 
+    def mentioning(self, text: str, ids: list[str]) -> list[str]:
+        """Return those of some ids whose module's source holds a text: no other one has to be imported for it."""
+        return [id for id in ids if self._mentions(*self.modules[id], text)]
+
+    @staticmethod
+    @functools.cache
+    def _mentions(name: str, path: Path | None, text: str) -> bool:
+        package, _, last = name.rpartition(".")
+        if path is None:
+            folders = getattr(sys.modules.get(package) or importlib.import_module(package), "__path__", [])
+            path = next((Path(folder, f"{last}.py") for folder in folders), None)
+        try:
+            return path is None or text.encode() in path.read_bytes()
+        except OSError:  # it is compiled, or lies in an archive
+            return True
+
     def _load(self, id: str) -> Check | Result:
         if id not in self._loaded:
             name, path = self.modules[id]

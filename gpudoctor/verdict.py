@@ -2,7 +2,18 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.facts import CheckpointFile, Comparison, Gpus, Log, Outcome, Pci, Run, Torch
+from gpudoctor.facts import (
+    CheckpointFile,
+    Code,
+    Comparison,
+    Gpus,
+    Log,
+    Outcome,
+    Pci,
+    Run,
+    Scaling,
+    Torch,
+)
 from gpudoctor.grounds import told
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
@@ -50,6 +61,9 @@ def _order(finding: Finding) -> tuple[bool, int, bool, int, bool]:
 def verdict(report: Report) -> Verdict:
     """Say in one sentence what a report comes to; its findings stand in their order."""
     snapshot = Snapshot(report.facts, report.probes)
+    code = snapshot.get(Code)
+    if code is not None and len(snapshot.facts) == 1:
+        return _scripts(report, code)
     said = (
         _broken(report)
         or _unproven(report)
@@ -63,6 +77,26 @@ def verdict(report: Report) -> Verdict:
     status = Status.UNKNOWN if said.status is Status.HEALTHY else said.status
     sentence = f"{said.sentence} {count(len(unread), 'file')} could not be read."
     return Verdict(status=status, primary=said.primary, sentence=sentence)
+
+
+def _scripts(report: Report, code: Code) -> Verdict:
+    """Say what scripts alone come to: how much was found, and where the first of it stands."""
+    read = f"{count(code.lines, 'line')} of {count(code.files - len(code.unread), 'file')}"
+    unread = f" {count(len(code.unread), 'file')} could not be read." if code.unread else ""
+    crashed = [result.what for result in report.with_status(CheckStatus.CRASHED)]
+    unread += f" Not all was seen: {listed(crashed)} crashed." if crashed else ""
+    first = next((f for f in report.findings if f.severity is not Severity.NOTE), None)
+    numbers = ((sum(f.severity is s for f in report.findings), s.value) for s in Severity)
+    each = [count(number, noun) for number, noun in numbers if number]
+    counts = " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
+    if first is None:
+        status = Status.UNKNOWN if unread else Status.HEALTHY
+        read += f"; {counts}" if counts else ""
+        return Verdict(status=status, sentence=f"No known failure shows in {read}.{unread}")
+    at = f" at {first.location.path}:{first.location.line}" if first.location else ""
+    status = Status.BROKEN if first.severity is Severity.ERROR else Status.SUSPECT
+    sentence = f"{counts} in {read}; first of all {first.id}{at}.{unread}"
+    return Verdict(status=status, primary=first.id, sentence=sentence)
 
 
 def _broken(report: Report) -> Verdict | None:
@@ -153,6 +187,9 @@ def _well(report: Report, snapshot: Snapshot) -> Verdict:
         return Verdict(status=Status.HEALTHY, sentence=_ended_well(report, log))
     if report.proofs:
         return _proven(report.proofs)
+    scaling = snapshot.get(Scaling)
+    if scaling is not None:
+        return Verdict(status=Status.HEALTHY, sentence=scaling.sentence)
     sentence = "Nothing was examined: these failures show in logs (--log FILE), not in the environment."
     return Verdict(status=Status.UNKNOWN, sentence=sentence)
 
@@ -264,7 +301,8 @@ def exit_code(report: Report, fail_on: str) -> int:
     crashed = any(True for _ in report.with_status(CheckStatus.CRASHED))
     asked = [p for p in report.probes if p.status is not ProbeStatus.SKIPPED]
     snapshot = Snapshot(report.facts)
-    looked = report.checks or report.proofs or report.findings or snapshot.read or not asked
+    timed = snapshot.get(Scaling) is not None
+    looked = report.checks or report.proofs or report.findings or snapshot.read or timed or not asked
     idle = report.proofs and all(p.fixed is ProofStatus.NOT_RUN for p in report.proofs) and not report.checks
     middle = any(log.middle for log in snapshot.all(Log)) and not report.findings
     if (

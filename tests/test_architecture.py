@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.training_script import PARTS
+
 ROOT = Path(__file__).parent.parent
 ENGINE = sorted(p for p in (ROOT / "gpudoctor").rglob("*.py") if p.parent.name != "patient")
 CHECKS = sorted(p for p in (ROOT / "checks").rglob("*.py") if "reproductions" not in p.parts)
@@ -46,7 +48,7 @@ FLOORS = {
     "checkpoint.inspection": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.tree "
     "bad_input diagnose facts model registry report snapshot text",
     "checkpoint": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.repair checkpoint.tree",
-    "code": "bad_input facts guard model registry report text verdict",
+    "code": "bad_input child facts fork guard model registry report text verdict",
     # runs
     "scripts": "interpreter patient_process",
     "catalogue": "model registry scripts",
@@ -54,9 +56,12 @@ FLOORS = {
     "state_proof": "child interpreter model report scripts",
     "reproduction": "child facts interpreter logs model needs patient_process report scripts snapshot state_proof",
     "training_script": "",
-    "training": "bad_input child interpreter patient_process report reproduction training_script",
+    "patience": "",
+    "stacks": "child text",
+    "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
     "training_script verdict",
+    "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot",
     "environment": "bad_input collect deep diagnose facts importers interpreter logs model registry report snapshot "
     "verdict",
@@ -68,8 +73,8 @@ FLOORS = {
     "render": "catalogue facts grounds model registry report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report text",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
-    "facts interpreter logs model passthrough proofs redact registry render report scripts text training_script "
-    "verdict",
+    "facts interpreter logs model passthrough proofs redact registry render report scaling scripts text training "
+    "training_script verdict",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.
@@ -209,7 +214,7 @@ def test_no_module_is_a_drawer():
 
 
 def test_what_runs_under_the_patient_is_standard_library_and_torch_in_the_syntax_of_3_8():
-    allowed = {"torch", "torchvision", "digits_training"}
+    allowed = {"torch", "torchvision", *PARTS}
     import sys
 
     for path in (ROOT / "gpudoctor/patient").glob("*.py"):

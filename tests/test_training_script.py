@@ -5,9 +5,7 @@ import sys
 
 import pytest
 
-from gpudoctor.training_script import PATIENT, SHARED, training_script
-
-MODES = ["single", "dp", "ddp"]
+from gpudoctor.training_script import MODES, PARTS, PATIENT, training_script
 
 
 def names(text: str) -> set[str]:
@@ -27,7 +25,7 @@ def test_is_one_file_with_the_modes_docstring_on_top(mode: str) -> None:
     assert ast.get_docstring(module) == ast.get_docstring(ast.parse((PATIENT / f"{mode}.py").read_text()))
     assert f"{mode}.py" in (ast.get_docstring(module) or "")
     imported = {node.module for node in ast.walk(module) if isinstance(node, ast.ImportFrom)}
-    assert SHARED not in imported
+    assert not imported & set(PARTS)
     assert text.count("if __name__") == 1
     compile(text, mode, "exec")  # among others: no `from __future__` below the top
 
@@ -44,15 +42,18 @@ def test_needs_nothing_but_the_standard_library_and_torch(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_keeps_every_line_and_hides_no_name(mode: str) -> None:
-    own, shared = (PATIENT / f"{mode}.py").read_text(), (PATIENT / f"{SHARED}.py").read_text()
-    assert names(training_script(mode)) == names(own) | names(shared)
-    assert not names(own) & names(shared)
+def test_keeps_every_name_of_its_parts_and_has_none_twice(mode: str) -> None:
+    module = ast.parse(training_script(mode))
+    defined = [node.name for node in module.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    assert len(defined) == len(set(defined))
+    taken = [part for part in PARTS if names((PATIENT / f"{part}.py").read_text()) & set(defined)]
+    files = [PATIENT / f"{name}.py" for name in [mode, *taken]]
+    assert set.union(*(names(file.read_text()) for file in files)) == names(training_script(mode))
+    assert "mode_run" in taken
+    assert ("ranks" in taken) == (mode in ("average", "ddp"))
 
 
-@pytest.mark.parametrize(
-    "mode", ["", "none", "digits_training", "__init__", "../training_script", "single.py"]
-)
+@pytest.mark.parametrize("mode", ["", "none", "learning", "__init__", "../training_script", "single.py"])
 def test_refuses_what_is_no_mode(mode: str) -> None:
     with pytest.raises(ValueError, match="no training mode"):
         training_script(mode)

@@ -18,6 +18,8 @@ says otherwise. The file was saved with more GPUs, with another kind of device, 
 `python -c "import torch; print(torch.cuda.is_available(), torch.cuda.device_count())"` says what torch sees here. If
 that is what you expect, the file needs `map_location`; if not, run `gpudoctor check`.
 
+`gpudoctor lint train.py` finds each `torch.load` without `map_location`, and those that name GPU 0 on every rank.
+
 ## See also
 
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): map_location
@@ -74,6 +76,8 @@ def code(script: Script) -> Iterator[Finding]:
         if call.starred or any(made.name == "io.BytesIO" for made in origins(script, call.value("f"))):
             continue
         several = of_several(script, call) and not one_alone(call)
+        # ``if args.gpu is None:`` is a branch for a process that has all GPUs, or none
+        several = several and not any("None" in c.text and not c.negated for c in call.conditions)
         if not call.given("map_location") or call.arguments["map_location"].text == "None":
             said = "torch.load without map_location asks for the device that each tensor was saved from"
             if several and cuda(script):

@@ -19,6 +19,8 @@
 `srun --ntasks-per-node=1 ls -ld FOLDER` (or ssh to each node) shows on which nodes it is there and whose it is. If one
 rank of several fails, and the folder is there afterwards, the ranks raced for it.
 
+`gpudoctor lint train.py` finds a `torch.save` into a folder that the script never makes.
+
 ## See also
 
 - [torch.save](https://docs.pytorch.org/docs/stable/generated/torch.save.html): a path, or an open file

@@ -19,6 +19,8 @@ checkpoint that was saved from a wrapped model fits a wrapped one only, and the 
 another file or with the model. If they are those of the model but for the prefix, this is it; if they differ otherwise
 too, the checkpoint belongs to another model.
 
+`gpudoctor lint train.py` finds where a wrapper's own state dict is saved, and what the script loads it into.
+
 ## See also
 
 - [consume_prefix_in_state_dict_if_present](https://github.com/pytorch/pytorch/blob/main/torch/nn/modules/utils.py): its source

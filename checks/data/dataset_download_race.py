@@ -110,7 +110,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A data set that every rank downloads, at the same time and into one folder."""
-    if not script.distributed or script.frameworks:
+    starts_ranks = bool(BY_SCRIPT & {*script.frameworks}) or (script.distributed and not script.frameworks)
+    if not starts_ranks:
         return
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
     for dataset in script.of_kind("dataset"):
@@ -134,3 +135,7 @@ def code(script: Script) -> Iterator[Finding]:
             severity=Severity.WARNING,
             location=made.place,
         )
+
+
+BY_SCRIPT = {"deepspeed", "horovod"}
+"""Libraries whose launcher starts the whole script once for each rank."""

@@ -21,6 +21,8 @@ on the same type of devices".
 `{(n, p.device) for n, p in model.named_parameters()}` just before the wrap. If everything is on the CPU, look whether
 `torch.cuda.is_available()` is true in this process.
 
+`gpudoctor lint train.py` finds several ids for one process, and an id for a model that nothing moves to a GPU.
+
 ## See also
 
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): when `device_ids` must be None

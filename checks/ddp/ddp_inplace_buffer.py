@@ -22,6 +22,8 @@ torch 2.15 copies in a way that autograd does not count as a change; the two for
 The same script runs with one process and no DDP, or with `broadcast_buffers=False`. Search
 `{n: b.shape for n, b in model.named_buffers()}` for the size in the message.
 
+`gpudoctor lint train.py` finds two forward passes of a model with BatchNorm before one `backward()`.
+
 ## See also
 
 - [torch issue 22095](https://github.com/pytorch/pytorch/issues/22095): a buffer and two forward passes

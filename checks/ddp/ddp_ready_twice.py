@@ -21,6 +21,8 @@ DDP sums a gradient over the ranks as soon as it is there. It comes a second tim
 Look for `gradient_checkpointing`, for a warning that names `use_reentrant`, and for `find_unused_parameters`.
 `TORCH_DISTRIBUTED_DEBUG=INFO` adds the parameter's name.
 
+`gpudoctor lint train.py` finds `use_reentrant=True` on a block that is checkpointed twice, or beside `find_unused_parameters=True`.
+
 ## See also
 
 - [torch.utils.checkpoint](https://docs.pytorch.org/docs/stable/checkpoint.html): `use_reentrant`

@@ -23,6 +23,8 @@ output does not reach the loss never gets one:
 `[n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]`. Where the ranks list different
 indices, the branch depends on the data.
 
+`gpudoctor lint train.py` finds layers that are defined and never used.
+
 ## See also
 
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): `find_unused_parameters`, and what it costs
@@ -33,7 +35,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import LAYERS, Attribute, ModuleClass, Script, class_of
+from gpudoctor.facts import LAYERS, Attribute, Call, ModuleClass, Script, class_of
 
 # Below its headline the message names the parameters: their numbers, with TORCH_DISTRIBUTED_DEBUG their names.
 HEADLINE = r"Expected to have finished reduction in the prior iteration"
@@ -97,6 +99,8 @@ def code(script: Script) -> Iterator[Finding]:
         item = class_of(script, script.innermost(wrapper))
         if made is None or item is None or item.dynamic or "forward" not in item.methods:
             continue
+        if any(call.scope.startswith(f"{item.name}.") and handed_on(call) for call in script.calls):
+            continue
         if made.starred or any(
             made.value(name).literal is not False for name in SEARCHING if made.given(name)
         ):
@@ -110,6 +114,12 @@ def code(script: Script) -> Iterator[Finding]:
                     location=attribute.place,
                     fixes=[Fix("Freeze or remove it before DDP sees it", freeze, Kind.EDIT)],
                 )
+
+
+def handed_on(call: Call) -> bool:
+    """Return whether a method gives its object to a function, which may use any part of it."""
+    own = not call.text.startswith("super") and call.name != "super"
+    return own and any(argument.text == "self" for argument in call.arguments.values())
 
 
 SEARCHING = ("find_unused_parameters", "static_graph")

@@ -25,7 +25,7 @@ The version that warns still works, so the warning alone is not why a run failed
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 COLLECTIVE = r"(?:all_reduce|broadcast|reduce|all_gather|reduce_scatter)_multigpu"
 
@@ -76,13 +76,14 @@ GROUP = [
         Kind.EDIT,
     ),
 ]
+TODAY = Fix("Use today's names: ReduceOp for reduce_op, nccl or gloo for tcp", "dist.ReduceOp.SUM", Kind.EDIT)
 GONE = [
     Fix(
         "One process per GPU, and the collective without _multigpu",
         "torch.cuda.set_device(local_rank)\ndist.all_reduce(tensor)",
         Kind.EDIT,
     ),
-    Fix("Use today's names: ReduceOp for reduce_op, nccl or gloo for tcp", "dist.ReduceOp.SUM", Kind.EDIT),
+    TODAY,
 ]
 
 
@@ -105,59 +106,43 @@ def code(script: Script) -> Iterator[Finding]:
     """A number as the group, and names of torch.distributed that are gone or deprecated."""
     for name, place in script.imports.items():
         if name.startswith("torch.distributed.deprecated"):
-            yield check.found(
-                "torch.distributed.deprecated is gone: torch.distributed does the same",
-                severity=Severity.ERROR,
-                location=place,
-            )
+            said = "torch.distributed.deprecated is gone: torch.distributed does the same"
+            yield check.found(said, severity=Severity.ERROR, location=place)
     for call in script.calls:
-        if call.value("backend").literal == "tcp":
-            yield check.found(
-                'the backend "tcp" is gone: gloo does the same on the CPU, nccl on GPUs',
-                severity=Severity.ERROR,
-                location=call.place,
+        if call.name.startswith(("torch.distributed.", "torch.nn.parallel.")):
+            yield from _called(call)
+        elif any("torch.distributed.launch" in text for text in _texts(call)):
+            said = "torch.distributed.launch gives way to torchrun, which passes no --local_rank"
+            yield check.found(said, location=call.place)
+
+
+def _called(call: Call) -> Iterator[Finding]:
+    group = call.arguments.get("group")
+    if call.value("backend").literal == "tcp":
+        said = 'the backend "tcp" is gone: gloo does the same on the CPU, nccl on GPUs'
+        yield check.found(said, severity=Severity.ERROR, location=call.place, fixes=[TODAY])
+    if call.collective and group is not None and type(group.value.literal) is int:
+        said = f"group={group.text}: a group is an object today, and a number has no {call.method}"
+        yield check.found(said, severity=Severity.ERROR, location=group.place, fixes=GROUP)
+    elif call.method.endswith("_multigpu"):
+        said = f"{call.method} went with torch 2.1: each process has one GPU now"
+        yield check.found(said, severity=Severity.ERROR, location=call.place, fixes=GONE)
+    elif call.method in OLD_NAMES:
+        yield check.found(f"{call.method} {OLD_NAMES[call.method]}", location=call.place)
+    for argument in call.arguments.values():
+        if argument.value.text.startswith("torch.distributed.reduce_op."):
+            said = (
+                f"{argument.text} is the old name of dist.ReduceOp.{argument.value.text.rpartition('.')[2]}"
             )
-        if not call.name.startswith(("torch.distributed.", "torch.nn.parallel.")):
-            for argument in call.arguments.values():
-                texts = [item.literal for item in (argument.value, *argument.value.items)]
-                if any(isinstance(text, str) and "torch.distributed.launch" in text for text in texts):
-                    yield check.found(
-                        "torch.distributed.launch gives way to torchrun, which passes no --local_rank",
-                        location=call.place,
-                    )
-            continue
-        group = call.arguments.get("group")
-        if call.collective and group is not None and type(group.value.literal) is int:
-            yield check.found(
-                f"group={group.text}: a group is an object today, and a number has no {call.method}; leave it out for all "
-                "ranks",
-                severity=Severity.ERROR,
-                location=group.place,
-                fixes=[Fix("Leave the group out", f"{call.text}(..., op=dist.ReduceOp.SUM)", Kind.EDIT)]
-                if "reduce" in call.method
-                else [Fix("Leave the group out", f"{call.text}(...)", Kind.EDIT)],
-            )
-        elif call.method.endswith("_multigpu"):
-            yield check.found(
-                f"{call.method} went with torch 2.1: each process has one GPU now",
-                severity=Severity.ERROR,
-                location=call.place,
-            )
-        elif call.method in OLD_NAMES:
-            yield check.found(f"{call.method} {OLD_NAMES[call.method]}", location=call.place)
-        for argument in call.arguments.values():
-            if argument.value.text.startswith("torch.distributed.reduce_op."):
-                yield check.found(
-                    f"{argument.text} is the old name of dist.ReduceOp.{argument.value.text.rpartition('.')[2]}",
-                    location=argument.place,
-                    fixes=[
-                        Fix(
-                            "Use the name of today",
-                            f"dist.ReduceOp.{argument.value.text.rpartition('.')[2]}",
-                            Kind.EDIT,
-                        )
-                    ],
-                )
+            yield check.found(said, location=argument.place, fixes=[TODAY])
+
+
+def _texts(call: Call) -> Iterator[str]:
+    """Yield the texts that a call is given, those in a list too."""
+    for argument in call.arguments.values():
+        for item in (argument.value, *argument.value.items):
+            if isinstance(item.literal, str):
+                yield item.literal
 
 
 OLD_NAMES = {

@@ -17,6 +17,8 @@ The warning names the line that calls it. `x.sum(dim=-1)` of the result is 1 eve
 With `PYTHONWARNINGS=error::UserWarning` in front of the launch command the run stops at the first such call, and shows where
 it came from.
 
+`gpudoctor lint train.py` finds each such call without running it.
+
 ## See also
 
 - [softmax](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html): `dim`

@@ -16,6 +16,8 @@ task that is drawn by chance.
 
 `print(rank, sorted(losses))` in the step that fails, on all ranks; the missing key names the branch.
 
+`gpudoctor lint train.py` finds entries that a rank or its batch alone adds before all entries are reduced.
+
 ## See also
 
 - [mmdetection#6495](https://github.com/open-mmlab/mmdetection/issues/6495): one rank logs fewer values, the rest wait

@@ -27,7 +27,7 @@ wait for the others for ever, and the traceback never shows.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.NOTE,
@@ -57,7 +57,7 @@ def code(script: Script) -> Iterator[Finding]:
     if made is None:
         return
     if not made.reached and not any(
-        call.scope == made.scope and call.within("epoch") for call in script.calls
+        call.scope == made.scope and _trains(script, call) for call in script.calls
     ):
         return  # its function is called from elsewhere, and so may be what destroys the group
     if any("destroy" in call.method or "cleanup" in call.name.lower() for call in script.calls):
@@ -66,4 +66,12 @@ def code(script: Script) -> Iterator[Finding]:
         "the process group that is made here is destroyed nowhere: NCCL warns of it at the end, and a rank that is done "
         "may end while others still wait for it",
         location=made.place,
+    )
+
+
+def _trains(script: Script, call: Call) -> bool:
+    """Return whether a call belongs to a training, so that its function is the program and no helper of it."""
+    return (
+        call.within("epoch") is not None
+        or script.thing(call.result, "ddp", "optimizer", "loader") is not None
     )

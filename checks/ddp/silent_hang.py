@@ -57,7 +57,7 @@ FRAME = re.compile(
 LIBRARY = re.compile(r"^(?:torch|multiprocessing)[/\\]|site-packages|[/\\]lib[/\\]python|^<string>")
 FOLDER = re.compile(r".*[/\\]")
 HEAD = re.compile(
-    r"Thread (?P<thread>\w+) \((?:idle|active)(?:\+gil)?\): \"MainThread\"|(?P<last>(?:Current t|T)hread 0x\w+ \(most recent call first\))"
+    r"(?P<ranks>ranks? \d[\d,-]*) stands? here \(most recent call first\)|Thread (?P<thread>\w+) \((?:idle|active)(?:\+gil)?\): \"MainThread\"|(?P<last>(?:Current t|T)hread 0x\w+ \(most recent call first\))"
 )
 
 check = Check(
@@ -66,6 +66,7 @@ check = Check(
     symptoms=[
         Symptom(r"Thread \w+ \((?:idle|active)(?:\+gil)?\): \"MainThread\"", near=WAITING),
         Symptom(r"^\W{0,3}Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!", near=r"\(most recent call first\)"),
+        r"^ranks? \d[\d,-]* stands? here \(most recent call first\):",
     ],
     fixes=[
         Fix(
@@ -105,6 +106,8 @@ class Stand(Struct):
     def said(self) -> str:
         """Say it in words."""
         verb = "waits in" if self.waits else "stands in" if "(" in self.call else "stands at"
+        if self.who.startswith("ranks"):
+            verb = verb.replace("s ", " ", 1)
         return f"{self.who} {verb} {self.call}"
 
 
@@ -139,7 +142,7 @@ def standing(lines: list[str]) -> Iterator[Stand]:
         ]
         # The main thread alone has a module's own code below; other threads begin in the threading module.
         if any(named(frame) == "<module>" for frame in frames):
-            who = f"process {head['thread']}" if head["thread"] else "a process"
+            who = head["ranks"] or (f"process {head['thread']}" if head["thread"] else "a process")
             yield Stand(who, calling(frames), re.search(WAITING, frames[0][0]) is not None)
 
 

@@ -15,7 +15,9 @@ counted 6 among the 419 interruptions of the training of Llama 3.
 
 `gpudoctor check --deep` multiplies matrices of -1, 0 and 1, whose product is known to the last bit, sums a known pattern
 by all-reduce in five types, and writes and reads a file: any difference is a finding. One clean run proves little: such a
-fault may need heat, or one part of the chip. `gpudoctor repro ddp` compares the gradients and parameters of all ranks.
+fault may need heat, or one part of the chip. `gpudoctor repro ddp` holds the first gradients and five steps against one
+device, and compares all bits of the ranks' parameters: of two right runs the gradients differ by about 1e-6 of their size,
+since float32 additions are made in another order. It prints "wrong result: ..." where they differ by more.
 
 ## See also
 
@@ -25,7 +27,7 @@ fault may need heat, or one part of the chip. `gpudoctor repro ddp` compares the
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting
 from gpudoctor.facts import Measurements
 
 AGAIN = Fix("Measure again, to see whether it is always the same part", "gpudoctor check --deep")
@@ -46,6 +48,10 @@ LOOK_AT_DISK = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    symptoms=[
+        r"wrong result: (?P<difference>(?:the (?:gradients|parameters)|after training, the parameters)\b.{0,300})"
+    ],
+    message="a training came to other numbers than one device would[: <difference>]",
     follows=["p2p-corruption", "gpu-ecc-error", "gpu-memory-unrepairable", "gpu-row-remap-failed"],
     fixes=[AGAIN, COUNTERS, AWAY, DIAGNOSIS, LOOK_AT_DISK, LEAVE_OUT],
     no_reproduction="needs hardware that computes wrongly",
@@ -59,6 +65,16 @@ def environment(measurements: Measurements) -> Iterator[Finding]:
     yield from found
     if not found and not _checked(measurements):
         raise CannotTell(next((missing.why for missing in measurements.missing), "nothing was computed"))
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """A training that was held against one device came to other numbers."""
+    difference = sighting.groups["difference"]
+    yield check.found(
+        f"a training came to other numbers than one device would: {difference}",
+        fixes=[AGAIN, COUNTERS, AWAY, DIAGNOSIS, LEAVE_OUT],
+    )
 
 
 def _products(measurements: Measurements) -> Iterator[Finding]:

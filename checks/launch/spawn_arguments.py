@@ -35,7 +35,7 @@ Count: the parameters of the function must be one more than the tuple has elemen
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Known, Script
+from gpudoctor.facts import Call, Known, Script
 
 # The call itself is the last line above the error: one further down is a fault of the user's own functions.
 CALL = r"(?:fn\((?:i|gindex|process_index), \*args\)|self\._target\(\*self\._args, \*\*self\._kwargs\)|self\.launcher\(\*args\))"
@@ -119,7 +119,7 @@ def code(script: Script) -> Iterator[Finding]:
     known = {signature.name: signature for signature in script.signatures}
     for call in script.named("torch.multiprocessing.spawn"):
         given, target = call.value("args"), call.value("fn")
-        if "args" in call.arguments and given.known in NO_TUPLES:
+        if "args" in call.arguments and (given.known in NO_TUPLES or _bracketed(call)):
             yield check.found(
                 f"args={call.arguments['args'].text} is no tuple: mp.spawn unpacks it for each process; one argument "
                 "alone needs a comma, args=(x,)",
@@ -147,6 +147,12 @@ def code(script: Script) -> Iterator[Finding]:
                 "the number of the process, which comes first, and what is in args",
                 location=call.place,
             )
+
+
+def _bracketed(call: Call) -> bool:
+    """Return whether args is one name in brackets, ``(x)``, which is no tuple."""
+    text = call.arguments["args"].text
+    return text.startswith("(") and text[1:-1].isidentifier()
 
 
 NO_TUPLES = (Known.WORLD_SIZE, Known.DEVICE_COUNT, Known.THING, Known.ARGUMENT)

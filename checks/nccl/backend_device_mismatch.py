@@ -36,6 +36,12 @@ OPERATION = (
 )
 DISTRIBUTED = r"torch[./\\]distributed|distributed_c10d|ProcessGroup|\bdist\.\w|c10d"
 
+ON_GPU = Fix(
+    "Make the tensor on this rank's GPU",
+    "counts = torch.zeros(2, device=torch.cuda.current_device())",
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
@@ -113,13 +119,7 @@ def code(script: Script) -> Iterator[Finding]:
                 f"{given.text} is made on the CPU, by {source.name} in line {source.place.line}, and the backend is "
                 f"{backend}, which sends tensors of GPUs alone",
                 location=made.place if ":" in backend else call.place,
-                fixes=[
-                    Fix(
-                        "Make the tensor on this rank's GPU",
-                        f"{source.text}(..., device=torch.cuda.current_device())",
-                        Kind.EDIT,
-                    )
-                ],
+                fixes=[ON_GPU],
             )
 
 

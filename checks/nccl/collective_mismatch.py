@@ -21,6 +21,8 @@ Run once more with `TORCH_DISTRIBUTED_DEBUG=DETAIL`: the message quotes both ran
 does not). With torch 2.15 and gloo, DETAIL itself ends DistributedDataParallel with signal 11: there print the shapes.
 Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtrace` reports the mismatch.
 
+`gpudoctor lint train.py` finds tests for the rank whose two branches make different calls.
+
 ## See also
 
 - [Debugging torch.distributed](https://docs.pytorch.org/docs/stable/distributed.html#debugging-torch-distributed-applications): TORCH_DISTRIBUTED_DEBUG=DETAIL compares the ranks' calls

@@ -21,6 +21,8 @@ puts one in front of every collective, and says what each rank calls; with torch
 crashes with signal 11. `len(loader)` printed on every rank must be one number. `py-spy dump --pid PID` on the rank that is
 named shows where it is instead.
 
+`gpudoctor lint train.py` finds a loop with collectives over `range(rank, len(dataset), world_size)`.
+
 ## See also
 
 - [monitored_barrier](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.monitored_barrier): names the ranks that do not come

@@ -145,8 +145,9 @@ def code(script: Script) -> Iterator[Finding]:
         elif call.name == "torch.distributed.init_process_group":
             method = call.value("init_method")
             port = _tcp_port(method)
-            if port is not None and method.known is Known.ARGUMENT:
-                at = (_option(script, method.text) or call).place
+            option = next((v for v in (method, *method.items[-1:]) if v.known is Known.ARGUMENT), None)
+            if port is not None and option is not None:
+                at = (_option(script, option.text) or call).place
         elif call.name.startswith(("subprocess.", "os.system")):
             port = _launched_port(call)
         if port is not None and str(port) != "0":

@@ -20,6 +20,8 @@ A layer says "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTe
 The last line of your own code in the traceback is the operation; print the `.device` of each of its tensors. Under
 DataParallel "in replica 1 on device 1" above the message says that a tensor did not follow the copy.
 
+`gpudoctor lint train.py` finds tensors that a module keeps as plain attributes, and a model and its input on two GPUs by number.
+
 ## See also
 
 - [register_buffer](https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer): for tensors that move with the module

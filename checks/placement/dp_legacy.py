@@ -45,7 +45,8 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Each DataParallel and data_parallel."""
-    for call in script.named("torch.nn.DataParallel", "torch.nn.parallel.data_parallel"):
+    made = (script.made_by(thing) for thing in script.of_kind("dp"))
+    for call in (*filter(None, made), *script.named("torch.nn.parallel.data_parallel")):
         yield check.found(
             f"{call.text}() drives all GPUs from one process: slower than DistributedDataParallel, with GPU 0 fuller than the rest",
             location=call.place,

@@ -20,6 +20,8 @@ Trainer a DataParallel that nobody wrote comes from several visible GPUs under p
 A method that computes with parameters should be called through `forward`: what goes around the wrapper goes around
 DistributedDataParallel's gradient averaging too.
 
+`gpudoctor lint train.py` finds names that are asked of the wrapper and are not its own.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): the model is its `.module`
@@ -88,7 +90,11 @@ PASSED = frozenset(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """An attribute or method that is asked of the wrapper and is the model's."""
-    given = {call.text for call in script.calls if call.method == "__set__"}
+    given = {
+        call.name.split(".")[-2]
+        for call in script.calls
+        if call.method == "__set__" and script.thing(call.receiver, "dp", "ddp")
+    }
     said = set()
     for call in script.calls:
         if call.receiver.known is not Known.THING or "try" in call.contexts:
@@ -96,10 +102,16 @@ def code(script: Script) -> Iterator[Finding]:
         wrapper = script.thing(call.receiver, "dp", "ddp")
         front, _, last = call.name.rpartition(".")
         name = front.rpartition(".")[2] if last == "__get__" else last
-        if wrapper is None or name in PASSED or name.startswith("_") or not name.isidentifier():
+        if (
+            wrapper is None
+            or not wrapper.type.startswith("torch.")
+            or name in PASSED
+            or name.startswith("_")
+            or not name.isidentifier()
+        ):
             continue
         text = call.text if call.text.endswith(f".{name}") else ""
-        if not text or text in given or (text, call.scope) in said or "hasattr" in str(call.conditions):
+        if not text or name in given or (text, call.scope) in said or "hasattr" in str(call.conditions):
             continue
         said.add((text, call.scope))
         kind = wrapper.type.rpartition(".")[2]

@@ -18,6 +18,9 @@ The message names the device of the first stray one. All of them:
 `[name for name, p in model.named_parameters() if p.device != torch.device("cuda:0")]`, and the same for
 `named_buffers()`.
 
+`gpudoctor lint train.py` finds a model that nothing moves, or moves to another GPU than `device_ids` begins with, and a layer that is
+put in after the wrap.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): parameters and buffers must be on `device_ids[0]`

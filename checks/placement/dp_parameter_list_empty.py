@@ -17,6 +17,8 @@ but registered parameters, so its copy is empty. Parameters that are direct attr
 `print(len(self.weights))` in `forward`: 0 on a replica. The last frame of the original traceback is in
 `torch/nn/modules/container.py`. A warning without an error is true as well: those parameters are not used there.
 
+`gpudoctor lint train.py` finds lists of parameters in models that DataParallel copies.
+
 ## See also
 
 - [pytorch#36035](https://github.com/pytorch/pytorch/issues/36035): the report

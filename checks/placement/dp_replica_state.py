@@ -17,6 +17,8 @@ attribute is the same one in all replicas: it has the whole batch's size, and it
 Look for assignments to `self.…` in `forward`, and for states that are made outside of it with `batch_size`. The same
 code works on one GPU and under DistributedDataParallel, which makes no copies.
 
+`gpudoctor lint train.py` finds what `forward` keeps in `self`, and states that `__init__` makes.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): its warnings

@@ -18,6 +18,8 @@ per GPU. A Python number, None, a CPU tensor, or sequences padded to different l
 Look at what `forward` returns. `gather_map` in the traceback means that the replicas were done and joining them failed.
 The warning alone, with a `.mean()` after it, is harmless.
 
+`gpudoctor lint train.py` finds `.backward()` and `.item()` on what DataParallel returned, and numbers that `forward` returns.
+
 ## See also
 
 - [FAQ](https://docs.pytorch.org/docs/stable/notes/faq.html): recurrent networks and data parallelism
@@ -27,7 +29,7 @@ The warning alone, with a `.mean()` after it, is harmless.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Known, Script, Value, wrapped_classes
+from gpudoctor.facts import UNKNOWN, Known, Script, Value, wrapped_classes
 
 SCALARS = r"all input tensors were scalars"
 JOINING = r"in gather_map\b|in gather\b"
@@ -107,7 +109,19 @@ def code(script: Script) -> Iterator[Finding]:
         if call.method not in ("backward", "item") or not 0 <= call.receiver.made < len(script.calls):
             continue
         made = script.calls[call.receiver.made]
-        if made.name == "torch.nn.DataParallel.__call__" and not any("grad" in n for n in call.arguments):
+        wrapper = script.thing(made.receiver, "dp")
+        ids = (
+            script.calls[wrapper.made].value("device_ids")
+            if wrapper is not None and wrapper.made >= 0
+            else UNKNOWN
+        )
+        if (
+            wrapper is None
+            or made.method != "__call__"
+            or (ids.known is Known.SEQUENCE and len(ids.items) < 2)
+        ):
+            continue
+        if not any("grad" in name for name in call.arguments):
             yield check.found(
                 f"`{call.text}()` is called on what DataParallel returned (line {made.place.line}): with several GPUs that is a "
                 "vector with an entry for each of them, and not one number",

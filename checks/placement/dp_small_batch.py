@@ -18,6 +18,8 @@ tensor, and they get no input.
 Compare the batch of this step with the number of GPUs: `print(x.shape, torch.cuda.device_count())`. If the same error
 comes in replica 0 too, the arguments of `forward` are wrong, and the batch has nothing to do with it.
 
+`gpudoctor lint train.py` finds loaders with batches smaller than the number of GPUs.
+
 ## See also
 
 - [DataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html): how it cuts a batch

@@ -18,6 +18,8 @@ under DistributedDataParallel, which makes no replicas.
 
 A `StopIteration` without "in replica" is another failure: an iterator of the program's own that is used up.
 
+`gpudoctor lint train.py` finds `next(self.parameters())` in what `forward` runs.
+
 ## See also
 
 - [pytorch#40457](https://github.com/pytorch/pytorch/issues/40457): parameters of replicas since torch 1.5

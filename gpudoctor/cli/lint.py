@@ -1,22 +1,43 @@
 """``gpudoctor lint``."""
 
 import time
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
+from gpudoctor.report import Report
+from gpudoctor.text import count
+from gpudoctor.verdict import exit_code
+
+if TYPE_CHECKING:
+    from gpudoctor.code.linting import Linting
 
 
 @click.command("lint")
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER|-...")
 @click.option(
     "--only", multiple=True, metavar="ID", help="Only this check or family; several times for several."
 )
 @click.option("--skip", multiple=True, metavar="ID", help="All but this check or family.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["concise", "github", "gitlab", "sarif", "junit"]),
+    help="A form that editors and CI read; files keep their names in it.",
+)
+@click.option("--statistics", is_flag=True, help="How often each check found something, and nothing else.")
+@click.option("--fix", is_flag=True, help="Mend what can be mended safely, and report the rest.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option(
+    "--unsafe-fixes", "unsafe", is_flag=True, help="Mend what may change what the script does, too."
+)
 @checks_option
 @output_options
 def command(
@@ -24,6 +45,11 @@ def command(
     paths: tuple[str, ...],
     only: tuple[str, ...],
     skip: tuple[str, ...],
+    form: str | None,
+    statistics: bool,
+    fix: bool,
+    diff: bool,
+    unsafe: bool,
     folders: tuple[Path, ...],
 ) -> int:
     """Find in the source of training scripts what breaks on several GPUs; nothing of it is run.
@@ -31,10 +57,58 @@ def command(
     \b
     gpudoctor lint train.py
     gpudoctor lint src/ --only ddp
+    gpudoctor lint - < train.py
+    gpudoctor lint --format github .
+    gpudoctor lint --diff train.py
     """
-    from gpudoctor.code.linting import lint
+    from gpudoctor.code.fixing import refuse_without_libcst
+    from gpudoctor.code.linting import Linting
 
+    if sum((form is not None, statistics, diff, output.json, output.quiet)) > 1:
+        raise click.UsageError("of --format, --statistics, --diff, --json and -q one alone can be had")
+    if unsafe and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes belongs to --fix or --diff")
+    if fix and "-" in paths:
+        raise click.UsageError("standard input cannot be mended; --diff shows what would change")
+    if fix or diff:
+        refuse_without_libcst()
     begun = time.monotonic()
+    registry = Registry(folders)
     with output.status() as say:
-        report = lint(paths, only=only, skip=skip, checks=Registry(folders), say=say, warn=warn)
-    return output.deliver(report, seconds=time.monotonic() - begun)
+        linting = Linting(paths, only=only, skip=skip, checks=registry, say=say, warn=warn, keep=fix or diff)
+    if diff:
+        output.give("".join(file.diff for file in linting.mended(unsafe=unsafe)), None)
+        return exit_code(linting.report, output.fail_on)
+    if fix and mended(linting, unsafe=unsafe):
+        linting = Linting(paths, only=only, skip=skip, checks=registry)
+    report = linting.report
+    if statistics:
+        output.give(tally(report), None)
+        return exit_code(report, output.fail_on)
+    return output.deliver(report, seconds=time.monotonic() - begun, default=form or "terminal")
+
+
+def mended(linting: "Linting", *, unsafe: bool) -> int:
+    """Write the mended files, say of each how much is gone, and return how many were written."""
+    from gpudoctor.code.fixing import write
+
+    number = 0
+    for file in linting.mended(unsafe=unsafe):
+        try:
+            write(file)
+        except BadInput as error:
+            warn(str(error))
+            continue
+        number += 1
+        warn(f"{file.name}: mended {count(file.mended, 'finding')}")
+    return number
+
+
+def tally(report: Report) -> str:
+    """Write how often each check found something, the most frequent first, and the verdict."""
+    found = Counter(finding.id for finding in report.findings)
+    titles = {finding.id: (finding.severity.value, finding.title) for finding in report.findings}
+    rows = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    width = max((len(id) for id, _ in rows), default=0)
+    lines = [f"{number:5}  {titles[id][0]:<7}  {id:<{width}}  {titles[id][1]}" for id, number in rows]
+    return "\n".join([*lines, report.verdict.sentence]) + "\n"

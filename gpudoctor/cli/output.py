@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import datetime
 import functools
+import importlib
 import io
 import sys
 from collections.abc import Callable, Iterator
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import rich_click as click
+from msgspec.structs import replace
 
 from gpudoctor import __version__
 from gpudoctor.cli.ranks import said_by_rank
 from gpudoctor.cli.streams import make_console, put, unwritable, warn, write
 from gpudoctor.facts import CheckpointFile
+from gpudoctor.model import Finding
 from gpudoctor.report import CheckStatus, Report, Say
 from gpudoctor.text import harmless
 from gpudoctor.verdict import COULD_NOT, exit_code
@@ -29,6 +32,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FORMATS = {".json": "json", ".md": "markdown"}
+SCRIPT_FORMATS = {
+    "concise": "annotations",
+    "github": "annotations",
+    "gitlab": "gitlab",
+    "sarif": "sarif",
+    "junit": "junit",
+}
+"""Forms of a report of scripts that other programs read, each with its module of `render`."""
 
 
 Draw = Callable[[Report, "Console"], None]
@@ -126,7 +137,7 @@ class Output:
         now = datetime.datetime.now(datetime.timezone.utc)
         report.created = report.created or now.strftime("%Y-%m-%dT%H:%M:%SZ")
         if self.file is not None:
-            form = FORMATS.get(Path(self.file).suffix, default)
+            form = default if default in SCRIPT_FORMATS else FORMATS.get(Path(self.file).suffix, default)
             write(self.file, self.text(report, draw, form))
             warn(f"wrote {self.file}")
 
@@ -164,7 +175,11 @@ class Output:
         files = [fact for fact in report.facts.values() if isinstance(fact, CheckpointFile)]
         keys = (key.name for file in files for state in file.state_dicts for key in state.keys)
         spared = [*keys, *own_words(report)]
-        text, left = sealed(rendered(redacted(report, known), draw, form), known, spared)
+        made = redacted(report, known)
+        if form in SCRIPT_FORMATS:
+            made.findings = list(map(_with_place, made.findings, report.findings))
+            spared += [finding.location.path for finding in report.findings if finding.location]
+        text, left = sealed(rendered(made, draw, form), known, spared)
         if left:
             warn(f"{left} private words were left and are now hidden; please report it")
         return text
@@ -192,8 +207,18 @@ class _Spinner:
         self.status.update(Text(doing))
 
 
+def _with_place(made: Finding, own: Finding) -> Finding:
+    """Put a finding's place back: whoever reads such a form opens that file."""
+    evidence = [replace(new, where=old.where) for new, old in zip(made.evidence, own.evidence, strict=True)]
+    return replace(made, location=own.location, evidence=evidence)
+
+
 def rendered(report: Report, draw: Draw, form: str) -> str:
-    """Render a report as it is: ``json``, ``markdown``, ``verdict`` or ``terminal``."""
+    """Render a report as it is: ``json``, ``markdown``, ``verdict``, ``terminal``, or a form of `SCRIPT_FORMATS`."""
+    if form in SCRIPT_FORMATS:
+        module = importlib.import_module(f"gpudoctor.render.{SCRIPT_FORMATS[form]}")
+        text: str = getattr(module, form)(report)
+        return text
     if form == "json":
         from gpudoctor.render.json import encode
 
@@ -204,9 +229,9 @@ def rendered(report: Report, draw: Draw, form: str) -> str:
         from gpudoctor.render.markdown import ticket
 
         return ticket(report)
-    text = io.StringIO()
-    draw(report, make_console(text))
-    return text.getvalue()
+    drawn = io.StringIO()
+    draw(report, make_console(drawn))
+    return drawn.getvalue()
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,8 +10,9 @@ import rich_click as click
 
 from gpudoctor.cli.options import checks_option, python_option
 from gpudoctor.cli.output import Output, output_options
+from gpudoctor.cli.training_options import asked_runs, scaling_options, training_options
 from gpudoctor.registry import Registry
-from gpudoctor.training_script import MODES
+from gpudoctor.training_script import MODES, Choice
 
 
 @click.command("repro")
@@ -21,13 +22,10 @@ from gpudoctor.training_script import MODES
     "--nproc",
     type=click.IntRange(1, 1024),
     metavar="N",
-    help="Ranks of ddp; default: one per GPU, without a GPU two.",
+    help="Ranks, or devices of a mode of one process; default: one per GPU, without a GPU two.",
 )
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False),
-    help="A folder with the real MNIST; default: digits drawn on the spot.",
-)
+@training_options
+@scaling_options
 @click.option("--script", is_flag=True, help="Print the script that would run, for a ticket.")
 @click.option(
     "--timeout", type=click.FloatRange(min=1), metavar="S", help="Seconds after which a script is ended."
@@ -39,16 +37,24 @@ def command(
     what: str,
     python: str | None,
     nproc: int | None,
-    data: str | None,
+    choice: Choice,
+    scale: tuple[int, ...],
+    strategies: tuple[str, ...],
     script: bool,
     timeout: float | None,
     folders: tuple[Path, ...],
 ) -> int:
-    """Really train in a parallel mode (single, dp, ddp), or prove a failure and its fix, or prove all of them.
+    """Really train in a mode, or prove a failure and its fix, or prove all of them.
+
+    Modes: single, manual (all written by hand), functional (nn.parallel.data_parallel), dp (nn.DataParallel), average
+    (gradients averaged by hand), ddp (DistributedDataParallel). The last two start under srun, too.
 
     \b
     gpudoctor repro ddp                two gloo ranks, or one NCCL rank per GPU
-    gpudoctor repro dp --data ~/mnist
+    gpudoctor repro dp --data-dir ~/mnist
+    gpudoctor repro ddp --model resnet50 --data cifar10
+    gpudoctor repro ddp --scale 1,2,4,8
+    srun gpudoctor repro ddp           each task is a rank, the first one reports
     gpudoctor repro ddp --script > train.py
     gpudoctor repro port-in-use        the error, and the fix that was seen to work
     gpudoctor repro all
@@ -56,19 +62,48 @@ def command(
     begun = time.monotonic()
     registry = Registry(folders)
     if script:
-        if any(option is not None for option in (python, nproc, data, timeout)):
+        if choice.arguments or any(option is not None for option in (python, nproc, timeout)):
             raise click.UsageError(
-                "--script runs nothing: it takes no --python, --nproc, --data or --timeout"
+                "--script runs nothing: it takes no --python, --nproc or --timeout; the script has options of its own"
             )
         return print_script(registry, what, output)
+    if scale or strategies:
+        runs = asked_runs(what, scale, strategies, nproc)
+        return compare(output, runs, python=python, choice=choice, registry=registry, timeout=timeout)
     from gpudoctor.child import adopt_orphans
     from gpudoctor.proofs import prove
+    from gpudoctor.training import is_another_task
 
     adopt_orphans()
     with progress(output, what) as (say, on_event):
         report = prove(
-            what, python=python, nproc=nproc, data=data, checks=registry, timeout=timeout, say=say, on_event=on_event
+            what, python=python, nproc=nproc, choice=choice,
+            checks=registry, timeout=timeout, say=say, on_event=on_event,
         )  # fmt: skip
+    if is_another_task(what) and all(proof.held for proof in report.proofs):
+        return 0
+    return output.deliver(report, seconds=time.monotonic() - begun)
+
+
+def compare(
+    output: Output,
+    runs: list[tuple[str, int]],
+    *,
+    python: str | None,
+    choice: Choice,
+    registry: Registry,
+    timeout: float | None,
+) -> int:
+    """Time the steps of several runs and show them side by side."""
+    from gpudoctor.child import adopt_orphans
+    from gpudoctor.scaling import measure_scaling
+
+    begun = time.monotonic()
+    adopt_orphans()
+    with output.status() as say:
+        report = measure_scaling(
+            runs, python=python, choice=choice, checks=registry, timeout=timeout, say=say
+        )
     return output.deliver(report, seconds=time.monotonic() - begun)
 
 
@@ -127,7 +162,7 @@ def training_bar(output: Output, mode: str) -> Iterator[Callable[[dict[str, Any]
                 said = f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.3f}"
                 bar.update(task, total=event["epochs"] * event["steps"], completed=done, said=said)
             elif event["event"] in ("start", "data", "gradients"):
-                words = {"start": "drawing digits", "data": "comparing gradients", "gradients": "training"}
+                words = {"start": "drawing images", "data": "comparing gradients", "gradients": "training"}
                 bar.update(task, said=words[event["event"]])
 
         yield on_event

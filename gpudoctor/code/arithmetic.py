@@ -89,11 +89,20 @@ def compared(values: list[Value], operators: list[ast.cmpop]) -> Value:
         return Value(
             items=(left, right), text="is"
         )  # ``rank is None`` tells how it was started, not which rank it is
+    left, right = _rank_of(left), _rank_of(right)
     if left.is_literal and right.is_rank:
         left, right = right, left
     if left.is_rank and left.known is not Known.NODE_RANK:
         return _rank_test(left, right, operators[0], from_data=from_data)
     return Value(items=(left, right), text=type(operators[0]).__name__, by_rank=by_rank, from_data=from_data)
+
+
+def _rank_of(value: Value) -> Value:
+    """Return the rank where a value is one or a number: ``get_rank() if is_initialized() else 0``."""
+    items = list(value.possible())
+    ranks = [item for item in items if item.is_rank]
+    rest = all(item.is_rank or type(item.literal) is int for item in items)
+    return ranks[0] if len(ranks) == 1 and len(items) > 1 and rest else value
 
 
 def _rank_test(rank: Value, other: Value, operator: ast.cmpop, *, from_data: bool) -> Value:

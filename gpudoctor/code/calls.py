@@ -164,7 +164,20 @@ def _own_function(
             not things and receiver.known is Known.DEFINED and "classmethod" not in decorators and positional
         ):
             self_value, positional = positional[0].value, positional[1:]
-    return frame.program.follow(frame, function, self_value, positional, keywords, node)
+    first = len(frame.program.calls)
+    outcome = frame.program.follow(frame, function, self_value, positional, keywords, node)
+    if any(call.name in SAME_EVERYWHERE for call in frame.program.calls[first:]):
+        outcome = _reduced(frame, node, outcome)
+    return outcome
+
+
+def _reduced(frame: Frame, node: ast.Call, outcome: Value) -> Value:
+    """Return what a function with a collective returns: where it hands a value back unreduced there is one rank."""
+    for given in node.args:
+        if isinstance(given, ast.Name) and (held := frame.names.get(given.id)) and held.known is Known.TENSOR:
+            frame.names[given.id] = same(held)
+    mixed_up = outcome.known is Known.CHOICE and any(not item.from_data for item in outcome.possible())
+    return same(outcome) if mixed_up and outcome.from_data and not outcome.by_rank else outcome
 
 
 def _instance(
@@ -183,7 +196,7 @@ def _instance(
     name = item.name if item.file is program.file else f"{item.file.name}::{item.name}"
     arguments = {str(n): argument for n, argument in enumerate(positional)} | keywords
     inner = -1
-    if kind == "dataset" or kind == "loader":
+    if kind in ("dataset", "loader", *WRAPPERS):
         inner = next((t for a in arguments.values() for t in a.value.things), -1)
     value = program.thing(kind, name, frame.place(node), inner)
     frame.record(
@@ -197,7 +210,7 @@ def _instance(
         for name, argument in keywords.items():
             program.heap[value.thing, name] = argument.value
     for argument in arguments.values():
-        if kind not in ("instance", "model", "dataset"):
+        if kind not in ("instance", "model", "dataset", *WRAPPERS):
             program.escape(argument.value)
     return value
 

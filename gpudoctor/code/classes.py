@@ -10,6 +10,8 @@ from gpudoctor.code.program import Frame
 from gpudoctor.facts import Attribute, Known, ModuleClass, Value
 
 _KINDS = (
+    ("torch.nn.DataParallel", "dp"),
+    ("torch.nn.parallel.DistributedDataParallel", "ddp"),
     ("torch.nn.Module", "model"),
     ("torch.nn.Sequential", "model"),
     ("torch.utils.data.DataLoader", "loader"),

@@ -3,7 +3,7 @@
 import ast
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -46,9 +46,31 @@ class Class(NamedTuple):
 class Files:
     """The files that belong together: those that were asked for, and those of the same folders that they import."""
 
-    def __init__(self, roots: Iterable[Path] = ()) -> None:
+    def __init__(self, roots: Iterable[Path] = (), names: Mapping[Path, str] | None = None) -> None:
+        """Take the folders in which imports are looked for last, and the names that findings call files by."""
         self.roots = tuple(roots)
+        self.names = names or {}
         self._found: dict[Path, File | None] = {}
+
+    @property
+    def characters(self) -> int:
+        """How much text is held; the trees that were made of it take about a hundred times that."""
+        return sum(len(file.source.text) for file in self._found.values() if file is not None)
+
+    def clear(self) -> None:
+        """Let go of everything; the trees are free at once, without the collector, which would walk all of them."""
+        for file in self._found.values():
+            if file is not None:
+                vars(file).clear()
+        self._found.clear()
+
+    def known(self, path: Path) -> "File | None":
+        """Return a file that was taken in, or that another one imports; ``None`` for any other."""
+        return self._found.get(path)
+
+    def sources(self) -> Iterator[Source]:
+        """Yield what was read."""
+        return (file.source for file in self._found.values() if file is not None)
 
     def add(self, source: Source) -> "File":
         """Take in a file that was read."""
@@ -80,7 +102,9 @@ class Files:
             self._found[path] = None
             try:
                 if os.path.isfile(path):
-                    self._found[path] = File(Source(path, str(path), path.read_bytes()), self)
+                    self._found[path] = File(
+                        Source(path, self.names.get(path, str(path)), path.read_bytes()), self
+                    )
             except (OSError, Unreadable):
                 pass
         return self._found[path]
@@ -118,7 +142,7 @@ class File:
 
     @cached_property
     def called(self) -> frozenset[str]:
-        """Last names of everything that is called anywhere in the file."""
+        """Names of functions that are called anywhere in the file, and of methods that are called on ``self``."""
         return self._everywhere[1]
 
     @cached_property
@@ -128,8 +152,10 @@ class File:
         for node in nodes(self.source.tree):
             if isinstance(node, ast.Call):
                 function = node.func
-                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-                called.add(name)
+                if isinstance(function, ast.Name):
+                    called.add(function.id)
+                elif isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "self":
+                    called.add(function.attr)
             elif isinstance(node, ast.Import):
                 imported.update((alias.name, node) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):

@@ -1,36 +1,77 @@
 """Look for failures in the source of training scripts; nothing of it is run."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.code.definitions import Files
-from gpudoctor.code.source import Source, Unreadable
+from gpudoctor.code.source import MOST_NOTEBOOK, Source, Unreadable
+from gpudoctor.code.suppression import suppressed, unknown
 from gpudoctor.code.tracing import trace
 from gpudoctor.facts import Script
-from gpudoctor.guard import examine
+from gpudoctor.guard import examine, told
 from gpudoctor.model import Check, Evidence, Finding
 from gpudoctor.model import Source as Kind
 from gpudoctor.report import CheckStatus, Result
 
 T = TypeVar("T")
-RELEVANT = ("torch", "lightning", "accelerate", "deepspeed", "DataParallel", "MASTER_", "LOCAL_RANK")
-"""A file without any of these words trains nothing on several GPUs."""
+RELEVANT = re.compile(
+    r"distributed|[Dd]ata_?[Pp]arallel|DataLoader|Sampler|[Ff]ully_?[Ss]hard|FSDP|multiprocessing|local_rank|LOCAL_RANK"
+    r"|local-rank|MASTER_|WORLD_SIZE|world_size|CUDA_VISIBLE|lightning|accelerate|deepspeed|[Tt]rainer|horovod"
+    r"|init_process_group|GradScaler|autocast|torch\.load|torch\.save|load_state_dict|backward\(|\.cuda\(|cuda:"
+    r"|map_location|device_map|device_count|set_device|weights_only|(?i:softmax)"
+    r"|from torch import[^\n]*\b(?:load|save)\b"
+)
+"""A file without any of these words holds nothing that a check of scripts looks for."""
 WORST = (CheckStatus.PASSED, CheckStatus.UNKNOWN, CheckStatus.FOUND, CheckStatus.CRASHED)
+MOST_CHARACTERS = 2 * 2**20
+"""How much text is held at once of files that import each other; the trees made of it take about 200 MB."""
 
 
-class Examined(NamedTuple):
+class Examined(Struct):
     """What was found in some files."""
 
-    findings: list[Finding]
-    results: dict[str, Result]
+    findings: list[Finding] = []
+    results: dict[str, Result] = {}
     """By id, of several scripts the worst."""
-    lines: int
-    unread: list[str]
+    lines: int = 0
+    unread: list[str] = []
     """Why a file could not be read, a sentence for each."""
+    suppressed: int = 0
+    """Findings that a comment hides."""
+    remarks: list[str] = []
+    """What is wrong in comments for gpudoctor, a sentence each."""
+
+    def add(self, other: "Examined") -> None:
+        """Take in what was found in other files."""
+        self.findings += other.findings
+        for id, result in other.results.items():
+            self._result(id, result)
+        self.lines += other.lines
+        self.unread += other.unread
+        self.suppressed += other.suppressed
+        self.remarks += other.remarks
+
+    def _result(self, id: str, result: Result) -> None:
+        before = self.results.get(id, result)
+        worse = max(before, result, key=lambda r: WORST.index(r.status))
+        self.results[id] = (
+            replace(worse, seconds=before.seconds + result.seconds) if id in self.results else result
+        )
+
+    def judge(self, script: Script, checks: Sequence[Check]) -> None:
+        """Add what checks find in a script, and what became of them."""
+        facts = Facts(script)
+        for check in checks:
+            if Kind.CODE in check.functions:
+                result, findings = examine(check, Kind.CODE, facts)
+                self.findings.extend(findings)
+                self._result(check.id, result)
 
 
 class Facts:
@@ -48,63 +89,113 @@ class Facts:
         return f"a script's source does not tell {kind.__name__}"
 
 
-def scripts(sources: Iterable[Source], roots: Sequence[Path] = ()) -> Iterator[tuple[Source, Script]]:
-    """Yield each file with what the program that it starts does."""
-    read = list(sources)
-    files = Files(roots)
-    known = [files.add(source) for source in read]
-    for source, file in zip(read, known, strict=True):
-        if any(word in source.text for word in RELEVANT):
-            yield source, trace(file)
+class Examiner:
+    """Examines files one after the other, and holds for a while what several of them import."""
+
+    def __init__(
+        self,
+        names: Mapping[Path, str],
+        checks: Sequence[Check],
+        roots: Iterable[Path] = (),
+        ids: Iterable[str] = (),
+    ) -> None:
+        """Take what findings call each file that is asked for, and the folders in which imports are looked for last.
+
+        `ids` are those of all checks, also of such as are not asked for: a comment may name them.
+        """
+        self.names, self.checks = names, checks
+        self.roots = tuple(Path(os.path.abspath(root)) for root in roots)
+        self.ids = frozenset(ids) or frozenset(check.id for check in checks)
+        self._asked = frozenset(names.values())
+        self._files = Files(self.roots, names)
+
+    def file(self, path: Path, data: bytes | None = None) -> Examined:
+        """Examine the program that one file is; `data` is what stands in it, where that is known."""
+        examined = Examined()
+        name = self.names[path]
+        try:
+            source = self._read(path, name, data)
+        except Unreadable as error:
+            examined.unread.append(str(error))
+            return examined
+        except OSError as error:
+            examined.unread.append(f"{name}: {os.strerror(error.errno) if error.errno else error}")
+            return examined
+        examined.lines = source.text.count("\n") + (not source.text.endswith("\n") and bool(source.text))
+        examined.remarks += unknown(source, self.ids)
+        if RELEVANT.search(source.text):
+            self._follow(source, examined)
+        return examined
+
+    def _read(self, path: Path, name: str, data: bytes | None) -> Source:
+        known = self._files.known(path)
+        if known is not None:
+            return known.source
+        if data is None:
+            if not path.is_file() and path.exists():
+                raise Unreadable(f"{name}: it is no file")  # to open a pipe would wait for who writes into it
+            with path.open("rb") as file:
+                data = file.read(MOST_NOTEBOOK + 1)  # of an endless file no more than tells that it is one
+        return Source(path, name, data)
+
+    def _follow(self, source: Source, examined: Examined) -> None:
+        """Add what the program does wrong; what keeps it from being followed is a result too."""
+        if self._files.characters > MOST_CHARACTERS:
+            self._files.clear()
+        known = self._files.known(source.path) or self._files.add(source)
+        try:
+            script = trace(known)
+        except (RecursionError, MemoryError):
+            examined.unread.append(f"{source.name}: nested too deeply")
+            return
+        except Exception as error:  # a fault of ours in one file must not end the others
+            id = f"reading {source.name}"
+            examined.results[id] = Result(id=id, status=CheckStatus.CRASHED, reason=told(error))
+            return
+        examined.judge(script, self.checks)
+        self._place(examined)
+
+    def _place(self, examined: Examined) -> None:
+        """Give each finding its line of source; leave out those that a comment hides, or in files not asked for."""
+        by_name = {source.name: source for source in self._files.sources()}
+        kept = []
+        for finding in examined.findings:
+            at = _line(finding, by_name)
+            if at is None:
+                if finding.location is None or finding.location.path in self._asked:
+                    kept.append(finding)
+            elif at[0].name in self._asked:
+                if suppressed(finding, *at):
+                    examined.suppressed += 1
+                else:
+                    kept.append(_quoted(finding, *at))
+        examined.findings = kept
 
 
 def look(paths: Sequence[tuple[Path, str]], checks: Sequence[Check], roots: Sequence[Path] = ()) -> Examined:
     """Examine files, each given by its path and the name that findings call it by."""
-    sources: list[Source] = []
-    unread: list[str] = []
-    for path, name in paths:
-        try:
-            sources.append(Source(path, name, path.read_bytes()))
-        except Unreadable as error:
-            unread.append(str(error))
-        except OSError as error:
-            unread.append(f"{name}: {os.strerror(error.errno) if error.errno else error}")
-    examined = Examined([], {}, sum(source.text.count("\n") for source in sources), unread)
-    by_name = {source.name: source for source in sources}
-    for _, script in scripts(sources, roots):
-        judge(script, checks, examined)
-    examined.findings[:] = [
-        _quoted(finding, by_name)
-        for finding in _distinct(examined.findings)
-        if not _ignored(finding, by_name)
-    ]
+    names = {Path(os.path.abspath(path)): name for path, name in paths}
+    examiner = Examiner(names, checks, roots)
+    examined = Examined()
+    for path in names:
+        examined.add(examiner.file(path))
+    examined.findings = distinct(examined.findings)
     return examined
 
 
-def judge(script: Script, checks: Sequence[Check], examined: Examined) -> None:
-    """Add what checks find in a script, and what became of them."""
-    facts = Facts(script)
-    for check in checks:
-        if Kind.CODE in check.functions:
-            result, findings = examine(check, Kind.CODE, facts)
-            examined.findings.extend(findings)
-            before = examined.results.get(check.id, result)
-            examined.results[check.id] = max(before, result, key=lambda r: WORST.index(r.status))
-
-
-def _distinct(findings: list[Finding]) -> list[Finding]:
+def distinct(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings without those that are said twice: two programs may share a file."""
     seen = set()
     found = []
     for finding in findings:
         key = finding.id, finding.location
-        if key not in seen:
+        if finding.location is None or key not in seen:
             seen.add(key)
             found.append(finding)
     return found
 
 
-def _file(finding: Finding, by_name: dict[str, Source]) -> tuple[Source, int] | None:
+def _line(finding: Finding, by_name: Mapping[str, Source]) -> tuple[Source, int] | None:
     """Return the file of a finding, and the line in its text."""
     if finding.location is None:
         return None
@@ -116,25 +207,10 @@ def _file(finding: Finding, by_name: dict[str, Source]) -> tuple[Source, int] | 
     return source, finding.location.line + first - 1
 
 
-def _ignored(finding: Finding, by_name: dict[str, Source]) -> bool:
-    """Return whether a comment on the finding's line, or alone on the line above, wants to hear nothing of it."""
-    at = _file(finding, by_name)
-    if at is None:
-        return finding.location is not None and finding.location.path not in by_name
-    source, line = at
-    for number in (line, line - 1):
-        ids = source.ignored.get(number)
-        if ids is not None and (not ids or finding.id in ids):
-            if number == line or source.line(number).lstrip().startswith("#"):
-                return True
-    return False
-
-
-def _quoted(finding: Finding, by_name: dict[str, Source]) -> Finding:
-    """Return a finding with its line of source as the first evidence."""
-    at = _file(finding, by_name)
-    if at is None or finding.location is None:
+def _quoted(finding: Finding, source: Source, line: int) -> Finding:
+    """Return a finding with its line of source, as it is indented, as the first evidence."""
+    text = source.line(line).rstrip()
+    if not text.strip() or finding.location is None:
         return finding
-    text = at[0].line(at[1]).strip()
     where = f"{finding.location.path}:{finding.location.line}"
-    return replace(finding, evidence=[Evidence(text, where=where), *finding.evidence]) if text else finding
+    return replace(finding, evidence=[Evidence(text, where=where), *finding.evidence])

@@ -90,7 +90,11 @@ def _call(frame: Frame, node: ast.Call, *, used: bool) -> Value:
         if keyword.arg is None:
             starred = True
         else:
-            keywords[keyword.arg] = Argument(value, frame.place(keyword.value), frame.text(keyword.value))
+            text = frame.text(keyword.value)
+            before = frame.file.source.line(keyword.value.lineno)[: keyword.value.col_offset]
+            keywords[keyword.arg] = Argument(
+                value, frame.place(keyword.value), f"({text})" if before.endswith("(") else text
+            )
     return perform(frame, node, callee, receiver, attribute, positional, keywords, starred=starred, used=used)
 
 

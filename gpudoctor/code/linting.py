@@ -1,17 +1,22 @@
 """lint(): what is wrong in the source of training scripts."""
 
-import os
-from collections.abc import Iterable, Iterator
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.code.examination import look
-from gpudoctor.model import Source
-from gpudoctor.registry import Registry
-from gpudoctor.report import Report, Say
+from gpudoctor.code.examination import Examined, Examiner, distinct
+from gpudoctor.code.files import STANDARD_INPUT, Chosen, chosen
+from gpudoctor.code.fixing import Fixed, fixed
+from gpudoctor.code.settings import Settings, settings
+from gpudoctor.code.source import MOST_NOTEBOOK
+from gpudoctor.code.workers import examined
+from gpudoctor.facts import Code
+from gpudoctor.model import Check, Finding, Source
+from gpudoctor.registry import Registry, Unknown
+from gpudoctor.report import CheckStatus, Report, Result, Say
 from gpudoctor.verdict import conclude
-
-SUFFIXES = (".py", ".ipynb")
 
 
 def lint(
@@ -23,43 +28,117 @@ def lint(
     say: Say = lambda doing: None,
     warn: Say = lambda skipped: None,
 ) -> Report:
-    """Examine the source of training scripts: files, folders, notebooks; nothing of them is run.
+    """Examine the source of training scripts: files, folders, notebooks, ``-``; nothing of them is run.
 
-    `only` and `skip` name checks by id or family. `say` is told what is being done, `warn` which files cannot be read.
-    Raises `BadInput` where nothing can be read at all.
+    `only` and `skip` name checks by id or family; the table ``[tool.gpudoctor]`` of the nearest pyproject.toml does
+    too, and says which files of a folder are left out. `say` is told what is being done, `warn` which files cannot be
+    read. Raises `BadInput` where nothing can be read at all.
 
         >>> report = gpudoctor.lint(["train.py"])
         >>> [(finding.id, finding.location.line) for finding in report.findings]
     """
-    registry = Registry.of(checks)
-    ids = registry.select(tuple(only), tuple(skip))
-    given = [Path(path) for path in paths]
-    found = list(_files(given))
-    if not found:
-        raise BadInput(f"{', '.join(str(path) for path in given)}: no Python file there")
-    say(f"reading {len(found)} files")
-    known = [check for check in registry.checks(ids) if Source.CODE in check.functions]
-    examined = look(
-        [(path, os.path.relpath(path)) for path in found], known, [p for p in given if p.is_dir()]
+    return Linting(paths, only=only, skip=skip, checks=checks, say=say, warn=warn).report
+
+
+class Linting:
+    """One run over some files: its report, and what it read.
+
+    With `keep`, what was read stays, so that it can be mended.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str | Path],
+        *,
+        only: Iterable[str] = (),
+        skip: Iterable[str] = (),
+        checks: Registry | Iterable[Path] = (),
+        say: Say = lambda doing: None,
+        warn: Say = lambda skipped: None,
+        keep: bool = False,
+    ) -> None:
+        registry = Registry.of(checks)
+        if isinstance(paths, (str, Path)):
+            raise BadInput(f"paths is a list of files and folders, and not {str(paths)!r}")
+        given = list(paths)
+        wanted = settings(given)
+        self.files = chosen(given, wanted.exclude, wanted.path.parent if wanted.path else None)
+        if not self.files:
+            raise BadInput(f"{', '.join(map(str, given))}: no Python file there")
+        say(f"reading {len(self.files)} files")
+        self.registry, self.checks = registry, _checks(registry, tuple(only), tuple(skip), wanted)
+        self.roots = [Path(path) for path in given if Path(path).is_dir()]
+        self.names = {file.path: file.name for file in self.files}
+        self.contents = _contents(self.files, keep=keep)
+        total = Examined()
+        for one in examined(self.files, self._examiner(), self.contents, say):
+            total.add(one)
+        if len(total.unread) == len(self.files) == 1:
+            raise BadInput(total.unread[0])
+        for reason in [*total.unread, *total.remarks]:
+            warn(reason)
+        if len(total.unread) == len(self.files):
+            raise BadInput(f"none of these {len(self.files)} files can be read as Python")
+        self.report = _report(total, self.checks, registry, len(self.files))
+
+    def _examiner(self) -> Examiner:
+        return Examiner(self.names, self.checks, self.roots, self.registry.modules)
+
+    def examine(self, path: Path, data: bytes) -> list[Finding]:
+        """Return what would be found in a file that holds `data`."""
+        return distinct(self._examiner().file(path, data).findings)
+
+    def mended(self, *, unsafe: bool = False) -> Iterator[Fixed]:
+        """Yield the files in which something can be mended, without writing them."""
+        by_name: dict[str, list[Finding]] = {}
+        for finding in self.report.findings:
+            if finding.location is not None:
+                by_name.setdefault(finding.location.path, []).append(finding)
+        for number, (path, name) in enumerate(self.files):
+            if name in by_name and number in self.contents and not name.endswith(".ipynb"):
+                made = fixed(path, name, self.contents[number], by_name[name], self.examine, unsafe=unsafe)
+                if made is not None:
+                    yield made
+
+
+def _report(total: Examined, known: Sequence[Check], registry: Registry, files: int) -> Report:
+    report = Report(command="lint", findings=sorted(distinct(total.findings), key=_place))
+    passed = {check.id: Result(id=check.id, status=CheckStatus.PASSED) for check in known}
+    report.checks = [*(passed | total.results).values(), *registry.failed]
+    report.facts["code"] = Code(
+        files=files, lines=total.lines, unread=tuple(total.unread), suppressed=total.suppressed
     )
-    for reason in examined.unread:
-        warn(reason)
-    if len(examined.unread) == len(found):
-        raise BadInput("none of these files can be read as Python")
-    report = Report(command="lint", findings=examined.findings)
-    report.checks = [*examined.results.values(), *registry.failed]
     return conclude(report)
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path.is_dir():
-            for folder, folders, names in os.walk(path):
-                folders[:] = sorted(
-                    name for name in folders if not name.startswith(".") and name != "__pycache__"
-                )
-                yield from (Path(folder, name) for name in sorted(names) if name.endswith(SUFFIXES))
-        elif path.exists():
-            yield path
-        else:
-            raise BadInput(f"{path}: no such file or folder")
+def _checks(
+    registry: Registry, only: tuple[str, ...], skip: tuple[str, ...], wanted: Settings
+) -> list[Check]:
+    """Return the checks of scripts that are asked for; `only` stands in the place of what the project selects."""
+    try:
+        registry.select(wanted.select, wanted.ignore)
+    except Unknown as error:
+        raise BadInput(f"{wanted.path}: {error}") from None
+    ids = registry.select(only or wanted.select, (*skip, *wanted.ignore))
+    return [
+        check
+        for check in registry.checks(registry.mentioning("check.code", ids))
+        if Source.CODE in check.functions
+    ]
+
+
+def _contents(files: Sequence[Chosen], *, keep: bool) -> dict[int, bytes]:
+    """Read standard input where it is one of the files, and with `keep` every file that can be read, by number."""
+    found = {}
+    for number, file in enumerate(files):
+        if file.name == STANDARD_INPUT:
+            found[number] = sys.stdin.buffer.read(MOST_NOTEBOOK + 1)
+        elif keep and file.path.is_file():
+            with contextlib.suppress(OSError):
+                found[number] = file.path.read_bytes()
+    return found
+
+
+def _place(finding: Finding) -> tuple[str, int, int]:
+    at = finding.location
+    return (at.path, at.line, at.column) if at else ("", 0, 0)

@@ -114,7 +114,8 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
     thing = program.things[value.thing]
     held = program.heap.get((thing.number, attribute))
     if held is not None:
-        return held
+        by_name = named_value(attribute) if type(held.literal) is int else None
+        return by_name or held  # ``self.rank = 0`` is what it begins with; another method gives it its value
     if attribute == "module" and thing.kind in WRAPPED and thing.inner >= 0:
         return Value(Known.THING, thing=thing.inner)
     if attribute in ("dataset", "sampler", "batch_sampler") and thing.kind == "loader":

@@ -1,4 +1,4 @@
-"""A source file as it is read: its text, its tree, and what the user wants to hear nothing of."""
+"""A source file as it is read: its text, and its tree."""
 
 import ast
 import io
@@ -14,7 +14,10 @@ from gpudoctor.text import one_line
 
 MOST_BYTES = 4 * 2**20
 """A script is smaller; what is larger is generated, and its tree would take gigabytes."""
-_IGNORE = re.compile(r"#\s*gpudoctor:\s*ignore(?:\[(?P<ids>[^\]]*)\])?")
+MOST_NOTEBOOK = 64 * 2**20
+"""Bytes; most of a large notebook are the pictures that its cells put out."""
+_OTHER_LANGUAGE = re.compile(r"\s*%%(?!capture|prun|timeit|time)")
+"""A cell that is no Python; the magics named here run the rest of their cell as such."""
 _MAGIC = re.compile(r"^\s*(?:[%!]|\?\w|[\w.]+\?\??\s*$)")
 
 
@@ -30,9 +33,9 @@ class Source:
 
     def __init__(self, path: Path, name: str, data: bytes) -> None:
         self.path, self.name = path, name
-        if len(data) > MOST_BYTES:
-            raise Unreadable(f"{name}: {len(data) / 2**20:.0f} MiB, more than a script is; it was not read")
         self.notebook = name.endswith(".ipynb")
+        if len(data) > (MOST_NOTEBOOK if self.notebook else MOST_BYTES):
+            raise Unreadable(f"{name}: {len(data) / 2**20:.0f} MiB, more than a script is; it was not read")
         self.cells: list[tuple[int, int]] = []
         """Of a notebook: the first line of each code cell in `text`, and the cell's number."""
         self.text = self._cells(data) if self.notebook else _decoded(data, name)
@@ -42,21 +45,6 @@ class Source:
     def lines(self) -> list[str]:
         """The text's lines, without their ends."""
         return self.text.split("\n")
-
-    @cached_property
-    def ignored(self) -> dict[int, frozenset[str]]:
-        """Line -> ids that a comment there wants to hear nothing of; an empty set means all."""
-        if "gpudoctor:" not in self.text:
-            return {}
-        found = {}
-        for number, line in _comments(self.text):
-            match = _IGNORE.search(line)
-            if match:
-                ids = match["ids"]
-                found[number] = (
-                    frozenset(re.split(r"[\s,]+", ids.strip())) if ids and ids.strip() else frozenset()
-                )
-        return found
 
     def line(self, number: int) -> str:
         """Return a line, counted from 1; empty where there is none."""
@@ -81,7 +69,7 @@ class Source:
         lines: list[str] = []
         for number, (kind, source) in enumerate(kinds, 1):
             text = "".join(source) if isinstance(source, list) else str(source)
-            if kind == "code" and not text.lstrip().startswith("%%"):
+            if kind == "code" and not _OTHER_LANGUAGE.match(text):
                 self.cells.append((len(lines) + 1, number))
                 cell = [_plain(line) for line in text.split("\n")]
                 try:
@@ -125,11 +113,3 @@ def _hint(text: str, error: SyntaxError) -> str:
     if line and re.match(r"\s*(?:print\s+[^(=]|exec\s+['\"]|except\s+\w+\s*,\s*\w+\s*:)", line[0]):
         return " (this is Python 2)"
     return ""
-
-
-def _comments(text: str) -> list[tuple[int, str]]:
-    try:
-        tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-        return [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
-    except (tokenize.TokenError, SyntaxError):
-        return []

@@ -37,7 +37,7 @@ def trace(file: File) -> Script:
     things = tuple(
         replace(thing, escapes=True) if thing.number in program.escaped else thing for thing in program.things
     )
-    return Script(
+    script = Script(
         path=file.name,
         calls=tuple(program.calls),
         exits=tuple(program.exits),
@@ -50,6 +50,10 @@ def trace(file: File) -> Script:
         notebook=file.source.notebook,
         complete=complete,
     )
+    vars(
+        program
+    ).clear()  # it and its frames hold each other: without this, trees would stay until they are collected
+    return script
 
 
 def _signature(frame: Frame, node: FunctionNode) -> Signature:
@@ -192,7 +196,8 @@ def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
     program = frame.program
     missed = [m for m in item.methods() if f"{m.file.name}::{m.name}" not in program.followed]
     if called is not None:
-        missed = [m for m in missed if m.node.name not in called or m.node.name in ("forward", "__init__")]
+        own = ("forward", "__init__")
+        missed = [m for m in missed if m.node.name not in called or m.node.name in own or _wraps(m)]
     if not missed:
         return
     kind = kind_of(frame, item)
@@ -205,9 +210,18 @@ def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
     first = method_of(frame, item, "__init__")
     if first is not None and first in missed:
         missed = [first, *(m for m in missed if m is not first and m != first)]
+    missed.sort(key=lambda method: method.node.name != "__init__" and not _wraps(method))
     for method in missed:
         reached = item.name in program.instantiated and kind in ("model", "dataset")
         _alone(frame, method, self_value, reached=reached)
+
+
+def _wraps(method: Function) -> bool:
+    """Return whether a method wraps a model: what others do with it comes later than that."""
+    return any(
+        "Parallel" in (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", ""))
+        for node in ast.walk(method.node)
+    )
 
 
 def _alone(frame: Frame, function: Function, self_value: Value | None, *, reached: bool = False) -> None:

@@ -22,7 +22,7 @@ from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDiffe
 from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions, WheelFile
 from gpudoctor.facts.driver import DeviceNode, Driver
-from gpudoctor.facts.evidence import Log, Run, Silence
+from gpudoctor.facts.evidence import Code, Log, Run, Silence
 from gpudoctor.facts.fabric import Fabric
 from gpudoctor.facts.firewall import Filter, Firewall, Rule
 from gpudoctor.facts.gpu_models import Expected, GpuModel, gpu_model, pcie_speed
@@ -60,6 +60,7 @@ from gpudoctor.facts.plugins import Plugins
 from gpudoctor.facts.processes import Process, Processes, SharedSegment
 from gpudoctor.facts.proxies import Proxies, Proxy
 from gpudoctor.facts.python import Python
+from gpudoctor.facts.scaling import Scaling, ScalingRun
 from gpudoctor.facts.script import (
     COLLECTIVES,
     WRAPPERS,
@@ -104,6 +105,7 @@ __all__ = [
     "Cgroup",
     "CheckpointFile",
     "CheckpointValues",
+    "Code",
     "Collective",
     "Comparison",
     "Condition",
@@ -181,6 +183,8 @@ __all__ = [
     "Rule",
     "Run",
     "SavedWrapper",
+    "Scaling",
+    "ScalingRun",
     "Script",
     "Setting",
     "Shadow",

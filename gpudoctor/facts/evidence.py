@@ -1,4 +1,4 @@
-"""What was read or run, beside the machine: a log, a command, an interpreter that keeps silent."""
+"""What was read or run, beside the machine: a log, scripts, a command, an interpreter that keeps silent."""
 
 from msgspec import Struct
 
@@ -16,6 +16,19 @@ class Log(Struct, frozen=True, kw_only=True):
     """Users of whom the same is true."""
     repositories: tuple[str, ...] = ()
     """What belongs to one of them on a public site, ``owner/name``."""
+
+
+class Code(Struct, frozen=True, kw_only=True):
+    """Source of training scripts, as far as it was read."""
+
+    files: int
+    """All that were asked for, those that cannot be read too."""
+    lines: int
+    """Of those that were read."""
+    unread: tuple[str, ...] = ()
+    """Why a file could not be read, a sentence for each."""
+    suppressed: int = 0
+    """Findings that a comment in the source hides."""
 
 
 class Run(Struct, frozen=True, kw_only=True):

@@ -5,22 +5,24 @@ from msgspec import Struct
 from gpudoctor.facts.checkpoint_file import CheckpointFile
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison
-from gpudoctor.facts.evidence import Log, Run, Silence
+from gpudoctor.facts.evidence import Code, Log, Run, Silence
 from gpudoctor.facts.measurements import Measurements
+from gpudoctor.facts.scaling import Scaling
 
 TOPICS: dict[str, type[Struct]] = {
     "checkpoint": CheckpointFile,
     "values": CheckpointValues,
     "comparison": Comparison,
     "log": Log,
+    "code": Code,
     "run": Run,
     "silence": Silence,
 }
 """Of several checkpoints the second one's topics are ``checkpoint.2``, ``values.2`` and ``comparison.2``."""
 
 
-MEASURED: dict[str, type[Struct]] = {"measurements": Measurements}
-"""Topics of a machine that no probe learns by itself, but ``check --deep`` alone."""
+MEASURED: dict[str, type[Struct]] = {"measurements": Measurements, "scaling": Scaling}
+"""Topics of a machine that no probe learns by itself, but ``check --deep`` or ``repro --scale`` alone."""
 
 
 def kind_of(topic: str, topics: dict[str, type[Struct]]) -> type[Struct] | None:

@@ -1,132 +1,158 @@
-"""Train a digit classifier with DistributedDataParallel, one process for every GPU.
+"""Train an image classifier with DistributedDataParallel, one process for every GPU.
 
 Run: torchrun --standalone --nproc-per-node=2 ddp.py
+ or: srun --ntasks=2 python ddp.py
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
+import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
-from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import TensorDataset
+from torch.utils.data import BatchSampler, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
-from digits_training import (
-    Net,
-    compare_gradients,
-    conclude,
-    count_correct,
-    digits_folder,
-    emit,
-    read_digits,
-    run,
-    set_seed,
-    train,
-)
-
-try:
-    RANK, LOCAL_RANK, WORLD_SIZE = (int(os.environ[name]) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))
-except KeyError as error:
-    sys.exit(f"{error} is not set: start this script with torchrun, as its first lines show")
-
-ON_GPU = torch.cuda.is_available()
-DEVICE = torch.device("cuda", LOCAL_RANK) if ON_GPU else torch.device("cpu")
-# The tensors of collectives must outlive the process group. If gloo's thread is the last to let go of one, it
-# needs the interpreter's lock, which may be held by who waits for this thread to end (seen with torch 1.13).
-ALIVE: list[Tensor] = []
+from learning import Learner, conclude, count_correct, train
+from mode_run import run, set_seed
+from networks import make_network
+from ranks import ALIVE, Group, share_of
+from step_times import measure
 
 
-def say(event: str, **fields: Any) -> None:
-    if RANK == 0:
-        emit(event, **fields)
+class Distributed(Learner):
+    """The gradients are averaged by DistributedDataParallel, during backward."""
+
+    def __init__(self, network: nn.Module, group: Group) -> None:
+        ids = [group.device.index] if group.device.type == "cuda" else None
+        super().__init__(network, DistributedDataParallel(network, device_ids=ids))
+
+    def alone(self, images: Tensor, labels: Tensor) -> None:
+        """A pass forward and backward that no other rank takes part in."""
+        self.clear()
+        with self.parallel.no_sync():
+            self.backward(self.forward(images, labels))
 
 
-def all_reduced(values: Tensor, operation: Any = dist.ReduceOp.SUM) -> Tensor:
-    values = values.to(DEVICE)
-    dist.all_reduce(values, operation)
-    ALIVE.append(values)
-    return values
+def samplers(data: TensorDataset, group: Group, options: argparse.Namespace) -> list[Any]:
+    """The sampler of every rank; one's own is the only one that training asks."""
+    make = {"seed": options.seed, "drop_last": True, "num_replicas": group.size}
+    return [DistributedSampler(data, rank=rank, **make) for rank in range(group.size)]
 
 
-def read_shared_digits(options: argparse.Namespace) -> list[TensorDataset]:
-    """On each node the first rank draws the digits, every rank reads them, then the first removes them."""
-    with ExitStack() as stack:
-        folder = stack.enter_context(digits_folder(options.data)) if LOCAL_RANK == 0 else ""
-        # As bytes in a tensor: broadcast_object_list would need NumPy, without which torch may be installed.
-        mine = torch.tensor(list(os.fsencode(folder).ljust(4096, b"\0")), dtype=torch.uint8, device=DEVICE)
-        folders = [torch.empty_like(mine) for _ in range(WORLD_SIZE)]
-        dist.all_gather(folders, mine)
-        folder = os.fsdecode(bytes(folders[RANK - LOCAL_RANK].tolist()).rstrip(b"\0"))
-        digits = read_digits(folder, options.limit, DEVICE, say)
-        all_reduced(torch.zeros(1)).item()  # wait until every rank has read them
-    return digits
+def batches_of(sampler: Any, share: int, epoch: int) -> Sequence[Tensor]:
+    sampler.set_epoch(epoch)  # or every epoch would have the order of the first
+    return [torch.tensor(step) for step in BatchSampler(sampler, share, drop_last=False)]
 
 
-def parameters_equal(model: nn.Module) -> bool:
-    mine = nn.utils.parameters_to_vector(model.parameters()).detach()
-    first = mine.clone()
-    dist.broadcast(first, src=0)
-    ALIVE.append(first)
-    return all_reduced(torch.tensor(int(torch.equal(mine, first))), dist.ReduceOp.MIN).item() == 1
+def save(path: str, learner: Learner, epoch: int) -> None:
+    """Write a checkpoint whole or not at all; the names are the bare network's, without `module.`."""
+    content = {
+        "model": learner.network.state_dict(),
+        "optimizer": learner.optimizer.state_dict(),
+        "epoch": epoch,
+    }
+    torch.save(content, path + ".new")
+    os.replace(path + ".new", path)
 
 
-def join_group() -> str:
-    """Join the other ranks, and return the backend."""
-    backend = "nccl" if ON_GPU else "gloo"
-    here = range(int(os.environ.get("LOCAL_WORLD_SIZE", WORLD_SIZE)))
-    devices = [f"cuda:{i}" if ON_GPU else "cpu" for i in here]
-    say("start", mode="ddp", backend=backend, devices=devices, world_size=WORLD_SIZE, torch=torch.__version__)
-    if ON_GPU:
-        torch.cuda.set_device(DEVICE)  # or every rank's collectives would use the first GPU
-    dist.init_process_group(backend, timeout=timedelta(seconds=60))
-    return backend
+def resumed(path: str, learner: Learner, group: Group) -> int:
+    """Take up a checkpoint that the first rank alone can see, and return its epoch; 0 where there is none.
+
+    Its folder need not be on every node: what it holds is broadcast.
+    """
+    epoch = torch.zeros(1, dtype=torch.int64, device=group.device)
+    if group.rank == 0 and os.path.exists(path):
+        content = torch.load(path, map_location=group.device)
+        learner.network.load_state_dict(content["model"])
+        learner.optimizer.load_state_dict(content["optimizer"])
+        epoch += content["epoch"]
+    dist.broadcast(epoch, src=0)
+    if not epoch.item():
+        return 0
+    state = learner.optimizer.state
+    for parameter in learner.network.parameters():
+        momentum = state[parameter].setdefault("momentum_buffer", torch.zeros_like(parameter))
+        ALIVE.append(momentum)
+        dist.broadcast(momentum, src=0)
+    for values in learner.network.state_dict().values():
+        dist.broadcast(values, src=0)
+    return int(epoch.item())
+
+
+class Course:
+    """A training in two parts: what the second one goes on from is the checkpoint, in a network made anew."""
+
+    def __init__(self, group: Group, options: argparse.Namespace) -> None:
+        self.group, self.options = group, options
+        self.train_set, self.test_set = group.read_shared(options)
+        self.share = share_of(options, group.size, len(self.train_set), group.say)
+        self.samplers = samplers(self.train_set, group, options)
+
+    def new_learner(self, seed: int) -> Distributed:
+        """A network whose parameters differ between ranks, which DistributedDataParallel must make equal."""
+        set_seed(seed + self.group.rank)
+        shape = self.train_set.tensors[0].shape
+        return Distributed(make_network(self.options.model, *shape[1:3]).to(self.group.device), self.group)
+
+    def batches(self, epoch: int) -> Sequence[Tensor]:
+        return batches_of(self.samplers[self.group.rank], self.share, epoch)
+
+    def train(self, learner: Distributed, path: str) -> tuple[Distributed, Tensor, dict[str, float]]:
+        """Train half of the epochs, resume from the checkpoint, train the rest; return what came of it."""
+        last, losses, speed = self.options.epochs, [], {"train_seconds": 0.0, "images_per_second": 0.0}
+
+        def keep(epoch: int) -> None:
+            if self.group.rank == 0:
+                save(path, learner, epoch)
+
+        done = resumed(path, learner, self.group)
+        if done >= last:
+            self.group.say("note", text=f"{path} is of epoch {done} already; one more is trained")
+            last = done + 1
+        for stop in sorted({max(done + 1, last // 2), last}):
+            if losses:
+                learner = self.new_learner(self.options.seed + 1000)
+                done = resumed(path, learner, self.group)
+                self.group.say("note", text=f"after epoch {done} the training went on from its checkpoint")
+            # The rate falls by the epochs of the whole training, wherever this part stops.
+            arguments = (self.train_set, self.batches, range(done + 1, stop + 1), self.group.say)
+            part, its = train(learner, *arguments, self.group.size, keep, last)
+            losses.append(part)
+            speed["train_seconds"] += its["train_seconds"]
+        images = sum(len(part) for part in losses) * self.share * self.group.size
+        speed["images_per_second"] = images / speed["train_seconds"]
+        return learner, torch.cat(losses), speed
 
 
 def main(options: argparse.Namespace) -> int:
-    backend = join_group()
-    # Every rank has its own seed: dropout must differ, and DDP itself must make the first parameters equal.
-    set_seed(options.seed + RANK)
-    train_set, test_set = read_shared_digits(options)
-
-    model = Net().to(DEVICE)
-    parallel = DistributedDataParallel(model, device_ids=[LOCAL_RANK] if ON_GPU else None)
-
-    # DDP averages over ranks: that is the mean over the global batch only if all shares of it are equal.
-    share = max(1, min(options.batch_size, len(train_set)) // WORLD_SIZE)
-    if share * WORLD_SIZE != options.batch_size:
-        say("note", text=f"The global batch is {share * WORLD_SIZE} instead of {options.batch_size}.")
-    mine = train_set[RANK * share : (RANK + 1) * share]
-    ours, parameter = compare_gradients(parallel, model, mine, train_set[: share * WORLD_SIZE])
-    difference = all_reduced(torch.tensor(ours), dist.ReduceOp.MAX).item()
-    say("gradients", largest_relative_difference=difference, parameter=parameter)
-
-    sampler: Any = DistributedSampler(train_set, seed=options.seed, drop_last=True)
-
-    def batches(epoch: int) -> Sequence[Tensor]:
-        sampler.set_epoch(epoch)  # or every epoch would have the order of the first
-        return torch.tensor(list(sampler)).split(share)
-
-    losses, speed = train(parallel, train_set, batches, options.epochs, say, processes=WORLD_SIZE)
-    losses = all_reduced(losses) / WORLD_SIZE
-    correct = all_reduced(torch.tensor(count_correct(model, *test_set[RANK::WORLD_SIZE]))).item()
-    equal = parameters_equal(model)
+    group = Group("ddp", options)
+    course = Course(group, options)
+    learner = course.new_learner(options.seed)
+    if options.measure:
+        return measure(
+            learner, course.train_set, lambda: course.batches(1), options, group.say, learner.alone
+        )
+    steps = zip(*(batches_of(sampler, course.share, 1) for sampler in course.samplers))
+    wrong, sizes = group.hold_against_one_device(learner, course.train_set, list(steps))
+    with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
+        path = options.checkpoint or os.path.join(folder, "checkpoint.pt")
+        learner, losses, speed = course.train(learner, path)
+    learner.train(False)
+    losses = group.all_reduced(losses) / group.size
+    mine = course.test_set[group.rank :: group.size]
+    correct = group.all_reduced(torch.tensor(count_correct(learner.network, *mine))).item()
+    odd = group.compare_parameters(learner.network)
     dist.destroy_process_group()  # not in a `finally`: after an exception it could wait for dead ranks
-    checks = {
-        "accuracy": correct / len(test_set),
-        "largest_relative_difference": difference,
-        "parameters_equal": equal,
-    }
-    label = f"DistributedDataParallel, {WORLD_SIZE} ranks on {'GPUs' if ON_GPU else 'the CPU'}, {backend}"
-    return conclude(say, losses, mode="ddp", label=label, **checks, **speed)
+    label = f"DistributedDataParallel, {group.size} ranks on {group.device.type}, {group.backend}"
+    result = {"accuracy": correct / len(course.test_set), "parameters_equal": not odd, **sizes, **speed}
+    return conclude(group.say, options, losses, wrong + odd, mode="ddp", label=label, **result)
 
 
 if __name__ == "__main__":

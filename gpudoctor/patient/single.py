@@ -1,4 +1,4 @@
-"""Train a digit classifier on one device.
+"""Train an image classifier on one device.
 
 Run: python single.py
 """
@@ -6,40 +6,36 @@ Run: python single.py
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
-from digits_training import (
-    Net,
-    conclude,
-    count_correct,
-    digits_folder,
-    emit,
-    read_digits,
-    run,
-    set_seed,
-    train,
-)
+from image_sets import image_folder, read_images
+from learning import Learner, conclude, count_correct, train, whole_batches
+from mode_run import devices_of, emit, run, set_seed
+from networks import make_network
+from step_times import measure
 
 
 def main(options: argparse.Namespace) -> int:
     set_seed(options.seed)
-    device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+    device = devices_of(options)[0]
     emit("start", mode="single", backend=None, devices=[str(device)], world_size=1, torch=torch.__version__)
-    with digits_folder(options.data) as folder:
-        train_set, test_set = read_digits(folder, options.limit, device, emit)
-
-    model = Net().to(device)
-
-    def batches(epoch: int) -> Sequence[Tensor]:
-        return torch.randperm(len(train_set)).split(options.batch_size)
-
-    losses, speed = train(model, train_set, batches, options.epochs, emit)
-    accuracy = count_correct(model, *test_set.tensors) / len(test_set)
+    with image_folder(options) as folder:
+        train_set, test_set = read_images(folder, options, device, emit)
+    learner = Learner(make_network(options.model, *train_set.tensors[0].shape[1:3]).to(device))
+    if options.measure:
+        return measure(learner, train_set, lambda: whole_batches(train_set, options, 1), options, emit)
+    losses, speed = train(
+        learner,
+        train_set,
+        lambda epoch: whole_batches(train_set, options, epoch),
+        range(1, options.epochs + 1),
+        emit,
+    )
+    learner.train(False)
+    accuracy = count_correct(learner.network, *test_set.tensors) / len(test_set)
     label = f"one process on {device}"
-    return conclude(emit, losses, mode="single", label=label, accuracy=accuracy, **speed)
+    return conclude(emit, options, losses, [], mode="single", label=label, accuracy=accuracy, **speed)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
 
-from gpudoctor.facts import Measurements
+from gpudoctor.facts import Measurements, Scaling
 from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
@@ -38,6 +38,11 @@ def _ticket(report: Report, json: str) -> str:
         from gpudoctor.render.measurements import markdown
 
         parts += ["### Measurements", markdown(measured)]
+    scaling = snapshot.get(Scaling)
+    if scaling is not None:
+        from gpudoctor.render.scaling import markdown as scaling_markdown
+
+        parts += ["### Scaling", scaling_markdown(scaling)]
     if rows := _not_checked(report):
         parts += ["### Not checked", "\n".join(rows)]
     if picture := topology(Snapshot(report.facts, report.probes)):

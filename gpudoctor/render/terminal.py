@@ -9,14 +9,15 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Measurements, Python
-from gpudoctor.model import Finding, Fix, Role, Severity
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Measurements, Python, Scaling
+from gpudoctor.model import Finding, Fix, Role, Severity, Source
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
 from gpudoctor.render.marks import legend, mark
 from gpudoctor.render.page import WORDS
+from gpudoctor.render.source_lines import excerpt, heading, own_line
 from gpudoctor.render.topology import topology
 from gpudoctor.render.topology import wanted as topology_wanted
 from gpudoctor.report import CheckStatus, Report
@@ -51,6 +52,11 @@ def render(
         from gpudoctor.render.measurements import render as render_measurements
 
         render_measurements(measured, console)
+    scaling = snapshot.get(Scaling)
+    if scaling is not None:
+        from gpudoctor.render.scaling import render as render_scaling
+
+        render_scaling(scaling, console)
     if snapshot.get(CheckpointFile) is not None:
         from gpudoctor.render.checkpoint import render as render_checkpoints
 
@@ -88,11 +94,16 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
     # A message that begins with the title says it all.
     repeated = finding.message.lower().startswith(finding.title.lower())
     title = finding.message[:1].upper() + finding.message[1:] if repeated else finding.title
-    line = Text.assemble((f"{severity:>7}  ", STYLES[severity]), (finding.id, "bold"), f"   {title}")
-    hang(console, line, INDENT)
+    if finding.location is not None and finding.source is Source.CODE:
+        heading(console, finding, finding.location, title)
+    else:
+        line = Text.assemble((f"{severity:>7}  ", STYLES[severity]), (finding.id, "bold"), f"   {title}")
+        hang(console, line, INDENT)
     if not repeated:
         block(console, finding.message)
-    for evidence in finding.evidence:
+    excerpt(console, finding, INDENT)
+    own = own_line(finding)
+    for evidence in finding.evidence[own is not None :]:
         where = f"{evidence.where}: " if evidence.where else ""
         rank = f"[rank {evidence.rank}] " if evidence.rank is not None else ""
         for number, row in enumerate(evidence.text.splitlines() or [""]):

@@ -138,6 +138,68 @@ def main(dataset):
         if stopping.stop:
             break  # <-
 """,
+    """
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def get_rank():
+    if not dist.is_initialized():
+        return 0
+    return dist.get_rank()
+
+def is_main_process():
+    return get_rank() == 0
+
+def synchronize():
+    if not dist.is_initialized() or dist.get_world_size() == 1:
+        return
+    dist.barrier()
+
+def reduced(value):
+    if not dist.is_initialized():
+        return value
+    dist.all_reduce(value)
+    return value / dist.get_world_size()
+
+class Trainer:
+    def __init__(self, dataset):
+        self.is_main = is_main_process()
+        self.model = DDP(torch.nn.Linear(4, 2))
+        self.loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False))
+
+    def save(self):
+        if self.is_main:
+            torch.save(self.model.module.state_dict(), "model.pt")
+        synchronize()
+
+    def fit(self, epochs):
+        best, bad = 0, 0
+        for epoch in range(epochs):
+            total = torch.zeros(1)
+            for x, y in self.loader:
+                loss = F.cross_entropy(self.model(x), y)
+                if not torch.isfinite(reduced(loss.detach())):
+                    continue
+                loss.backward()
+                total += (self.model(x).argmax(1) == y).sum()
+            total = reduced(total)
+            if total.item() > best:
+                best, bad = total.item(), 0
+                self.save()
+            else:
+                bad += 1
+            if bad > 3:
+                break
+            if self.is_main and epoch % 2:
+                self.save()  # <-
+
+dist.init_process_group("gloo")
+Trainer([]).fit(3)
+dist.destroy_process_group()
+""",
 ]
 FINE = [
     """
@@ -226,5 +288,65 @@ for batch in loader:
     if accelerator.is_main_process:
         print(loss.item())
 accelerator.wait_for_everyone()
+""",
+    """
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def get_rank():
+    if not dist.is_initialized():
+        return 0
+    return dist.get_rank()
+
+def is_main_process():
+    return get_rank() == 0
+
+def synchronize():
+    if not dist.is_initialized() or dist.get_world_size() == 1:
+        return
+    dist.barrier()
+
+def reduced(value):
+    if not dist.is_initialized():
+        return value
+    dist.all_reduce(value)
+    return value / dist.get_world_size()
+
+class Trainer:
+    def __init__(self, dataset):
+        self.is_main = is_main_process()
+        self.model = DDP(torch.nn.Linear(4, 2))
+        self.loader = DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False))
+
+    def save(self):
+        if self.is_main:
+            torch.save(self.model.module.state_dict(), "model.pt")
+        synchronize()
+
+    def fit(self, epochs):
+        best, bad = 0, 0
+        for epoch in range(epochs):
+            total = torch.zeros(1)
+            for x, y in self.loader:
+                loss = F.cross_entropy(self.model(x), y)
+                if not torch.isfinite(reduced(loss.detach())):
+                    continue
+                loss.backward()
+                total += (self.model(x).argmax(1) == y).sum()
+            total = reduced(total)
+            if total.item() > best:
+                best, bad = total.item(), 0
+                self.save()
+            else:
+                bad += 1
+            if bad > 3:
+                break
+
+dist.init_process_group("gloo")
+Trainer([]).fit(3)
+dist.destroy_process_group()
 """,
 ]

@@ -27,6 +27,19 @@ def wrap(model, args):
         model = DP(model)  # <-
     return model
 """,
+    """
+import torch.nn as nn
+
+class CustomDataParallel(nn.DataParallel):
+    def __getattr__(self, key):
+        try:
+            return super().__getattr__(key)
+        except AttributeError:
+            return getattr(self.module, key)
+
+net = CustomDataParallel(nn.Linear(2, 2).cuda())  # <-
+print(net.weight)
+""",
 ]
 FINE = [
     """

@@ -1,4 +1,4 @@
-"""silent-corruption: seen in measurements."""
+"""silent-corruption: seen in measurements, and in a training that was held against one device."""
 
 from gpudoctor.facts import Collective, DeviceSpeed, Disk, Measurements, Missing
 from gpudoctor.guard import examine
@@ -7,6 +7,19 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
+GRADIENTS = (
+    "the gradients of the first step differ from those of one device by 0.25 of their size in conv1.weight; float32 "
+    "additions in another order explain up to 1e-05"
+)
+PARAMETERS = (
+    "after training, the parameters of rank 1 (6d3b0c2f9a11) are not those of the other 2 (f8826bd9a461), by the SHA-256 of "
+    "every bit"
+)
+EXAMPLES = {
+    f"wrong result: {text}": f"a training came to other numbers than one device would: {text}"
+    for text in (GRADIENTS, PARAMETERS)
+}
+NOT_THIS = ["wrong result: 404", GRADIENTS]
 RIGHT = DeviceSpeed(ordinal=0, wrong_elements=0, checked_elements=262144)
 WRONG = DeviceSpeed(ordinal=3, pci_address="0000:3b:00.0", wrong_elements=2, checked_elements=262144)
 

@@ -58,7 +58,21 @@ SPAWNED = """Thread 4712 (idle): "MainThread"
     spawn_main (multiprocessing/spawn.py:122)
     <module> (<string>:1)
 """
+RANKS = """rank 1 stands here (most recent call first):
+    wait_for_disk (ddp.py:611)
+    main (ddp.py:630)
+    <module> (ddp.py:650)
+ranks 0,2-7 stand here (most recent call first):
+    all_reduce (torch/distributed/distributed_c10d.py:4181)
+    wrapper (torch/distributed/c10d_logger.py:83)
+    main (ddp.py:634)
+    <module> (ddp.py:650)
+"""
 EXAMPLES = {
+    RANKS: (
+        "ranks 0,2-7 wait in all_reduce (ddp.py:634), rank 1 stands in wait_for_disk (ddp.py:611): "
+        "find out what keeps that one from coming"
+    ),
     MODULE + SPAWNED: (
         "process 0x7F81445A8440 waits in destroy_process_group (train.py:554), process 4712 waits in barrier (train.py:20): "
         "the ranks take different ways"

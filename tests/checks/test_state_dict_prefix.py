@@ -287,6 +287,22 @@ checkpoint = {
 }
 torch.save(checkpoint, "ckpt.pt")
 """,
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+class Trainer:
+    def __init__(self, rank):
+        self.rank = rank
+
+    def after_epoch(self):
+        if self.rank == 0:
+            torch.save(self.model.state_dict(), "model.bin")  # <-
+
+    def train(self, model):
+        self.model = DistributedDataParallel(model.cuda(), device_ids=[self.rank])
+        return self.model
+""",
 ]
 FINE = [
     """

@@ -17,6 +17,7 @@ WRAPPERS = {
     "podman run": 1,
     "env": 0,
     "nohup": 0,
+    "setsid": 0,
     "srun": 0,
     "strace": 0,
     "sudo": 0,

@@ -1,0 +1,128 @@
+"""A mode held against one device: the same batches give the same gradients and the same parameters."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils.data import TensorDataset
+
+from learning import MOMENTUM, RATE, Learner
+
+STEPS = 5
+# Two right runs differ only in the order of float32 additions, which moves gradients by about 1e-6 of their size on a
+# CPU. GPUs choose other kernels for other batch sizes, with other roundings. A mistake (a sum instead of a mean, a
+# rank left out, a flipped bit of an exponent) moves them by 1/ranks or more.
+TOLERANCES = {"cpu": 1e-5, "cuda": 1e-3}
+REASON = "float32 additions in another order explain up to"
+
+
+def largest_difference(
+    ours: Sequence[Tensor], right: Sequence[Tensor], names: Sequence[str]
+) -> tuple[float, str]:
+    """The largest difference in a parameter, relative to its largest element, and that parameter's name."""
+    found = []
+    for mine, its, name in zip(ours, right, names):
+        ratio = (mine - its).abs().max() / its.abs().max()
+        if not its.any() and not mine.any():
+            ratio = torch.zeros(())
+        found.append((ratio.nan_to_num(nan=math.inf).item(), name))
+    return max(found)
+
+
+def gradients_of(network: nn.Module) -> list[Tensor]:
+    return [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in network.parameters()]
+
+
+def hold_against_one_device(
+    learner: Learner, data: TensorDataset, batches: Sequence[tuple[Tensor, Tensor]]
+) -> dict[str, tuple[float, str]]:
+    """The largest differences of the first step's gradients and of the parameters after all of `batches`.
+
+    Each of these is this process's share and the whole. Dropout and the statistics of batch norm are off (eval mode):
+    replicas draw other random numbers and see other means than one device. The learner is put back at the end.
+    """
+    reference = copy.deepcopy(learner.network)
+    state = copy.deepcopy(learner.network.state_dict())
+    names = [name for name, _ in reference.named_parameters()]
+    optimizer = torch.optim.SGD(reference.parameters(), lr=RATE, momentum=MOMENTUM)
+    learner.train(False)
+    reference.eval()
+    found = {}
+    for mine, whole in batches:
+        images, labels = data[mine]
+        learner.clear()
+        learner.backward(learner.forward(images, labels))
+        learner.communicate()
+        optimizer.zero_grad(set_to_none=True)
+        images, labels = data[whole]
+        F.cross_entropy(reference(images), labels).backward()
+        if not found:
+            found["gradients"] = largest_difference(
+                gradients_of(learner.network), gradients_of(reference), names
+            )
+        learner.update()
+        optimizer.step()
+    ours, right = ([p.detach() for p in network.parameters()] for network in (learner.network, reference))
+    found["parameters"] = largest_difference(ours, right, names)
+    learner.start_again(state)
+    return found
+
+
+def tell_differences(say: Callable, found: dict[str, tuple[float, str]], device: torch.device) -> list[str]:
+    """Say what was found, and return what is wrong."""
+    tolerance = TOLERANCES[device.type]
+    (gradient, where), (parameter, place) = found["gradients"], found["parameters"]
+    say("gradients", largest_relative_difference=gradient, parameter=where, parameter_difference=parameter)
+    what = {
+        f"the gradients of the first step differ from those of one device by %s of their size in {where}": gradient,
+        f"the parameters after {STEPS} steps differ from those of one device by %s of their size in {place}": parameter,
+    }
+    for text, size in what.items():
+        say("note", text=f"{text % f'{size:.2g}'}; {REASON} {tolerance:g}")
+    return [
+        f"{text % f'{size:.2g}'}; {REASON} {tolerance:g}"
+        for text, size in what.items()
+        if not size <= tolerance
+    ]
+
+
+def hold_alone(
+    learner: Learner, data: TensorDataset, batches: Sequence[Tensor], say: Callable, device: torch.device
+) -> tuple[list[str], dict[str, Any]]:
+    """What is wrong with the first steps of a mode of one process, and what its result says of them."""
+    found = hold_against_one_device(learner, data, [(index, index) for index in batches[:STEPS]])
+    wrong = tell_differences(say, found, device)
+    sizes = {
+        "largest_relative_difference": found["gradients"][0],
+        "parameter_difference": found["parameters"][0],
+    }
+    return wrong, sizes
+
+
+def fingerprint(network: nn.Module) -> str:
+    """SHA-256 of all parameters, bit by bit."""
+    sum = hashlib.sha256()
+    for parameter in network.parameters():
+        values = parameter.detach().cpu().contiguous()
+        # Without NumPy, which torch may be installed without.
+        sum.update(ctypes.string_at(values.data_ptr(), values.numel() * values.element_size()))
+    return sum.hexdigest()
+
+
+def odd_ones(fingerprints: Sequence[str], name: str) -> Iterator[str]:
+    """Who has other parameters than most; `name` is what one is called, a rank or a copy."""
+    usual = max(set(fingerprints), key=lambda one: (fingerprints.count(one), -fingerprints.index(one)))
+    odd = [number for number, one in enumerate(fingerprints) if one != usual]
+    if odd:
+        who = ", ".join(f"{number} ({fingerprints[number][:12]})" for number in odd)
+        count = len(fingerprints) - len(odd)
+        those = f"not those of the other {count} ({usual[:12]})"
+        yield f"after training, the parameters of {name} {who} are {those}, by the SHA-256 of every bit"
