@@ -59,7 +59,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         full = most >= FULL
         why = "there is room for 64: the next failing page stays in use" if full else "its memory is failing"
         exchange = "Have the card exchanged" if full else "Have the card exchanged if the count grows"
-        fixes = [Fix(exchange, "nvidia-smi -q -d PAGE_RETIREMENT", Kind.ADMIN)]
+        fixes = [check.fixes[0], Fix(exchange, "nvidia-smi -q -d PAGE_RETIREMENT", Kind.ADMIN)]
         if rest := gpus.without(many):
             fixes.insert(0, Fix("Until then, go on without", f"export CUDA_VISIBLE_DEVICES={rest}"))
         message = f"{gpus.named(many)}: {most} pages of memory were taken out of use; {why}"
@@ -68,6 +68,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         reset = f"sudo nvidia-smi --gpu-reset -i {gpus.numbers(waiting)}"
         message = f"{gpus.named(waiting)}: a failing page of memory is still in use until the driver is loaded again"
         fixes = [
+            check.fixes[0],
             Fix("Reset it, with nothing running there", reset, Kind.ADMIN),
             Fix("Or reboot", "sudo reboot", Kind.ADMIN),
         ]

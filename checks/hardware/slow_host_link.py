@@ -42,6 +42,10 @@ def fixes(gpu: str) -> list[Fix]:
         Fix("See lanes and generation (GPU Link Info) while a copy runs", f"nvidia-smi -q -i {gpu}"),
         Fix("Bind each rank to the processors next to its GPU; this lists them", "nvidia-smi topo -m"),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "See what link and slot were made for (LnkCap), and what they agreed on (LnkSta)",
             "sudo lspci -d 10de: -vv",
             Kind.ADMIN,

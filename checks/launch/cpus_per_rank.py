@@ -14,7 +14,7 @@ well. The machine has more: other jobs use them, or nobody does.
 ## How to tell
 
 `nproc` where the training runs (`srun nproc`), against `lscpu | grep '^CPU(s)'` for the whole machine;
-`cat /sys/fs/cgroup/cpu.max` for the quota.
+in a container `cat /sys/fs/cgroup/cpu.max` for the quota.
 
 ## See also
 

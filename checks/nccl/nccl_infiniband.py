@@ -17,7 +17,7 @@ error Cannot allocate memory", "Call to ibv_modify_qp failed with 101 Network is
 ## How to tell
 
 Inside the job: `ulimit -l` (should be unlimited), `ibstat` (State: Active), `show_gids` (RoCE v2 with the IPv4
-address). `ib_write_bw -d mlx5_0 PEER` between the two nodes tests the path without NCCL.
+address). `ib_write_bw -d mlx5_0 NODE` between the two nodes tests the path without NCCL.
 
 ## See also
 
