@@ -61,7 +61,8 @@ def test_found_by_the_recovery_action(action, words, severity):
     _, [finding] = run(Gpu(index=0, name="H100"), Gpu(index=1, name="H100", recovery_action=action))
     assert words in finding.message
     assert finding.severity is severity
-    assert ("sudo reboot" in finding.fixes[2].command) == (action == "node_reboot")
+    repair = next(fix for fix in finding.fixes if fix.kind is Kind.ADMIN)
+    assert ("sudo reboot" in repair.command) == (action == "node_reboot")
 
 
 def test_found_by_an_answer_of_nvml():
