@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.facts import Gpu, Gpus, Pci
 from gpudoctor.guard import examine
-from gpudoctor.model import Severity, Source
+from gpudoctor.model import Kind, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
