@@ -20,7 +20,8 @@ FLOORS = {
     "snapshot": "facts report",
     "guard": "model report text",
     "grounds": "model registry report text",
-    "verdict": "facts grounds model report snapshot text",
+    "fitness": "facts report snapshot text",
+    "verdict": "fitness facts grounds model report snapshot text",
     "diagnose": "facts guard launch_command model report snapshot verdict text",
     "correlation": "facts model verdict",
     # the machine
