@@ -17,6 +17,7 @@ from gpudoctor.fitness import fitness
 from gpudoctor.grounds import told
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
+from gpudoctor.script_verdict import of_scripts
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count, listed, ranks
 
@@ -63,7 +64,7 @@ def verdict(report: Report) -> Verdict:
     snapshot = Snapshot(report.facts, report.probes)
     code = snapshot.get(Code)
     if code is not None and len(snapshot.facts) == 1:
-        return _scripts(report, code)
+        return of_scripts(report, code)
     said = (
         _broken(report)
         or _unproven(report)
@@ -84,26 +85,6 @@ def _unread(snapshot: Snapshot) -> int:
     checkpoints = sum(file.unread for file in snapshot.all(CheckpointFile))
     given = (file for each in snapshot.all(Given) for file in each.files)
     return checkpoints + sum(bool(file.unread) and file.kind is not GivenKind.CHECKPOINT for file in given)
-
-
-def _scripts(report: Report, code: Code) -> Verdict:
-    """Say what scripts alone come to: how much was found, and where the first of it stands."""
-    read = f"{count(code.lines, 'line')} of {count(code.files - len(code.unread), 'file')}"
-    unread = f" {count(len(code.unread), 'file')} could not be read." if code.unread else ""
-    crashed = [result.what for result in report.with_status(CheckStatus.CRASHED)]
-    unread += f" Not all was seen: {listed(crashed)} crashed." if crashed else ""
-    first = next((f for f in report.findings if f.severity is not Severity.NOTE), None)
-    numbers = ((sum(f.severity is s for f in report.findings), s.value) for s in Severity)
-    each = [count(number, noun) for number, noun in numbers if number]
-    counts = " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
-    if first is None:
-        status = Status.UNKNOWN if unread else Status.HEALTHY
-        read += f"; {counts}" if counts else ""
-        return Verdict(status=status, sentence=f"No known failure shows in {read}.{unread}")
-    at = f" at {first.location.path}:{first.location.line}" if first.location else ""
-    status = Status.BROKEN if first.severity is Severity.ERROR else Status.SUSPECT
-    sentence = f"{counts} in {read}; first of all {first.id}{at}.{unread}"
-    return Verdict(status=status, primary=first.id, sentence=sentence)
 
 
 def _broken(report: Report) -> Verdict | None:

@@ -21,7 +21,8 @@ FLOORS = {
     "guard": "model report text",
     "grounds": "model registry report text",
     "fitness": "facts report snapshot text",
-    "verdict": "fitness facts grounds model report snapshot text",
+    "script_verdict": "facts model report text",
+    "verdict": "facts fitness grounds model report script_verdict snapshot text",
     "diagnose": "facts guard launch_command model report snapshot verdict text",
     "correlation": "facts model verdict",
     # the machine

@@ -49,7 +49,7 @@ check = Check(
         r"Blas x?GEMM\w* launch failed",
     ],
     message="[the library answered <status>: ]a matrix product or the like failed, mostly after an index out "
-    "of range, or for want of memory",
+    "of range, or because memory ran out",
     follows=[
         "cuda-oom",
         "gpu-memory-held",

@@ -10,7 +10,7 @@ mismatches the version that was used to compile PyTorch". (If `import torch` its
 ## Why
 
 - LD_LIBRARY_PATH, `module load cuda` or a conda environment puts another copy before the one of the wheels.
-- Another package brought its own: tensorflow, onnxruntime-gpu, ctranslate2, paddle or cupy; whoever is imported first
+- Another package brought its own: tensorflow, onnxruntime-gpu, ctranslate2, paddle or cupy; the one that is imported first
   decides which copy is loaded.
 - Wheels of two CUDA versions (`nvidia-…-cu12` beside `-cu13`) write into the same folders.
 - For extensions: `nvcc` and CUDA_HOME are of another version than `torch.version.cuda`.

@@ -49,7 +49,7 @@ check = Check(
         r"Failed to get convolution algorithm\. This is probably because cuDNN failed to initialize",
         r"You can try to repro this exception using the following code snippet\. If that doesn't trigger the error",
     ],
-    message="[cuDNN answered <status>; ]cuDNN could not do its part: mostly for want of memory, or after an error "
+    message="[cuDNN answered <status>; ]cuDNN could not do its part: mostly because memory ran out, or after an error "
     "that CUDA had not reported yet",
     follows=[
         "cuda-oom",

@@ -66,11 +66,11 @@ check = Check(
     message="an extension module in this environment was compiled for another NumPy[, <built>,] than the installed one"
     "[, <numpy>]",
     fixes=[
-        Fix("Take a NumPy that the installed torch was compiled for", 'pip install "numpy<2"'),
-        Fix("Or a torch that knows NumPy 2", 'pip install --upgrade "torch>=2.3" torchvision'),
+        Fix("Take a NumPy that the installed torch was compiled for", 'python -m pip install "numpy<2"'),
+        Fix("Or a torch that knows NumPy 2", 'python -m pip install --upgrade "torch>=2.3" torchvision'),
         Fix(
             "Or a new build of the module that the traceback names, such as pandas",
-            "pip install --upgrade --force-reinstall numpy pandas",
+            "python -m pip install --upgrade --force-reinstall numpy pandas",
         ),
     ],
     no_reproduction="needs a torch that was built with another NumPy",

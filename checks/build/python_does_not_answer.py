@@ -25,7 +25,7 @@ too: if one of them answers and `python -c "print(1)"` does not, the fault is in
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Severity
 from gpudoctor.facts import Python, Silence
 
 LOOK = Fix("See whether it starts without site packages", "python -S -c 'print(1)'")
@@ -36,15 +36,14 @@ NETWORK = Fix(
 FRESH = Fix(
     "Make a fresh environment on a local disk", "python3 -m venv /tmp/fresh && /tmp/fresh/bin/python -V"
 )
-ADMIN = Fix(
+LEAVE_OUT = Fix(
     "Where a file system hangs: tell the administrators which, and leave this node out meanwhile",
     "sbatch --exclude=NODE job.sh",
-    Kind.ADMIN,
 )
 
 check = Check(
     severity=Severity.ERROR,
-    fixes=[LOOK, NETWORK, FRESH, ADMIN],
+    fixes=[LOOK, NETWORK, FRESH, LEAVE_OUT],
     no_reproduction="nothing is printed that it could be known by",
 )
 
@@ -61,5 +60,5 @@ def environment(silence: Silence | None, python: Python | None) -> Iterator[Find
         yield check.found(
             f"{silence.executable}: {silence.how}; so nothing is known of its torch",
             evidence=[Evidence(silence.said, where="standard error")] if silence.said else [],
-            fixes=[look, folder, FRESH, ADMIN],
+            fixes=[look, folder, FRESH, LEAVE_OUT],
         )

@@ -13,7 +13,7 @@ names a shared library that cannot be opened, or a symbol that the library which
   CUDA on LD_LIBRARY_PATH; `iJIT_NotifyEvent`: MKL 2024.1 or later under a conda build of torch. `c10`, `at` or
   `torch` in a mangled symbol: an extension (flash-attn, mmcv, torch-scatter …) compiled for another torch.
 - *OMP: Error #15*: two packages brought an OpenMP runtime each (`libiomp5`, `libgomp`, `libomp`), mostly pip and conda
-  mixed. No variable cures that: one of the two must go.
+  mixed. No variable repairs that: one of the two must go.
 - *segmentation fault, no answer*: two copies of one library in a process, or a file system that does not answer.
 
 ## How to tell

@@ -2,21 +2,21 @@
 
 ## What happens
 
-Mostly nothing: the last one wins. At times a rank writes while another one opens the file anew, and the file is cut off
+Mostly nothing: the last one wins. At times a rank writes while another one opens the file again, and the file is cut off
 or mixed: "PytorchStreamReader failed reading zip archive", `EOFError`, `checkpoint-corrupt` when it is loaded. With many
 ranks on one file system saving takes many times as long.
 
 ## Why
 
-The script runs once for each rank. `torch.save` opens the path and empties it, whoever else is writing there.
+The script runs once for each rank. `torch.save` opens the path and empties it, even while another rank writes there.
 
 ## How to tell
 
 Print the rank beside the call: each of them does. A rank that loads the file at once may read what another one has
 just emptied.
 
-Or let the script tell: count who writes: `assert wrote == 1, f"{wrote} ranks wrote the same checkpoint"`.
-gpudoctor knows these words in a log.
+Or have the script check it: count who writes: `assert wrote == 1, f"{wrote} ranks wrote the same checkpoint"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

@@ -111,7 +111,7 @@ RACE = [
     ),
     Fix(
         "transformers 4.36: take a version that renames on one rank",
-        'pip install --upgrade "transformers>=4.37"',
+        'python -m pip install --upgrade "transformers>=4.37"',
     ),
 ]
 ACCESS = [

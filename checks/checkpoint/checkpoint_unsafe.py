@@ -18,7 +18,7 @@ Anything else may do what its author likes.
 ## How to tell
 
 `gpudoctor checkpoint inspect FILE` lists each name with the opcode and the byte, and runs none of it. A name like
-`posix.system`, `builtins.exec`, `subprocess.Popen` or `runpy` has no business in a checkpoint. A class of your own code
+`posix.system`, `builtins.exec`, `subprocess.Popen` or `runpy` does not belong in a checkpoint. A class of your own code
 is what you saved yourself: then the file is as safe as the place that it came from.
 
 ## See also
@@ -114,7 +114,9 @@ ANEW_WITH_TORCH = Fix(
     ANEW.command,
     Kind.EDIT,
 )
-SAFETENSORS = Fix("Ask for safetensors, which cannot hold code, or write them", "pip install safetensors")
+SAFETENSORS = Fix(
+    "Ask for safetensors, which cannot hold code, or write them", "python -m pip install safetensors"
+)
 
 check = Check(
     severity=Severity.ERROR,

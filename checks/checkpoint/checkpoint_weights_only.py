@@ -22,7 +22,7 @@ without running anything, and offers the line that writes a copy without the ent
 `torch.serialization.get_unsafe_globals_in_checkpoint("FILE")` since torch 2.6.
 
 Classes that only hold values, such as `argparse.Namespace` or numpy's numbers, do nothing when they are made. A name like
-`os.system`, `builtins.eval`, `subprocess.Popen` or `runpy` has no business in a checkpoint: do not load that file.
+`os.system`, `builtins.eval`, `subprocess.Popen` or `runpy` does not belong in a checkpoint: do not load that file.
 
 `gpudoctor lint train.py` finds objects that are saved beside the tensors, and loads whose result is used as a module.
 

@@ -40,7 +40,8 @@ CHANGED = (
     r"_backward_pre_hooks|_forward_pre_hooks_with_kwargs|_load_state_dict_pre_hooks"
 )
 LATER = Fix(
-    "Where it still loads: save the weights alone, which need no class",
+    "A file that you wrote yourself (`gpudoctor checkpoint inspect FILE` lists what opening it runs), where it still "
+    "loads: save the weights alone, which need no class",
     'model = torch.load("FILE", map_location="cpu", weights_only=False)\ntorch.save(model.state_dict(), "weights.pt")',
     Kind.EDIT,
 )
@@ -74,7 +75,7 @@ check = Check(
     fixes=[
         Fix(
             "Start where the class was, or put that folder on the path",
-            "PYTHONPATH=FOLDER_OF_THE_CODE torchrun --nproc-per-node=2 train.py",
+            "PYTHONPATH=FOLDER torchrun --nproc-per-node=N train.py",
         ),
         ALIAS,
         LATER,

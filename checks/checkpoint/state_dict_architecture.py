@@ -15,7 +15,7 @@ the parameters that are missing keep their random values.
 
 ## How to tell
 
-Compare both sets of keys: `set(torch.load("model.pt", weights_only=True)) ^ set(model.state_dict())`. Keys with one
+Compare both sets of keys: `set(torch.load("model.pt", map_location="cpu", weights_only=True)) ^ set(model.state_dict())`. Keys with one
 common stem name the part that differs. If they agree but for a prefix, it is `state-dict-prefix`.
 
 ## See also

@@ -2,7 +2,7 @@
 
 ## What happens
 
-Lines come once for each rank, cut into each other; a CSV file has broken rows; a JSON file that all ranks write anew is the
+Lines come once for each rank, cut into each other; a CSV file has broken rows; a JSON file that all ranks overwrite is the
 one of the last rank, or not valid at all.
 
 ## Why
@@ -14,8 +14,8 @@ its own and writes it out when it is full, in the middle of a line. On NFS appen
 
 `wc -l FILE` after one epoch: as many times the lines as there are ranks.
 
-Or let the script tell: count the lines of an epoch: `assert times == 1, f"each epoch stands {times} times in the log"`.
-gpudoctor knows these words in a log.
+Or have the script check it: count the lines of an epoch: `assert times == 1, f"each epoch stands {times} times in the log"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

@@ -9,7 +9,7 @@ probably activate truncation and/or padding", numpy "inhomogeneous shape".
 
 ## Why
 
-A DataLoader makes one tensor of all samples of a batch, and a tensor has no ragged edge.
+A DataLoader makes one tensor of all samples of a batch, and a tensor has one size in each dimension.
 
 | what differs | mostly |
 |---|---|

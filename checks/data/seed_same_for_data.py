@@ -14,7 +14,7 @@ its share of it.
 ## How to tell
 
 Gather one random tensor that is drawn after the seed is set: `assert not torch.equal(drawn[0], drawn[1]), "the ranks draw the
-same random numbers"`. gpudoctor knows these words in a log.
+same random numbers"`. `gpudoctor explain` recognises that message in a log.
 
 ## See also
 

@@ -12,8 +12,8 @@ Nothing fails. What is training data on one rank is validation data on another, 
 
 Print the first indices of each rank's validation part: `print(validation.indices[:5])`. They differ.
 
-Or let the script tell: gather the indices: `assert parts[0] == parts[1], "the ranks split the data differently"`.
-gpudoctor knows these words in a log.
+Or have the script check it: gather the indices: `assert parts[0] == parts[1], "the ranks split the data differently"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

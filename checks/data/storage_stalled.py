@@ -9,7 +9,7 @@ endpoint is not connected".
 ## Why
 
 - The server is down or overloaded, or the network to it is; a hard NFS mount waits for it for ever.
-- "Stale file handle" (ESTALE): the folder was removed or exported anew on the server; open it again, or mount it again.
+- "Stale file handle" (ESTALE): the folder was removed or exported again on the server; open it again, or mount it again.
 - "Transport endpoint is not connected" (ENOTCONN): the program behind a FUSE mount (sshfs, gcsfuse, s3fs) has ended.
 
 ## How to tell

@@ -13,8 +13,8 @@ the model hardly learns.
 
 Print what `clip_grad_norm_` returns: thousands, where it should be of the order of 1.
 
-Or let the script tell: see how far a weight moves in a step: `assert moved > 0.1, "gradients were clipped while they were scaled"`.
-gpudoctor knows these words in a log.
+Or have the script check it: see how far a weight moves in a step: `assert moved > 0.1, "gradients were clipped while they were scaled"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

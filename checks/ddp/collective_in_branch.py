@@ -3,8 +3,8 @@
 ## What happens
 
 The job stands still, with the GPUs at 100 %, until the time-out of the process group: 10 minutes with NCCL, 30 with
-gloo. Or the lone call meets the next collective of the other ranks: then sizes do not fit, or, which is worse, they do,
-and the numbers of one are summed into the other.
+gloo. Or that call meets the next collective of the other ranks. Then the sizes do not fit; or they do, which is worse: the
+numbers of one call are summed into the other.
 
 ## Why
 
@@ -21,7 +21,7 @@ where the model has BatchNorm, everything that FSDP does, `new_group`, `torch.di
 
 ## How to tell
 
-`TORCH_NCCL_DEBUG_INFO_TEMP_FILE` and the flight recorder name the last collective of each rank; `py-spy dump --pid PID` on
+The flight recorder names the last collective of each rank (`nccl-timeout` says how); `py-spy dump --pid PID` on
 two ranks shows where each stands.
 
 ## See also
@@ -47,8 +47,8 @@ DECIDED = Fix(
     Kind.EDIT,
 )
 SKIPPED = Fix(
-    "Take part all the same, with nothing: a loss of 0 that reaches every parameter",
-    "loss = torch.nan_to_num(loss) * 0.0  # was: continue\nloss.backward()",
+    "Take part all the same: a loss of 0 from the parameters alone (loss * 0 is NaN where the loss is)",
+    "loss = sum(p.sum() for p in model.parameters()) * 0.0  # was: continue\nloss.backward()",
     Kind.EDIT,
 )
 BARE = Fix(

@@ -56,11 +56,11 @@ check = Check(
     fixes=[
         Fix(
             "Read what rank <other> says: keep each rank's output in a file of its own",
-            "torchrun --log-dir=logs --tee=3 --nproc-per-node=2 train.py",
+            "torchrun --log-dir=logs --tee=3 --nproc-per-node=N train.py",
         ),
         Fix(
             "See whether NCCL connects the ranks, and how",
-            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,NET torchrun --nproc-per-node=2 train.py",
+            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,NET torchrun --nproc-per-node=N train.py",
         ),
         Fix(
             "Where a rank loads for longer than the time-out: allow for it",
@@ -69,8 +69,8 @@ check = Check(
             proof="timeout=datetime.timedelta(hours=1)",
         ),
         Fix(
-            "Do without peer-to-peer copies; if that helps they are the fault, and every transfer is slower until it is repaired",
-            "NCCL_P2P_DISABLE=1 torchrun --nproc-per-node=2 train.py",
+            "Do without peer-to-peer copies; if that helps, they are at fault, and every transfer is slower until they are repaired",
+            "NCCL_P2P_DISABLE=1 torchrun --nproc-per-node=N train.py",
             Kind.MITIGATION,
         ),
     ],

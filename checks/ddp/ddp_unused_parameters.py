@@ -70,7 +70,7 @@ check = Check(
             Kind.EDIT,
             proof=".requires_grad_(False)",
         ),
-        Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=2 train.py"),
+        Fix("See their names", "TORCH_DISTRIBUTED_DEBUG=INFO torchrun --nproc-per-node=N train.py"),
         Fix(
             "Let a branch that some batches skip take part with 0",
             "loss = loss + 0.0 * sum(p.sum() for p in model.module.branch.parameters())",

@@ -57,7 +57,7 @@ check = Check(
     fixes=[
         Fix(
             "Start with torchrun instead of torch.distributed.launch",
-            "torchrun --nproc-per-node=2 train.py",
+            "torchrun --nproc-per-node=N train.py",
         ),
         Fix("Read the rank that torchrun sets", 'local_rank = int(os.environ["LOCAL_RANK"])', Kind.EDIT),
         Fix("Use today's names", "dist.all_reduce(tensor, op=dist.ReduceOp.SUM)", Kind.EDIT),

@@ -12,8 +12,8 @@ Nothing adds up the counts of the ranks. The sampler also repeats samples so tha
 
 Print the number of samples that were counted beside the accuracy: it is the length of the data set, divided by the number of ranks.
 
-Or let the script tell: count on each rank: `assert seen == len(dataset), f"the accuracy {accuracy} is that of {seen} of {len(dataset)} samples"`.
-gpudoctor knows these words in a log.
+Or have the script check it: count on each rank: `assert seen == len(dataset), f"the accuracy {accuracy} is that of {seen} of {len(dataset)} samples"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

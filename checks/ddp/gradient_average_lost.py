@@ -13,8 +13,8 @@ many times too large as there are ranks.
 
 Compare the gradient before and after the line: it is the same.
 
-Or let the script tell: give every rank the same sample: `assert torch.equal(averaged, own), "the gradients are a sum over the ranks, not their mean"`.
-gpudoctor knows these words in a log.
+Or have the script check it: give every rank the same sample: `assert torch.equal(averaged, own), "the gradients are a sum over the ranks, not their mean"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

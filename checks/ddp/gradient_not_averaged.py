@@ -14,8 +14,8 @@ gradient, divided by the number of ranks, between `backward` and `step`.
 
 Print a parameter on every rank after a few steps, `print(rank, next(model.parameters()).sum().item())`: the numbers differ.
 
-Or let the script tell: gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "the ranks trained models of their own"`.
-gpudoctor knows these words in a log.
+Or have the script check it: gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "the ranks trained models of their own"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

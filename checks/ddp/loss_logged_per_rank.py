@@ -13,8 +13,8 @@ DistributedDataParallel averages gradients, not losses. `loss.item()` is compute
 
 Print it on two ranks, in the same step: the numbers differ.
 
-Or let the script tell: gather the losses of a step: `assert torch.allclose(logged, mean), f"the loss that rank {rank} logs is not the mean of the ranks"`.
-gpudoctor knows these words in a log.
+Or have the script check it: gather the losses of a step: `assert torch.allclose(logged, mean), f"the loss that rank {rank} logs is not the mean of the ranks"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

@@ -15,8 +15,8 @@ matter: `nn.DataParallel(model).cuda()` is fine, since it copies the model in ea
 
 `next(model.parameters()).device` just before the wrap.
 
-Or let the script tell: gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "DDP no longer sums the gradients of these parameters"`.
-gpudoctor knows these words in a log.
+Or have the script check it: gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "DDP no longer sums the gradients of these parameters"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

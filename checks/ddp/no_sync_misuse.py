@@ -20,7 +20,7 @@ DDP says nothing about it: a step after a backward pass inside `no_sync` lets th
 
 The traceback names who enters the block. Count: of N accumulated batches, N - 1 run inside, and the last one with the
 step outside. With DDP nothing is raised; gather one weight after a step: `assert torch.equal(parts[0], parts[1]), "the ranks
-stepped with gradients that were not summed"`. gpudoctor knows these words in a log.
+stepped with gradients that were not summed"`. `gpudoctor explain` recognises that message in a log.
 
 ## See also
 
@@ -47,7 +47,7 @@ check = Check(
     fixes=[
         Fix(
             "transformers: a version that leaves gradient accumulation to DeepSpeed",
-            'pip install --upgrade "transformers>=4.48" accelerate',
+            'python -m pip install --upgrade "transformers>=4.48" accelerate',
         ),
         Fix(
             "accelerate: sum in each batch under ZeRO-2 and ZeRO-3",

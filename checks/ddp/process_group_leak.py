@@ -8,7 +8,7 @@ resources", or in torch 2.3 to 2.6 "process group has NOT been destroyed before 
 ## Why
 
 The script ends without `dist.destroy_process_group()`, or an exception skipped it. After an exception the warning is
-only an echo: it stands in the log of nearly every NCCL job that failed, whatever the reason was.
+only a consequence: it stands in the log of nearly every NCCL job that failed, whatever the reason was.
 
 A run that has otherwise finished is not harmed. In rare cases a rank that leaves early makes another one wait.
 
@@ -36,7 +36,7 @@ check = Check(
         r"process group has NOT been destroyed before (?:we destruct|it is being destructed)",
         r"NCCL communicator hasn't been destroyed",
     ],
-    message="the process group was not destroyed before the program ended; harmless where the run had finished, and an echo "
+    message="the process group was not destroyed before the program ended; harmless where the run had finished, and a consequence "
     "where it had failed",
     fixes=[
         Fix(

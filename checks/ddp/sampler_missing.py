@@ -13,8 +13,8 @@ DistributedDataParallel splits no data: it sums gradients. A `DataLoader` withou
 
 Print `len(loader)` with one rank and with two: it is the same.
 
-Or let the script tell: gather what each rank saw in an epoch: `assert not set(seen[0]) & set(seen[1]), "ranks 0 and 1 are given the same samples"`.
-gpudoctor knows these words in a log.
+Or have the script check it: gather what each rank saw in an epoch: `assert not set(seen[0]) & set(seen[1]), "ranks 0 and 1 are given the same samples"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

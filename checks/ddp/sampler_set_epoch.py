@@ -14,8 +14,8 @@ without it all epochs get the permutation of the first one.
 
 Print the first indices that the sampler gives in two epochs: `print(list(sampler)[:8])`. They are the same.
 
-Or let the script tell: compare what two epochs yield: `assert orders[0] != orders[1], "every epoch has the same order"`.
-gpudoctor knows these words in a log.
+Or have the script check it: compare what two epochs yield: `assert orders[0] != orders[1], "every epoch has the same order"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

@@ -13,8 +13,8 @@ The validation loss was computed on each rank, on its own samples.
 
 Print `optimizer.param_groups[0]["lr"]` on every rank after some epochs.
 
-Or let the script tell: gather the rates: `assert rates[0] == rates[1], "the ranks have different learning rates"`.
-gpudoctor knows these words in a log.
+Or have the script check it: gather the rates: `assert rates[0] == rates[1], "the ranks have different learning rates"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

@@ -12,8 +12,8 @@ Work on the GPU is queued. `.item()`, `.cpu()`, `print` of a tensor and `torch.c
 
 Time a hundred steps with the line and without it.
 
-Or let the script tell: call `torch.cuda.set_sync_debug_mode("error")` before the loop: the line that waits raises "called a synchronizing CUDA operation".
-gpudoctor knows these words in a log.
+Or have the script check it: call `torch.cuda.set_sync_debug_mode("error")` before the loop: the line that waits raises "called a synchronizing CUDA operation".
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

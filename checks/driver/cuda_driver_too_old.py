@@ -54,7 +54,7 @@ DRIVER = Fix(
 )
 WHEEL = Fix(
     "Take a wheel for this driver, cu126 from driver 525 on, and torchvision (and torchaudio) with it",
-    f"pip install --force-reinstall torch torchvision --index-url {INDEX}cu126",
+    f"python -m pip install --force-reinstall torch torchvision --index-url {INDEX}cu126",
 )
 EARLIER = Fix("Take an earlier release of the image", "docker run --gpus all IMAGE")
 COMPATIBILITY = Fix(
@@ -137,7 +137,7 @@ def _fixes(found: str | None) -> list[Fix] | None:
     wheel = WHEELS.get(int(found) // 1000)
     if wheel is None:
         return [DRIVER, COMPATIBILITY]
-    command = f"pip install --force-reinstall torch torchvision --index-url {INDEX}{wheel}"
+    command = f"python -m pip install --force-reinstall torch torchvision --index-url {INDEX}{wheel}"
     summary = f"Take a wheel that this driver runs ({wheel}), and torchvision (and torchaudio) with it"
     return [Fix(summary, command), DRIVER, COMPATIBILITY]
 

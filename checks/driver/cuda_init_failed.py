@@ -27,7 +27,7 @@ all is well. Then `echo $LD_LIBRARY_PATH; ldconfig -p | grep libcuda`, `ls -l /d
 
 ## See also
 
-- [pytorch 49081](https://github.com/pytorch/pytorch/issues/49081): the unknown error, and `nvidia_uvm` loaded anew
+- [pytorch 49081](https://github.com/pytorch/pytorch/issues/49081): the unknown error, and `nvidia_uvm` loaded again
 - [CUDA errors](https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html): every code
 """
 
@@ -268,7 +268,7 @@ def _untold(gpus: Gpus | None, torch: Torch | None, launch: Launch | None) -> It
         f"torch is built for CUDA {torch.cuda} and finds no GPU, and NVML shows {count(len(gpus.read), 'GPU')}{driver}: "
         "CUDA does not start, and why is not told",
         severity=Severity.WARNING,
-        fixes=[SEE, NODES, LEAVE_OUT, REBOOT],
+        fixes=[LEAVE_OUT, SEE, NODES, REBOOT],
     )
 
 

@@ -10,7 +10,7 @@ state D.
 
 The library waits in the kernel for a GPU that does not answer: it fell off the bus, its firmware (GSP) hangs, or
 another process holds the driver's lock while it waits for such a GPU. A driver release may have a fault of its own, and
-on a machine of many GPUs without persistence mode the first call starts every GPU anew, which takes a while and ends.
+on a machine of many GPUs without persistence mode the first call starts every GPU again, which takes a while and ends.
 
 ## How to tell
 
@@ -38,7 +38,7 @@ LEAVE_OUT = Fix(
     "On a cluster: leave this node out, and send the administrators its name", "sbatch --exclude=NODE job.sh"
 )
 PERSISTENCE = Fix(
-    "Keep the driver awake, so that the first call does not start every GPU anew",
+    "Keep the driver awake, so that the first call does not start every GPU again",
     "sudo nvidia-smi --persistence-mode=1",
     Kind.ADMIN,
 )
@@ -55,7 +55,7 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where persistence mode is off, or CUDA itself answered in time",
     follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],
-    fixes=[LOOK, LEAVE_OUT, RESET, REBOOT],
+    fixes=[LEAVE_OUT, LOOK, RESET, REBOOT],
     no_reproduction="needs a GPU whose driver hangs",
 )
 
@@ -78,7 +78,7 @@ def environment(cuda: Cuda | None, gpus: Gpus | None, torch: Torch | None) -> It
     yield check.found(
         message,
         severity=Severity.WARNING if asleep or late else None,
-        fixes=[LOOK, LEAVE_OUT, *([PERSISTENCE] if asleep else []), RESET, REBOOT],
+        fixes=[LEAVE_OUT, LOOK, *([PERSISTENCE] if asleep else []), RESET, REBOOT],
     )
 
 

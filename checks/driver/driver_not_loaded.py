@@ -42,7 +42,11 @@ INSTALL = Fix(
     "sudo apt install nvidia-driver-580-server nvidia-utils-580-server && sudo reboot",
     Kind.ADMIN,
 )
-CONTAINER = Fix("In a container: start it with its GPUs", "docker run --gpus all IMAGE", Kind.ADMIN)
+CONTAINER = Fix("In a container: start it with its GPUs", "docker run --gpus all IMAGE")
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and this line",
+    "sbatch --exclude=NODE job.sh",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -61,7 +65,7 @@ check = Check(
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
     ],
     follows=["torch-cpu-build", "nouveau-bound"],
-    fixes=[LOAD, INSTALL, CONTAINER],
+    fixes=[CONTAINER, LEAVE_OUT, LOAD, INSTALL],
 )
 
 
@@ -130,7 +134,7 @@ def _unloaded(cards: list[PciDevice], gpus: Gpus | None, host: Host | None) -> F
     if gpus and gpus.error:
         evidence.append(Evidence(gpus.error, "NVML"))
     message = f"{here}, and no NVIDIA driver is loaded (no /proc/driver/nvidia/version): CUDA sees no GPU"
-    fixes = [LOAD, INSTALL]
+    fixes = [LEAVE_OUT, LOAD, INSTALL]
     if host and host.container:
         fixes = [
             Fix("Load the driver on the host, which a container uses", "sudo modprobe nvidia", Kind.ADMIN)

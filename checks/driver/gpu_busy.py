@@ -8,7 +8,7 @@ column "Compute M.", or nothing unusual at all.
 
 ## Why
 
-Likely first: the GPU is in exclusive mode, and a second process comes: every rank on GPU 0 because none set its device,
+Most likely first: the GPU is in exclusive mode, and a second process comes: every rank on GPU 0 because none set its device,
 a rank that opens GPU 0 by `torch.load` or `.cuda()`, or another user's job. Compute is prohibited on it. Nobody holds
 it: the GPU waits for a reset, or hangs after a fault. MIG is on without instances.
 
@@ -45,7 +45,7 @@ check = Check(
     fixes=[
         Fix(
             "Give each rank its own GPU before any other CUDA call, and load checkpoints onto the CPU",
-            'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\ntorch.load(path, map_location="cpu")',
+            'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\ntorch.load(path, map_location="cpu", weights_only=True)',
             Kind.EDIT,
         ),
         Fix(

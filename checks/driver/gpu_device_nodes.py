@@ -11,7 +11,7 @@ missing.
 A process reaches the driver by files: `/dev/nvidiactl`, `/dev/nvidia-uvm` and one `/dev/nvidiaN` for each GPU. A setuid
 program, `nvidia-modprobe`, makes them when the first program asks for them; udev rules and the persistence daemon do it
 at boot. They are missing after a boot without either, in a container that was given some of them alone, and where
-`/dev` was mounted anew. They may not be opened where the driver's options or a udev rule keep them for a group.
+`/dev` was mounted again. They may not be opened where the driver's options or a udev rule keep them for a group.
 
 ## How to tell
 
@@ -40,11 +40,15 @@ GROUP = Fix(
     Kind.ADMIN,
 )
 WHO = Fix("See who may open them", "ls -l /dev/nvidia*; id")
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and that output",
+    "sbatch --exclude=NODE job.sh",
+)
 
 check = Check(
     severity=Severity.ERROR,
     follows=["driver-not-loaded", "container-without-gpus"],
-    fixes=[WHO, MAKE, ALWAYS, CONTAINER],
+    fixes=[WHO, CONTAINER, LEAVE_OUT, MAKE, ALWAYS],
     no_reproduction="needs a GPU whose nodes were removed",
 )
 
@@ -76,14 +80,14 @@ def environment(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing{where}: CUDA cannot reach the "
             f"driver{code}",
             evidence=[Evidence(f"there: {', '.join(sorted(nodes))}")],
-            fixes=[CONTAINER, MAKE] if inside else [MAKE, ALWAYS],
+            fixes=[CONTAINER, MAKE] if inside else [LEAVE_OUT, MAKE, ALWAYS],
         )
     elif closed:
         names = ", ".join(node.path for node in closed[:3])
         more = f" and {count(len(closed) - 3, 'other node')}" if len(closed) > 3 else ""
         yield check.found(
             f"this user may not read and write {names}{more}: CUDA cannot reach the driver",
-            fixes=[WHO, GROUP, *([CONTAINER] if inside else [])],
+            fixes=[WHO, *([CONTAINER] if inside else []), GROUP],
         )
 
 

@@ -30,7 +30,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Fabric, Gpus, Host, Launch
 
 CHANNEL = Fix(
-    "See whether a channel is there, and what serves it",
+    "See whether a channel is there, and what serves it; on a cluster, send the administrators what this prints",
     "ls -l /dev/nvidia-caps-imex-channels; nvidia-imex-ctl -N",
 )
 DRIVER = Fix(

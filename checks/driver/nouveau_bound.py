@@ -9,7 +9,7 @@ such device". The screen works.
 
 nouveau comes with Linux and takes every NVIDIA GPU at boot, unless something forbids it. It draws the screen and cannot
 run CUDA, and while it holds a GPU, NVIDIA's driver cannot have it. NVIDIA's packages forbid nouveau; it comes back with
-an initial RAM disk that was not made anew, with a driver that was removed, or where none was ever installed.
+an initial RAM disk that was not made again, with a driver that was removed, or where none was ever installed.
 
 ## How to tell
 
@@ -36,11 +36,15 @@ FORBID = Fix(
     "sudo update-initramfs -u && sudo reboot",
     Kind.ADMIN,
 )
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and this line",
+    "sbatch --exclude=NODE job.sh",
+)
 
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a card beside others that NVIDIA's driver has, a warning beside a torch for the CPU",
-    fixes=[INSTALL, FORBID],
+    fixes=[LEAVE_OUT, INSTALL, FORBID],
     no_reproduction="needs a GPU",
 )
 

@@ -37,6 +37,10 @@ check = Check(
     otherwise="a note where NCCL_P2P_DISABLE=1 is set",
     fixes=[
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and this line",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Install a current driver and restart",
             "sudo apt install nvidia-driver-580 && sudo reboot",
             Kind.ADMIN,

@@ -7,7 +7,7 @@ are lost between jobs, and NVSwitch boards may need to be set up again.
 
 ## Why
 
-Without persistence the driver shuts a GPU down when its last user ends, and starts it anew for the next one. Servers
+Without persistence the driver shuts a GPU down when its last user ends, and starts it again for the next one. Servers
 keep it running, by `nvidia-persistenced`; workstations with a display need nothing, the display is a user.
 
 ## How to tell
@@ -30,6 +30,10 @@ DISPLAY = ("GeForce", "TITAN", "Quadro", "RTX")
 check = Check(
     severity=Severity.NOTE,
     fixes=[
+        Fix(
+            "On a cluster: send the administrators the node's name and this output",
+            "nvidia-smi --query-gpu=index,persistence_mode --format=csv",
+        ),
         Fix(
             "Start the daemon, now and at each boot",
             "sudo systemctl enable --now nvidia-persistenced",

@@ -31,6 +31,10 @@ check = Check(
     severity=Severity.WARNING,
     fixes=[
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and this line",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Turn it off on every bridge above a GPU, after each boot; not where virtual machines are given GPUs",
             "sudo setpci -s BRIDGE ECAP_ACS+6.w=0000",
             Kind.ADMIN,

@@ -37,6 +37,10 @@ check = Check(
     severity=Severity.WARNING,
     fixes=[
         Fix("See the clocks", "nvidia-smi -q -d CLOCK,PERFORMANCE"),
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix("Take back application clocks", "sudo nvidia-smi -rac", Kind.ADMIN),
         Fix("Take back locked clocks", "sudo nvidia-smi -rgc", Kind.ADMIN),
     ],
@@ -59,6 +63,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         message = f"the clocks of {gpus.named(capped)} are held down by a setting: {reasons[capped[0].index]}"
         numbers = gpus.numbers(capped)
         fixes = [
+            check.fixes[1],
             Fix("Take back application clocks", f"sudo nvidia-smi -i {numbers} -rac", Kind.ADMIN),
             Fix("Take back locked clocks", f"sudo nvidia-smi -i {numbers} -rgc", Kind.ADMIN),
             check.fixes[0],

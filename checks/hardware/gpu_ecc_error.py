@@ -157,6 +157,7 @@ def _found(gpus: Gpus, ill: list[Gpu]) -> Finding:
     )
     rest = gpus.without(ill)
     fixes = [Fix("Go on without it", f"export CUDA_VISIBLE_DEVICES={rest}")] if rest else []
+    fixes += [check.fixes[0], LOOK]
     reset = f"sudo nvidia-smi --gpu-reset -i {gpus.numbers(ill)}"
     fixes.append(
         Fix(
@@ -170,7 +171,7 @@ def _found(gpus: Gpus, ill: list[Gpu]) -> Finding:
         if worn
         else "Have the card exchanged if they return"
     )
-    fixes += [LOOK, Fix(exchange, kind=Kind.ADMIN)]
+    fixes.append(Fix(exchange, kind=Kind.ADMIN))
     return check.found(
         f"{gpus.named(ill)}: {what}; results computed there cannot be trusted", evidence=said, fixes=fixes
     )

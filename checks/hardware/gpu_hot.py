@@ -34,6 +34,10 @@ check = Check(
     severity=Severity.WARNING,
     fixes=[
         Fix("See the temperatures and limits of all", "nvidia-smi -q -d TEMPERATURE"),
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix("Look for a fan that stands still", "sudo ipmitool sdr type fan", Kind.ADMIN),
         Fix("Repair the cooling: fans, dust, air flow, the controller's fan profile", kind=Kind.ADMIN),
         Fix("Lower the power limit, which costs speed", "sudo nvidia-smi -pl WATTS", Kind.MITIGATION),

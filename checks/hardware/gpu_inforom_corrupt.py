@@ -13,7 +13,7 @@ of memory that must be remapped lies there too.
 ## How to tell
 
 `nvidia-smi -q -i GPU` shows the warning and the versions of the InfoROM's parts. If it comes back after a cold start,
-the vendor writes it anew or exchanges the card.
+the vendor writes it again or exchanges the card.
 
 ## See also
 
@@ -28,6 +28,10 @@ from gpudoctor.facts import Gpus, Pci
 check = Check(
     severity=Severity.WARNING,
     fixes=[
+        Fix(
+            "On a cluster: send the administrators the node's name and this output; training may go on",
+            "nvidia-smi -q | grep -i inforom",
+        ),
         Fix(
             "Shut the machine down, take its power away for a minute, and start it",
             "sudo shutdown -h now",

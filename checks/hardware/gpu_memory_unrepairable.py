@@ -27,7 +27,13 @@ from gpudoctor.facts import Gpus, Pci
 
 check = Check(
     severity=Severity.ERROR,
-    fixes=[Fix("Have the card exchanged", "sudo nvidia-bug-report.sh", Kind.ADMIN)],
+    fixes=[
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and this line",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix("Have the card exchanged", "sudo nvidia-bug-report.sh", Kind.ADMIN),
+    ],
     no_reproduction="needs a GPU that fails",
 )
 

@@ -30,7 +30,13 @@ LESS = 0.95
 
 check = Check(
     severity=Severity.WARNING,
-    fixes=[Fix("Give it its default again", "sudo nvidia-smi -i GPU -pl WATTS", Kind.ADMIN)],
+    fixes=[
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and both limits",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix("Give it its default again", "sudo nvidia-smi -i GPU -pl WATTS", Kind.ADMIN),
+    ],
     no_reproduction="needs a GPU, and root",
 )
 
@@ -62,7 +68,10 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     yield check.found(
         message,
         evidence=said,
-        fixes=[Fix("Set the default, unless somebody lowered it on purpose", command, Kind.ADMIN)],
+        fixes=[
+            check.fixes[0],
+            Fix("Set the default, unless somebody lowered it on purpose", command, Kind.ADMIN),
+        ],
     )
 
 

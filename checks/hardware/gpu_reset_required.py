@@ -124,6 +124,8 @@ def _fixes(gpus: Gpus, needy: list[Gpu], wanted: set[str]) -> list[Fix]:
     )
     if wanted <= set(LATER):
         fixes = [Fix("End the jobs on the GPUs of this node; it goes away by itself then", kind=Kind.ADMIN)]
+    else:
+        fixes.insert(0, check.fixes[1])
     if rest := gpus.without(needy):
         fixes.insert(0, Fix("Use the other GPUs meanwhile", f"export CUDA_VISIBLE_DEVICES={rest}"))
     return fixes

@@ -32,6 +32,10 @@ check = Check(
     otherwise="an error where no more pages can be retired",
     fixes=[
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and these counts",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Retire what is pending, with nothing running on the GPU",
             "sudo nvidia-smi --gpu-reset -i GPU",
             Kind.ADMIN,
@@ -55,15 +59,16 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         full = most >= FULL
         why = "there is room for 64: the next failing page stays in use" if full else "its memory is failing"
         exchange = "Have the card exchanged" if full else "Have the card exchanged if the count grows"
-        fixes = [Fix(exchange, "nvidia-smi -q -d PAGE_RETIREMENT", Kind.ADMIN)]
+        fixes = [check.fixes[0], Fix(exchange, "nvidia-smi -q -d PAGE_RETIREMENT", Kind.ADMIN)]
         if rest := gpus.without(many):
-            fixes.append(Fix("Until then, go on without", f"export CUDA_VISIBLE_DEVICES={rest}"))
+            fixes.insert(0, Fix("Until then, go on without", f"export CUDA_VISIBLE_DEVICES={rest}"))
         message = f"{gpus.named(many)}: {most} pages of memory were taken out of use; {why}"
         yield check.found(message, severity=Severity.ERROR if full else None, evidence=said, fixes=fixes)
     elif waiting:
         reset = f"sudo nvidia-smi --gpu-reset -i {gpus.numbers(waiting)}"
         message = f"{gpus.named(waiting)}: a failing page of memory is still in use until the driver is loaded again"
         fixes = [
+            check.fixes[0],
             Fix("Reset it, with nothing running there", reset, Kind.ADMIN),
             Fix("Or reboot", "sudo reboot", Kind.ADMIN),
         ]

@@ -33,6 +33,10 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where spare rows are only few",
     fixes=[
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and these counts",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix("Test it, and have the card exchanged", "sudo dcgmi diag -r 3 -i GPU", Kind.ADMIN),
     ],
     no_reproduction="needs a GPU that fails",
@@ -55,11 +59,12 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         grave = failed or any(gpu.remapped_rows and gpu.remapped_rows.uncorrectable > MANY for gpu in worn)
         severity = Severity.ERROR if grave else Severity.WARNING
         fixes = [
+            check.fixes[0],
             Fix(
                 "Test it, and have the card exchanged",
                 f"sudo dcgmi diag -r 3 -i {gpus.numbers(some)}",
                 Kind.ADMIN,
-            )
+            ),
         ]
         if rest := gpus.without(some):
             fixes.insert(0, Fix("Go on without it", f"export CUDA_VISIBLE_DEVICES={rest}"))

@@ -29,7 +29,7 @@ from gpudoctor.facts import Gpus, Pci
 check = Check(
     severity=Severity.WARNING,
     fixes=[
-        Fix("Go on; at the next pause have it reset"),
+        Fix("Go on; ask the administrators to reset it at the next pause"),
         Fix("Reset it, with nothing running on it", "sudo nvidia-smi --gpu-reset -i GPU", Kind.ADMIN),
     ],
     no_reproduction="needs a GPU that fails",
@@ -52,5 +52,5 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     )
     fixes = [reset]
     if rest := gpus.without(waiting):
-        fixes.append(Fix("Until then, go on without", f"export CUDA_VISIBLE_DEVICES={rest}"))
+        fixes.insert(0, Fix("Until then, go on without", f"export CUDA_VISIBLE_DEVICES={rest}"))
     yield check.found(message, fixes=fixes)

@@ -29,7 +29,10 @@ check = Check(
     severity=Severity.WARNING,
     otherwise="a note for cards of workstations",
     fixes=[
-        Fix("See them side by side", "nvidia-smi --query-gpu=index,name,vbios_version --format=csv"),
+        Fix(
+            "See them side by side, and send the administrators the list",
+            "nvidia-smi --query-gpu=index,name,vbios_version --format=csv",
+        ),
         Fix("Have the vendor's firmware package bring all boards to one version", kind=Kind.ADMIN),
     ],
     no_reproduction="needs 2 GPUs of one kind",

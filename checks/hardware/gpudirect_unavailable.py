@@ -50,6 +50,14 @@ check = Check(
     otherwise="a note on one machine with fewer than four GPUs",
     fixes=[
         Fix(
+            "See whether NCCL uses it: start with NCCL_DEBUG=INFO, and look whether the lines end in GDRDMA",
+            "grep 'via NET' train.log",
+        ),
+        Fix(
+            "On a cluster: ask the administrators for it, with what this prints on a node of the job",
+            "head -1 /proc/driver/nvidia/version; grep -E 'peermem|peer_mem' /proc/modules",
+        ),
+        Fix(
             "Load the module, now and at each start",
             "sudo modprobe nvidia_peermem && echo nvidia_peermem | sudo tee /etc/modules-load.d/nvidia_peermem.conf",
             Kind.ADMIN,
@@ -57,10 +65,6 @@ check = Check(
         Fix(
             "Or install NVIDIA's open kernel module, with which DMA-BUF works (Turing and newer)",
             kind=Kind.ADMIN,
-        ),
-        Fix(
-            "See then whether NCCL uses it: the lines end in GDRDMA",
-            "NCCL_DEBUG=INFO srun --nodes=2 python train.py 2>&1 | grep 'via NET'",
         ),
     ],
     no_reproduction="needs an InfiniBand adapter",

@@ -3,7 +3,7 @@
 ## What happens
 
 Training is slower than on other nodes, for packets are sent again; or it ends now and then with "Got completion …
-with status=12", and runs again when it is started anew.
+with status=12", and runs again when it is started once more.
 
 ## Why
 
@@ -12,7 +12,7 @@ with status=12", and runs again when it is started anew.
 | symbol_error, port_rcv_errors | bits that arrive wrong: cable, transceiver, dirt on the fibre |
 | link_error_recovery, link_downed | times that the link had to be set up again: a flapping link ends jobs |
 | local_link_integrity_errors, excessive_buffer_overrun_errors | the same, counted by the port's own limits |
-| local_ack_timeout_err, req_transport_retries_exceeded | the other side did not answer: packets are lost on the way, over RoCE mostly for want of flow control |
+| local_ack_timeout_err, req_transport_retries_exceeded | the other side did not answer: packets are lost on the way, over RoCE mostly because flow control is missing |
 
 They count since the driver was loaded. What grows now matters; a few from the time when cables were plugged do not.
 `out_of_sequence` grows with adaptive routing, and `port_xmit_wait` with load, on a healthy fabric too.
@@ -56,7 +56,7 @@ check = Check(
         ),
         Fix(
             "On a cluster: leave this node out, and send the administrators its name and that output",
-            "sbatch --exclude=NODE train.sbatch",
+            "sbatch --exclude=NODE job.sh",
         ),
         Fix("Clean or exchange the cable or transceiver", kind=Kind.ADMIN),
     ],

@@ -45,7 +45,7 @@ from gpudoctor.facts import (
 
 LEAVE = Fix(
     "On a cluster: leave this node out, and send the administrators its name and the output of ibstat",
-    "sbatch --exclude=NODE train.sbatch",
+    "sbatch --exclude=NODE job.sh",
 )
 LOOK = Fix("Compare this node's ports with a good node's", "ibstat")
 MANAGER = Fix(

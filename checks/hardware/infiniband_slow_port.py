@@ -35,9 +35,9 @@ check = Check(
         Fix("Compare the rates", "grep . /sys/class/infiniband/*/ports/*/rate"),
         Fix(
             "On a cluster: leave this node out, and send the administrators its name and that output",
-            "sbatch --exclude=NODE train.sbatch",
+            "sbatch --exclude=NODE job.sh",
         ),
-        Fix("Clean or exchange cable and transceiver, and bring the link up anew", kind=Kind.ADMIN),
+        Fix("Clean or exchange cable and transceiver, and bring the link up again", kind=Kind.ADMIN),
     ],
     no_reproduction="needs an InfiniBand adapter",
 )

@@ -40,6 +40,10 @@ check = Check(
             "print((a.to('cuda:1').cpu() == a.cpu()).all())\"",
         ),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and what it printed",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Let the IOMMU pass addresses through (kernel parameter, then reboot), or turn it off in the firmware",
             "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
             Kind.ADMIN,

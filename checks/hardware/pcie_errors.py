@@ -8,7 +8,7 @@ launch failure" or "unknown error", or the GPU falls off the bus. The kernel log
 ## Why
 
 PCI Express notices damaged packets and sends them again (a replay): correctable errors, harmless while they are few.
-What could not be corrected is counted as non-fatal or fatal; after a fatal one the link was set up anew, and what was
+What could not be corrected is counted as non-fatal or fatal; after a fatal one the link was set up again, and what was
 on it is gone. Reasons are the same as for a link with too few lanes: a bad contact, a riser, a cable, a retimer, the
 power supply, a failing card. "Unsupported Request" alone mostly comes from a driver that asked a device for something it
 does not have, at boot.
@@ -43,7 +43,7 @@ check = Check(
     fixes=[
         Fix(
             "See every kind of error, of the GPU and of the bridge above it",
-            "grep . /sys/bus/pci/devices/*/aer_dev_fatal",
+            "grep . /sys/bus/pci/devices/*/aer_dev_*",
         ),
         Fix(
             "On a cluster: leave this node out, and send the administrators its name and these counts",

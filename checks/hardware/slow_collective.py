@@ -75,6 +75,10 @@ check = Check(
             "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH torchrun --standalone --nproc-per-node=N train.py",
         ),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and what these print",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "On a board with NVSwitches: start the fabric manager",
             "sudo systemctl restart nvidia-fabricmanager",
             Kind.ADMIN,

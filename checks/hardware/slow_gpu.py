@@ -51,6 +51,10 @@ def fixes(gpu: str) -> list[Fix]:
             "See whether somebody else computes on it",
             "nvidia-smi --query-compute-apps=gpu_uuid,pid,name,used_memory --format=csv",
         ),
+        Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
         Fix("Free clocks that were locked", f"sudo nvidia-smi -i {gpu} -rgc", Kind.ADMIN),
         Fix("Have NVIDIA's own diagnosis look at it", "sudo dcgmi diag -r 3", Kind.ADMIN),
         Fix(

@@ -42,6 +42,10 @@ def fixes(gpu: str) -> list[Fix]:
         Fix("See lanes and generation (GPU Link Info) while a copy runs", f"nvidia-smi -q -i {gpu}"),
         Fix("Bind each rank to the processors next to its GPU; this lists them", "nvidia-smi topo -m"),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "See what link and slot were made for (LnkCap), and what they agreed on (LnkSta)",
             "sudo lspci -d 10de: -vv",
             Kind.ADMIN,
@@ -51,7 +55,7 @@ def fixes(gpu: str) -> list[Fix]:
             "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
             Kind.ADMIN,
         ),
-        Fix("Seat the card and its riser anew, or try another slot", kind=Kind.ADMIN),
+        Fix("Seat the card and its riser again, or try another slot", kind=Kind.ADMIN),
     ]
 
 

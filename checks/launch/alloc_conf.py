@@ -3,7 +3,8 @@
 ## What happens
 
 "Unrecognized CachingAllocator option: expandable_segments", "Expected 'True' or 'False' at index 2 in ConfigTokenizer",
-or a bare "stoull", at the first use of CUDA. The line of the traceback (`.cuda()`, `set_device`) is innocent.
+or a bare "stoull", at the first use of CUDA. The line in the
+traceback (`.cuda()`, `set_device`) is not at fault.
 
 ## Why
 

@@ -13,8 +13,9 @@ pinned buffers. Each rank reads its own copy of the checkpoint unless the file i
 
 ## How to tell
 
-`cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.current` in the container or job; `scontrol show job $SLURM_JOB_ID |
-grep -i mem`; `kubectl get pod POD -o jsonpath='{.spec.containers[*].resources}'`.
+`cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.current` in a container (with control groups of version 1:
+`cat /sys/fs/cgroup/memory/memory.limit_in_bytes`); in a Slurm job `scontrol show job $SLURM_JOB_ID | grep -i mem`, for
+its files lie further down, in `/sys/fs/cgroup$(cut -d: -f3- /proc/self/cgroup)` and the folders above; `kubectl get pod POD -o jsonpath='{.spec.containers[*].resources}'`.
 
 ## See also
 
@@ -33,7 +34,7 @@ PER_RANK = 512 * MIB
 PER_GPU_RANK = GIB
 NEARLY = 0.9
 
-SLURM = Fix("Under Slurm: ask for more (0 is all of the node's)", "sbatch --mem=0 train.sbatch")
+SLURM = Fix("Under Slurm: ask for more (0 is all of the node's)", "sbatch --mem=0 job.sh")
 DOCKER = Fix("In docker: raise the container's limit", "docker run --memory=64g --memory-swap=64g IMAGE")
 POD = Fix(
     "In Kubernetes: raise the limit, in the pod's specification",

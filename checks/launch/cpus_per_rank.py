@@ -14,7 +14,7 @@ well. The machine has more: other jobs use them, or nobody does.
 ## How to tell
 
 `nproc` where the training runs (`srun nproc`), against `lscpu | grep '^CPU(s)'` for the whole machine;
-`cat /sys/fs/cgroup/cpu.max` for the quota.
+in a container `cat /sys/fs/cgroup/cpu.max` for the quota.
 
 ## See also
 
@@ -32,7 +32,7 @@ PER_GPU_RANK = 2
 PER_RANK = 1
 
 SLURM = Fix(
-    "Under Slurm: ask for processors for each task, and say it to srun too",
+    "Under Slurm: ask for processors for each task, to srun too; a task in which torchrun starts N ranks needs N times as many",
     "srun --cpus-per-task=8 python train.py",
 )
 DOCKER = Fix("In docker: raise the quota, or leave it out", "docker run --cpus=32 IMAGE")

@@ -92,11 +92,11 @@ check = Check(
         r"(?P<refused>OSError: \[Errno 12\] Cannot allocate memory)",
         r"\b(?P<refused>MemoryError|std::bad_alloc)\b'?:? *$",
     ],
-    message="a process[ (<process>)][ of rank <rank>][ of local rank <local_rank>][ on <host>][ was killed for want of the host's memory: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
+    message="a process[ (<process>)][ of rank <rank>][ of local rank <local_rank>][ on <host>][ was killed because the host's memory ran out: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
     fixes=[
         Fix(
             "Under Slurm: see how much it used and had, then ask for more (0 is all of the node's)",
-            "sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem; sbatch --mem=0 train.sbatch",
+            "sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem; sbatch --mem=0 job.sh",
         ),
         Fix(
             "Map the checkpoint instead of reading a copy into each rank",
@@ -147,7 +147,7 @@ def environment(host: Host | None, kernel_log: KernelLog | None, launch: Launch 
         age = _age(event.seconds, host)
         when = f", {age / 3600:.0f} h ago" if age is not None and age >= 3600 else ""
         who = event.process or "a process"
-        message = f"the kernel killed {who} for want of memory{when}: the next training that needs as much ends so too"
+        message = f"the kernel killed {who} because memory ran out{when}: the next training that needs as much ends so too"
         recent = age is None or age < HOUR
         yield check.found(
             message,

@@ -15,7 +15,7 @@ cause the process to hang". Or a program does not start at all: "FATAL: kernel t
 ## How to tell
 
 `uname -r`, on the node itself. A hang counts as this only when the ranks stand in the kernel (`ps -o pid,stat,wchan -u
-$(id -u)` shows D) and when a newer kernel cures it; look for the other reasons first (`nccl-timeout`, `nccl-p2p`).
+$(id -u)` shows D) and when a newer kernel ends it; look for the other reasons first (`nccl-timeout`, `nccl-p2p`).
 
 ## See also
 
@@ -39,7 +39,7 @@ ANCIENT = (4, 14)
 LOOK = Fix(
     "See which kernel this node has (`scontrol show node NODE | grep OS=` says it of another)", "uname -r"
 )
-OTHER = Fix("Try a node or partition with a newer system", "sbatch --exclude=NODE train.sbatch")
+OTHER = Fix("Try a node or partition with a newer system", "sbatch --exclude=NODE job.sh")
 NEWER = Fix(
     "Install a kernel of 5.5 or later (Ubuntu: the HWE kernel), and restart the machine", kind=Kind.ADMIN
 )

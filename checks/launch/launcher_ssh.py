@@ -11,13 +11,13 @@ available in the system", "launcher 'pdsh' not installed".
 | the words | what it means |
 |---|---|
 | Permission denied (publickey …) | this node's public key is not in the other node's `~/.ssh/authorized_keys`, or another user's name is needed |
-| Host key verification failed | nobody has ever said yes to that node from here, and a launcher cannot |
-| REMOTE HOST IDENTIFICATION HAS CHANGED | the node was installed anew, or another machine answers for its name |
+| Host key verification failed | this account has not accepted that node's key yet, and a launcher cannot answer ssh's question |
+| REMOTE HOST IDENTIFICATION HAS CHANGED | the node was installed again, or another machine answers for its name |
 | not enough slots | the hostfile, or Slurm, grants fewer processes than `-np` asks for |
 | unable to reliably start one or more daemons, orted: command not found | ssh works, and the same environment is not there on the other node |
 | launcher 'pdsh' not installed | DeepSpeed starts other nodes by pdsh |
 
-A name that leads nowhere is `hostname-resolution`; "ssh: connect to host … Connection refused" is
+A name that does not resolve is `hostname-resolution`; "ssh: connect to host … Connection refused" is
 `rendezvous-unreachable`. Many clusters forbid ssh between nodes, or allow it only to nodes on which a job of yours runs.
 
 ## How to tell

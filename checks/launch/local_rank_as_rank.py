@@ -14,8 +14,8 @@ second machine with "invalid device ordinal".
 
 Print both on every rank: `print(os.environ["RANK"], os.environ["LOCAL_RANK"])`. On the second machine they differ.
 
-Or let the script tell: gather the shares: `assert shares[0] != shares[1], "two ranks take the same share of the data"`.
-gpudoctor knows these words in a log.
+Or have the script check it: gather the shares: `assert shares[0] != shares[1], "two ranks take the same share of the data"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

@@ -8,7 +8,7 @@ Nothing, until the files run out: `too-many-open-files`, "received 0 items of an
 
 Each tensor that a DataLoader worker hands over is an open file, and so is each connection of NCCL, gloo and the store,
 and each library and data file. Linux starts a process with 1024 (soft), which a program may raise to the hard limit by
-itself. Whoever lowered it, or whoever trains with hundreds of ranks and many workers, meets the end of it.
+itself. Where somebody lowered it, or with hundreds of ranks and many workers, files run out.
 
 ## How to tell
 

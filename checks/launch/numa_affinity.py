@@ -8,7 +8,7 @@ fails.
 ## Why
 
 On a machine with several NUMA nodes a process, or the shell in which it is started, is bound to the processors of one
-node, while its GPUs hang on more than one: all ranks and all loader workers crowd there. Or only the memory of one node
+node, while its GPUs are attached to more than one: all ranks and loader workers share those. Or only the memory of one node
 may be used (a cpuset, `numactl --membind`). Without any binding the kernel moves processes as it likes, which
 mostly does well enough: `torchrun --numa-binding=node` makes it sure.
 

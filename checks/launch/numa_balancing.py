@@ -37,7 +37,7 @@ BIND = Fix(
 
 check = Check(
     severity=Severity.NOTE,
-    fixes=[OFF, BIND],
+    fixes=[BIND, OFF],
     no_reproduction="it is slow, and nothing fails",
 )
 

@@ -73,7 +73,7 @@ check = Check(
         ),
         Fix(
             "At the time limit: ask for more time, as far as the partition allows (`sinfo -o '%P %l'`)",
-            "sbatch --time=24:00:00 train.sbatch",
+            "sbatch --time=24:00:00 job.sh",
         ),
         Fix(
             "Save regularly, and go on from the last checkpoint at the start",
@@ -82,7 +82,7 @@ check = Check(
         ),
         Fix(
             "After preemption or a node's failure: let Slurm start the job again (this does not cover the time limit)",
-            "sbatch --requeue train.sbatch",
+            "sbatch --requeue job.sh",
         ),
         Fix(
             "At the time limit: have the batch script, not the ranks, told two minutes before, and put the job back into the "
@@ -98,7 +98,7 @@ check = Check(
         ),
         Fix(
             "After a node failure: leave the node out, and tell its administrator",
-            "sbatch --exclude=<host> train.sbatch",
+            "sbatch --exclude=<host> job.sh",
         ),
     ],
 )

@@ -13,7 +13,7 @@ or "Invalid Trackable RESource (TRES) specification". Nothing was started.
 - The site counts GPUs in another way: some allow `--gpus-per-node` alone, some `--gres` alone.
 
 A type that no node has (`gpu:A100:4` where the cluster writes `a100` or `nvidia_a100-sxm4-80gb`), or more GPUs than one node
-has, mostly gives "Requested node configuration is not available" instead: `slurm-step-refused`, with the same cure.
+has, mostly gives "Requested node configuration is not available" instead: `slurm-step-refused`, with the same fixes.
 
 ## How to tell
 
@@ -42,12 +42,12 @@ check = Check(
         Fix("See what each partition has, in the words that --gres wants", "sinfo -o '%P %G %D'"),
         Fix(
             "Ask for a number without a type, in a partition with GPUs",
-            "sbatch --partition=PARTITION --gres=gpu:4 train.sbatch",
+            "sbatch --partition=PARTITION --gres=gpu:4 job.sh",
             proof="--gres=gpu:",
         ),
         Fix(
             "Or in the newer way, where the site prefers it",
-            "sbatch --partition=PARTITION --nodes=1 --gpus-per-node=4 train.sbatch",
+            "sbatch --partition=PARTITION --nodes=1 --gpus-per-node=4 job.sh",
         ),
         Fix(
             "In a step: ask for no GPUs, and so take over what the job has",

@@ -18,8 +18,9 @@ Threads count like processes, all of one user's together (`ulimit -u`), and all 
 
 ## How to tell
 
-`ulimit -u` is the limit, `ps -u $(id -u) -L --no-headers | wc -l` how many there are. In a container or job
-`cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids.current`.
+`ulimit -u` is the limit, `ps -u $(id -u) -L --no-headers | wc -l` how many there are. In a container
+`cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids.current`; a Slurm job has these files in
+`/sys/fs/cgroup$(cut -d: -f3- /proc/self/cgroup)` and the folders above.
 
 ## See also
 

@@ -13,7 +13,7 @@ would have refused to work with, becomes wrong numbers.
 | TORCH_NCCL_ENABLE_MONITORING=0, TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC of days | nobody ends a process whose watchdog hangs |
 | TORCH_NCCL_BLOCKING_WAIT=1 | each `wait()` blocks the main thread until the collective is done: slow, and none of the asynchronous handling |
 | NCCL_IB_TIMEOUT=0, or 32 and more | without end: a lost packet is waited for for ever |
-| NCCL_COMM_ID | one address for every communicator, in the place of what torch hands round; made for programs of one communicator |
+| NCCL_COMM_ID | one address for every communicator, instead of those that torch gives out; made for programs with one communicator |
 | NCCL_HOSTID | machines with the same one are taken for one machine |
 | NCCL_IGNORE_DISABLED_P2P, NCCL_IGNORE_NET_MISMATCH, NCCL_IGNORE_COLLNET_MISMATCH, NCCL_ENABLE_VERSION_CHECK=0 | NCCL goes on where it would stop with a reason |
 | NCCL_MULTI_RANK_GPU_ENABLE=1 | two ranks on one GPU are no error any more: a wrong LOCAL_RANK goes unseen |

@@ -8,7 +8,8 @@ deprecated; use TORCH_FR_BUFFER_SIZE instead". Where old and new name are both s
 ## Why
 
 - torch put its own NCCL_ variables under TORCH_NCCL_ in 2.2, and the flight recorder's under TORCH_FR_ in 2.9; the
-  allocator's is PYTORCH_ALLOC_CONF since 2.9. If both are set, the new name wins.
+  allocator's is PYTORCH_ALLOC_CONF since 2.9. Where both are set the new name wins, but for the
+  allocator: torch 2.15 takes PYTORCH_CUDA_ALLOC_CONF (`alloc-conf`).
 - NCCL counts rings as channels since 2.5, and as CTAs since 2.17; NCCL_MIN_NRINGS is the oldest of three names.
 
 The new name does not help an older torch: scripts that serve both set both, to one value.

@@ -14,7 +14,7 @@
 ## How to tell
 
 `python -c "import torch.distributed as d; print(d.is_available())"` prints False. If it prints True, the missing name
-is newer than this torch (`torch-too-old`), or a backend alone is missing: `d.is_mpi_available()` and its likes.
+is newer than this torch (`torch-too-old`), or a backend alone is missing: `d.is_mpi_available()`, `d.is_gloo_available()` and so on.
 
 ## See also
 

@@ -7,7 +7,7 @@ reset by peer", or "writev …: Broken pipe"; from the store that rank 0 or torc
 
 ## Why
 
-The rank at that address ended, and its operating system closed its connections. This line is the echo, not the cause:
+The rank at that address ended, and its operating system closed its connections. This line is a consequence, not the cause:
 
 - It raised an exception, was killed (`host-oom-killed`), or crashed (`child-segfault`).
 - It came to the end of the program while this rank still called a collective: see `rank-desync`.

@@ -8,7 +8,7 @@ matters in the middle of it. A NCCL_DEBUG_FILE without `%h` and `%p` is written 
 
 ## Why
 
-NCCL_DEBUG=INFO was set for one hunt and stayed in the script, the image or `/etc/nccl.conf`. WARN prints nothing unless
+NCCL_DEBUG=INFO was set to find one failure and stayed in the script, the image or `/etc/nccl.conf`. WARN prints nothing unless
 something fails, and is the value to leave; NCCL_WARN_ENABLE_DEBUG_INFO=1 of a recent NCCL switches to INFO when it does.
 
 ## How to tell

@@ -17,7 +17,7 @@ error Cannot allocate memory", "Call to ibv_modify_qp failed with 101 Network is
 ## How to tell
 
 Inside the job: `ulimit -l` (should be unlimited), `ibstat` (State: Active), `show_gids` (RoCE v2 with the IPv4
-address). `ib_write_bw -d mlx5_0 PEER` between the two nodes tests the path without NCCL.
+address). `ib_write_bw -d mlx5_0 NODE` between the two nodes tests the path without NCCL.
 
 ## See also
 
@@ -95,7 +95,7 @@ check = Check(
         ),
         Fix(
             "Leave out the node that is named each time; the administrators want its name and the whole line",
-            "sbatch --exclude=NODE train.sbatch",
+            "sbatch --exclude=NODE job.sh",
         ),
         Fix(
             "For locked memory: in /etc/security/limits.conf `* - memlock unlimited`, for Slurm's daemon `LimitMEMLOCK=infinity`; "

@@ -51,6 +51,10 @@ check = Check(
             "nvidia-smi -q | grep -A4 -i fabric; systemctl status nvidia-fabricmanager",
         ),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and that output",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Update NCCL, which comes with torch: newer releases fall back in more cases",
             "python -m pip install --upgrade torch",
         ),

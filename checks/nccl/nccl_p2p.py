@@ -63,6 +63,10 @@ check = Check(
             "accelerate launch --multi_gpu --num_processes=N train.py",
         ),
         Fix(
+            "On a cluster: leave this node out, and send the administrators its name and what these commands print",
+            "sbatch --exclude=NODE job.sh",
+        ),
+        Fix(
             "Switch PCIe access control off in the BIOS, and let the IOMMU pass through (kernel parameter iommu=pt)",
             kind=Kind.ADMIN,
         ),

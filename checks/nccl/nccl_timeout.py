@@ -85,7 +85,7 @@ check = Check(
         ),
         Fix("Then let torch compare what the ranks had called", "torchfrtrace fr"),
         Fix(
-            "See what each rank is doing while it hangs",
+            "See what each rank is doing while it hangs (where py-spy is not permitted, see `silent-hang`)",
             "python -m pip install py-spy && py-spy dump --pid PID",
         ),
         Fix(

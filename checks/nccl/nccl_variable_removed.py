@@ -50,7 +50,7 @@ check = Check(
     fixes=[
         Fix(
             "See what NCCL takes, and how it reads it",
-            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV python train.py",
+            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV torchrun --standalone --nproc-per-node=N train.py",
         )
     ],
 )

@@ -13,7 +13,7 @@ variable" when the process group is made.
 - A name of another version, or of a plug-in that is not loaded.
 - NCCL reads most values as C numbers: the digits at the front count, so `4M` is 4, and `true` or `"1"` with its quotes is 0.
 - `^` and `=` stand once before a whole list of interfaces or adapters; blanks are part of a name.
-- In `/etc/nccl.conf`, `~/.nccl.conf` and `$NCCL_CONF_FILE` a line is NAME=VALUE to the letter: `export` and blanks belong
+- In `/etc/nccl.conf`, `~/.nccl.conf` and `$NCCL_CONF_FILE` a line is exactly NAME=VALUE: `export` and blanks belong
   to the name.
 
 gpudoctor reads the names out of the libraries of this environment: what they do not contain, they cannot ask for.
@@ -86,7 +86,7 @@ check = Check(
     fixes=[
         Fix(
             "See what NCCL takes, and how it reads it",
-            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV python train.py",
+            "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,ENV torchrun --standalone --nproc-per-node=N train.py",
         )
     ],
 )

@@ -7,8 +7,7 @@ Training works, at a part of the speed that the machine has. Nothing in the log 
 
 ## Why
 
-A hang or an error was got round once, with a variable that switches a whole transport off, and nobody took it out
-again. NVIDIA's documentation says of these that they must not stay in scripts.
+Somebody avoided a hang or an error with a variable that switches a whole transport off, and nobody took it out again. NVIDIA's documentation says of these that they must not stay in scripts.
 
 | variable | what it costs | is it still needed? |
 |---|---|---|

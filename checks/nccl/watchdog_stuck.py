@@ -53,7 +53,7 @@ check = Check(
         ),
         Fix(
             "Leave the node out, if it is always the same one; the administrators want the node's name and its Xid lines",
-            "sbatch --exclude=NODE train.sbatch",
+            "sbatch --exclude=NODE job.sh",
         ),
         Fix(
             "If it happens at the end: let all ranks finish, then destroy the process group",

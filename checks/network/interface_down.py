@@ -68,7 +68,7 @@ check = Check(
         ),
         Fix(
             "Leave the node out; the administrators want its name, the interface's and the time",
-            "sbatch --exclude=NODE train.sbatch",
+            "sbatch --exclude=NODE job.sh",
         ),
         Fix(
             "See when the link went down",

@@ -20,7 +20,7 @@ connection is made in the end: the client was there before the server.
 By the error: "refused" (111) is a machine on which nothing listens there; "no route" (113) or "unreachable" (101) is
 routing, or a firewall that says no; silence until the time-out is a firewall that drops, or a wrong address.
 
-From the node that fails: `getent hosts HOST` and `nc -vz HOST PORT` while rank 0 waits. On rank 0's machine:
+From the node that fails: `getent hosts NODE` and `nc -vz NODE PORT` while rank 0 waits. On rank 0's machine:
 `ss -ltnp 'sport = :PORT'` shows whether it listens, and on which address. If that node itself fails to connect, it is
 `rendezvous-no-host`.
 
@@ -66,7 +66,7 @@ LATER = r"in _call_store|in num_nodes_waiting"
 CHOSEN = (32768, 45000, 60999)
 OPEN = [
     Fix(
-        "Let the other nodes in, on all ports: gloo and NCCL choose theirs",
+        "Let the other nodes in on all ports, or ask the administrators to: gloo and NCCL choose theirs",
         "sudo ufw allow from SUBNET",
         Kind.ADMIN,
     ),

@@ -13,7 +13,7 @@ timed out and was terminated", "too many resources requested for launch", "inval
   threads or shared memory than this one, or got an empty tensor.
 - Launch timed out: the GPU drives a display, and the system ends kernels that run for seconds.
 - Illegal instruction, invalid program counter: code for another GPU, a broken build, or a failing GPU.
-- Unspecified launch failure: a crash without a nearer name. At random and on one GPU only, suspect that GPU.
+- Unspecified launch failure: a crash of which CUDA says no more. At random and on one GPU only, suspect that GPU.
 
 ## How to tell
 
@@ -61,6 +61,10 @@ check = Check(
         Fix(
             "Let the traceback point at the operation",
             "export CUDA_LAUNCH_BLOCKING=1  # then start the training as before",
+        ),
+        Fix(
+            "On a cluster, where it is always the same node: leave it out, and send the administrators its name",
+            "sbatch --exclude=NODE job.sh",
         ),
         Fix(
             "See whether the driver blames the program or the GPU; without root, ask the administrators for these lines",

@@ -58,7 +58,7 @@ LOOK = Fix(
 PIECES = Fix("Against pieces that are too small", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
 OWN_GPU = Fix(
     "One GPU per process: choose it first, and load checkpoints elsewhere than onto the GPU they came from",
-    'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\nstate = torch.load("model.pt", map_location="cpu")',
+    'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\nstate = torch.load("model.pt", map_location="cpu", weights_only=True)',
     Kind.EDIT,
 )
 GRAPHS = Fix(

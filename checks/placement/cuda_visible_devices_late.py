@@ -13,8 +13,8 @@ A later change has no effect.
 
 Print `torch.cuda.is_initialized()` just before the assignment: it is `True`.
 
-Or let the script tell: put a tensor onto a GPU that should be hidden: if `torch.zeros(1, device="cuda:1")` works, "CUDA_VISIBLE_DEVICES was set too late".
-gpudoctor knows these words in a log.
+Or have the script check it: put a tensor onto a GPU that should be hidden: if `torch.zeros(1, device="cuda:1")` works, "CUDA_VISIBLE_DEVICES was set too late".
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

@@ -13,8 +13,8 @@ that sets it for good is `torch.accelerator.set_device_index`.
 
 Print `torch.accelerator.current_device_index()` in the next line.
 
-Or let the script tell: make a tensor with `device="cuda"` below it: `assert device.index == local_rank, f"local rank {local_rank} works on {device}"`.
-gpudoctor knows these words in a log.
+Or have the script check it: make a tensor with `device="cuda"` below it: `assert device.index == local_rank, f"local rank {local_rank} works on {device}"`.
+`gpudoctor explain` recognises that message in a log.
 
 ## See also
 

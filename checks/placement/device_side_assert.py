@@ -17,10 +17,9 @@ The assertion names the value:
 
 ## How to tell
 
-The GPU works ahead of Python, so the traceback may point at a later, innocent line. `CUDA_LAUNCH_BLOCKING=1` makes it
-point at the right one. The same batch on the CPU gives a plain message, such as "Target 10 is out of bounds": then no
-device has to do with it. Every CUDA, cuBLAS or NCCL error that follows
-in this process means nothing, and the process must be started again.
+The GPU works ahead of Python, so the traceback may point at a later line that is not at fault. `CUDA_LAUNCH_BLOCKING=1` makes it
+point at the right one. The same batch on the CPU gives a plain message, such as "Target 10 is out of bounds".
+Every CUDA, cuBLAS or NCCL error that follows in this process means nothing, and the process must be started again.
 
 ## See also
 

@@ -51,7 +51,10 @@ check = Check(
             "One process per GPU, here 2, with DistributedDataParallel instead of DataParallel",
             "torchrun --standalone --nproc-per-node=2 train.py",
         ),
-        Fix("Where the frame is in transformers, take a newer one", "pip install --upgrade transformers"),
+        Fix(
+            "Where the frame is in transformers, take a newer one",
+            "python -m pip install --upgrade transformers",
+        ),
         Fix(
             "Train on one GPU: no replicas, and no second GPU",
             "CUDA_VISIBLE_DEVICES=0 python train.py",

@@ -53,7 +53,7 @@ check = Check(
             Kind.EDIT,
             proof="x = x.to(device, non_blocking=True)",
         ),
-        Fix("Start ranks with torchrun: it forks nothing", "torchrun --nproc-per-node=2 train.py"),
+        Fix("Start ranks with torchrun: it forks nothing", "torchrun --nproc-per-node=N train.py"),
         Fix(
             "Start processes afresh instead of forking, under the main guard",
             'if __name__ == "__main__":\n    torch.multiprocessing.set_start_method("spawn")\n    main()',

@@ -3,7 +3,7 @@
 ## What happens
 
 "DataLoader worker (pid 19597) is killed by signal: Killed", or "DataLoader worker (pid(s) 123, 456) exited
-unexpectedly". The traceback shows whatever line the main process was at when it learnt of it, mostly not the culprit.
+unexpectedly". The traceback shows whatever line the main process was at when it learnt of it, mostly not the one at fault.
 Sometimes all that shows is a `ConnectionResetError` below `rebuild_storage_fd`: the training process came for a tensor
 whose worker had gone. "Broken pipe" and "queue.Empty" around it follow from the death.
 
@@ -72,7 +72,7 @@ FRESH = Fix(
 )
 WHERE = Fix(
     "See which call crashes: with num_workers=0 Python prints it (in a worker, torch's own handler of signals is in the way)",
-    "PYTHONFAULTHANDLER=1 torchrun --nproc-per-node=2 train.py",
+    "PYTHONFAULTHANDLER=1 torchrun --nproc-per-node=N train.py",
 )
 CRASHED = ("Segmentation fault", "Aborted", "Floating point exception", "Illegal instruction")
 OWN_ERROR = re.compile(

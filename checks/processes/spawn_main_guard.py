@@ -48,7 +48,7 @@ check = Check(
         ),
         Fix(
             "Or take mp.spawn out of the script, and let torchrun start the ranks",
-            "torchrun --nproc-per-node=2 train.py",
+            "torchrun --nproc-per-node=N train.py",
         ),
         Fix(
             "In a notebook, put the function into a file and import it",

@@ -83,7 +83,7 @@ check = Check(
         ),
         Fix(
             'Take mp.spawn out and let torchrun start the ranks; in Lightning strategy="ddp"',
-            "torchrun --nproc-per-node=2 train.py",
+            "torchrun --nproc-per-node=N train.py",
         ),
         Fix(
             "Fork DataLoader workers as before Python 3.14; not where CUDA or threads are used before them",

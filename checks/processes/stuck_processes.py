@@ -42,14 +42,14 @@ DRAIN = Fix(
     'sudo scontrol update nodename=NODE state=drain reason="processes stuck in D"',
     Kind.ADMIN,
 )
-OTHER = Fix("Meanwhile, train on other nodes", "sbatch --exclude=NODE train.sbatch")
+OTHER = Fix("Meanwhile, train on other nodes", "sbatch --exclude=NODE job.sh")
 INIT = Fix("In docker: start a first process that collects the dead", "docker run --init IMAGE")
 
 check = Check(
     severity=Severity.WARNING,
     otherwise="a note for dead processes that something may still collect",
     follows=["gpu-fell-off-bus", "storage-stalled"],
-    fixes=[LOOK, DRIVER, DRAIN, OTHER, INIT],
+    fixes=[LOOK, OTHER, INIT, DRIVER, DRAIN],
     no_reproduction="needs a device that does not answer",
 )
 
@@ -65,7 +65,7 @@ def environment(processes: Processes, host: Host | None, kernel_log: KernelLog |
             f"{', in ' + ', '.join(where[:3]) if where else ''}) and cannot be killed: what "
             f"{'it holds' if len(stuck) == 1 else 'they hold'}, GPU memory and ports too, stays taken"
         )
-        yield check.found(message, evidence=_lines(stuck), fixes=[LOOK, DRIVER, OTHER, DRAIN])
+        yield check.found(message, evidence=_lines(stuck), fixes=[LOOK, OTHER, DRIVER, DRAIN])
     else:
         yield from _told_by_kernel(kernel_log, host)
     if processes.zombies:
@@ -104,7 +104,7 @@ def _told_by_kernel(log: KernelLog | None, host: Host | None) -> Iterator[Findin
         )
         severity = Severity.NOTE if age is not None and age > DAY else Severity.WARNING
         evidence = [Evidence(event.text, log.source if log else None)]
-        yield check.found(message, severity=severity, evidence=evidence, fixes=[DRIVER, LOOK, OTHER])
+        yield check.found(message, severity=severity, evidence=evidence, fixes=[LOOK, OTHER, DRIVER])
         return
 
 

@@ -35,7 +35,7 @@ check = Check(
         ),
         Fix(
             "If only several ranks fail, keep the output of each",
-            "torchrun --log-dir=logs --tee=3 --nproc-per-node=2 train.py",
+            "torchrun --log-dir=logs --tee=3 --nproc-per-node=N train.py",
         ),
         Fix(
             "When you ask for help, attach what gpudoctor knows of the machine and the log",

@@ -183,6 +183,8 @@ class Attribute(Struct, frozen=True, kw_only=True):
     place: Place
     module: bool = False
     """Whether it is an nn.Module, so that its parameters are the model's."""
+    kept: bool = False
+    """Whether its new value is made of its old one: ``self.steps = self.steps + 1``."""
 
 
 class ModuleClass(Struct, frozen=True, kw_only=True):

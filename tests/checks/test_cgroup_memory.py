@@ -32,7 +32,7 @@ def test_less_than_the_ranks_take():
 
 def test_slurms_fix():
     _, [finding] = run(host=host(256 << 20), launch=Launch(variables={"SLURM_JOB_ID": "1"}))
-    assert finding.fixes[0].command == "sbatch --mem=0 train.sbatch"
+    assert finding.fixes[0].command == "sbatch --mem=0 job.sh"
 
 
 def test_nearly_reached():

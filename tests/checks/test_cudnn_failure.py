@@ -1,43 +1,41 @@
 """cudnn-failure: seen in logs."""
 
-MESSAGE = (
-    "cuDNN could not do its part: mostly for want of memory, or after an error that CUDA had not reported yet"
-)
+MESSAGE = "cuDNN could not do its part: mostly because memory ran out, or after an error that CUDA had not reported yet"
 EXAMPLES = {
     "RuntimeError: cuDNN error: CUDNN_STATUS_INTERNAL_ERROR": (
-        "cuDNN answered CUDNN_STATUS_INTERNAL_ERROR; cuDNN could not do its part: mostly for want of memory, "
+        "cuDNN answered CUDNN_STATUS_INTERNAL_ERROR; cuDNN could not do its part: mostly because memory ran out, "
         "or after an error that CUDA had not reported yet"
     ),
     "[rank2]: RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED. This error may appear if you passed in a non-contiguous input.": (
-        "cuDNN answered CUDNN_STATUS_NOT_SUPPORTED; cuDNN could not do its part: mostly for want of memory, or "
+        "cuDNN answered CUDNN_STATUS_NOT_SUPPORTED; cuDNN could not do its part: mostly because memory ran out, or "
         "after an error that CUDA had not reported yet"
     ),
     "RuntimeError: CuDNN error: CUDNN_STATUS_EXECUTION_FAILED": (
-        "cuDNN answered CUDNN_STATUS_EXECUTION_FAILED; cuDNN could not do its part: mostly for want of memory, "
+        "cuDNN answered CUDNN_STATUS_EXECUTION_FAILED; cuDNN could not do its part: mostly because memory ran out, "
         "or after an error that CUDA had not reported yet"
     ),
     "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED_CUDART": (
-        "cuDNN answered CUDNN_STATUS_EXECUTION_FAILED_CUDART; cuDNN could not do its part: mostly for want of "
-        "memory, or after an error that CUDA had not reported yet"
+        "cuDNN answered CUDNN_STATUS_EXECUTION_FAILED_CUDART; cuDNN could not do its part: mostly because memory "
+        "ran out, or after an error that CUDA had not reported yet"
     ),
     "RuntimeError: CUDNN_STATUS_MAPPING_ERROR": (
-        "cuDNN answered CUDNN_STATUS_MAPPING_ERROR; cuDNN could not do its part: mostly for want of memory, or "
+        "cuDNN answered CUDNN_STATUS_MAPPING_ERROR; cuDNN could not do its part: mostly because memory ran out, or "
         "after an error that CUDA had not reported yet"
     ),
     "RuntimeError: CuDNN error: CUDNN_STATUS_SUCCESS": (
-        "cuDNN answered CUDNN_STATUS_SUCCESS; cuDNN could not do its part: mostly for want of memory, or after "
+        "cuDNN answered CUDNN_STATUS_SUCCESS; cuDNN could not do its part: mostly because memory ran out, or after "
         "an error that CUDA had not reported yet"
     ),
     "torch.backends.cudnn.CuDNNError: 8: b'CUDNN_STATUS_EXECUTION_FAILED'": (
-        "cuDNN answered CUDNN_STATUS_EXECUTION_FAILED; cuDNN could not do its part: mostly for want of memory, "
+        "cuDNN answered CUDNN_STATUS_EXECUTION_FAILED; cuDNN could not do its part: mostly because memory ran out, "
         "or after an error that CUDA had not reported yet"
     ),
     "RuntimeError: CUDNN_BACKEND_OPERATION: cudnnFinalize Failed cudnn_status: CUDNN_STATUS_BAD_PARAM": (
-        "cuDNN answered CUDNN_STATUS_BAD_PARAM; cuDNN could not do its part: mostly for want of memory, or "
+        "cuDNN answered CUDNN_STATUS_BAD_PARAM; cuDNN could not do its part: mostly because memory ran out, or "
         "after an error that CUDA had not reported yet"
     ),
     "E tensorflow/stream_executor/cuda/cuda_dnn.cc:329] Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED": (
-        "cuDNN answered CUDNN_STATUS_NOT_INITIALIZED; cuDNN could not do its part: mostly for want of memory, "
+        "cuDNN answered CUDNN_STATUS_NOT_INITIALIZED; cuDNN could not do its part: mostly because memory ran out, "
         "or after an error that CUDA had not reported yet"
     ),
     "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.": MESSAGE,

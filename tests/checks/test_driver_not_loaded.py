@@ -67,7 +67,7 @@ def test_gpus_on_the_bus_and_no_module():
     assert finding.severity is Severity.ERROR
     assert finding.message.startswith("2 NVIDIA GPUs on the PCI bus, and no NVIDIA driver is loaded")
     assert "Driver Not Loaded" in [e.text for e in finding.evidence]
-    assert "modprobe nvidia" in finding.fixes[0].command
+    assert "modprobe nvidia" in finding.fixes[1].command
 
 
 def test_what_nouveau_holds_is_not_told_twice():

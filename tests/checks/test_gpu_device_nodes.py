@@ -28,7 +28,7 @@ def test_a_missing_node_is_made():
     assert finding.message.startswith(
         "/dev/nvidia-uvm is missing: CUDA cannot reach the driver (cuInit gives error 999)"
     )
-    assert "nvidia-modprobe" in finding.fixes[0].command
+    assert "nvidia-modprobe" in finding.fixes[1].command
 
 
 def test_in_a_container_it_is_started_anew():

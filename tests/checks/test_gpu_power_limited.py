@@ -22,7 +22,7 @@ def test_found():
     _, [finding] = run(one(0, 700), one(1, 450))
     assert "GPU 1: the power limit is 450 W, and 700 W by default" in finding.message
     assert "all ranks wait for it" in finding.message
-    assert finding.fixes[0].command == "sudo nvidia-smi -i 1 -pl 700"
+    assert finding.fixes[1].command == "sudo nvidia-smi -i 1 -pl 700"
     assert finding.severity is Severity.WARNING
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.facts import Gpu, Gpus, Pci
 from gpudoctor.guard import examine
-from gpudoctor.model import Severity, Source
+from gpudoctor.model import Kind, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -61,7 +61,8 @@ def test_found_by_the_recovery_action(action, words, severity):
     _, [finding] = run(Gpu(index=0, name="H100"), Gpu(index=1, name="H100", recovery_action=action))
     assert words in finding.message
     assert finding.severity is severity
-    assert ("sudo reboot" in finding.fixes[1].command) == (action == "node_reboot")
+    repair = next(fix for fix in finding.fixes if fix.kind is Kind.ADMIN)
+    assert ("sudo reboot" in repair.command) == (action == "node_reboot")
 
 
 def test_found_by_an_answer_of_nvml():

@@ -27,8 +27,8 @@ def test_found():
         "GPU 1 (0000:1a:00.0): a failing row of memory waits for the next reset"
     )
     assert finding.severity is Severity.WARNING
-    assert finding.fixes[0].command == "sudo nvidia-smi --gpu-reset -i 1"
-    assert finding.fixes[1].command == "export CUDA_VISIBLE_DEVICES=0"
+    assert finding.fixes[1].command == "sudo nvidia-smi --gpu-reset -i 1"
+    assert finding.fixes[0].command == "export CUDA_VISIBLE_DEVICES=0"
 
 
 def test_passes():

@@ -20,65 +20,65 @@ EXAMPLES = {
     (
         "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=191.batch cgroup. Some of your processes may have been "
         "killed by the cgroup out-of-memory handler."
-    ): "a process was killed for want of the host's memory: Detected 1 oom-kill event(s)",
+    ): "a process was killed because the host's memory ran out: Detected 1 oom-kill event(s)",
     "[2026-09-21T10:00:00.123] error: Detected 2 oom_kill events in StepId=4711.13. Some of the step tasks have been OOM Killed.": (
-        "a process was killed for want of the host's memory: Detected 2 oom_kill events"
+        "a process was killed because the host's memory ran out: Detected 2 oom_kill events"
     ),
     "srun: error: node107: task 3: Out Of Memory": (
-        "a process of rank 3 on node107 was killed for want of the host's memory: Out Of Memory"
+        "a process of rank 3 on node107 was killed because the host's memory ran out: Out Of Memory"
     ),
     "slurmstepd: error: StepId=7.batch exceeded memory limit (734003200 > 52428800), being killed": (
-        "a process was killed for want of the host's memory: exceeded memory limit (734003200 > 52428800), "
+        "a process was killed because the host's memory ran out: exceeded memory limit (734003200 > 52428800), "
         "being killed"
     ),
     "slurmstepd: error: Exceeded job memory limit": (
-        "a process was killed for want of the host's memory: Exceeded job memory limit"
+        "a process was killed because the host's memory ran out: Exceeded job memory limit"
     ),
-    "4711.0   python  OUT_OF_ME+  0:125": "a process was killed for want of the host's memory: OUT_OF_ME+",
+    "4711.0   python  OUT_OF_ME+  0:125": "a process was killed because the host's memory ran out: OUT_OF_ME+",
     "[Mon Sep 21 10:00:00 2026] Out of memory: Killed process 4711 (python) total-vm:123456kB, anon-rss:65536kB, file-rss:0kB": (
-        "a process (python) was killed for want of the host's memory: Out of memory"
+        "a process (python) was killed because the host's memory ran out: Out of memory"
     ),
     "kernel: Memory cgroup out of memory: Kill process 4711 (python3) score 912 or sacrifice child": (
-        "a process (python3) was killed for want of the host's memory: out of memory"
+        "a process (python3) was killed because the host's memory ran out: out of memory"
     ),
     "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=docker,mems_allowed=0,task=python,pid=4711,uid=1000": (
-        "a process (python) was killed for want of the host's memory: oom-kill:constraint=CONSTRAINT_MEMCG"
+        "a process (python) was killed because the host's memory ran out: oom-kill:constraint=CONSTRAINT_MEMCG"
     ),
     "python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0": (
-        "a process (python) was killed for want of the host's memory: invoked oom-killer"
+        "a process (python) was killed because the host's memory ran out: invoked oom-killer"
     ),
     "oom_reaper: reaped process 4711 (python), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB": (
-        "a process (python) was killed for want of the host's memory: oom_reaper: reaped"
+        "a process (python) was killed because the host's memory ran out: oom_reaper: reaped"
     ),
     "train.service: A process of this unit has been killed by the OOM killer.": (
-        "a process was killed for want of the host's memory: killed by the OOM killer"
+        "a process was killed because the host's memory ran out: killed by the OOM killer"
     ),
     "train.service: Failed with result 'oom-kill'.": (
-        "a process was killed for want of the host's memory: Failed with result 'oom-kill'"
+        "a process was killed because the host's memory ran out: Failed with result 'oom-kill'"
     ),
     "systemd-oomd[801]: Killed /user.slice/user-1000.slice due to memory pressure for /user.slice": (
-        "a process was killed for want of the host's memory: Killed /user.slice/user-1000.slice due to memory "
+        "a process was killed because the host's memory ran out: Killed /user.slice/user-1000.slice due to memory "
         "pressure"
     ),
-    "    Reason:       OOMKilled": "a process was killed for want of the host's memory: OOMKilled",
-    '            "OOMKilled": true,': "a process was killed for want of the host's memory: OOMKilled",
+    "    Reason:       OOMKilled": "a process was killed because the host's memory ran out: OOMKilled",
+    '            "OOMKilled": true,': "a process was killed because the host's memory ran out: OOMKilled",
     "The node was low on resource: memory. Container trainer was using 12Gi, which exceeds its request of 8Gi.": (
-        "a process was killed for want of the host's memory: The node was low on resource: memory"
+        "a process was killed because the host's memory ran out: The node was low on resource: memory"
     ),
     "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.": (
-        "a process was killed for want of the host's memory: TERM_MEMLIMIT: job killed"
+        "a process was killed because the host's memory ran out: TERM_MEMLIMIT: job killed"
     ),
     "=>> PBS: job killed: mem 34359738368kb exceeded limit 33554432kb": (
-        "a process was killed for want of the host's memory: PBS: job killed: mem 34359738368kb exceeded limit"
+        "a process was killed because the host's memory ran out: PBS: job killed: mem 34359738368kb exceeded limit"
     ),
     "Job has gone over memory limit of 8192 megabytes.": (
-        "a process was killed for want of the host's memory: Job has gone over memory limit"
+        "a process was killed because the host's memory ran out: Job has gone over memory limit"
     ),
     "OutOfMemoryError: Container killed due to memory usage": (
-        "a process was killed for want of the host's memory: Container killed due to memory usage"
+        "a process was killed because the host's memory ran out: Container killed due to memory usage"
     ),
     "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.": (
-        "a process was killed for want of the host's memory: killed due to the node running low on memory"
+        "a process was killed because the host's memory ran out: killed due to the node running low on memory"
     ),
     TABLE: (
         "a process of rank 5 was killed (-9) without a reason, which mostly means that the host's memory ran "
@@ -198,7 +198,7 @@ def test_the_kernel_log_within_an_hour_and_before():
     _, [finding] = run(kernel_log=log(seconds=909_000.0), host=Host(uptime_seconds=910_000.0))
     assert finding.severity is Severity.WARNING
     _, [finding] = run(kernel_log=log(seconds=900_000.0), host=Host(uptime_seconds=910_000.0))
-    assert "killed python for want of memory, 3 h ago" in finding.message
+    assert "killed python because memory ran out, 3 h ago" in finding.message
     assert finding.severity is Severity.NOTE
 
 

@@ -1,8 +1,8 @@
 """process-group-leak: seen in logs."""
 
 MESSAGE = (
-    "the process group was not destroyed before the program ended; harmless where the run had finished, and an "
-    "echo where it had failed"
+    "the process group was not destroyed before the program ended; harmless where the run had finished, and a "
+    "consequence where it had failed"
 )
 EXAMPLES = {
     (
