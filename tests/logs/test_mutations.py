@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor import explain
-from gpudoctor.model import Role
+from gpudoctor.model import Role, Severity
+from gpudoctor.registry import Registry
 
 RECORDED = {
     path.stem: path.read_text() for path in sorted((Path(__file__).parent / "recorded").glob("*.txt"))
@@ -22,6 +23,7 @@ Traceback (most recent call last):
   File "/home/user/train.py", line 9, in main
     loss.backward()
 """
+SEVERITIES = {check.id: check.severity for check in Registry.of(()).checks()}
 CAUSES = {
     "cuda-oom": TRACE
     + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity "
@@ -105,7 +107,11 @@ MUTATIONS = [rank, colour, crlf, quote, stamp, wrap, html, noise]
 @pytest.mark.parametrize("id", [*RECORDED, *CAUSES])
 def test_one_mutation_keeps_the_finding(id, mutate):
     text = RECORDED.get(id) or CAUSES[id]
-    assert explain(mutate(text, random.Random(1))).verdict.primary == id
+    report = explain(mutate(text, random.Random(1)))
+    if SEVERITIES.get(id, Severity.ERROR) is Severity.ERROR:
+        assert report.verdict.primary == id
+    else:  # it ended no rank; that its script's own assertion did is what the launcher says
+        assert id in {finding.id for finding in report.findings}
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
