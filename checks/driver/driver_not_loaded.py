@@ -8,10 +8,16 @@ your system", and NVML "Driver Not Loaded". `torch.cuda.is_available()` is False
 
 ## Why
 
-On a machine: no driver is installed; a kernel update came without its module (DKMS did not rebuild it, Secure Boot
-refuses an unsigned one); nouveau took the GPU (`nouveau-bound`); or the virtual machine was given no GPU. In a
-container: it was started without its GPUs (`container-without-gpus`), or the host has no NVIDIA Container Toolkit. The
-driver belongs to the host, never to the image.
+| where | why |
+| --- | --- |
+| on a machine | no driver is installed |
+| | a kernel update came without its module: DKMS did not rebuild it, or Secure Boot refuses an unsigned one |
+| | nouveau took the GPU (`nouveau-bound`) |
+| | the virtual machine was given no GPU |
+| on a cluster | this is a login node, or the job asked for no GPU |
+| in a container | it was started without its GPUs (`container-without-gpus`), or the host has no NVIDIA Container Toolkit |
+
+The driver belongs to the host, never to the image.
 
 ## How to tell
 
