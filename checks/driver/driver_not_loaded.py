@@ -49,8 +49,11 @@ INSTALL = Fix(
     Kind.ADMIN,
 )
 CONTAINER = Fix("In a container: start it with its GPUs", "docker run --gpus all IMAGE")
+SLURM = Fix(
+    "On a cluster: ask for GPUs", "srun --gres=gpu:2 torchrun --standalone --nproc-per-node=2 train.py"
+)
 LEAVE_OUT = Fix(
-    "On a cluster: leave this node out, and send the administrators its name and this line",
+    "On a cluster, where the job has GPUs: leave this node out, and send the administrators its name and this line",
     "sbatch --exclude=NODE job.sh",
 )
 
@@ -71,7 +74,7 @@ check = Check(
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
     ],
     follows=["torch-cpu-build", "nouveau-bound"],
-    fixes=[CONTAINER, LEAVE_OUT, LOAD, INSTALL],
+    fixes=[CONTAINER, SLURM, LEAVE_OUT, LOAD, INSTALL],
 )
 
 
@@ -83,9 +86,6 @@ SEE = Fix(
 NUMBER = Fix(
     "Without a GPU, for a test with gloo: say how many processes there shall be",
     "torchrun --standalone --nproc-per-node=2 train.py",
-)
-SLURM = Fix(
-    "On a cluster: ask for GPUs", "srun --gres=gpu:2 torchrun --standalone --nproc-per-node=2 train.py"
 )
 
 
