@@ -98,6 +98,14 @@ def _examine(
             done[check.id] = max(done.get(check.id, result), result, key=lambda r: WORST.index(r.status))
 
 
+def worst(results: Iterable[Result]) -> list[Result]:
+    """Return one result for each check: of several kinds of evidence the worst."""
+    done: dict[str, Result] = {}
+    for result in results:
+        done[result.id] = max(done.get(result.id, result), result, key=lambda r: WORST.index(r.status))
+    return list(done.values())
+
+
 def wanted(check: Check) -> set[type]:
     """Return the types of the facts of a machine that a check asks for, required or not."""
     function = check.functions.get(Source.ENVIRONMENT)

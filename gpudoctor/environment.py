@@ -1,4 +1,4 @@
-"""Examine a machine and the patient's environment, or what a saved report tells of them."""
+"""Examine a machine and the patient's environment, or what a saved report tells of them, and files beside it."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.facts import Silence
+from gpudoctor.evidence import Evidence, read
+from gpudoctor.facts import GivenFile, GivenKind, Silence
 from gpudoctor.interpreter import Patient, Unusable, choose_patient
 from gpudoctor.model import Source
+from gpudoctor.recognition import recognise
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, ProbeResult, ProbeStatus, Report, Say
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    *,
+    *files: str | Path,
     python: str | None = None,
     only: Iterable[str] = (),
     skip: Iterable[str] = (),
@@ -35,40 +37,77 @@ def check(
 ) -> Report:
     """Examine this machine and the Python that trains, or what `source` tells of another; nothing is changed.
 
-    `python` names the patient, `only` and `skip` checks by id or family, `source` a saved report, a ticket or the text
-    of collect_env (``-``: standard input), `log` a training log to explain beside the facts, `checks` folders of local
-    check files. `deep` measures, too: GPUs, links, collectives, the disk; that takes up to 30 s, with GPUs up to two
-    minutes. `timeout`, in seconds, lowers the deadline of each probe and measurement. `cache` keeps what the libraries'
-    files say, which changes with the files alone, under the user's cache folder. `say` is told now and then what is
-    being done, `warn` which logs cannot be read. Raises `BadInput`.
+    `files` are scripts, logs, checkpoints, a saved report, or folders of them: each is read as what it is, and all
+    of it comes to one cause. `python` names the patient, `only` and `skip` checks by id or family, `source` a saved
+    report, a ticket or the text of collect_env (``-``: standard input), `log` a training log to explain beside the
+    facts, `checks` folders of local check files. `deep` measures, too: GPUs, links, collectives, the disk; that
+    takes up to 30 s, with GPUs up to two minutes. `timeout`, in seconds, lowers the deadline of each probe and
+    measurement. `cache` keeps what the libraries' files say, which changes with the files alone, under the user's
+    cache folder. `say` is told now and then what is being done, `warn` which logs cannot be read. Raises
+    `BadInput`.
 
-        >>> report = gpudoctor.check(only=["network"])
+        >>> report = gpudoctor.check("train.py", "train.log", only=["network"])
         >>> report.verdict.sentence
     """
     registry = Registry.of(checks)
-    only = tuple(only)
-    ids = registry.select(only, tuple(skip))
+    only, skip = tuple(only), tuple(skip)
+    ids = registry.select(only, skip)
+    given, source = _given(files, log, source)
     if deep and source is not None:
         raise BadInput("--deep measures this machine; of a saved report, what was measured then is judged")
     saved = _saved(source, python, registry)
-    explained = _explained(log, registry, ids, say, warn) if log is not None else None
+    evidence = read(given, registry, only, skip, say, warn) if given else Evidence()
     if saved:
         snapshot = saved.snapshot
     else:
         snapshot = look(registry, ids, bool(only), python, timeout, say, deep=deep, cache=cache)
     from gpudoctor.diagnose import diagnose
 
+    evidence.add_facts(snapshot)
     report = diagnose(snapshot, registry.checks(ids), registry.failed)
     if saved is not None and saved.report is not None:
         # A check that is not known here any more is taken over, too, unless some were asked for by name.
         _carry(saved.report, report, lambda name: name in ids or not (only or name in registry.modules))
         report.created = saved.report.created
+    if given:
+        report = _beside(evidence, report, registry, ids)
+    report.command, report.created = "check", ""
+    return report
+
+
+def _given(
+    files: Iterable[str | Path], log: str | None, source: str | None
+) -> tuple[list[GivenFile], str | None]:
+    """Return what each file is taken for, and the saved report to examine, where one is among them."""
+    given = recognise(map(str, files))
+    reports = [file.path for file in given if file.kind is GivenKind.REPORT]
+    if len(reports) + (source is not None) > 1:
+        raise BadInput(f"{', '.join(reports)}: one saved report is examined at a time")
+    given = [file for file in given if file.kind is not GivenKind.REPORT]
+    given += [GivenFile(path=log, kind=GivenKind.LOG)] if log is not None else []
+    return given, (reports[0] if reports else source)
+
+
+def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[str]) -> Report:
+    """Set what files show beside what is known of the machine and of checkpoints: each failure once, and one cause."""
+    from gpudoctor.correlation import correlate
+    from gpudoctor.diagnose import worst
+    from gpudoctor.verdict import conclude
+
+    explained = evidence.explained
     if explained is not None:
         from gpudoctor.logs.corroboration import corroborate
 
+        explained.findings = [finding for finding in explained.findings if finding.id in ids]
         report = corroborate(explained, report)
-    report.command, report.created = "check", ""
-    return report
+    log = report.facts.get("log") if explained is not None else None
+    scripts = evidence.linted.findings if evidence.linted is not None else []
+    mixed = correlate(report.findings, scripts, registry.follows, log, evidence.names)
+    report.findings = mixed.findings()
+    if evidence.linted is not None:
+        report.checks = worst([*report.checks, *evidence.linted.checks])
+        report.facts |= evidence.linted.facts
+    return conclude(report)
 
 
 def _saved(source: str | None, python: str | None, registry: Registry) -> "Imported | None":
@@ -77,17 +116,9 @@ def _saved(source: str | None, python: str | None, registry: Registry) -> "Impor
         return None
     if python is not None:
         raise BadInput(f"--python {python}: a saved report is examined without any Python")
-    from gpudoctor.importers import read
+    from gpudoctor.importers import read as read_report
 
-    return read(source, registry.topics)
-
-
-def _explained(log: str, registry: Registry, ids: list[str], say: Say, warn: Say) -> Report:
-    from gpudoctor.logs.explain import explain
-
-    explained = explain(Path(log), checks=registry, say=say, warn=warn)
-    explained.findings = [finding for finding in explained.findings if finding.id in ids]
-    return explained
+    return read_report(source, registry.topics)
 
 
 def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None:
@@ -96,7 +127,7 @@ def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None
 
     own = (Source.ENVIRONMENT, Source.CHECKPOINT)  # the facts tell those again
     told = [f for f in saved.findings if f.source not in own and chosen(f.id)]
-    ids = {finding.id for finding in told}
+    ids = {id for finding in told for id in (finding.id, *finding.also)}
     report.findings = told + [finding for finding in report.findings if finding.id not in ids]
     known = {result.id for result in report.checks}
     report.checks += [r for r in saved.with_status(CheckStatus.CRASHED) if r.id not in known and chosen(r.id)]

@@ -165,6 +165,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     """The process went on after it."""
     behind: str = ""
     """What is known of its own cause where that does not show here, in a sentence; the verdict repeats it."""
+    also: list[str] = []
+    """Other ids under which the same failure shows: a script's collective in a branch as a log's time-out."""
 
 
 class Symptom(Struct, frozen=True):
@@ -229,7 +231,8 @@ class Check:
         order in which they should be tried, mitigations last; in a finding, one with a ``<group>`` that is not known is
         left out. A `secondary` failure is mostly the consequence of another one and never wins over a cause; where that
         lies `elsewhere`, in another process, its output is asked for. `follows` names the ids that cause this one where
-        both are seen. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``.
+        both are seen: in one log, on one machine, or this one in a log and the other in a script or facts beside
+        it. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``.
         """
         self.severity = severity
         self.symptoms = tuple(Symptom(s) if isinstance(s, str) else s for s in symptoms)

@@ -119,6 +119,11 @@ class Registry:
         loaded = self._load(id) if id in self.modules else None
         return loaded if isinstance(loaded, Check) else None
 
+    def follows(self, id: str) -> frozenset[str]:
+        """Return the ids that a check says it follows from; none for one that does not exist or cannot be loaded."""
+        check = self.get(id)
+        return check.follows if check is not None else frozenset()
+
     def checks(self, ids: list[str] | None = None) -> list[Check]:
         """Load several checks, all by default; one that cannot be loaded is a line in `failed`."""
         asked = self.modules if ids is None else ids

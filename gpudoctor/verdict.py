@@ -6,6 +6,8 @@ from gpudoctor.facts import (
     CheckpointFile,
     Code,
     Comparison,
+    Given,
+    GivenKind,
     Gpus,
     Log,
     Outcome,
@@ -17,6 +19,7 @@ from gpudoctor.facts import (
 from gpudoctor.grounds import told
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
+from gpudoctor.script_verdict import of_scripts
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import count, listed, ranks
 
@@ -63,7 +66,7 @@ def verdict(report: Report) -> Verdict:
     snapshot = Snapshot(report.facts, report.probes)
     code = snapshot.get(Code)
     if code is not None and len(snapshot.facts) == 1:
-        return _scripts(report, code)
+        return of_scripts(report, code)
     said = (
         _broken(report)
         or _unproven(report)
@@ -71,32 +74,19 @@ def verdict(report: Report) -> Verdict:
         or _unseen(report, snapshot)
         or _well(report, snapshot)
     )
-    unread = [file for file in snapshot.all(CheckpointFile) if file.unread]
+    unread = _unread(snapshot)
     if not unread:
         return said
     status = Status.UNKNOWN if said.status is Status.HEALTHY else said.status
-    sentence = f"{said.sentence} {count(len(unread), 'file')} could not be read."
+    sentence = f"{said.sentence} {count(unread, 'file')} could not be read."
     return Verdict(status=status, primary=said.primary, sentence=sentence)
 
 
-def _scripts(report: Report, code: Code) -> Verdict:
-    """Say what scripts alone come to: how much was found, and where the first of it stands."""
-    read = f"{count(code.lines, 'line')} of {count(code.files - len(code.unread), 'file')}"
-    unread = f" {count(len(code.unread), 'file')} could not be read." if code.unread else ""
-    crashed = [result.what for result in report.with_status(CheckStatus.CRASHED)]
-    unread += f" Not all was seen: {listed(crashed)} crashed." if crashed else ""
-    first = next((f for f in report.findings if f.severity is not Severity.NOTE), None)
-    numbers = ((sum(f.severity is s for f in report.findings), s.value) for s in Severity)
-    each = [count(number, noun) for number, noun in numbers if number]
-    counts = " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
-    if first is None:
-        status = Status.UNKNOWN if unread else Status.HEALTHY
-        read += f"; {counts}" if counts else ""
-        return Verdict(status=status, sentence=f"No known failure shows in {read}.{unread}")
-    at = f" at {first.location.path}:{first.location.line}" if first.location else ""
-    status = Status.BROKEN if first.severity is Severity.ERROR else Status.SUSPECT
-    sentence = f"{counts} in {read}; first of all {first.id}{at}.{unread}"
-    return Verdict(status=status, primary=first.id, sentence=sentence)
+def _unread(snapshot: Snapshot) -> int:
+    """Return how many files could not be read, of all kinds."""
+    checkpoints = sum(file.unread for file in snapshot.all(CheckpointFile))
+    given = (file for each in snapshot.all(Given) for file in each.files)
+    return checkpoints + sum(bool(file.unread) and file.kind is not GivenKind.CHECKPOINT for file in given)
 
 
 def _broken(report: Report) -> Verdict | None:
@@ -113,7 +103,8 @@ def _suspect(report: Report, snapshot: Snapshot) -> Verdict | None:
     if first is None or first.severity is Severity.NOTE:
         return None
     compared = _compared(snapshot)
-    nothing = "Nothing failed in what this log shows" if first.source is Source.LOG else "Nothing is broken"
+    of_log = first.source is Source.LOG or (first.source is Source.CODE and snapshot.get(Log) is not None)
+    nothing = "Nothing failed in what this log shows" if of_log else "Nothing is broken"
     name = f"{first.id}{_tail(first)}"
     worth = f"Worth a look: {name}. {first.behind}" if first.behind else f"{nothing}; worth a look: {name}."
     sentence = compared or worth
@@ -128,10 +119,10 @@ def _cause(first: Finding) -> str:
 
 
 def _tail(finding: Finding) -> str:
-    """Say more of the cause than its id: of a log on which rank and where, of a checkpoint what it is."""
+    """Say more of the cause than its id: of a log or script on which rank and where, of a checkpoint what it is."""
     if finding.source is Source.CHECKPOINT:
         return f": {finding.message}"
-    if finding.source is not Source.LOG:
+    if finding.source not in (Source.LOG, Source.CODE):
         return ""
     where = finding.evidence[0].where if finding.evidence else None
     return (f" ({ranks(finding.ranks)})" if finding.ranks else "") + (f", {where}" if where else "")
@@ -173,18 +164,23 @@ def _unseen(report: Report, snapshot: Snapshot) -> Verdict | None:
 
 
 def _well(report: Report, snapshot: Snapshot) -> Verdict:
-    """Say what is there where nothing is wrong."""
-    files, log = snapshot.all(CheckpointFile), snapshot.get(Log)
-    if files:
-        loads = all(comparison.outcome is Outcome.LOADS for comparison in snapshot.all(Comparison))
-        # What does not load is a finding; where its check was left out, it is no health all the same.
-        status = Status.HEALTHY if loads else Status.UNKNOWN
-        read = [file for file in files if not file.unread]
-        return Verdict(status=status, sentence=_compared(snapshot) or _loads(read))
-    if report.checks and snapshot.machine:
-        return _fitness(snapshot)
-    if log is not None:
-        return Verdict(status=Status.HEALTHY, sentence=_ended_well(report, log))
+    """Say what is there where nothing is wrong, of each kind of evidence a sentence."""
+    log, given = snapshot.get(Log), snapshot.get(Given)
+    said = []
+    if report.checks and snapshot.machine and (given is not None or not snapshot.get(CheckpointFile)):
+        said.append(_fitness(snapshot))
+    if snapshot.get(CheckpointFile) is not None:
+        said.append(_files(snapshot))
+    if log is not None and (given is not None or not said):
+        said.append(Verdict(status=Status.HEALTHY, sentence=_ended_well(report, log)))
+    if given is not None and (
+        scripts := [f for f in given.files if f.kind is GivenKind.SCRIPT and not f.unread]
+    ):
+        sentence = f"No known failure shows in {listed([file.path for file in scripts])}."
+        said.append(Verdict(status=Status.HEALTHY, sentence=sentence))
+    if said:
+        status = Status.HEALTHY if all(v.status is Status.HEALTHY for v in said) else Status.UNKNOWN
+        return Verdict(status=status, sentence=" ".join(verdict.sentence for verdict in said))
     if report.proofs:
         return _proven(report.proofs)
     scaling = snapshot.get(Scaling)
@@ -192,6 +188,15 @@ def _well(report: Report, snapshot: Snapshot) -> Verdict:
         return Verdict(status=Status.HEALTHY, sentence=scaling.sentence)
     sentence = "Nothing was examined: these failures show in logs (--log FILE), not in the environment."
     return Verdict(status=Status.UNKNOWN, sentence=sentence)
+
+
+def _files(snapshot: Snapshot) -> Verdict:
+    """Say what checkpoints come to."""
+    loads = all(comparison.outcome is Outcome.LOADS for comparison in snapshot.all(Comparison))
+    # What does not load is a finding; where its check was left out, it is no health all the same.
+    status = Status.HEALTHY if loads else Status.UNKNOWN
+    read = [file for file in snapshot.all(CheckpointFile) if not file.unread]
+    return Verdict(status=status, sentence=_compared(snapshot) or _loads(read))
 
 
 def _ended_well(report: Report, log: Log) -> str:

@@ -20,8 +20,10 @@ FLOORS = {
     "snapshot": "facts report",
     "guard": "model report text",
     "grounds": "model registry report text",
-    "verdict": "facts grounds model report snapshot text",
+    "script_verdict": "facts model report text",
+    "verdict": "facts grounds model report script_verdict snapshot text",
     "diagnose": "facts guard launch_command model report snapshot verdict text",
+    "correlation": "facts model verdict",
     # the machine
     "patient": "",
     "fork": "",
@@ -36,8 +38,8 @@ FLOORS = {
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
-    "logs": "bad_input diagnose facts guard importers launch_command literals model redact.told registry report "
-    "snapshot text verdict",
+    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
+    "registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
@@ -49,6 +51,9 @@ FLOORS = {
     "bad_input diagnose facts model registry report snapshot text",
     "checkpoint": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.repair checkpoint.tree",
     "code": "bad_input child facts fork guard model registry report text verdict",
+    "recognition": "bad_input checkpoint.formats facts report",
+    "evidence": "bad_input checkpoint.formats checkpoint.inspection code facts logs recognition registry report "
+    "snapshot",
     # runs
     "scripts": "interpreter patient_process",
     "catalogue": "model registry scripts",
@@ -63,8 +68,8 @@ FLOORS = {
     "training_script verdict",
     "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot",
-    "environment": "bad_input collect deep diagnose facts importers interpreter logs model registry report snapshot "
-    "verdict",
+    "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
+    "recognition registry report snapshot verdict",
     # how it is given out
     "redact.word_lists": "",
     "redact.identifiers": "redact.word_lists",

@@ -59,7 +59,7 @@ FETCH = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    follows=["disk-full"],
+    follows=["disk-full", "checkpoint-all-ranks"],
     symptoms=[
         # constants.pkl is missing from what torch.save wrote and torch.jit.load is asked to read: nothing is damaged
         r"PytorchStreamReader failed (?P<what>(?!locating file constants\.pkl)[\w ./-]{3,120}: [\w -]{3,60})",

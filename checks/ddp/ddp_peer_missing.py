@@ -51,6 +51,7 @@ check = Check(
         "nccl-p2p",
         "nccl-version-mismatch",
         "port-in-use",
+        "collective-in-branch",
     ],
     fixes=[
         Fix(

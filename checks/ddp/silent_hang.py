@@ -63,6 +63,7 @@ HEAD = re.compile(
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
+    follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
         Symptom(r"Thread \w+ \((?:idle|active)(?:\+gil)?\): \"MainThread\"", near=WAITING),
         Symptom(r"^\W{0,3}Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!", near=r"\(most recent call first\)"),

@@ -28,7 +28,7 @@ The traceback's last line of your own code is the call. Print `tensor.device, te
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Known, Script
+from gpudoctor.facts import Known, Script, moves, stays
 
 OPERATION = (
     r"_?(?:all_?gather|all_?reduce|reduce_?scatter|all_?to_?all|gather|scatter|recv|send|broadcast|"
@@ -39,6 +39,12 @@ DISTRIBUTED = r"torch[./\\]distributed|distributed_c10d|ProcessGroup|\bdist\.\w|
 ON_GPU = Fix(
     "Make the tensor on this rank's GPU",
     "counts = torch.zeros(2, device=torch.cuda.current_device())",
+    Kind.EDIT,
+)
+
+MOVED = Fix(
+    "Put the model on this rank's GPU first",
+    "torch.cuda.set_device(local_rank)\nmodel = DistributedDataParallel(model.cuda(), device_ids=[local_rank])",
     Kind.EDIT,
 )
 
@@ -102,6 +108,7 @@ def code(script: Script) -> Iterator[Finding]:
         call.name in ("torch.set_default_device", "torch.set_default_tensor_type") for call in script.calls
     ):
         return
+    yield from _wrapped(script, backend)
     for call in script.calls:
         if not call.collective or call.name.endswith(
             ("_object", "_object_list", "barrier", "new_group", "subgroups")
@@ -130,3 +137,23 @@ CPU_TENSORS = frozenset(f"torch.{name}" for name in "tensor zeros ones empty ful
 def _for_gpus_alone(backend: str) -> bool:
     """Return whether a process group has no backend for tensors on the CPU."""
     return backend == "nccl" or (":" in backend and "cpu:" not in backend)
+
+
+def _wrapped(script: Script, backend: str) -> Iterator[Finding]:
+    """Yield a finding for a model that is wrapped on the CPU and never moved."""
+    for wrapper in script.of_kind("ddp"):
+        inner = script.innermost(wrapper)
+        moved = any(True for thing in (wrapper, inner) for _ in moves(script, thing))
+        if (
+            inner is not wrapper
+            and stays(script, inner)
+            and not moved
+            and not inner.escapes
+            and not wrapper.escapes
+        ):
+            yield check.found(
+                f"the model is still on the CPU where DistributedDataParallel wraps it, nothing moves it, and the backend is "
+                f"{backend}",
+                location=wrapper.place,
+                fixes=[MOVED],
+            )

@@ -39,6 +39,7 @@ DIFFERENCE = r"Collectives differ in the following aspects:\s{0,8}(?P<difference
 
 check = Check(
     severity=Severity.ERROR,
+    follows=["collective-in-branch", "keys-differ-by-rank"],
     otherwise="in a script a note beside collective-in-branch: what the lone call meets",
     symptoms=[
         # torch with TORCH_DISTRIBUTED_DEBUG=DETAIL; 2.x says in what the calls differ, 1.9 to 1.13 do not

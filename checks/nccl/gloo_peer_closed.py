@@ -34,6 +34,7 @@ check = Check(
     severity=Severity.ERROR,
     secondary=True,
     elsewhere=True,
+    follows=["collective-in-branch", "collective-mismatch", "rank-zero-only-name"],
     symptoms=[
         rf"Connection closed by peer {PEER}",
         rf"\b(?:Read|Write) error {PEER}: ",

@@ -32,6 +32,7 @@ MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
 
 check = Check(
     severity=Severity.ERROR,
+    follows=["rank-device-unset", "device-ids-literal"],
     symptoms=[
         Symptom(
             r"Duplicate GPU detected ?(?:: rank (?P<first>\d+) and rank (?P<second>\d+) both on \w+ device (?P<bus>\w+))?",

@@ -37,6 +37,7 @@ check = Check(
     severity=Severity.ERROR,
     secondary=True,
     elsewhere=True,
+    follows=["collective-in-branch", "collective-mismatch", "rank-zero-only-name"],
     symptoms=[
         rf"Connection closed by remote peer(?: {PEER})?",
         r"ncclRemoteError: A call failed possibly due to a network error",

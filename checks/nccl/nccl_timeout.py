@@ -42,6 +42,7 @@ check = Check(
     severity=Severity.ERROR,
     secondary=True,
     elsewhere=True,
+    follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
         rf"{CAUGHT}: {WORK}.{{0,200}}ran for (?P<ms>\d+) milliseconds",
         rf"{CAUGHT}(?!: WorkNCCL)",

@@ -40,8 +40,15 @@ EVERY_NTH = re.compile(r"range\(.+,.+,.+\)")
 
 check = Check(
     severity=Severity.ERROR,
+    follows=[
+        "collective-mismatch",
+        "ddp-model-mismatch",
+        "dataset-download-race",
+        "host-oom-killed",
+        "collective-in-branch",
+        "keys-differ-by-rank",
+    ],
     otherwise="in a script a warning: the shares may come out even",
-    follows=["collective-mismatch", "ddp-model-mismatch", "dataset-download-race", "host-oom-killed"],
     symptoms=[
         # monitored_barrier, alone or in front of each collective
         r"\[Rank (?P<waiting>\d+)\]: Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",

@@ -36,6 +36,7 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     secondary=True,
+    follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
         r"watchdog got stuck for (?P<seconds>\d+) ?seconds without making progress",
         r"Heartbeat monitor timed out! Process will be terminated",

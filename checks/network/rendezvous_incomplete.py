@@ -37,6 +37,7 @@ check = Check(
         "hostname-resolution",
         "duplicate-hostname",
         "port-in-use",
+        "local-rank-as-rank",
     ],
     symptoms=[
         (

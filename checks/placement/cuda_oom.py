@@ -88,7 +88,7 @@ SHAPE = Fix(
 
 check = Check(
     severity=Severity.ERROR,
-    follows=["gpu-memory-held"],
+    follows=["gpu-memory-held", "rank-device-unset"],
     symptoms=[
         # since 2.1 one sentence per number, before that all in brackets
         Symptom(

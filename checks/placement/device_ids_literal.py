@@ -20,6 +20,7 @@ processes on GPU 0 and none elsewhere.
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): `device_ids`, one device of this process
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -57,8 +58,8 @@ def code(script: Script) -> Iterator[Finding]:
         ids = [item.literal for item in given.value.items] if given is not None else []
         if given is None or given.value.known is not Known.SEQUENCE or given.value.text or not ids:
             continue
-        if not all(type(number) is int for number in ids):
-            continue
+        if not all(type(number) is int for number in ids) or not re.search(r"\d", given.text):
+            continue  # a name whose value is a number here may have another one elsewhere
         if not call.name.endswith("DistributedDataParallel"):
             yield check.found(
                 f"device_ids={given.text}: these GPUs and no others, and it fails where a process sees fewer",

@@ -72,7 +72,6 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """An attribute that forward writes and somebody reads later, in a module that DataParallel copies."""
-    counted = {(call.scope, call.text) for call in script.named("<augmented>")}
     buffers = {
         call.value("name").literal or call.value("0").literal for call in script.methods("register_buffer")
     }
@@ -81,8 +80,7 @@ def code(script: Script) -> Iterator[Finding]:
         elsewhere = item.used - item.used_in_forward
         for attribute in item.written_in_forward:
             name = attribute.name
-            added = (f"{item.name}.forward", f"self.{name}") in counted
-            if name not in buffers and (added or name in elsewhere):
+            if name not in buffers and (attribute.kept or name in elsewhere):
                 yield check.found(
                     f"forward keeps something in self.{name}, and DataParallel runs it on copies that are thrown away: what was "
                     "kept is lost",

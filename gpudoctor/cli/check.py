@@ -14,6 +14,7 @@ from gpudoctor.registry import Registry
 
 
 @click.command("check")
+@click.argument("files", nargs=-1, metavar="[SCRIPT|LOG|CHECKPOINT|REPORT]...")
 @python_option
 @click.option("--only", multiple=True, metavar="ID|FAMILY", help="These checks alone; may be repeated.")
 @click.option("--skip", multiple=True, metavar="ID|FAMILY", help="All but these; may be repeated.")
@@ -36,6 +37,7 @@ from gpudoctor.registry import Registry
 @output_options
 def command(
     output: Output,
+    files: tuple[str, ...],
     python: str | None,
     only: tuple[str, ...],
     skip: tuple[str, ...],
@@ -47,10 +49,13 @@ def command(
     without_cache: bool,
     timeout: float | None,
 ) -> int:
-    """Examine this machine and the patient's environment; change nothing.
+    """Examine this machine, the patient's environment, and files beside it; change nothing.
+
+    Scripts, logs, checkpoints and folders of them are read as what they are; all of it comes to one cause.
 
     \b
     gpudoctor check
+    gpudoctor check train.py train.log model.pt
     gpudoctor check --python ~/miniconda3/envs/train/bin/python
     gpudoctor check --only network --only port-in-use
     gpudoctor check --deep
@@ -72,10 +77,10 @@ def command(
             say(doing)
 
         report = check(
-            python=python, only=only, skip=skip, source=source, log=log, deep=deep, checks=registry,
+            *files, python=python, only=only, skip=skip, source=source, log=log, deep=deep, checks=registry,
             timeout=timeout, cache=not without_cache, say=tell, warn=warn,
         )  # fmt: skip
-    return output.deliver(report, seconds=time.monotonic() - begun, here=source is None)
+    return output.deliver(report, seconds=time.monotonic() - begun, here=source is None and not files)
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from gpudoctor.registry import Registry
 
 
 @click.command("report")
+@click.argument("files", nargs=-1, metavar="[SCRIPT|LOG|CHECKPOINT]...")
 @click.option(
     "--repro",
     "names",
@@ -27,6 +28,7 @@ from gpudoctor.registry import Registry
 @output_options
 def command(
     output: Output,
+    files: tuple[str, ...],
     names: tuple[str, ...],
     python: str | None,
     log: str | None,
@@ -37,6 +39,7 @@ def command(
 
     \b
     gpudoctor report -o ticket.md
+    gpudoctor report train.py train.log -o ticket.md
     gpudoctor report -o ticket.md --repro dp --repro ddp
     gpudoctor report -o report.json
     """
@@ -52,7 +55,7 @@ def command(
         refuse_unknown(registry, name)
     adopt_orphans()
     with output.status() as say:
-        report = check(python=python, log=log, checks=registry, timeout=timeout, say=say, warn=warn)
+        report = check(*files, python=python, log=log, checks=registry, timeout=timeout, say=say, warn=warn)
     for name in names:
         with progress(output, name) as (say, on_event):
             report = prove(name, python=python, checks=registry, report=report, say=say, on_event=on_event)

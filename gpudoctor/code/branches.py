@@ -8,6 +8,8 @@ from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import UNKNOWN, Condition, Known, Value
 
+Heap = dict[tuple[int, str], Value]
+
 
 def branch(frame: Frame, node: ast.If) -> bool:
     """Go through both branches of an ``if``; return whether what follows is never reached."""
@@ -19,22 +21,40 @@ def branch(frame: Frame, node: ast.If) -> bool:
         condition.place, condition.text, value, negated=True, loops=condition.loops, kind=kind
     )
     outside, guarded = frame.conditions, frame.guarded
-    names = dict(frame.names)
+    program = frame.program
+    names, heap = dict(frame.names), dict(program.heap)
     frame.conditions = (*outside, condition)
     frame.guarded = guarded or kind == "main"
-    left = frame.program.execute(frame, node.body)
+    left = program.execute(frame, node.body)
     frame.guarded = guarded
     then, frame.names = frame.names, dict(names)
+    then_heap, program.heap = program.heap, dict(heap)
     frame.conditions = (*outside, opposite)
-    left_otherwise = frame.program.execute(frame, node.orelse)
+    left_otherwise = program.execute(frame, node.orelse)
     if left != left_otherwise:
         _stays(frame, outside, opposite if left else condition)
         if left_otherwise:
-            frame.names = then
+            frame.names, program.heap = then, then_heap
     else:
         frame.conditions = outside
-        frame.names = then if kind == "main" else _merged(frame, names, then, frame.names, value)
+        if kind == "main":
+            frame.names, program.heap = then, then_heap
+        else:
+            frame.names = _merged(frame, names, then, frame.names, value)
+            program.heap = _either(heap, then_heap, program.heap)
     return left and left_otherwise
+
+
+def _either(before: Heap, then: Heap, otherwise: Heap) -> Heap:
+    """Return the attributes of things after two branches: where they differ, either value."""
+    merged = {**otherwise, **then}
+    for key in merged:
+        first, second = then.get(key, before.get(key)), otherwise.get(key, before.get(key))
+        if first is not None and second is not None and first is not second and first != second:
+            merged[key] = one_of([first, second])
+        elif second is not None and first is None:
+            merged[key] = second
+    return merged
 
 
 def _stays(frame: Frame, outside: tuple[Condition, ...], condition: Condition) -> None:

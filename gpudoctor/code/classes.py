@@ -127,7 +127,10 @@ def _assigned(frame: Frame, function: ast.FunctionDef | ast.AsyncFunctionDef) ->
                 module = kind(name) == "model" and name not in NO_MODULES
                 if isinstance(own, Class):
                     module = kind_of(frame, own) == "model"
-                yield Attribute(name=target.attr, type=name, place=frame.place(target), module=module)
+                kept = isinstance(node, ast.AugAssign) or target.attr in _read(value)
+                yield Attribute(
+                    name=target.attr, type=name, place=frame.place(target), module=module, kept=kept
+                )
 
 
 def _maker(frame: Frame, node: ast.expr | None) -> str:
@@ -138,9 +141,9 @@ def _maker(frame: Frame, node: ast.expr | None) -> str:
     return canonical(value.text) if value.known in (Known.SYMBOL, Known.DEFINED) else ""
 
 
-def _read(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """Yield the attributes of ``self`` that a method reads."""
-    for node in nodes(function):
+def _read(part: ast.AST | None) -> Iterator[str]:
+    """Yield the attributes of ``self`` that a method, or an expression, reads."""
+    for node in nodes(part) if part is not None else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
             if isinstance(node.ctx, ast.Load):
                 yield node.attr

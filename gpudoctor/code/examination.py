@@ -21,11 +21,13 @@ from gpudoctor.report import CheckStatus, Result
 
 T = TypeVar("T")
 RELEVANT = re.compile(
-    r"distributed|[Dd]ata_?[Pp]arallel|DataLoader|Sampler|[Ff]ully_?[Ss]hard|FSDP|multiprocessing|local_rank|LOCAL_RANK"
-    r"|local-rank|MASTER_|WORLD_SIZE|world_size|CUDA_VISIBLE|lightning|accelerate|deepspeed|[Tt]rainer|horovod"
-    r"|init_process_group|GradScaler|autocast|torch\.load|torch\.save|load_state_dict|backward\(|\.cuda\(|cuda:"
-    r"|map_location|device_map|device_count|set_device|weights_only|(?i:softmax)"
-    r"|from torch import[^\n]*\b(?:load|save)\b"
+    r"import torch\.distributed|from torch\.distributed|from torch import[^\n]*\b(?:distributed|load|save)\b"
+    r"|torch\.distributed\.[a-z_]+\(|torch\.distributed\.launch|init_process_group|[Dd]ata_?[Pp]arallel|DataLoader"
+    r"|Sampler\b|[Ff]ully_?[Ss]hard|FSDP|multiprocessing|local_rank|LOCAL_RANK|local-rank|MASTER_|WORLD_SIZE"
+    r"|CUDA_VISIBLE|(?:import|from) (?:pytorch_)?(?:lightning|accelerate|deepspeed|horovod|transformers)"
+    r"|GradScaler|autocast\(|torch\.(?:load|save)\(|\.backward\(|\.cuda\(|cuda:[\d{]|map_location|device_map"
+    r"|device_count|set_device\(|weights_only|\.load_state_dict\(|(?i:softmax)\(|import [^\n]*(?i:softmax)"
+    r"|self\.\w+ = torch\.[a-z]\w*\("
 )
 """A file without any of these words holds nothing that a check of scripts looks for."""
 WORST = (CheckStatus.PASSED, CheckStatus.UNKNOWN, CheckStatus.FOUND, CheckStatus.CRASHED)

@@ -10,6 +10,14 @@ from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import UNKNOWN, Known, Value
 
 BUILTINS = frozenset(vars(builtins))
+USUAL = {
+    "dist": "torch.distributed",
+    "nn": "torch.nn",
+    "F": "torch.nn.functional",
+    "mp": "torch.multiprocessing",
+    "optim": "torch.optim",
+}
+"""What a name means that only ``from X import *`` can have brought."""
 WRAPPED = ("ddp", "dp", "fsdp", "compiled")
 
 
@@ -28,6 +36,8 @@ def looked_up(frame: Frame, identifier: str) -> Value:
         return found
     if identifier in BUILTINS or identifier == "torch":  # ``from fastai.text import *`` brings torch, too
         return Value(Known.SYMBOL, text=identifier)
+    if identifier in USUAL and frame.file.stars:
+        return Value(Known.SYMBOL, text=USUAL[identifier])
     return Value(text=identifier)
 
 

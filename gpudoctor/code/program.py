@@ -178,6 +178,7 @@ class Frame:
             Call(
                 number=number,
                 name=name,
+                method=name.rpartition(".")[2],
                 place=self.place(node),
                 text=text,
                 arguments=arguments or {},

@@ -142,7 +142,8 @@ def _bind_parameters(
             frame.names[name] = keywords[name].value
         elif name in defaults:
             default = evaluate(frame, defaults[name])
-            frame.names[name] = default if not default.is_none else named_value(name) or default
+            plain = default.is_none or type(default.literal) is int  # ``rank=0`` is for a run without others
+            frame.names[name] = (named_value(name) if plain else None) or default
         else:
             frame.names[name] = _parameter(frame, name)
     for extra in (given.vararg, given.kwarg):

@@ -22,7 +22,7 @@ from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDiffe
 from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions, WheelFile
 from gpudoctor.facts.driver import DeviceNode, Driver
-from gpudoctor.facts.evidence import Code, Log, Run, Silence
+from gpudoctor.facts.evidence import Code, Given, GivenFile, GivenKind, Log, Run, Silence, SourceLine
 from gpudoctor.facts.fabric import Fabric
 from gpudoctor.facts.firewall import Filter, Firewall, Rule
 from gpudoctor.facts.gpu_models import Expected, GpuModel, gpu_model, pcie_speed
@@ -129,6 +129,9 @@ __all__ = [
     "Foreign",
     "Format",
     "Gid",
+    "Given",
+    "GivenFile",
+    "GivenKind",
     "Gpu",
     "GpuModel",
     "GpuPair",
@@ -194,6 +197,7 @@ __all__ = [
     "Signature",
     "Silence",
     "Sockets",
+    "SourceLine",
     "StateDict",
     "Storage",
     "Thing",

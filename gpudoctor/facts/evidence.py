@@ -1,6 +1,41 @@
 """What was read or run, beside the machine: a log, scripts, a command, an interpreter that keeps silent."""
 
+import enum
+
 from msgspec import Struct
+
+
+class GivenKind(enum.Enum):
+    """What a file is taken for."""
+
+    SCRIPT = "script"
+    LOG = "log"
+    CHECKPOINT = "checkpoint"
+    REPORT = "report"
+
+
+class GivenFile(Struct, frozen=True, kw_only=True):
+    """A file or folder that was handed in, and what it was taken for."""
+
+    path: str
+    kind: GivenKind
+    unread: str = ""
+    """Why it could not be read as that, in a sentence."""
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """All that was handed in beside the machine."""
+
+    files: tuple[GivenFile, ...] = ()
+
+
+class SourceLine(Struct, frozen=True, kw_only=True):
+    """A line of the user's own source that a log names."""
+
+    path: str
+    line: int
+    text: str = ""
+    """As the log quotes it; empty where it does not."""
 
 
 class Log(Struct, frozen=True, kw_only=True):
@@ -16,6 +51,8 @@ class Log(Struct, frozen=True, kw_only=True):
     """Users of whom the same is true."""
     repositories: tuple[str, ...] = ()
     """What belongs to one of them on a public site, ``owner/name``."""
+    own: tuple[SourceLine, ...] = ()
+    """The lines of the user's own source that its tracebacks name, each once."""
 
 
 class Code(Struct, frozen=True, kw_only=True):

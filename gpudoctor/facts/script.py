@@ -85,6 +85,8 @@ class Call(Struct, frozen=True, kw_only=True):
     loop's body begins, its `receiver` what is iterated, and ``NAME.__unbound__`` where a name is used that was assigned
     under a rank condition alone; ``X.attribute.__get__`` where a wrapper's own attribute is read."""
     place: Place
+    method: str = ""
+    """The last part of its name."""
     text: str = ""
     """The source of the function that is called, as it is written."""
     arguments: dict[str, Argument] = {}
@@ -111,11 +113,6 @@ class Call(Struct, frozen=True, kw_only=True):
     """It happens at import, outside of ``if __name__ == "__main__"``."""
     spawned: bool = False
     """It happens in a process that the script starts: mp.spawn or Process."""
-
-    @property
-    def method(self) -> str:
-        """The last part of its name."""
-        return self.name.rpartition(".")[2]
 
     @property
     def collective(self) -> bool:
@@ -183,6 +180,8 @@ class Attribute(Struct, frozen=True, kw_only=True):
     place: Place
     module: bool = False
     """Whether it is an nn.Module, so that its parameters are the model's."""
+    kept: bool = False
+    """Whether its new value is made of its old one: ``self.steps = self.steps + 1``."""
 
 
 class ModuleClass(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from msgspec import Struct
 from gpudoctor.facts.checkpoint_file import CheckpointFile
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison
-from gpudoctor.facts.evidence import Code, Log, Run, Silence
+from gpudoctor.facts.evidence import Code, Given, Log, Run, Silence
 from gpudoctor.facts.measurements import Measurements
 from gpudoctor.facts.scaling import Scaling
 
@@ -13,6 +13,7 @@ TOPICS: dict[str, type[Struct]] = {
     "checkpoint": CheckpointFile,
     "values": CheckpointValues,
     "comparison": Comparison,
+    "given": Given,
     "log": Log,
     "code": Code,
     "run": Run,

@@ -14,9 +14,10 @@ from gpudoctor.logs.findings import findings
 from gpudoctor.logs.lines import Line, read_lines, read_text
 from gpudoctor.logs.literal_index import registry_finder
 from gpudoctor.logs.names import named
+from gpudoctor.logs.own_source import beside_source
 from gpudoctor.logs.sources import Opened, read_all
 from gpudoctor.logs.symptoms import seen_in
-from gpudoctor.logs.tracebacks import exceptions, quoted_source
+from gpudoctor.logs.tracebacks import exceptions, own_lines, quoted_source
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report
@@ -34,6 +35,7 @@ def explain(
     name: str = "log",
     facts: str | None = None,
     checks: Registry | Iterable[Path] = (),
+    source: bool = True,
     say: Say = lambda doing: None,
     warn: Say = lambda skipped: None,
 ) -> Report:
@@ -42,8 +44,9 @@ def explain(
     `log` is the text itself, called `name` where it is quoted (``log:120``), or the paths of files and folders;
     ``Path("-")`` is standard input. It may hold the output of several ranks, colours, time stamps and what an issue
     tracker made of them. `facts` names a saved report or ticket to set beside it. `checks` are folders of local check
-    files. `say` is told what is being read, `warn` what lies in a folder and cannot be read. Nothing is run, and torch
-    is not needed. Raises `BadInput`.
+    files. With `source`, where the scripts that a traceback names lie here, as they were when it was printed, what is
+    known of them is set beside it. `say` is told what is being read, `warn` what lies in a folder and cannot be read.
+    Nothing is run, and torch is not needed. Raises `BadInput`.
 
         >>> report = gpudoctor.explain(Path("train.log"))
         >>> report.verdict.primary, [finding.message for finding in report.findings]
@@ -58,6 +61,7 @@ def explain(
         if not total:
             raise BadInput(f"{', '.join(paths)}: nothing to read, the log is empty")
     report = explain_lines(lines, registry, total=total)
+    report = beside_source(report, registry) if source else report
     return report if facts is None else _beside(report, facts, registry)
 
 
@@ -104,6 +108,7 @@ def explain_lines(
     log = Log(
         lines=len(lines) if total is None else total,
         middle=middle(lines) if none else "",
+        own=own_lines(raised),
         **named(lines, found),
     )
     facts: dict[str, Struct] = {"log": log}

@@ -1,11 +1,13 @@
 """The exceptions in a log: what was raised, by which process, where in the user's own code."""
 
+import itertools
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from gpudoctor.facts import SourceLine
 from gpudoctor.logs.lines import Line, by_process
 
 HEADER = re.compile(r"(?:Traceback|Exception Group Traceback) \(most recent call last\)")
@@ -50,6 +52,8 @@ LATE = re.compile(
 )
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
+OWN_MOST = 64
+"""Lines of the user's own files that are kept."""
 
 
 OUTERMOST = frozenset(
@@ -105,6 +109,17 @@ class Raised(Struct):
     def own(self) -> Frame | None:
         """The last frame in the user's own files."""
         return next((f for f in reversed(self.frames) if not NOT_OWN.search(f.path)), None)
+
+
+def own_lines(raised: Iterable[Raised]) -> tuple[SourceLine, ...]:
+    """Return the lines of the user's own files that tracebacks name, the innermost of each in front."""
+    found = {
+        (frame.path, frame.line): SourceLine(path=frame.path, line=frame.line, text=frame.text)
+        for one in raised
+        for frame in reversed(one.frames)
+        if not NOT_OWN.search(frame.path)
+    }
+    return tuple(itertools.islice(found.values(), OWN_MOST))
 
 
 def quoted_source(lines: Sequence[Line]) -> set[int]:

@@ -1,6 +1,6 @@
 """A report as a ticket for an issue tracker: what a maintainer reads first, and the whole report to examine again."""
 
-from gpudoctor.facts import Measurements, Scaling
+from gpudoctor.facts import Given, Measurements, Scaling
 from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
@@ -26,13 +26,17 @@ def ticket(report: Report) -> str:
 
 
 def _ticket(report: Report, json: str) -> str:
+    snapshot = Snapshot(report.facts, report.probes)
     parts = [f"**{report.verdict.sentence}**"]
+    given = snapshot.get(Given)
+    if given is not None and given.files:
+        taken = (f"- {f.kind.value}: `{f.path}`" + (" (not read)" if f.unread else "") for f in given.files)
+        parts += ["### Read beside the machine", "\n".join(map(_plain, taken))]
     if report.findings:
         parts += ["### Findings", *map(_finding, report.findings)]
     if report.proofs:
         parts += ["### Proofs", "\n".join(map(_proof, report.proofs))]
         parts += [f"```diff\n{p.difference}```" for p in report.proofs if p.difference]
-    snapshot = Snapshot(report.facts, report.probes)
     measured = snapshot.get(Measurements)
     if measured is not None:
         from gpudoctor.render.measurements import markdown
@@ -45,7 +49,7 @@ def _ticket(report: Report, json: str) -> str:
         parts += ["### Scaling", scaling_markdown(scaling)]
     if rows := _not_checked(report):
         parts += ["### Not checked", "\n".join(rows)]
-    if picture := topology(Snapshot(report.facts, report.probes)):
+    if picture := topology(snapshot):
         parts += ["### Topology", _fence(picture)]
     parts += [
         "### Environment",

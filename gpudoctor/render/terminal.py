@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Measurements, Python, Scaling
+from gpudoctor.facts import CheckpointFile, CheckpointValues, Comparison, Given, Measurements, Python, Scaling
 from gpudoctor.model import Finding, Fix, Role, Severity, Source
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
@@ -40,6 +40,7 @@ def render(
     report = harmless_report(report)
     snapshot = Snapshot(report.facts, report.probes)
     _head(report, snapshot, console)
+    _given(snapshot, console)
     if report.checks and snapshot.machine:
         rows = layers(snapshot, report.findings)
         width = max((len(name) for name, _, _ in rows), default=0)
@@ -85,6 +86,18 @@ def _head(report: Report, snapshot: Snapshot, console: Console) -> None:
         about = ", ".join(part for part in (python.version, python.chosen) if part)
         head.append(f"   patient {python.executable or 'python'} ({about})")
     hang(console, head, 2)
+    console.print()
+
+
+def _given(snapshot: Snapshot, console: Console) -> None:
+    """Print which file was taken for what."""
+    given = snapshot.get(Given)
+    if given is None or not given.files:
+        return
+    width = max(len(file.kind.value) for file in given.files)
+    for file in given.files:
+        line = Text(f"  {file.kind.value:<{width}}  {'standard input' if file.path == '-' else file.path}")
+        hang(console, line.append(": not read" if file.unread else "", STYLES["unknown"]), width + 4)
     console.print()
 
 

@@ -26,7 +26,7 @@ class Trainer:
             json.dump(results, file)
 
 def main(args):
-    torch.distributed.init_process_group("nccl")
+    torch.distributed.init_process_group("gloo")
     trainer = Trainer(args)
     trainer.report({})
 """,
@@ -34,7 +34,7 @@ def main(args):
 import logging
 import torch.distributed as dist
 
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 logger = logging.getLogger("train")
 logger.addHandler(logging.FileHandler("train.log"))  # <-
 logger.info("begins")
@@ -46,7 +46,7 @@ FINE = [
 import logging
 import torch.distributed as dist
 
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 rank = dist.get_rank()
 with open("config.yaml") as file:
     print(file.read())
@@ -72,7 +72,7 @@ def log(path, line):
         file.write(line)
 
 def main():
-    dist.init_process_group("nccl")
+    dist.init_process_group("gloo")
     if dist.get_rank() == 0:
         log("log.csv", "begins")
 """,

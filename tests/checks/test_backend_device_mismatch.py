@@ -80,6 +80,27 @@ NOT_THIS = [
 REST = "; the tensor must be on a device, of a type and for a call that the backend knows"
 
 FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+def train(rank, size):
+    dist.init_process_group("nccl", init_method="file:///tmp/store", rank=rank, world_size=size)
+    model = Net()
+    model = DDP(model)  # <-
+    model(torch.zeros(2)).sum().backward()
+    dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {

@@ -7,7 +7,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def main():
-    dist.init_process_group("nccl")
+    dist.init_process_group("gloo")
     model = DDP(torch.nn.Linear(2, 2))
     for epoch in range(3):
         torch.save(model.module.state_dict(), "model.pt")  # <-
@@ -71,7 +71,7 @@ def save(state, path):
     if is_main():
         torch.save(state, path)
 
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 model = DDP(torch.nn.Linear(2, 2))
 save(model.module.state_dict(), "model.pt")
 if dist.get_rank() != 0:
@@ -85,7 +85,7 @@ import torch
 import torch.distributed as dist
 
 def main(args):
-    dist.init_process_group("nccl")
+    dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.save({"rank": rank}, f"state-{rank}.pt")
     torch.save({"rank": rank}, os.path.join(args.output, "part-%d.pt" % rank))

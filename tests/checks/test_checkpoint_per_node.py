@@ -6,7 +6,7 @@ import os
 import torch
 import torch.distributed as dist
 
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 local_rank = int(os.environ["LOCAL_RANK"])
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).to(local_rank), device_ids=[local_rank])
 if local_rank == 0:
@@ -32,7 +32,7 @@ class Trainer:
             return
         torch.save(self.model.module.state_dict(), f"epoch{epoch}.pt")  # <-
 
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 Trainer().save(3)
 dist.destroy_process_group()
 """,
@@ -46,7 +46,7 @@ parser.add_argument("--local_rank", type=int, default=-1)  # <- launch-local-ran
 parser.add_argument("--out", default="model.bin")
 args = parser.parse_args()
 if args.local_rank != -1:
-    distributed.init_process_group(backend="nccl")
+    distributed.init_process_group(backend="gloo")
 model = torch.nn.Linear(2, 2)
 if args.local_rank in [-1, 0]:
     torch.save(model.state_dict(), args.out)  # <-
@@ -59,7 +59,7 @@ import os
 import torch
 import torch.distributed as dist
 
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 local_rank, rank = int(os.environ["LOCAL_RANK"]), int(os.environ["RANK"])
 model = torch.nn.Linear(2, 2)
 if rank == 0:
@@ -74,7 +74,7 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 def worker(rank, size):
-    dist.init_process_group("nccl", init_method="tcp://localhost:29500", rank=rank, world_size=size)
+    dist.init_process_group("gloo", init_method="tcp://localhost:29500", rank=rank, world_size=size)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
     if rank == 0:
         torch.save(model.module.state_dict(), "model.pt")
@@ -88,7 +88,7 @@ import os
 import torch
 import torch.distributed as dist
 
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 if int(os.environ["LOCAL_RANK"]) == 0 and dist.get_rank() == 0:
     torch.save({}, "model.pt")
 dist.destroy_process_group()

@@ -51,7 +51,7 @@ def save(model, path):
     torch.save(model.state_dict(), path)
     distributed.barrier()  # <-
 
-distributed.init_process_group("nccl")
+distributed.init_process_group("gloo")
 save(torch.nn.Linear(2, 2), "model.pt")
 """,
     """
@@ -59,7 +59,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())
 model = FSDP(torch.nn.Linear(8, 8).cuda())
 if dist.get_rank() == 0:
@@ -74,7 +74,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 
 def main(args, dataset):
-    dist.init_process_group("nccl")
+    dist.init_process_group("gloo")
     model = DistributedDataParallel(torch.nn.Linear(4, 1))
     sampler = DistributedSampler(dataset)
     loader = DataLoader(dataset, batch_size=4, sampler=sampler)
@@ -99,7 +99,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--local_rank", type=int, default=0)  # <- launch-local-rank
 args = parser.parse_args()
 torch.cuda.set_device(args.local_rank)
-dist.init_process_group("nccl")
+dist.init_process_group("gloo")
 if args.local_rank == 0:
     model = DDP(torch.nn.Linear(2, 2).cuda())  # <-
     group = dist.new_group([0, 1])
@@ -251,7 +251,7 @@ from torch.utils.data import DataLoader, DistributedSampler
 def main(args, dataset, valid):
     distributed = args.world_size > 1
     if distributed:
-        dist.init_process_group("nccl")
+        dist.init_process_group("gloo")
     model = DistributedDataParallel(torch.nn.Linear(4, 1))
     sampler = DistributedSampler(dataset)
     loader = DataLoader(dataset, batch_size=4, sampler=sampler)

@@ -245,7 +245,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def main(rank, args):
-    torch.distributed.init_process_group("nccl")
+    torch.distributed.init_process_group("gloo")
     net = DDP(torch.nn.Linear(2, 2))
     if torch.distributed.get_rank() == 0:
         torch.save(net.state_dict(), "net.pt")  # <-
@@ -310,7 +310,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def main(rank, args):
-    torch.distributed.init_process_group("nccl")
+    torch.distributed.init_process_group("gloo")
     net = DDP(torch.nn.Linear(2, 2))
     if torch.distributed.get_rank() == 0:
         torch.save(net.module.state_dict(), "net.pt")
@@ -343,7 +343,7 @@ raw = getattr(compiled, "_orig_mod", compiled)
 import torch
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 
-torch.distributed.init_process_group("nccl")
+torch.distributed.init_process_group("gloo")
 model = FSDP(torch.nn.Linear(2, 2))
 state = model.state_dict()
 if torch.distributed.get_rank() == 0:

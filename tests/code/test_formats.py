@@ -142,3 +142,11 @@ def test_a_form_and_a_file(script, tmp_path):
 def test_standard_input():
     result = lint("-", "--only", "collective-in-branch", "--format", "concise", input=SCRIPT)
     assert result.stdout.startswith("-:6:15: error collective-in-branch: ")
+
+
+def test_the_hook_of_pre_commit_is_a_command_that_there_is(script):
+    hooks = (HERE.parent.parent / ".pre-commit-hooks.yaml").read_text()
+    [entry] = [line.split(": ", 1)[1] for line in hooks.splitlines() if line.startswith("  entry: ")]
+    name, subcommand, *options = entry.split()
+    assert (name, subcommand) == ("gpudoctor", "lint")
+    assert "collective-in-branch" in lint(*options, script).stdout
