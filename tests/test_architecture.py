@@ -20,8 +20,9 @@ FLOORS = {
     "snapshot": "facts report",
     "guard": "model report text",
     "grounds": "model registry report text",
+    "fitness": "facts report snapshot text",
     "script_verdict": "facts model report text",
-    "verdict": "facts grounds model report script_verdict snapshot text",
+    "verdict": "facts fitness grounds model report script_verdict snapshot text",
     "diagnose": "facts guard launch_command model report snapshot verdict text",
     "correlation": "facts model verdict",
     # the machine

@@ -173,7 +173,7 @@ def folder_of(script: Script, path: Value) -> tuple[str, bool]:
     """Return the relative folder of a path, empty where it is none or not known; and whether nobody can have made it."""
     text = path.literal if isinstance(path.literal, str) and path.is_literal else ""
     if not text and path.known is Known.UNKNOWN and "/" in path.text and (path.made < 0 or "{}" in path.text):
-        text = path.text
+        text = _filled(path)
     fresh = False
     if not text and 0 <= path.made < len(script.calls):
         call = script.calls[path.made]
@@ -181,12 +181,25 @@ def folder_of(script: Script, path: Value) -> tuple[str, bool]:
         if call.name == "os.path.join" and parts:
             first = parts[0].made if not parts[0].is_literal else -1
             fresh = first >= 0 and script.calls[first].name == "tempfile.mkdtemp"
-            names = [p.literal if p.is_literal else None for p in parts[1 if fresh else 0 : -1]]
+            names = [_word(p) for p in parts[1 if fresh else 0 : -1]]
             if all(isinstance(name, str) for name in names):
                 text = "/".join([*map(str, names), "file"])
     folder = text.rpartition("/")[0].removeprefix("./")
     known = folder and not folder.startswith(("/", "~", "..", "{", ".", "s3:", "gs:", "http"))
     return (folder, fresh) if known else ("", False)
+
+
+def _word(value: Value) -> str | None:
+    """Return a part of a path where it is written out; an option's default is the user's to change."""
+    return value.literal if value.is_literal and isinstance(value.literal, str) else None
+
+
+def _filled(path: Value) -> str:
+    """Return a formatted path with what is known in its places."""
+    text = path.text
+    for item in path.items:
+        text = text.replace("{}", _word(item) or "<>", 1)
+    return text.replace("<>", "{}")
 
 
 @check.log

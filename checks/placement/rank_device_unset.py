@@ -41,7 +41,7 @@ LOAD = Fix(
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="an error for a script that puts every rank on one GPU",
+    otherwise="a note where the model is put on its GPU by index; an error for a script that puts every rank on one GPU",
     fixes=[SET, LOAD],
 )
 
@@ -95,6 +95,18 @@ def code(script: Script) -> Iterator[Finding]:
                 fixes=[SET],
             )
             return
+    backend = script.process_group.value("backend") if script.process_group else None
+    indexed = next(
+        (c for c in script.calls if c.method in ("to", "cuda") and c.receiver.things and _own(c)), None
+    )
+    if backend is not None and any(v.literal == "nccl" for v in backend.possible()) and indexed is not None:
+        yield check.found(
+            f"{indexed.text}({_where(indexed)}) puts this on the rank's GPU, and the current GPU stays GPU 0 on every rank: "
+            "what names no index goes there, a barrier too",
+            severity=Severity.NOTE,
+            location=indexed.place,
+            fixes=[SET],
+        )
 
 
 def _sets_up(call: Call) -> bool:
@@ -126,6 +138,13 @@ def _to_cuda(call: Call) -> bool:
         value.cuda and (value.index is None or value.index.literal == 0)
         for value in call.value("device").possible()
     )
+
+
+def _own(call: Call) -> bool:
+    """Return whether something goes to a GPU that depends on the rank."""
+    value = call.value("device")
+    index = value.index
+    return index is not None and index.by_rank
 
 
 def _where(call: Call) -> str:

@@ -137,7 +137,7 @@ def formatted(parts: list[str | Value]) -> Value:
         )
     first = parts[0] if parts and isinstance(parts[0], str) else ""
     by_rank, from_data = mixed(values)
-    if first in ("cuda:", "xpu:", "npu:", "hpu:") and len(parts) == 2:
+    if first in ("cuda:", "xpu:", "npu:", "hpu:") and len(values) == 1 and not any(parts[2:]):
         return Value(Known.DEVICE, text=first[:-1], items=(values[0],), by_rank=by_rank)
     texts = "".join(part if isinstance(part, str) else "{}" for part in parts)
     return Value(text=texts[:200], items=tuple(values), by_rank=by_rank, from_data=from_data)

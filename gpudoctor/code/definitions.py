@@ -16,6 +16,8 @@ LIBRARIES = frozenset(sys.stdlib_module_names) | frozenset(
     "lightning pytorch_lightning deepspeed timm einops wandb sklearn tensorboardX omegaconf hydra".split()
 )
 """First parts of imports that no user's file bears."""
+TELLING = (b"torch", b"rank", b"RANK", b"args")
+"""Without any of these words a file that is imported says nothing of a training, and is not parsed."""
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -102,9 +104,10 @@ class Files:
             self._found[path] = None
             try:
                 if os.path.isfile(path):
-                    self._found[path] = File(
-                        Source(path, self.names.get(path, str(path)), path.read_bytes()), self
-                    )
+                    data = path.read_bytes()
+                    if path.name == "__init__.py" or any(word in data for word in TELLING):
+                        source = Source(path, self.names.get(path, str(path)), data)
+                        self._found[path] = File(source, self)
             except (OSError, Unreadable):
                 pass
         return self._found[path]

@@ -1,5 +1,7 @@
 """What environment variables, options and names hold: the rank, the local rank, the world size."""
 
+import re
+
 from msgspec.structs import replace
 
 from gpudoctor.facts import Known, Value
@@ -44,6 +46,13 @@ TEXT = Value(text="text")
 """Among the items of a rank or a world size: it is a text still, as the environment holds it."""
 
 
+MAIN = re.compile(
+    r"is_(?:main|master|chief|primary)(?:_(?:process|rank|proc|node))?|(?:main|master)_process"
+    r"|is_(?:global_)?(?:rank_?)?(?:zero|0)|rank_?(?:zero|0)"
+)
+"""What a test is called that holds on rank 0 alone."""
+
+
 def variable(name: object) -> Value:
     """Return what an environment variable holds."""
     known = VARIABLES.get(name) if isinstance(name, str) else None
@@ -52,7 +61,10 @@ def variable(name: object) -> Value:
 
 def named_value(name: str) -> Value | None:
     """Return what an option, attribute or parameter of that name holds, ``None`` where the name does not tell."""
-    known = NAMES.get(name.lower().replace("-", "_"))
+    plain = name.lower().replace("-", "_")
+    known = NAMES.get(plain)
+    if known is None and MAIN.fullmatch(plain):
+        return Value(text=name, items=(_value(Known.RANK, name),), by_rank=True, sole=0)
     return _value(known, name) if known else None
 
 

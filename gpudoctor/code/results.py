@@ -1,5 +1,6 @@
 """What the functions and methods of torch and of the standard library return."""
 
+import string
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -68,7 +69,8 @@ def result_of(
     if attribute == "get" and first is not None and first.value.is_literal:
         return named_value(str(first.value.literal)) or Value(by_rank=by_rank, from_data=from_data)
     items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
-    by_name = named_value(name.rpartition(".")[2].removeprefix("get_")) if not first else None
+    last = name.rpartition(".")[2]
+    by_name = (named_value(last.removeprefix("get_")) or named_value(last)) if not first else None
     return by_name or Value(text=name, items=items, by_rank=by_rank, from_data=from_data)
 
 
@@ -148,7 +150,16 @@ def _of_torch(name: str, *, by_rank: bool, from_data: bool) -> Value:
 def _formatted(pattern: str, arguments: list[Argument]) -> Value:
     from gpudoctor.code.arithmetic import formatted
 
-    return formatted([pattern.partition("{")[0], *(argument.value for argument in arguments)])
+    parts: list[str | Value] = []
+    given = [argument.value for argument in arguments]
+    try:
+        for text, field, _, _ in string.Formatter().parse(pattern):
+            parts.append(text)
+            if field is not None and given:
+                parts.append(given.pop(0))
+    except ValueError:
+        return UNKNOWN
+    return formatted([*parts, *given])
 
 
 def _device(frame: Frame, arguments: dict[str, Argument]) -> Value:
