@@ -8,9 +8,13 @@ says nothing.
 
 ## Why
 
-A wheel without CUDA was installed: from the CPU index (`+cpu` in the version), by conda's `cpuonly` or `pytorch-cpu`,
-by a lock file that was made on a laptop, or as a dependency of another package, on Windows and on some ARM machines
-from the ordinary index. A torch that is installed already is kept by later installs: "Requirement already satisfied".
+A wheel without CUDA was installed:
+
+- from the CPU index (`+cpu` in the version), or by a lock file that was made on a laptop;
+- by conda's `cpuonly` or `pytorch-cpu`;
+- from the ordinary index on Windows and on some ARM machines, also as a dependency of another package.
+
+A torch that is installed already is kept by later installs: "Requirement already satisfied".
 
 ## How to tell
 

@@ -17,7 +17,7 @@
 ## How to tell
 
 `srun --ntasks-per-node=1 ls -ld FOLDER` (or ssh to each node) shows on which nodes it is there and whose it is. If one
-rank of several fails, and the folder is there afterwards, the ranks raced for it.
+rank of several fails, and the folder is there afterwards, several ranks made it at the same time.
 
 `gpudoctor lint train.py` finds a `torch.save` into a folder that the script never makes.
 

@@ -8,10 +8,16 @@ your system", and NVML "Driver Not Loaded". `torch.cuda.is_available()` is False
 
 ## Why
 
-On a machine: no driver is installed; a kernel update came without its module (DKMS did not rebuild it, Secure Boot
-refuses an unsigned one); nouveau took the GPU (`nouveau-bound`); or the virtual machine was given no GPU. In a
-container: it was started without its GPUs (`container-without-gpus`), or the host has no NVIDIA Container Toolkit. The
-driver belongs to the host, never to the image.
+| where | why |
+| --- | --- |
+| on a machine | no driver is installed |
+| | a kernel update came without its module: DKMS did not rebuild it, or Secure Boot refuses an unsigned one |
+| | nouveau took the GPU (`nouveau-bound`) |
+| | the virtual machine was given no GPU |
+| on a cluster | this is a login node, or the job asked for no GPU |
+| in a container | it was started without its GPUs (`container-without-gpus`), or the host has no NVIDIA Container Toolkit |
+
+The driver belongs to the host, never to the image.
 
 ## How to tell
 
@@ -43,8 +49,11 @@ INSTALL = Fix(
     Kind.ADMIN,
 )
 CONTAINER = Fix("In a container: start it with its GPUs", "docker run --gpus all IMAGE")
+SLURM = Fix(
+    "On a cluster: ask for GPUs", "srun --gres=gpu:2 torchrun --standalone --nproc-per-node=2 train.py"
+)
 LEAVE_OUT = Fix(
-    "On a cluster: leave this node out, and send the administrators its name and this line",
+    "On a cluster, where the job has GPUs: leave this node out, and send the administrators its name and this line",
     "sbatch --exclude=NODE job.sh",
 )
 
@@ -65,7 +74,7 @@ check = Check(
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
     ],
     follows=["torch-cpu-build", "nouveau-bound"],
-    fixes=[CONTAINER, LEAVE_OUT, LOAD, INSTALL],
+    fixes=[CONTAINER, SLURM, LEAVE_OUT, LOAD, INSTALL],
 )
 
 
@@ -77,9 +86,6 @@ SEE = Fix(
 NUMBER = Fix(
     "Without a GPU, for a test with gloo: say how many processes there shall be",
     "torchrun --standalone --nproc-per-node=2 train.py",
-)
-SLURM = Fix(
-    "On a cluster: ask for GPUs", "srun --gres=gpu:2 torchrun --standalone --nproc-per-node=2 train.py"
 )
 
 

@@ -8,9 +8,13 @@ column "Compute M.", or nothing unusual at all.
 
 ## Why
 
-Most likely first: the GPU is in exclusive mode, and a second process comes: every rank on GPU 0 because none set its device,
-a rank that opens GPU 0 by `torch.load` or `.cuda()`, or another user's job. Compute is prohibited on it. Nobody holds
-it: the GPU waits for a reset, or hangs after a fault. MIG is on without instances.
+Most likely first:
+
+- The GPU is in exclusive mode, and a second process comes: every rank on GPU 0 because none set its device, a rank that
+  opens GPU 0 by `torch.load` or `.cuda()`, or another user's job.
+- Compute is prohibited on it.
+- Nobody holds it: the GPU waits for a reset, or hangs after a fault.
+- MIG is on without instances.
 
 ## How to tell
 

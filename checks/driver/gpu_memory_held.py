@@ -8,8 +8,10 @@ use … this process has 612.00 MiB memory in use". The first `.to(device)` fail
 
 ## Why
 
-Other users without a scheduler; ranks of your last run that did not end with it; a notebook's kernel; a display or an
-inference server; a dead process whose data loader workers live on. A GPU with a fault keeps memory that nobody holds.
+- Ranks of your last run that did not end with it, or a dead process whose data loader workers still run.
+- A notebook's kernel, an inference server or a display.
+- Other users, on a machine without a scheduler.
+- A GPU with a fault keeps memory that nobody holds.
 
 ## How to tell
 

@@ -8,9 +8,11 @@ training is slow without any error.
 
 ## Why
 
-The GPU or its memory is too hot: a blocked intake, a failed fan, a hot aisle. Or the server asks for less power (power
-brake): a power supply is lost, or its management controller caps it. Or a power cable does not deliver. Under DDP all
-ranks wait for the slow one, up to a time-out.
+- The GPU or its memory is too hot: a blocked intake, a failed fan, a hot aisle.
+- The server asks for less power (power brake): a power supply is lost, or its management controller limits it.
+- A power cable does not deliver.
+
+Under DDP all ranks wait for the slow one, up to a time-out.
 
 ## How to tell
 

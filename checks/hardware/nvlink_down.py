@@ -8,9 +8,13 @@ goes over PCIe instead, many times slower.
 
 ## Why
 
-One link: a cable, bridge or lane. All links of one GPU: that GPU or its board. All links of all GPUs: the fabric
-manager or the driver (`fabric-manager-down`). A link that does not come up again after an error is a fault of the
-hardware until a reset proves otherwise.
+| what is down | most likely |
+| --- | --- |
+| one link | a cable, a bridge or a lane |
+| all links of one GPU | that GPU or its board |
+| all links of all GPUs | the fabric manager or the driver (`fabric-manager-down`) |
+
+A link that does not come up again after an error is a fault of the hardware until a reset proves otherwise.
 
 ## How to tell
 

@@ -15,8 +15,9 @@ do not have it: early drivers for GeForce 40 (NVIDIA's fix is reported to be 525
 ## How to tell
 
 `python -c "import torch; a = torch.arange(9., device='cuda:0'); print((a.to('cuda:1').cpu() == a.cpu()).all())"` must
-print True. `gpudoctor check --deep` writes patterns between every two GPUs and reads them back. `cat /sys/bus/pci/devices/*/iommu_group/type | sort | uniq -c` shows `DMA` where the IOMMU translates and
-`identity` where it does not.
+print True. `gpudoctor check --deep` writes patterns between every two GPUs and reads them back.
+`cat /sys/bus/pci/devices/*/iommu_group/type | sort | uniq -c` shows `DMA` where the IOMMU translates and `identity`
+where it does not.
 
 ## See also
 
@@ -69,7 +70,11 @@ check = Check(
             "sudo setpci -s BRIDGE ECAP_ACS+6.w=0000",
             Kind.ADMIN,
         ),
-        Fix("On GeForce 40: install a current driver, unpatched, and restart", "sudo reboot", Kind.ADMIN),
+        Fix(
+            "On GeForce 40: install a current driver, unpatched, and restart (on Ubuntu; elsewhere its package)",
+            "sudo apt install nvidia-driver-580 && sudo reboot",
+            Kind.ADMIN,
+        ),
         Fix(
             "Keep NCCL from peer copies, which is slower; torch's own copies between GPUs stay wrong",
             "export NCCL_P2P_DISABLE=1",

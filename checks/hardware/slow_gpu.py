@@ -7,10 +7,12 @@ fast GPUs and one that has half their speed make eight at half speed.
 
 ## Why
 
-Something holds its clocks down (heat, a lost power supply, a power cap, locked clocks), another process computes on it
-at the same time, or its memory has a fault that it corrects again and again. GPUs of one model differ a little by
-nature: by 8 % on average and 22 % at most in one study of five clusters, apart from single ones that took 1.5 times as
-long as the median.
+- Something holds its clocks down: heat, a lost power supply, a power cap, locked clocks.
+- Another process computes on it at the same time.
+- Its memory has a fault that it corrects again and again.
+
+GPUs of one model differ a little by nature: by 8 % on average and 22 % at most in one study of five clusters, apart from
+single ones that took 1.5 times as long as the median.
 
 ## How to tell
 

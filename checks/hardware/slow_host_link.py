@@ -7,9 +7,13 @@ Where GPUs have no NVLink, collectives go over the same link and are slow, too.
 
 ## Why
 
-The link was trained with fewer lanes or a lower generation than card and slot have (a riser, dirt, a slot that shares
-its lanes), an IOMMU translates every access, the copies come from the other processor's memory, or the firmware limits
-the size of requests. In a virtual machine, the host may be the one with such a setting.
+- The link was trained with fewer lanes or a lower generation than card and slot have: a riser, dirt, or a slot that
+  shares its lanes.
+- An IOMMU translates every access.
+- The copies come from the other processor's memory.
+- The firmware limits the size of requests.
+
+In a virtual machine, the host may be the one with such a setting.
 
 ## How to tell
 

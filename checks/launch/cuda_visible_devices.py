@@ -7,11 +7,17 @@ ordinal". Nothing says that the variable did it.
 
 ## Why
 
-CUDA reads the list from the left and stops at the first entry that names no GPU, without a word: `0,1,7` on four GPUs
-is `0,1`. An empty list or `-1` hides all of them, an index named twice too. What remains is counted again from 0: with
-`CUDA_VISIBLE_DEVICES=4,5` the devices are `cuda:0` and `cuda:1`. Of several MIG instances CUDA uses one. The value
-often comes from a scheduler, another job's script or a container. Set in Python after the first CUDA call, it has no
-effect.
+CUDA reads the list from the left and stops at the first entry that names no GPU, without a word.
+
+| value, on four GPUs | what is left |
+| --- | --- |
+| `0,1,7` | 0 and 1: there is no 7 |
+| empty, `-1`, or an index twice (`0,0`) | none |
+| `2,3` | two, which are `cuda:0` and `cuda:1` now: what remains is counted again from 0 |
+| several MIG instances | one: CUDA uses no more |
+
+The value often comes from a scheduler, another job's script or a container. Set in Python after the first CUDA call, it
+has no effect.
 
 ## How to tell
 

@@ -3,8 +3,8 @@
 ## What happens
 
 With `init_method="file:///…"` a second start hangs, or gloo fails with "connectFullMesh failed … Connection refused,
-remote=[127.0.0.1]" at an address on which nobody listens, or "… Connect timeout [none]" for one that never comes. Or the count is too high: "store based barrier … (world_size=2,
-worker_count=4".
+remote=[127.0.0.1]" at an address on which nobody listens, or "… Connect timeout [none]" for one that never comes. Or the count
+is too high: "store based barrier … (world_size=2, worker_count=4".
 
 ## Why
 

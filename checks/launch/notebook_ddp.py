@@ -11,7 +11,7 @@ CUDA was used with "could create a forked subprocess" (`cuda-fork`).
 
 A launcher starts the script once more for each GPU. A notebook is no file that could be started again: its functions exist
 in the kernel's memory alone. What is left is *fork*, a copy of the running process, and that works only as long as
-nothing has used CUDA in it: a copy cannot use CUDA once its parent has.
+nothing has used CUDA in it.
 
 ## How to tell
 

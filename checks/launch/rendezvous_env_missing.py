@@ -8,9 +8,12 @@ no number gives "invalid literal for int() with base 10: 'abc'", a port that is 
 
 ## Why
 
-The script was started by plain `python` instead of a launcher; in an IDE or a notebook; by `srun` or `mpirun`, which
-set names of their own (SLURM_PROCID, OMPI_COMM_WORLD_RANK); or by a launcher whose variables are lost on the way, as
-in `sudo` and in `docker run` without `-e`. `mp.spawn` sets none of them: the script must.
+| how the script was started | why the variables are missing |
+| --- | --- |
+| plain `python`, an IDE, a notebook | no launcher set them |
+| `srun`, `mpirun` | they set names of their own: SLURM_PROCID, OMPI_COMM_WORLD_RANK |
+| `mp.spawn` in the script | it sets none of them: the script must |
+| `sudo`, `docker run` without `-e` | the launcher's variables are lost on the way |
 
 A wrong value comes mostly from a job script: a port computed from the job's number that is larger than 65535, a variable
 that is empty there (`$JOBPORT`), or a host and a port in one.

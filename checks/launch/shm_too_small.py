@@ -43,7 +43,9 @@ KUBERNETES = Fix(
     "volumeMounts: [{name: shm, mountPath: /dev/shm}]",
     Kind.ADMIN,
 )
-MACHINE = Fix("On a machine", "sudo mount -o remount,size=8G /dev/shm", Kind.ADMIN)
+MACHINE = Fix(
+    "On a machine of your own, until its next start", "sudo mount -o remount,size=8G /dev/shm", Kind.ADMIN
+)
 NO_WORKERS = Fix(
     "Load data in the training process: no shared memory, and no loading beside the training",
     "DataLoader(..., num_workers=0)",

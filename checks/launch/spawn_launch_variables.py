@@ -25,9 +25,9 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Known, Script
 
 GIVE = Fix(
-    "Give what torchrun would have set",
+    "Or give what torchrun would have set",
     'def worker(rank, world_size):\n    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", "29500"\n'
-    '    dist.init_process_group("nccl", rank=rank, world_size=world_size)\n\n'
+    '    dist.init_process_group("nccl", rank=rank, world_size=world_size)\n\n\n'
     "torch.multiprocessing.spawn(worker, args=(2,), nprocs=2)",
     Kind.EDIT,
 )
@@ -35,7 +35,7 @@ GIVE = Fix(
 check = Check(
     severity=Severity.ERROR,
     fixes=[
-        Fix("Or drop mp.spawn and start the ranks with torchrun", "torchrun --nproc-per-node=2 train.py"),
+        Fix("Drop mp.spawn and start the ranks with torchrun", "torchrun --nproc-per-node=2 train.py"),
         GIVE,
     ],
     no_reproduction="not written yet",

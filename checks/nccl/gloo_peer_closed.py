@@ -3,7 +3,8 @@
 ## What happens
 
 `RuntimeError: [… gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:3121`, "Read error …: Connection
-reset by peer", or "writev …: Broken pipe"; from the store that rank 0 or torchrun keeps, "Failed to recv, got 0 bytes". All other ranks report it at about the same time.
+reset by peer", or "writev …: Broken pipe"; from the store that rank 0 or torchrun keeps, "Failed to recv, got
+0 bytes". All other ranks report it at about the same time.
 
 ## Why
 

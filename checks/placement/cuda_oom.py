@@ -55,7 +55,10 @@ LOOK = Fix(
     "See who holds the memory",
     "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
 )
-PIECES = Fix("Against pieces that are too small", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True")
+PIECES = Fix(
+    "Where much is reserved but unallocated: let segments grow, so that fewer pieces are too small",
+    "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+)
 OWN_GPU = Fix(
     "One GPU per process: choose it first, and load checkpoints elsewhere than onto the GPU they came from",
     'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))\nstate = torch.load("model.pt", map_location="cpu", weights_only=True)',

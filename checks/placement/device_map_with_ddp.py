@@ -8,7 +8,7 @@ same of "8-bit or 4-bit precision on multiple devices". DeepSpeed: "Zero-3 is no
 
 ## Why
 
-`device_map="auto"` cuts ONE model into pieces and puts them on all the GPUs that a process sees, or on the CPU and the
+`device_map="auto"` cuts one model into pieces and puts them on all the GPUs that a process sees, or on the CPU and the
 disk. DistributedDataParallel wants a whole copy per process, on that process's own GPU. Under torchrun or
 `accelerate launch` every process would spread its copy over the same GPUs.
 

@@ -7,10 +7,12 @@ them on device: cpu" at the first forward, before anything is computed.
 
 ## Why
 
-DataParallel copies the module from `device_ids[0]` to the other GPUs in every forward, so all of it must be there.
-It does not when `.to(device)` was forgotten or came before a layer was replaced (a new head for fine-tuning); when the
-model was moved to another GPU than `device_ids` begins with; or when a library placed layers on several devices
-(`device_map="auto"`), which DataParallel cannot serve.
+DataParallel copies the module from `device_ids[0]` to the other GPUs in every forward, so all of it must be there. It is
+not where:
+
+- `.to(device)` was forgotten, or came before a layer was replaced (a new head for fine-tuning);
+- the model was moved to another GPU than `device_ids` begins with;
+- a library placed layers on several devices (`device_map="auto"`), which DataParallel cannot serve.
 
 ## How to tell
 

@@ -8,7 +8,7 @@ method", often inside "Caught RuntimeError in DataLoader worker process 0". acce
 
 ## Why
 
-A process that has used CUDA cannot be forked: its child gets the memory and not the connection to the driver.
+A process that has used CUDA cannot be forked: its child gets a copy of the memory and no connection to the driver.
 
 - A dataset, a transform or `collate_fn` makes tensors on the GPU. Linux forks DataLoader workers until Python 3.13.
 - The parent used the GPU, in a notebook cell or while a library was imported, and then started processes.

@@ -91,8 +91,8 @@ NOT_THIS = [
     [
         (0, "Take a smaller batch"),
         (1, "Take a smaller batch"),
-        (2, "Against pieces"),
-        (3, "Against pieces"),
+        (2, "Where much is reserved"),
+        (3, "Where much is reserved"),
         (4, "Print the shapes"),
         (5, "One GPU per process"),
         (6, "Print the shapes"),
