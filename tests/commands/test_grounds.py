@@ -56,7 +56,6 @@ SHOWN_BY_NO_FIX = {
     "driver-not-loaded": "the script goes on without a driver, the reader installs one",
     "embedding-index": "the script takes an index that the table has",
     "extension-build": "the script leaves out the fault that it has itself",
-    "file-store-stale": "the script removes the file from Python",
     "flash-attn-missing": "the script calls torch's attention itself, the fix is an argument of transformers",
     "host-oom-killed": "a limit that the script sets stands for docker's or Slurm's",
     "hostname-resolution": "the script shows it with env://, the fixes are torchrun's",
