@@ -71,13 +71,14 @@ def _merged(
     for name in {**then, **otherwise}:
         values = [names[name] for names in (then, otherwise) if name in names]
         if len(values) == 1 and name not in before:
-            unbound = Value(
-                Known.UNBOUND, text=name, by_rank=test.by_rank, sole=test.sole, all_but=test.all_but
-            )
+            sole, all_but = (test.sole, test.all_but) if name in then else (test.all_but, test.sole)
+            unbound = Value(Known.UNBOUND, text=name, by_rank=test.by_rank, sole=sole, all_but=all_but)
             known_outside = frame.outer is not None and name in frame.outer.names
             values += [unbound] if test.by_rank and not known_outside else []
         elif len(values) == 1:
             values.append(before[name])
+        elif test.by_rank and then[name] is not before.get(name):
+            values = [values[0], *(v for v in values[1].possible() if not _filled(v, test))]
         value = values[0] if all(v == values[0] for v in values[1:]) else one_of(values)
         if test.by_rank and value.known is Known.CHOICE and not value.by_rank:
             value = Value(Known.CHOICE, items=value.items, by_rank=True, from_data=value.from_data)
@@ -85,6 +86,14 @@ def _merged(
             value = Value(Known.CHOICE, items=value.items, by_rank=value.by_rank, from_data=True)
         merged[name] = value
     return merged
+
+
+def _filled(value: Value, test: Value) -> bool:
+    """Return whether a name that some ranks had not got is assigned on just those by a later test."""
+    if value.known is not Known.UNBOUND:
+        return False
+    rest = value.sole is not None and value.sole == test.all_but
+    return rest or (value.all_but is not None and value.all_but == test.sole)
 
 
 def attempt(frame: Frame, node: ast.Try) -> bool:

@@ -50,6 +50,18 @@ dist.destroy_process_group()
 FINE = [
     """
 import torch.distributed as dist
+
+dist.init_process_group("gloo")
+if dist.get_rank() == 0:
+    names = ["a", "b"]
+if dist.get_rank() != 0:
+    names = [None, None]
+dist.broadcast_object_list(names)
+print(names)
+dist.destroy_process_group()
+""",
+    """
+import torch.distributed as dist
 from torch.utils.tensorboard import SummaryWriter
 
 def main():
