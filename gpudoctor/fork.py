@@ -68,6 +68,8 @@ def _run(function: Callable[[], None], out: int, err: int) -> None:
         nothing = os.open(os.devnull, os.O_RDONLY)
         for old, new in ((nothing, 0), (out, 1), (err, 2)):
             os.dup2(old, new)
+        # A socket that the caller listens on would have two owners, of which the probe of sockets sees one.
+        os.closerange(3, min(os.sysconf("SC_OPEN_MAX"), 2**20))
         sys.path[:] = [
             entry for entry in sys.path if entry
         ]  # as patient_process.OWN: never the working folder
