@@ -8,13 +8,10 @@ from gpudoctor.facts import CheckpointFile, Gpus, Pci, Torch
 from gpudoctor.guard import examine, parameters
 from gpudoctor.launch_command import Launched, fitted
 from gpudoctor.model import Check, Finding, Role, Severity, Source
-from gpudoctor.report import CheckStatus, Report, Result
+from gpudoctor.report import WORST, Report, Result
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import listed
 from gpudoctor.verdict import conclude, layer
-
-WORST = (CheckStatus.PASSED, CheckStatus.UNKNOWN, CheckStatus.FOUND, CheckStatus.CRASHED)
-"""What a check came to, of several checkpoints the last in this order."""
 
 
 def diagnose(snapshot: Snapshot, checks: Iterable[Check], failed: Sequence[Result] = ()) -> Report:

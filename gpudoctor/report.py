@@ -21,6 +21,10 @@ class CheckStatus(enum.Enum):
     CRASHED = "crashed"
 
 
+WORST = (CheckStatus.PASSED, CheckStatus.UNKNOWN, CheckStatus.FOUND, CheckStatus.CRASHED)
+"""What a check came to, of several subjects the last in this order."""
+
+
 class Result(Struct, frozen=True, kw_only=True):
     """What became of one check."""
 

@@ -25,7 +25,7 @@ the script wants `--local_rank` and nobody passes it.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Script
 
 # The first two characters may be dashes that a web page made longer.
 OPTION = r"(?P<option>(?:--|[–—]{1,2})local[-_]rank)\b"
@@ -70,7 +70,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A script that learns its local rank from an option alone, which torchrun does not pass."""
-    if "deepspeed" in script.frameworks or any("LOCAL_RANK" in _key(call) for call in script.calls):
+    if "deepspeed" in script.frameworks or any("LOCAL_RANK" in call.variable for call in script.calls):
         return
     for call in script.methods("add_argument", "parser"):
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
@@ -82,9 +82,3 @@ def code(script: Script) -> Iterator[Finding]:
             severity=Severity.WARNING,
             location=call.place,
         )
-
-
-def _key(call: Call) -> str:
-    """Return the environment variable that a call reads, empty where it reads none."""
-    key = call.value("key").literal if call.name.startswith("os.") else ""
-    return key if isinstance(key, str) else ""

@@ -64,11 +64,11 @@ def code(script: Script) -> Iterator[Finding]:
     """A script that needs torchrun's variables before it starts processes of its own."""
     spawn = next((c for c in script.named("torch.multiprocessing.spawn") if c.reached and _always(c)), None)
     if spawn is None or any(
-        c.name == "os.environ.__setitem__" and _variable(c) in ("RANK", "LOCAL_RANK") for c in script.calls
+        c.name == "os.environ.__setitem__" and c.variable in ("RANK", "LOCAL_RANK") for c in script.calls
     ):
         return
     for call in script.named("os.environ.__getitem__"):
-        name = _variable(call)
+        name = call.variable
         if name in ("RANK", "LOCAL_RANK") and call.reached and not call.spawned and _always(call):
             if call.number < spawn.number:
                 yield check.found(
@@ -81,8 +81,3 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _always(call: Call) -> bool:
     return all(condition.kind == "main" for condition in call.conditions) and "try" not in call.contexts
-
-
-def _variable(call: Call) -> str:
-    key = call.value("key").literal
-    return key if isinstance(key, str) else ""

@@ -2,15 +2,14 @@
 
 import ast
 
-from gpudoctor.code.program import Frame, mixed
+from gpudoctor.code.program import mixed
 from gpudoctor.facts import Known, Value
 
 _FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)
 
 
-def united(frame: Frame, values: list[Value]) -> Value:
+def united(values: list[Value]) -> Value:
     """Return an unknown value that depends on several."""
-    del frame
     by_rank, from_data = mixed(values)
     return Value(by_rank=by_rank, from_data=from_data)
 

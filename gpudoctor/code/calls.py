@@ -12,7 +12,7 @@ from gpudoctor.code.known_calls import METHODS, canonical, kind, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import HARMLESS, result_of
-from gpudoctor.facts import COLLECTIVES, UNKNOWN, WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
 MAKER = re.compile(
     r"(?:^|\.)[A-Z]\w*[a-z]\w*$|(?:build|create|get|make|load|init)_\w*(?:model|net|network|encoder|decoder)"
@@ -39,7 +39,7 @@ def perform(
 ) -> Value:
     """Record a call, follow it where that can be done, and return what it comes to."""
     program = frame.program
-    callee = _one(callee, receiver)
+    callee = _one(callee)
     if callee.known is Known.DEFINED:
         item = program.defined.get(callee.text)
         if isinstance(item, Function):
@@ -70,15 +70,12 @@ def perform(
         result=outcome,
         used=used,
     )
-    if name in COLLECTIVES and name in SAME_EVERYWHERE and node.args:
+    if name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
     started(frame, node, name, arguments)
     handed_over(frame, name, arguments, receiver)
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
-        outcome = Value(
-            outcome.known, outcome.literal, outcome.thing, outcome.text, outcome.items, outcome.by_rank,
-            outcome.from_data, number, outcome.sole, outcome.all_but,
-        )  # fmt: skip
+        outcome = replace(outcome, made=number)
     return outcome
 
 
@@ -92,9 +89,8 @@ def named(
     return found
 
 
-def _one(callee: Value, receiver: Value) -> Value:
+def _one(callee: Value) -> Value:
     """Return what is called, of several the first that says something."""
-    del receiver
     if callee.known is not Known.CHOICE:
         return callee
     for known in (Known.DEFINED, Known.THING, Known.SYMBOL):
@@ -143,7 +139,7 @@ def _own_function(
     arguments = {
         names[n] if n < len(names) else str(n): argument for n, argument in enumerate(positional)
     } | keywords
-    name = function.name if function.file is frame.program.file else f"{function.file.name}::{function.name}"
+    name = frame.program.name_of(function)
     frame.record(
         name,
         node,
@@ -193,8 +189,8 @@ def _instance(
     """Record the making of an object of one of the script's classes, and follow its ``__init__``."""
     program = frame.program
     kind = kind_of(frame, item)
-    name = item.name if item.file is program.file else f"{item.file.name}::{item.name}"
-    arguments = {str(n): argument for n, argument in enumerate(positional)} | keywords
+    name = frame.program.name_of(item)
+    arguments = named("", "", positional, keywords)
     inner = -1
     if kind in ("dataset", "loader", *WRAPPERS):
         inner = next((t for a in arguments.values() for t in a.value.things), -1)
@@ -232,7 +228,7 @@ def _super(
             parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
             if isinstance(parent, Class) and found is None:
                 found = method_of(frame, parent, method)
-    arguments = {str(n): argument for n, argument in enumerate(positional)} | keywords
+    arguments = named("", "", positional, keywords)
     frame.record(f"super.{method}", node, text=f"super().{method}", arguments=arguments, receiver=receiver)
     if found is not None:
         return frame.program.follow(frame, found, receiver, positional, keywords, node)

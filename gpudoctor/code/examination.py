@@ -17,7 +17,7 @@ from gpudoctor.facts import Script
 from gpudoctor.guard import examine, told
 from gpudoctor.model import Check, Evidence, Finding
 from gpudoctor.model import Source as Kind
-from gpudoctor.report import CheckStatus, Result
+from gpudoctor.report import WORST, CheckStatus, Result
 
 T = TypeVar("T")
 RELEVANT = re.compile(
@@ -30,7 +30,6 @@ RELEVANT = re.compile(
     r"|self\.\w+ = torch\.[a-z]\w*\("
 )
 """A file without any of these words holds nothing that a check of scripts looks for."""
-WORST = (CheckStatus.PASSED, CheckStatus.UNKNOWN, CheckStatus.FOUND, CheckStatus.CRASHED)
 MOST_CHARACTERS = 2 * 2**20
 """How much text is held at once of files that import each other; the trees made of it take about 200 MB."""
 

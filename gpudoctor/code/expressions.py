@@ -17,18 +17,15 @@ def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value
     if node is None:
         return UNKNOWN
     frame.program.step()
-    kind = type(node)
-    if kind is ast.Constant:
-        literal = node.value  # type: ignore[attr-defined]
-        return UNKNOWN if literal is Ellipsis else Value(Known.LITERAL, literal)
-    if kind is ast.Name:
-        return name(frame, node)  # type: ignore[arg-type]
-    if kind is ast.Call:
-        return _call(frame, node, used=used)  # type: ignore[arg-type]
-    handler = _HANDLERS.get(kind)
+    if isinstance(node, ast.Constant):
+        return UNKNOWN if node.value is Ellipsis else Value(Known.LITERAL, node.value)
+    if isinstance(node, ast.Name):
+        return name(frame, node)
+    if isinstance(node, ast.Call):
+        return _call(frame, node, used=used)
+    handler = _HANDLERS.get(type(node))
     if handler is None:
         return united(
-            frame,
             [evaluate(frame, child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)],
         )
     return handler(frame, node)
@@ -137,7 +134,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
 def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
     items = tuple(evaluate(frame, item) for item in node.elts)
     if any(isinstance(item, ast.Starred) for item in node.elts):
-        return united(frame, list(items))
+        return united(list(items))
     by_rank, from_data = any(i.by_rank for i in items), any(i.from_data for i in items)
     return Value(Known.SEQUENCE, items=items, by_rank=by_rank, from_data=from_data)
 
@@ -212,7 +209,7 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
             frame.conditions = (*frame.conditions, condition)
     frame.conditions = outside
     tests = [value for value in values if value.sole is not None or value.all_but is not None]
-    joined = united(frame, values)
+    joined = united(values)
     if isinstance(node.op, ast.Or) and not any(v.by_rank or v.sole is not None for v in values):
         return one_of(values)  # ``a or b`` is mostly a default
     if len(tests) == 1 and (isinstance(node.op, ast.And) or _several(frame, node, values, tests[0])):

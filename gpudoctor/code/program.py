@@ -64,9 +64,13 @@ class Program:
         self.things.append(Thing(number, kind, type, place, made, inner))
         return Value(Known.THING, thing=number, made=made)
 
+    def name_of(self, item: Function | Class) -> str:
+        """Return the name of a function or class of the script, with its file's where that is another one."""
+        return item.name if item.file is self.file else f"{item.file.name}::{item.name}"
+
     def define(self, item: Function | Class) -> Value:
         """Return the value that a function or class of the script is."""
-        name = item.name if item.file is self.file else f"{item.file.name}::{item.name}"
+        name = self.name_of(item)
         self.defined[name] = item
         return Value(Known.DEFINED, text=name)
 

@@ -129,6 +129,12 @@ class Call(Struct, frozen=True, kw_only=True):
         return name in self.arguments or self.starred
 
     @property
+    def variable(self) -> str:
+        """The environment variable that it reads or sets, empty where that is none or not known."""
+        key = self.value("key").literal if self.name.startswith("os.") else ""
+        return key if isinstance(key, str) else ""
+
+    @property
     def each_time(self) -> bool:
         """Whether it happens every time that the innermost loop around it goes round."""
         return all(condition.loops < len(self.loops) for condition in self.conditions)
