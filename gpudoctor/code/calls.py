@@ -57,7 +57,7 @@ def perform(
             return _own_function(frame, node, own, receiver, positional, keywords, starred=starred, used=used)
     name = _name(frame, callee, receiver, attribute)
     arguments = named(name, attribute, positional, keywords)
-    outcome = _made(frame, node, name, arguments, keywords, receiver, attribute)
+    outcome = _made(frame, node, name, arguments, receiver, attribute)
     if outcome is None:
         outcome = result_of(frame, name, attribute, arguments, receiver)
     number = frame.record(
@@ -240,43 +240,45 @@ def _made(
     node: ast.Call,
     name: str,
     arguments: dict[str, Argument],
-    keywords: dict[str, Argument],
     receiver: Value,
     attribute: str,
 ) -> Value | None:
     """Return the thing that a library's class or function makes, ``None`` where it makes none."""
     program = frame.program
-    place = frame.place(node)
     if attribute == "state_dict" and receiver.things:
-        return program.thing("state_dict", "state_dict", place, receiver.things[0])
+        return program.thing("state_dict", "state_dict", frame.place(node), receiver.things[0])
     if name == PROCESS:
-        return program.thing("process", name, place)
+        return program.thing("process", name, frame.place(node))
     if name in ("multiprocessing.get_context", "argparse.Namespace"):
-        return program.thing("arguments" if name.startswith("argparse") else "object", name, place)
+        return program.thing(
+            "arguments" if name.startswith("argparse") else "object", name, frame.place(node)
+        )
     made = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
     if not made and name not in HARMLESS and not receiver.things and MAKER.search(name):
-        return program.thing("object", name, place)
+        return program.thing("object", name, frame.place(node))
     if not made:
         return None
     if name == "torch.nn.SyncBatchNorm.convert_sync_batchnorm":
         return arguments["module"].value if "module" in arguments else None
     inner = -1
     if made in WRAPPERS:
-        given = arguments.get("module") or arguments.get("model")
-        things = given.value.things if given else ()
-        inner = things[0] if things else -1
+        inner = _given(arguments, "module", "model")
         _learnt(frame, inner, "model")
     elif made == "loader" or made == "sampler" or name == "torch.utils.data.Subset":
-        given = arguments.get("dataset") or arguments.get("data_source") or arguments.get("sampler")
-        things = given.value.things if given else ()
-        inner = things[0] if things else -1
+        inner = _given(arguments, "dataset", "data_source", "sampler")
         _learnt(frame, inner, "dataset" if made == "loader" else "")
     elif made == "model" and name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
         inner = next((t for a in arguments.values() for t in a.value.things), -1)
     elif made == "optimizer":
         given = arguments.get("params")
         inner = _owner(frame, given.value) if given else -1
-    return program.thing(made, name, place, inner)
+    return program.thing(made, name, frame.place(node), inner)
+
+
+def _given(arguments: dict[str, Argument], *names: str) -> int:
+    """Return the thing that the first of several arguments is which is given, -1 where it is none."""
+    given = next((arguments[name] for name in names if name in arguments), None)
+    return next(iter(given.value.things), -1) if given else -1
 
 
 def _learnt(frame: Frame, number: int, kind: str) -> None:
