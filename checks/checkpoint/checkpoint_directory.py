@@ -137,12 +137,11 @@ FOLDER = [
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A torch.save into a folder of a fixed name, in a script that makes no folder."""
-    if any(makes_folders(call) for call in script.calls):
-        return
+    making = [call for call in script.calls if makes_folders(call)]
     said = set()
     for call in script.named("torch.save"):
         folder, fresh = folder_of(script, call.value("f"))
-        if folder and folder not in said:
+        if folder and folder not in said and not any(_may_make(script, other, folder) for other in making):
             said.add(folder)
             yield check.found(
                 f"nothing in this script makes the folder {folder}, and torch.save makes none: where it is missing the "
@@ -167,6 +166,18 @@ def makes_folders(call: Call) -> bool:
         for a in call.arguments.values()
         for item in (a.value, *a.value.items)
     )
+
+
+def _may_make(script: Script, call: Call, folder: str) -> bool:
+    """Return whether a call that makes or looks for a folder may mean this one: all may that name none in full."""
+    first = next((a.value for a in call.arguments.values()), None)
+    text = first.literal if first is not None and first.is_literal else None
+    if text is None and first is not None and "{}" in first.text:
+        text = first.text.partition("{}")[0]
+    if not isinstance(text, str) or "mkdir" in text:
+        return True
+    own, other = f"{folder}/", f"{text.removeprefix('./').rstrip('/')}/"
+    return own.startswith(other) or other.startswith(own) or not text.rstrip("/")
 
 
 def folder_of(script: Script, path: Value) -> tuple[str, bool]:

@@ -18,6 +18,7 @@ MAKER = re.compile(
     r"(?:^|\.)[A-Z]\w*[a-z]\w*$|(?:build|create|get|make|load|init)_\w*(?:model|net|network|encoder|decoder)"
 )
 """Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
+ACCELERATOR = "accelerate.Accelerator"
 SAME_EVERYWHERE = frozenset(
     f"torch.distributed.{name}"
     for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
@@ -58,6 +59,8 @@ def perform(
     name = _name(frame, callee, receiver, attribute)
     arguments = named(name, attribute, positional, keywords)
     outcome = _made(frame, node, name, arguments, receiver, attribute)
+    if attribute == "prepare" and any(frame.program.things[n].type == ACCELERATOR for n in receiver.things):
+        outcome = _prepared(frame, node, arguments)
     if outcome is None:
         outcome = result_of(frame, name, attribute, arguments, receiver)
     number = frame.record(
@@ -152,7 +155,10 @@ def _own_function(
     self_value = None
     if function.owner is not None:
         things = receiver.things
-        self_value = Value(Known.THING, thing=things[0]) if things else receiver
+        own = [
+            n for n in things if frame.program.things[n].kind not in WRAPPERS
+        ] or things  # a wrapper has no such method
+        self_value = Value(Known.THING, thing=own[0]) if own else receiver
         decorators = {d.id for d in function.node.decorator_list if isinstance(d, ast.Name)}
         if "staticmethod" in decorators:
             self_value = None
@@ -273,6 +279,18 @@ def _made(
         given = arguments.get("params")
         inner = _owner(frame, given.value) if given else -1
     return program.thing(made, name, frame.place(node), inner)
+
+
+def _prepared(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> Value:
+    """Return what accelerate's ``prepare`` hands back: models in a wrapper, the rest as it was given, in its order."""
+    program = frame.program
+    items = []
+    for argument in arguments.values():
+        value = argument.value
+        if program.kind(value) in ("model", "object") and value.thing >= 0:
+            value = program.thing("prepared", f"{ACCELERATOR}.prepare", frame.place(node), value.thing)
+        items.append(value)
+    return items[0] if len(items) == 1 else Value(Known.SEQUENCE, items=tuple(items))
 
 
 def _given(arguments: dict[str, Argument], *names: str) -> int:

@@ -8,7 +8,7 @@ from gpudoctor.facts.script import Argument, Call, Script
 from gpudoctor.facts.script_files import origins
 from gpudoctor.facts.script_values import Known, Thing, Value
 
-PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod."}
+PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod.", "prepared": "module."}
 """What a wrapper puts in front of each key of its state dict."""
 KNOWS = (
     "module",
