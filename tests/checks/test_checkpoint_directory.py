@@ -121,6 +121,15 @@ def test_the_fixes_go_with_it():
 FLAGGED = [
     """
 import torch
+from torch.utils.tensorboard import SummaryWriter
+
+writer = SummaryWriter("runs/first")
+model = torch.nn.Linear(2, 2)
+for epoch in range(3):
+    torch.save(model.state_dict(), "checkpoints/net_" + str(epoch) + ".pt")  # <-
+""",
+    """
+import torch
 
 model = torch.nn.Linear(2, 2)
 for epoch in range(3):
@@ -153,6 +162,15 @@ def main():
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+
+model = torch.nn.Linear(2, 2)
+os.makedirs("checkpoints/first", exist_ok=True)
+for epoch in range(3):
+    torch.save(model.state_dict(), "./checkpoints/" + str(epoch) + ".pt")
+""",
     """
 import os
 import torch
