@@ -7,7 +7,8 @@ import torch.distributed as dist
 from nets import Net
 
 dist.init_process_group("nccl")
-model = torch.nn.parallel.DistributedDataParallel(Net(10)).cuda()  # <- rank-device-unset
+torch.cuda.set_device(dist.get_node_local_rank())
+model = torch.nn.parallel.DistributedDataParallel(Net(10)).cuda()  # <-
 """,
     """
 import torch
