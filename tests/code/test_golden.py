@@ -1,4 +1,4 @@
-"""Every form of a report of scripts, whole. To write them anew: ``GPUDOCTOR_UPDATE=1 pytest tests/code/test_golden.py``."""
+"""Every form of a report of scripts, whole. To write them anew: ``GPUDOCTOR_UPDATE=1 pytest tests/code``."""
 
 import json
 import re
