@@ -30,7 +30,7 @@ rank of several fails, and the folder is there afterwards, several ranks made it
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Known, Script, Value
+from gpudoctor.facts import Call, Known, Script, Value, of_several, one_alone, same_for_all
 
 NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
 # what is still being downloaded is dataset-download-race
@@ -137,6 +137,7 @@ FOLDER = [
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A torch.save into a folder of a fixed name, in a script that makes no folder."""
+    yield from _raced(script)
     making = [call for call in script.calls if makes_folders(call)]
     said = set()
     for call in script.named("torch.save"):
@@ -150,6 +151,25 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[MADE],
             )
+
+
+def _raced(script: Script) -> Iterator[Finding]:
+    """Report a folder that every rank makes where it is not there: all but one may find that it is there by then."""
+    if any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process")):
+        return  # the parent may make it before there are ranks
+    for call in script.named("os.makedirs", "os.mkdir"):
+        path = next(iter(call.arguments.values()), None)
+        looks = any("exists" in c.text or "isdir" in c.text for c in call.conditions)
+        if path is None or call.given("exist_ok") or not looks or "try" in call.contexts or one_alone(call):
+            continue
+        if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):
+            yield check.found(
+                f"every rank looks for {path.text} and makes it: where two look at once, the second fails with FileExistsError",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=RACE,
+            )
+            return
 
 
 def makes_folders(call: Call) -> bool:

@@ -39,6 +39,12 @@ DIVIDE = Fix(
     proof="parameter.grad /= dist.get_world_size()",
 )
 
+FORWARD = Fix(
+    "Compute the loss in the module's forward, and call the wrapper",
+    "loss = model(batch)  # model is the DistributedDataParallel; was: model.module.compute_loss(batch)",
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where gradients are summed and not divided",
@@ -54,6 +60,7 @@ def code(script: Script) -> Iterator[Finding]:
     made = script.process_group
     if made is None or not made.reached or script.frameworks:
         return
+    yield from _past_the_wrapper(script)
     if any(True for _ in script.of_kind("ddp", "fsdp", "dp")) or any(
         _shares(call) for call in script.calls if call.reached
     ):
@@ -89,6 +96,25 @@ def code(script: Script) -> Iterator[Finding]:
                 fixes=[WRAP],
             )
             return
+
+
+def _past_the_wrapper(script: Script) -> Iterator[Finding]:
+    """Report a loss that the module inside of a DistributedDataParallel computes, and no forward of the wrapper."""
+    if any(c.collective and ".grad" in _tensor(c) for c in script.calls):
+        return
+    for wrapper in script.of_kind("ddp"):
+        for backward in script.methods("backward"):
+            behind = list(script.behind(backward.receiver))
+            inside = [c for c in behind if ".module." in f"{c.text}." and wrapper.inner in (*c.receiver.things, -1)]
+            through = any(wrapper.number in c.receiver.things for c in behind)
+            if inside and not through and "no_sync" not in backward.contexts:
+                yield check.found(
+                    f"{inside[-1].text}() goes past DistributedDataParallel's forward, so its backward sums nothing over the "
+                    "ranks: each rank trains a model of its own",
+                    location=inside[-1].place,
+                    fixes=[FORWARD],
+                )
+                return
 
 
 def _shares(call: Call) -> bool:

@@ -37,7 +37,7 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
     """Return what a binary operator makes of two values."""
     if left.is_literal and right.is_literal:
         return _folded(left.literal, operator, right.literal)
-    if isinstance(operator, ast.Add) and (_is_text(left) or _is_text(right)):
+    if isinstance(operator, ast.Add) and (is_text(left) or is_text(right)):
         return formatted([*_parts(left), *_parts(right)])
     if isinstance(left.literal, str) and isinstance(operator, ast.Mod):
         return _filled(left.literal, right)
@@ -58,7 +58,7 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
     return Value(items=(left, right), text=type(operator).__name__, by_rank=by_rank, from_data=from_data)
 
 
-def _is_text(value: Value) -> bool:
+def is_text(value: Value) -> bool:
     """Return whether a value is a string, written out or formatted."""
     return (isinstance(value.literal, str) and value.is_literal) or "{}" in value.text
 
