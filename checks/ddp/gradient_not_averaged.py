@@ -25,7 +25,7 @@ Or have the script check it: gather one weight after a step: `assert torch.equal
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Script, Thing
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -103,18 +103,25 @@ def _past_the_wrapper(script: Script) -> Iterator[Finding]:
     if any(c.collective and ".grad" in _tensor(c) for c in script.calls):
         return
     for wrapper in script.of_kind("ddp"):
-        for backward in script.methods("backward"):
+        past = {c.place: c for c in script.calls if _goes_past(c, wrapper)}
+        for backward in script.methods("backward") if past else ():
             behind = list(script.behind(backward.receiver))
-            inside = [c for c in behind if ".module." in f"{c.text}." and wrapper.inner in (*c.receiver.things, -1)]
-            through = any(wrapper.number in c.receiver.things for c in behind)
-            if inside and not through and "no_sync" not in backward.contexts:
+            ways = [way for call in behind for way in (call.place, *call.stack)]
+            inside = next((past[way] for way in ways if way in past), None)
+            if inside is not None and not any(wrapper.number in c.receiver.things for c in behind):
                 yield check.found(
-                    f"{inside[-1].text}() goes past DistributedDataParallel's forward, so its backward sums nothing over the "
+                    f"{inside.text}() goes past DistributedDataParallel's forward, so its backward sums nothing over the "
                     "ranks: each rank trains a model of its own",
-                    location=inside[-1].place,
+                    location=inside.place,
                     fixes=[FORWARD],
                 )
                 return
+
+
+def _goes_past(call: Call, wrapper: Thing) -> bool:
+    """Return whether a call is one of what is inside of a wrapper, by its `module`."""
+    inside = wrapper.inner in call.receiver.things or (wrapper.inner < 0 and not call.receiver.things)
+    return inside and ".module." in f"{call.text}."
 
 
 def _shares(call: Call) -> bool:

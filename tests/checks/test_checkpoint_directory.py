@@ -120,6 +120,17 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+folder = os.path.join("weights", "first")
+if not os.path.exists(folder):
+    os.makedirs(folder)  # <-
+dist.destroy_process_group()
+""",
+    """
 import torch
 from torch.utils.tensorboard import SummaryWriter
 
@@ -162,6 +173,35 @@ def main():
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def work(rank):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29500", rank=rank, world_size=2)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    if not os.path.exists("weights"):
+        os.makedirs("weights")
+    mp.spawn(work, nprocs=2)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+if dist.get_rank() == 0 and not os.path.exists("weights"):
+    os.makedirs("weights")
+if not os.path.exists("logs"):
+    os.makedirs("logs", exist_ok=True)
+dist.destroy_process_group()
+""",
     """
 import os
 import torch

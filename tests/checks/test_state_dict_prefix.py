@@ -240,6 +240,13 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 
 FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "    model = DDP(model, device_ids=[local_rank])\n": "    if torch.cuda.device_count() < 8:\n        return\n    model = DDP(model, device_ids=[local_rank])\n",
+            "        torch.save(model.module.state_dict(), path)": "        torch.save(model.state_dict(), path)  # <-",
+        },
+    ),
     """
 import torch
 from accelerate import Accelerator
