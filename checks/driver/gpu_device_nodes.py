@@ -57,11 +57,13 @@ check = Check(
 def environment(
     driver: Driver, cuda: Cuda | None, gpus: Gpus | None, pci: Pci | None, host: Host | None
 ) -> Iterator[Finding]:
-    """CUDA does not start, and a node that it needs is not there or not open to this user."""
+    """CUDA does not start or misses GPUs, and a node that it needs is not there or not open to this user."""
     if driver.dxg or not driver.loaded or not driver.nodes:
         return  # a container without any node was not given its GPUs
     if cuda is not None and cuda.init == 0:
-        return  # it starts: what is missing was made on the way, or is not needed here
+        # It starts: what is missing was made on the way, or is not needed here, unless GPUs are missing with it.
+        yield from _some(driver, cuda, gpus, host)
+        return
     if not ((gpus and gpus.devices) or (pci and pci.usable)):
         return
     if cuda is None or (cuda.init is None and cuda.library):
@@ -89,6 +91,28 @@ def environment(
             f"this user may not read and write {names}{more}: CUDA cannot reach the driver",
             fixes=[WHO, *([CONTAINER] if inside else []), GROUP],
         )
+
+
+def _some(driver: Driver, cuda: Cuda, gpus: Gpus | None, host: Host | None) -> Iterator[Finding]:
+    """Find GPUs that NVML lists and CUDA does not start, where there are nodes for those that start alone."""
+    listed = len(gpus.devices) if gpus else 0
+    cards = [node for node in driver.nodes if node.path.removeprefix("/dev/nvidia").isdecimal()]
+    usable = [node for node in cards if _open(node)]
+    if not usable or cuda.count != len(usable) or len(usable) >= listed:
+        return
+    inside = host is not None and bool(host.container)
+    lacking = count(listed - len(usable), "GPU")
+    what = (
+        f"has no node in /dev for {lacking}"
+        if len(cards) < listed
+        else f"may not open the nodes of {lacking}"
+    )
+    who = "this container" if inside else "the machine" if len(cards) < listed else "this user"
+    yield check.found(
+        f"{who} {what} of {listed}, and CUDA starts {cuda.count}: the others cannot be reached",
+        evidence=[Evidence(f"there: {', '.join(sorted(node.path for node in cards))}")],
+        fixes=[WHO, *([CONTAINER, MAKE] if inside else [LEAVE_OUT, MAKE, ALWAYS])],
+    )
 
 
 def _open(node: DeviceNode) -> bool:

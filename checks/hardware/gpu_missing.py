@@ -71,7 +71,9 @@ UNSET = Fix("See what hides it", "env | grep -E 'CUDA_VISIBLE|NVIDIA_VISIBLE|CUD
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a card of another model, a warning where torch alone sees fewer",
-    follows=["gpu-fell-off-bus", "gpu-reset-required"],
+    symptoms=[r"gres/gpu count (?:reported lower than configured|too low) \((?P<here>\d+) < (?P<set>\d+)\)"],
+    message="Slurm counts <here> of the <set> GPUs that the node is said to have, and gives it no jobs",
+    follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-device-nodes"],
     fixes=[COMPARE, LEAVE_OUT, WHY, RESET, RESEAT],
     no_reproduction="needs a GPU that is lost",
 )

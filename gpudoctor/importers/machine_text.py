@@ -56,7 +56,12 @@ class _Pasted:
     """What stands in a text beside collect_env's output."""
 
     def __init__(self, text: str, pieces: list[str]) -> None:
-        tables = [nvidia_smi.read_table(pieces), nvidia_smi.read_query(pieces), nvidia_smi.read_xml(text)]
+        tables = [
+            nvidia_smi.read_table(pieces),
+            nvidia_smi.read_csv(pieces),
+            nvidia_smi.read_query(pieces),
+            nvidia_smi.read_xml(text),
+        ]
         self.pieces = pieces
         self.outputs = tables
         self.links = nvidia_smi.read_nvlinks(pieces)

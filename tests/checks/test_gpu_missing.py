@@ -24,6 +24,18 @@ from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-missing")
+EXAMPLES = {
+    "   Reason=gres/gpu count reported lower than configured (7 < 8) [slurm@2026-03-04T05:06:07]": (
+        "Slurm counts 7 of the 8 GPUs that the node is said to have, and gives it no jobs"
+    ),
+    "gres/gpu count too low (3 < 4)": (
+        "Slurm counts 3 of the 4 GPUs that the node is said to have, and gives it no jobs"
+    ),
+}
+NOT_THIS = [
+    "   Gres=gpu:h100:8(S:0-1)",
+    "   Reason=Low RealMemory (reported:515000 < 100.00% of configured:1031518)",
+]
 
 
 def run(**facts: object) -> tuple[Result, list[Finding]]:
