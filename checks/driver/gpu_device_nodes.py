@@ -27,7 +27,7 @@ with the host.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import Cuda, DeviceNode, Driver, Gpus, Host, Pci
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, Pci
 
 CONTROL, UNIFIED = "/dev/nvidiactl", "/dev/nvidia-uvm"
 
@@ -70,8 +70,8 @@ def environment(
         raise CannotTell("whether CUDA starts is not known")
     nodes = {node.path: node for node in driver.nodes}
     missing = [path for path in (CONTROL, UNIFIED) if path not in nodes]
-    cards = [node for path, node in nodes.items() if path.removeprefix("/dev/nvidia").isdecimal()]
-    closed = [n for n in (*map(nodes.get, (CONTROL, UNIFIED)), *cards) if n and not _open(n)]
+    cards = driver.gpu_nodes
+    closed = [n for n in (*map(nodes.get, (CONTROL, UNIFIED)), *cards) if n and not n.usable]
     if not cards:
         missing.append("/dev/nvidia0")
     inside = host is not None and bool(host.container)
@@ -96,8 +96,8 @@ def environment(
 def _some(driver: Driver, cuda: Cuda, gpus: Gpus | None, host: Host | None) -> Iterator[Finding]:
     """Find GPUs that NVML lists and CUDA does not start, where there are nodes for those that start alone."""
     listed = len(gpus.devices) if gpus else 0
-    cards = [node for node in driver.nodes if node.path.removeprefix("/dev/nvidia").isdecimal()]
-    usable = [node for node in cards if _open(node)]
+    cards = driver.gpu_nodes
+    usable = [node for node in cards if node.usable]
     if not usable or cuda.count != len(usable) or len(usable) >= listed:
         return
     inside = host is not None and bool(host.container)
@@ -113,7 +113,3 @@ def _some(driver: Driver, cuda: Cuda, gpus: Gpus | None, host: Host | None) -> I
         evidence=[Evidence(f"there: {', '.join(sorted(node.path for node in cards))}")],
         fixes=[WHO, *([CONTAINER, MAKE] if inside else [LEAVE_OUT, MAKE, ALWAYS])],
     )
-
-
-def _open(node: DeviceNode) -> bool:
-    return node.readable and node.writable

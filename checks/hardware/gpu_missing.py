@@ -73,7 +73,7 @@ check = Check(
     otherwise="a note for a card of another model, a warning where torch alone sees fewer",
     symptoms=[r"gres/gpu count (?:reported lower than configured|too low) \((?P<here>\d+) < (?P<set>\d+)\)"],
     message="Slurm counts <here> of the <set> GPUs that the node is said to have, and gives it no jobs",
-    follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-device-nodes"],
+    follows=["gpu-fell-off-bus", "gpu-reset-required"],
     fixes=[COMPARE, LEAVE_OUT, WHY, RESET, RESEAT],
     no_reproduction="needs a GPU that is lost",
 )
@@ -104,7 +104,7 @@ def environment(
         if not found and gpus is not None and not share:
             found = _nvml(pci, gpus, driver, log)
     if not found and gpus is not None and gpus.devices and not any(gpu.mig for gpu in gpus.devices):
-        found = _cuda(gpus, cuda) or _torch(gpus, cuda, torch, variables)
+        found = _cuda(gpus, cuda, driver) or _torch(gpus, cuda, torch, variables)
     yield from found
 
 
@@ -159,6 +159,8 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     answered = not gpus.error and not gpus.interrupted and (gpus.devices or gpus.driver_version)
     if not answered or not cards or len(cards) <= len(gpus.devices):
         return []
+    if not gpus.devices and pci.bound and gpus.error is None and driver is not None and driver.loaded:
+        return []  # none of them was started, which is open-kernel-module
     known = {gpu.pci_address for gpu in gpus.devices}
     lost = [card for card in cards if card.address not in known] if known - {""} else []
     nodes = {node.path for node in driver.nodes} if driver else set()
@@ -173,12 +175,14 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     return [check.found(message, evidence=_evidence(lost, log), fixes=[LEAVE_OUT, WHY, RESET, RESEAT])]
 
 
-def _cuda(gpus: Gpus, cuda: Cuda | None) -> list[Finding]:
+def _cuda(gpus: Gpus, cuda: Cuda | None, driver: Driver | None) -> list[Finding]:
     """Find GPUs that NVML lists and CUDA does not start."""
     if cuda is None or cuda.init != 0 or cuda.count is None or cuda.interrupted:
         return []
     if cuda.count >= len(gpus.devices):
         return []
+    if driver and cuda.count and cuda.count == sum(node.usable for node in driver.gpu_nodes):
+        return []  # the others have no node in /dev that this user may open, which is gpu-device-nodes
     started = {device.pci_address for device in cuda.devices}
     lost = [gpu.place for gpu in gpus.devices if gpu.pci_address and gpu.pci_address not in started]
     named = f" ({', '.join(lost[:4])})" if lost and len(lost) == len(gpus.devices) - cuda.count else ""

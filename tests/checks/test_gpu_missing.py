@@ -90,8 +90,20 @@ def test_nvml_lists_fewer_than_the_bus_has():
 
 
 def test_nvml_lists_none():
-    _, [finding] = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"), driver=LOADED)
+    _, [finding] = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"))
     assert "NVML lists 0" in finding.message
+    result, _ = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"), driver=LOADED)  # open-kernel-module
+    assert result.status is CheckStatus.PASSED
+
+
+def test_gpus_without_a_node_are_left_to_gpu_device_nodes():
+    nodes = [DeviceNode(path=f"/dev/nvidia{n}", readable=True, writable=True) for n in range(3)]
+    driver = Driver(version="580.82.07", nodes=nodes)
+    cuda = Cuda(init=0, count=3, devices=CUDA.devices[:3])
+    result, _ = run(pci=BUS, gpus=GPUS, driver=driver, cuda=cuda, torch=TORCH)
+    assert result.status is CheckStatus.PASSED
+    _, [finding] = run(pci=BUS, gpus=GPUS, driver=driver, cuda=Cuda(init=0, count=2), torch=TORCH)
+    assert "CUDA starts 2" in finding.message
 
 
 def test_cuda_starts_fewer_than_nvml_lists():
