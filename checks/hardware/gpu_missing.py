@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Torch
 
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 FULL_BOARDS = (1, 2, 4, 8, 16)
 """GPUs that a board with NVSwitches has, and the partitions that it is handed out in."""
 
@@ -104,7 +105,7 @@ def environment(
         if not found and gpus is not None and not share:
             found = _nvml(pci, gpus, driver, log)
     if not found and gpus is not None and gpus.devices and not any(gpu.mig for gpu in gpus.devices):
-        found = _cuda(gpus, cuda, driver) or _torch(gpus, cuda, torch, variables)
+        found = _cuda(gpus, cuda, driver, variables.get(VISIBLE)) or _torch(gpus, cuda, torch, variables)
     yield from found
 
 
@@ -175,12 +176,14 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     return [check.found(message, evidence=_evidence(lost, log), fixes=[LEAVE_OUT, WHY, RESET, RESEAT])]
 
 
-def _cuda(gpus: Gpus, cuda: Cuda | None, driver: Driver | None) -> list[Finding]:
+def _cuda(gpus: Gpus, cuda: Cuda | None, driver: Driver | None, visible: str | None) -> list[Finding]:
     """Find GPUs that NVML lists and CUDA does not start."""
     if cuda is None or cuda.init != 0 or cuda.count is None or cuda.interrupted:
         return []
     if cuda.count >= len(gpus.devices):
         return []
+    if visible is not None and cuda.count == len(gpus.chosen(visible)):
+        return []  # those that the variable names were counted
     if driver and cuda.count and cuda.count == sum(node.usable for node in driver.gpu_nodes):
         return []  # the others have no node in /dev that this user may open, which is gpu-device-nodes
     started = {device.pci_address for device in cuda.devices}
@@ -198,7 +201,7 @@ def _torch(gpus: Gpus, cuda: Cuda | None, torch: Torch | None, variables: dict[s
     """Find GPUs that CUDA starts and torch does not count."""
     if torch is None or torch.hip or not torch.cuda_available or torch.device_count is None:
         return []
-    if "CUDA_VISIBLE_DEVICES" in variables:
+    if VISIBLE in variables:
         expected = len(cuda.visible) if cuda and cuda.visible is not None else None
     else:
         expected = cuda.count if cuda and cuda.count is not None else len(gpus.devices)
