@@ -86,7 +86,7 @@ def environment(proxies: Proxies, sockets: Sockets | None, host: Host | None) ->
         if wrong and (proxy.host, wrong) not in told:
             told.add((proxy.host, wrong))
             message = f"{proxy.variable} names a proxy that cannot be used: {wrong}"
-            yield check.found(message, severity=Severity.NOTE if aside else Severity.WARNING)
+            yield check.found(message, severity=Severity.NOTE if aside and proxy.error else Severity.WARNING)
     if told or not proxies.for_plain_http:
         return
     first = proxies.for_plain_http[0].variable
