@@ -108,8 +108,12 @@ def spans_nodes(launch: Launch | None, names: Names | None, interfaces: Interfac
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address is a loopback one; an alias of a redacted report, such as ip-1, never is."""
+    """Return whether an address is a loopback one; an alias of a redacted report, such as ip-1, never is.
+
+    Who connects to 0.0.0.0 or :: reaches this machine, too.
+    """
     try:
-        return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+        known = ipaddress.ip_address(address.partition("%")[0])
+        return known.is_loopback or known.is_unspecified
     except ValueError:  # loopback addresses keep their numbers
         return False
