@@ -99,6 +99,7 @@ class _Pasted:
         if not devices and "gpus" not in found:
             devices = nvidia_smi.listed(line for line in self.pieces if _LISTED.search(line))
         devices = gpu_merging.merged(devices, self.links)
+        devices = nvidia_smi.read_processes(self.pieces, devices)
         # Without a handle for one of them nvidia-smi shows none of the others.
         devices = gpu_merging.with_lost(devices, self.refusal.lost)
         pairs = nvidia_smi.read_pairs(self.pieces)

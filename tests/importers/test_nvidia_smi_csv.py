@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Gpus
+from gpudoctor.facts import GpuProcess, Gpus
 from gpudoctor.importers import machine_text, nvidia_smi
 from gpudoctor.registry import Registry
 
@@ -79,6 +79,24 @@ def test_reasons_are_known_where_all_that_harm_are_there():
 )
 def test_what_only_looks_alike_is_no_gpu(lines):
     assert devices(*lines) == []
+
+
+def test_the_processes_are_given_to_their_gpus():
+    rows = ["0, GPU-0a, 00000000:1B:00.0, 60000 MiB", "1, GPU-0b, 00000000:43:00.0, 4 MiB"]
+    gpus = "\n".join(["index, uuid, pci.bus_id, memory.used [MiB]", *rows])
+    apps = "gpu_uuid, pid, process_name, used_gpu_memory [MiB]\nGPU-0a, 4711, /usr/bin/python3, 59000 MiB"
+    snapshot = machine_text.read(f"{gpus}\n{apps}\n", Registry().topics)
+    assert snapshot is not None
+    first, second = snapshot.facts["gpus"].devices
+    assert first.processes == [GpuProcess(pid=4711, memory_bytes=59000 << 20, name="python3")]
+    assert second.processes == []
+    by_bus = apps.replace("gpu_uuid", "gpu_name, gpu_bus_id").replace(
+        "GPU-0a", "NVIDIA H100, 00000000:1B:00.0"
+    )
+    first, second = nvidia_smi.read_processes(by_bus.split("\n"), devices(*gpus.split("\n")))
+    assert [process.pid for process in first.processes] == [4711]
+    assert devices(*by_bus.split("\n")) == []
+    assert nvidia_smi.read_processes([], [first]) == [first]
 
 
 def test_found_in_a_ticket():

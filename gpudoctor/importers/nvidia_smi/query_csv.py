@@ -1,12 +1,13 @@
-"""``nvidia-smi --query-gpu=... --format=csv``: a line of columns, and a line for each GPU."""
+"""``nvidia-smi --query-gpu=...`` and ``--query-compute-apps=...`` as CSV: a line of columns, a line for each GPU."""
 
 import re
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from gpudoctor.facts import Gpu
-from gpudoctor.importers.nvidia_smi.readings import Readings, gpu
+from gpudoctor.facts import Gpu, GpuProcess
+from gpudoctor.importers.nvidia_smi.addresses import pci_address
+from gpudoctor.importers.nvidia_smi.readings import Readings, gpu, mebibytes, process_name
 from gpudoctor.importers.nvidia_smi.table import Table
 
 # The columns of `nvidia-smi --help-query-gpu`, and where `nvidia-smi -q` has the same value.
@@ -95,7 +96,7 @@ def read(lines: Iterable[str]) -> Table:
         if match := _ASKED.search(line):
             columns, row = match["columns"].split(","), 0
         elif header := _header(line):
-            columns, row = header, 0
+            columns, row = ([] if "pid" in header else header), 0
         elif columns and len(cells := [cell.strip() for cell in line.split(",")]) == len(columns):
             values = dict(zip(columns, cells, strict=True))
             if (device := _device(values, row)) is not None and (device.index in found or len(found) < _MOST):
@@ -104,6 +105,38 @@ def read(lines: Iterable[str]) -> Table:
                 row += 1
     table.devices = [found[index] for index in sorted(found)]
     return table
+
+
+def read_processes(lines: Iterable[str], devices: list[Gpu]) -> list[Gpu]:
+    """Give GPUs the processes that ``--query-compute-apps`` lists by UUID or address; none where there is no such list.
+
+    ``gpu_uuid, pid, process_name, used_gpu_memory [MiB]`` … ``GPU-5d1…, 4711, python, 61044 MiB``
+    """
+    found: dict[str, list[GpuProcess]] = {}
+    columns: list[str] = []
+    for line in lines:
+        cells = [_UNIT.sub("", cell.strip()) for cell in line.split(",")] if "," in line else []
+        if "pid" in cells and {"gpu_uuid", "gpu_bus_id"} & set(cells):
+            columns = cells
+        elif columns and len(cells) == len(columns):
+            values = dict(zip(columns, cells, strict=True))
+            if re.fullmatch(r"\d{1,10}", values["pid"], re.ASCII) and len(found) < _MOST:
+                place = values.get("gpu_uuid") or pci_address(values.get("gpu_bus_id", ""))
+                found.setdefault(place, []).append(_process(values))
+    if not columns:
+        return devices
+    return [
+        replace(gpu, processes=found.get(gpu.uuid) or found.get(gpu.pci_address) or [])
+        if gpu.processes is None and (gpu.uuid or gpu.pci_address)
+        else gpu
+        for gpu in devices
+    ]
+
+
+def _process(values: dict[str, str]) -> GpuProcess:
+    memory = values.get("used_gpu_memory") or values.get("used_memory") or ""
+    name = values.get("process_name") or values.get("name") or ""
+    return GpuProcess(pid=int(values["pid"]), memory_bytes=mebibytes(memory), name=process_name(name))
 
 
 def _header(line: str) -> list[str] | None:
