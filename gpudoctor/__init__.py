@@ -1,5 +1,19 @@
 """Find out why PyTorch training on several GPUs is broken, prove it, and print a fix that was seen to work."""
 
+import os
+import sys
+
+# `python -m gpudoctor` looks into the working folder first, and this file is read before any other: a typing.py or
+# random.py that lies there would break what is to find it. While `-m` looks for its module, argv has no more of it.
+if (
+    sys.argv[:1] == ["-m"]
+    and sys.path
+    and os.path.realpath(sys.path[0])
+    == os.path.realpath(os.getcwd())
+    != os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+):
+    del sys.path[0]
+
 import importlib
 from typing import TYPE_CHECKING, Any
 
