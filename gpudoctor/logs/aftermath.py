@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.launcher import launched
-from gpudoctor.logs.lines import Line
+from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.words import (
     ALIVE,
@@ -64,6 +64,16 @@ class Aftermath:
         """
         return self.wrote_last(line) or (not line.who and any(name == line.name for name, _ in self._tail))
 
+    def _ends_uncaught(self) -> bool:
+        """Return whether nothing but the message of an exception that ended the log's one process stands below it."""
+        final = self.raised[-1] if self.raised else None
+        if final is None or not self._alone or not _at_top(final) or self._caught(final):
+            return False
+        below = [line.text for line in self.lines[final.place + 1 :] if line.text]
+        return len(below) <= final.last - final.place and not any(
+            is_result(text, beyond_doubt=True) for text in below
+        )
+
     def has_results(self, name: str) -> bool:
         """Return whether below everything that tells of a failure a program still prints results in a file."""
         return any(self._tail[key] for key in self._tail if key[0] == name)
@@ -89,13 +99,15 @@ class Aftermath:
         raised = self.around(line, place)
         if raised is None or not raised.frames or len(self.ranks) > 1 or self._caught(raised):
             return False  # where ranks are told apart, a launcher would have said that one ended
+        if raised.of_thread:
+            return False  # that ends no process
         if LAUNCHER.search(raised.frames[0].path):
             return False  # it prints nothing itself, and has waited for those that do
         return self._first_ordinary(raised.line) > raised.first
 
     def _caught(self, raised: Raised) -> bool:
         """Return whether a handler printed an exception, as its traceback or what stands above it tells."""
-        if raised.caught:
+        if raised.caught or self._came_again(raised):
             return True
         texts = self.texts[raised.line.name, raised.line.who]
         at = bisect_left(texts, raised.first, key=lambda row: row[0])
@@ -104,6 +116,23 @@ class Aftermath:
             "ProcessRaisedException" in text for text in above
         )
         return passed_on or bool(above and LOGGED.search(above[-1]))
+
+    def _came_again(self, raised: Raised) -> bool:
+        """Return whether an exception was raised more than once below the same line of a log's one process.
+
+        It was caught there, or the process was started anew: what stands below the last of them tells the end.
+        """
+        if not self._alone or not raised.frames:
+            return False
+        top = (raised.frames[0].path, raised.frames[0].line)
+        same = self.spans[raised.line.name, raised.line.who][-MANY:]
+        return any(
+            one is not raised
+            and not one.chained
+            and bool(one.frames)
+            and (one.frames[0].path, one.frames[0].line) == top
+            for one in same
+        )
 
     def _first_ordinary(self, line: Line) -> int:
         """Return the place of the first line that a line's process printed of its own; behind the log without any."""
@@ -175,6 +204,8 @@ class Aftermath:
         raised = self.around(line, place)
         if raised is None:
             return False
+        if raised.of_thread:
+            return True
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, raised.first, key=lambda row: row[0])
         return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
@@ -196,7 +227,8 @@ class Aftermath:
                 break
             if self._ordinary(place):
                 key = (line.name, line.who)
-                found[key] = found.get(key, False) or is_result(text, beyond_doubt=place <= message)
+                result = is_result(text, beyond_doubt=place <= message) or FULL.search(text) is not None
+                found[key] = found.get(key, False) or result
         return found
 
     @functools.cached_property
@@ -214,7 +246,9 @@ class Aftermath:
             return False
         if ALIVE.search(line.full):
             return True
-        noise = line.bar or NOISE.search(text) or CODE.search(text) or sentence(text)
+        noise = (
+            (line.bar and not FULL.search(text)) or NOISE.search(text) or CODE.search(text) or sentence(text)
+        )
         # What is indented below an exception belongs to it.
         part = line.indent and self._traceback and not DATA.search(text)
         return bool(text) and not noise and not part

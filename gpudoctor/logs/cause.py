@@ -1,5 +1,6 @@
 """The cause among all that failed: what went wrong first, in which process; the rest followed, or is its echo."""
 
+import functools
 import re
 from bisect import bisect_left
 from collections import defaultdict
@@ -14,6 +15,7 @@ from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import CUT_OFF, Frame, Raised
 from gpudoctor.logs.words import NATIVE
+from gpudoctor.logs.wrapping import cut_width
 from gpudoctor.model import Check, Severity
 
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
@@ -116,6 +118,8 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
             e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
         ]
         first = min(ended, key=log.when, default=None)
+    if first is None and unknown is None and all(event.survived for event in events):
+        unknown = log.passed_on()
     at = first.seen[0] if first is not None else unknown
     return Judgement(
         course=log,
@@ -212,6 +216,14 @@ class _Log(Timeline):
                 return own[0]
         return None
 
+    def passed_on(self) -> Raised | None:
+        """Return an exception that only passes on another process's end, where nothing else tells of that one."""
+        for raised in self.raised:
+            ended = raised.wrapper and raised.frames and raised.type != "SystemExit" and not raised.late
+            if ended and not self.recognised(raised) and not self.survived(raised.line, raised.place):
+                return raised
+        return None
+
     def origin(self, raised: Raised, chain: Sequence[Raised]) -> bool:
         """Return whether an exception of the user's own code is behind those of a chain: clean-up met a lost peer."""
         later = chain[chain.index(raised) + 1 :]
@@ -243,12 +255,23 @@ class _Log(Timeline):
         at = bisect_left(places, (raised.first, False))
         while at < len(places) and places[at][0] <= raised.last:
             # What only follows from others stands below many an exception; it explains the line that it is in.
-            if not places[at][1] or places[at][0] <= raised.place:
+            if not places[at][1] or places[at][0] <= self.whole(raised.place):
                 return True
             at += 1
         # A message that was cut off stands somewhere else in full: in the title of a report, say.
         begin = raised.message[:60].rstrip(". ")
         return len(begin) >= 20 and any(begin in seen.line.full for seen in self.seen)
+
+    def whole(self, place: int) -> int:
+        """Return the place of the last piece of a line that a terminal cut at its width."""
+        while place + 1 < len(self.lines) and len(self.lines[place].full) == self.width:
+            place += 1
+        return place
+
+    @functools.cached_property
+    def width(self) -> int:
+        """The width at which the lines of the log were cut: several have it and none is longer; 0 where none were."""
+        return cut_width(self.lines)
 
     def chains(self) -> list[list[Raised]]:
         """Put each exception together with those that were raised while it was handled."""

@@ -4,14 +4,16 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gpudoctor.logs.aftermath import Aftermath
+from gpudoctor.logs.aftermath import UNCAUGHT, Aftermath
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.words import (
+    ALIVE,
     END,
     ENOUGH,
     FINISHED,
     HANDLED,
+    NO_VALUE,
     NOISE,
     PROGRESS,
     RESTARTED,
@@ -36,7 +38,7 @@ class Timeline(Aftermath):
         for place, line in enumerate(lines):
             if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
                 self.progress[line.name, line.who].append(place)
-        self.restart = self._restart(lines)
+        self.restart, self.reported = self._restart(lines)
         self.well, self.finished = self._well(lines)
         self.ordinary: dict[tuple[str, str], int] = {}
 
@@ -49,16 +51,39 @@ class Timeline(Aftermath):
 
         It printed progress, or a launcher started it again and it did, or it says that it does without.
         """
-        if place <= self.restart or place < self.finished:
+        if place <= self.restart or place < self.finished or self._mentioned(line, place):
             return True
+        if self._ended_rank(line, place):
+            return False
         places = self.progress[line.name, line.who]
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
         if went_on and not self._kept_back(line, place):
             return True
         return self._handled(line, place) or self._went_on(line, place) or self._is_help(line, place)
 
-    def _restart(self, lines: Sequence[Line]) -> int:
-        """Return the place of the last line of a launcher after which training began anew; -1 without any."""
+    def _mentioned(self, line: Line, place: int) -> bool:
+        """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""
+        raised = self.around(line, place)
+        if raised is not None and raised.frames:
+            return False
+        informs = ALIVE.search(line.full) is not None and self.goes_on(line)
+        return informs or NO_VALUE.search(line.text, 0, 400) is not None
+
+    def _ended_rank(self, line: Line, place: int) -> bool:
+        """Return whether torch says that an exception ended a rank, and the launcher that it was not started again.
+
+        What the rank had printed may be passed on later than that.
+        """
+        if not self.restart < place < self.reported or not UNCAUGHT.search(line.full):
+            return False
+        # Where the launcher's lines have it too, somebody put it in front of every line.
+        return not UNCAUGHT.search(self.lines[self.reported].full)
+
+    def _restart(self, lines: Sequence[Line]) -> tuple[int, int]:
+        """Return the place of the last line of a launcher after which training began anew; -1 without any.
+
+        The second one is that of the last line in which it tells of a worker that failed.
+        """
         # Plain words first: most of a million lines hold neither, and a pattern is slower to say so.
         told = [
             (p, line.text) for p, line in enumerate(lines) if "orker" in line.text or "local_" in line.text
@@ -66,7 +91,7 @@ class Timeline(Aftermath):
         places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
         progress = sorted(place for each in self.progress.values() for place in each)
         went_on = [place for place in places if len(progress) - bisect_right(progress, place) >= ENOUGH]
-        return max(went_on, default=-1)
+        return max(went_on, default=-1), max(places, default=-1)
 
     def _well(self, lines: Sequence[Line]) -> tuple[int, int]:
         """Return the place before which all failures were got over, because the log comes to a good end; -1 if not.
@@ -90,7 +115,7 @@ class Timeline(Aftermath):
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
-        if self.goes_on(line):
+        if self.goes_on(line) and not self._ends_uncaught():
             return "The log goes on below it: it may have been got over."
         return "It ended a thread, and not the process." if self.in_thread(line, place) else ""
 

@@ -14,11 +14,17 @@ HEADER = re.compile(r"(?:Traceback|Exception Group Traceback) \(most recent call
 FRAME = re.compile(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?')
 # rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
 BOXED = re.compile(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
+MARKED = re.compile(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
+"""The line of a box's source that was running."""
+BOX = 12
+"""Lines below a box's frame among which its marked line stands."""
 RAISED = re.compile(
     r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[a-z]{0,12}error|timeout)(?=: |:?$)|"
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}"
     # Any capitalised name may be an exception where a message follows; alone, its name must say so.
-    r"(?=: |:?$)(?:(?<=Error|.Exit)|(?<=Exception|Interrupt|Iteration)|(?=: \S)))(?:: ?(?P<message>.*))?$"
+    r"(?=: |:?$)(?:(?<=Error|.Exit)|(?<=Exception|Interrupt|Iteration)|(?=: \S))|"
+    # Alone with its module, as queue.Empty, it is no word of a sentence.
+    r"(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Z]\w{0,80}(?=$))(?:: ?(?P<message>.*))?$"
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = re.compile(
@@ -50,6 +56,7 @@ CHAINED = ("During handling of the above exception", "The above exception was th
 LATE = re.compile(
     r"^Exception ignored in|^Error in atexit|^Error in sys\.excepthook|^Exception in thread QueueManagerThread"
 )
+IN_THREAD = re.compile(r"[/\\]threading\.py$")
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
@@ -104,6 +111,11 @@ class Raised(Struct):
             return False
         outer = self.frames[0]
         return (outer.function or "<module>") not in OUTERMOST or outer.text.startswith("try:")
+
+    @property
+    def of_thread(self) -> bool:
+        """Whether it was raised in a thread: its traceback begins in threading.py."""
+        return bool(self.frames) and IN_THREAD.search(self.frames[0].path) is not None
 
     @property
     def own(self) -> Frame | None:
@@ -170,8 +182,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         elif frame := FRAME.search(text) or BOXED.match(text):
             if first is None:
                 first, frames, chained, late = place, [], False, False
-            quoted = number + 1 < len(lines) and places[number + 1] in source
-            text = lines[number + 1].text if quoted else ""
+            below = lines[number + 1 : number + 1 + BOX]
+            quoted = bool(below) and places[number + 1] in source and not BOXED.match(text)
+            text = below[0].text if quoted else _marked(below)
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
         elif place not in source and (raised := _raised(text, inside=bool(frames))):
             if text.startswith("terminate called") and any(
@@ -186,6 +199,16 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
         yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late)
+
+
+def _marked(below: Iterable[Line]) -> str:
+    """Return the line of source that a box marks below a frame; nothing where it marks none."""
+    for line in below:
+        if BOXED.match(line.text):
+            break
+        if marked := MARKED.match(line.text):
+            return marked["text"]
+    return ""
 
 
 def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:

@@ -10,6 +10,8 @@ from gpudoctor.logs.lines import LINE_MOST, Line
 
 WIDTHS = range(60, 251)
 """Columns of a terminal."""
+ALIKE = 3
+"""Lines of exactly one length from which on that is a width."""
 PASTE = 3000
 """Lines: a paste may have been broken between words; a log of a program that is longer was not."""
 END = tuple(".;{}[]")
@@ -49,8 +51,15 @@ def _widths(lines: Sequence[Line]) -> set[int]:
     """Return the widths at which lines seem to be cut: the largest, and any that several lines share exactly."""
     lengths = Counter(len(line.full) for line in lines)
     widest = max(lengths, default=0)
-    often = [width for width, count in lengths.items() if count >= 3 and width >= 0.6 * widest]
+    often = [width for width, count in lengths.items() if count >= ALIKE and width >= 0.6 * widest]
     return {width for width in (widest, *often) if width in WIDTHS}
+
+
+def cut_width(lines: Sequence[Line]) -> int:
+    """Return the width at which a terminal cut every line that was longer; 0 where nothing shows that one did."""
+    lengths = Counter(len(line.full) for line in lines)
+    widest = max(lengths, default=0)
+    return widest if widest in WIDTHS and lengths[widest] >= ALIKE else 0
 
 
 def _broken(lines: Sequence[Line]) -> Iterator[Joined]:
