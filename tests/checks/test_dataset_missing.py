@@ -20,6 +20,9 @@ EXAMPLES = {
     "FileNotFoundError: [Errno 2] No such file or directory: 'corpus_text_document.idx'": (
         "the data corpus_text_document.idx is not there for this process, or holds nothing that it can read"
     ),
+    "FileNotFoundError: [Errno 2] No such file or directory: 'data/openwebtext/train.bin'": (
+        "the data data/openwebtext/train.bin is not there for this process, or holds nothing that it can read"
+    ),
     "lmdb.Error: /data/train.lmdb: No such file or directory": (
         "the data /data/train.lmdb is not there for this process, or holds nothing that it can read"
     ),
@@ -80,6 +83,8 @@ EXAMPLES = {
     'FileNotFoundError: Traceback (most recent call last):\n  File "/venv/torch/utils/data/dataloader.py", line 106, in _worker_loop': MESSAGE,
 }
 NOT_THIS = [
+    # nothing tells that it is data
+    "FileNotFoundError: [Errno 2] No such file or directory: 'imgs/0007.raw'",
     "ConnectionError: Couldn't reach 'me/wiki' on the Hub (LocalEntryNotFoundError)",
     "datasets.exceptions.DatasetNotFoundError: Dataset 'me/wiki' is a gated dataset on the Hub. You must be authenticated to access it.",
     "FileNotFoundError: [Errno 2] No such file or directory: 'data/coco.yaml'",
@@ -91,6 +96,16 @@ NOT_THIS = [
     "Downloading https://data.example.org/train.tar.gz\nRuntimeError: Dataset not found or corrupted. You can use download=True to download it",
     "FileNotFoundError: [Errno 2] No such file or directory: 'scontrol'",
 ]
+
+
+def test_what_a_data_set_opens_for_an_item_is_data_whatever_it_is_called():
+    text = (
+        '  File "train.py", line 10, in __getitem__\n    with open(path, "rb") as file:\n'
+        "FileNotFoundError: [Errno 2] No such file or directory: '{}'\n"
+    )
+    (seen,) = matches(text.format("imgs/0007.raw"), [CHECK])
+    assert seen.finding.message.startswith("the data imgs/0007.raw is not there")
+    assert not matches(text.format("outputs/last.ckpt"), [CHECK])
 
 
 def test_the_command_names_the_path_that_the_log_names():
