@@ -2,6 +2,7 @@
 
 import functools
 import re
+import signal
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
@@ -70,6 +71,8 @@ class Judgement(Struct):
     consequences: list[Event] = []
     remarks: list[Event] = []
     """Warnings and notes: they stand for themselves."""
+    raised_note: Event | None = None
+    """What no check takes for a failure, and yet was raised and ended a process: an interruption."""
     doubt: str = ""
     """Why the cause may not have ended the training; nothing where that is no question."""
 
@@ -121,6 +124,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     if first is None and unknown is None and all(event.survived for event in events):
         unknown = log.passed_on()
     at = first.seen[0] if first is not None else unknown
+    notes = [event for event in events if not event.fault and not event.survived and log.raised_in(event)]
     return Judgement(
         course=log,
         cause=first,
@@ -128,6 +132,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         raised=unknown,
         consequences=[event for event in faults if event is not first],
         remarks=[event for event in events if not event.fault and event is not first],
+        raised_note=min(notes, key=log.when, default=None),
         doubt=log.doubt(at.line, at.place) if at is not None else "",
     )
 
@@ -135,10 +140,15 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
 def of_run(judgement: Judgement, run: Run) -> Judgement:
     """Return what a log comes to, of a command that failed for certain.
 
-    Where somebody interrupted it, that ranks ended is a consequence of that.
+    Where somebody interrupted it, that ranks ended is a consequence of that. An interruption from elsewhere, by a time
+    limit say, is the cause where there is no other.
     """
-    cause = judgement.cause
+    cause, note = judgement.cause, judgement.raised_note
     judgement = replace(judgement, doubt="")
+    stopped = run.interrupted or run.exit_code in (0, 128 + signal.SIGINT)
+    if cause is None and judgement.raised is None and note is not None and not stopped:
+        remarks = [event for event in judgement.remarks if event is not note]
+        return replace(judgement, cause=note, remarks=remarks)
     if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])

@@ -34,6 +34,10 @@ NAMED = re.compile(
 USAGE = re.compile(
     r"^(?P<message>[\w./-]*python[\d.]*: can't open file.*|[\w./-]+\.py: error: .*|"
     r"Error .{1,200} at line \d+ in file \S+|"
+    # argparse and click, whatever the program is called
+    r"[\w./-]{1,80}: error: (?:argument |the following arguments are required|unrecognized arguments|"
+    r"one of the arguments|ambiguous option).*|"
+    r"Error: (?:Invalid value|No such (?:option|command)|Missing (?:option|argument|parameter|command)).*|"
     r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
 )
 """What Python, argparse and a shell say before a script runs."""

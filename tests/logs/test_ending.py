@@ -105,6 +105,14 @@ def test_a_command_that_somebody_interrupted_has_not_failed():
     )
 
 
+def test_an_interruption_by_a_time_limit_is_the_cause():
+    text = 'step 1\nTraceback (most recent call last):\n  File "fit.py", line 3, in <module>\n    f()\nKeyboardInterrupt\n'
+    report = explain_run(Run(name="job.sh", exit_code=124, seconds=60.0), text)
+    assert report.verdict.primary == "interrupted"
+    assert [f.id for f in report.findings] == ["interrupted"]
+    assert explain_run(Run(name="job.sh", exit_code=130, seconds=60.0), text).worst() is Severity.NOTE
+
+
 def test_what_tells_ranks_apart_is_offered_where_there_are_some():
     alone = explain_run(Run(name="python", exit_code=1, seconds=2.0), "KeyError: 'lr'\n").findings[0]
     assert not any("torchrun" in fix.command for fix in alone.fixes)
