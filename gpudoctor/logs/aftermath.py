@@ -24,6 +24,7 @@ from gpudoctor.logs.words import (
     sentence,
     tells_of_failure,
 )
+from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
 """What torch puts before the traceback of an exception that ends a rank: init_process_group sets sys.excepthook."""
@@ -231,6 +232,21 @@ class Aftermath:
                 found[key] = found.get(key, False) or result
         return found
 
+    def whole(self, place: int) -> int:
+        """Return the place of the last piece of a line that a terminal cut at its width."""
+        while place + 1 < len(self.lines) and self._cut(place):
+            place += 1
+        return place
+
+    def _cut(self, place: int) -> bool:
+        """Return whether a terminal cut a line, so that the next one is its rest."""
+        return bool(self.width) and len(self.lines[place].full) == self.width
+
+    @functools.cached_property
+    def width(self) -> int:
+        """The width at which the lines of the log were cut: several have it and none is longer; 0 where none were."""
+        return cut_width(self.lines)
+
     @functools.cached_property
     def _traceback(self) -> bool:
         """Whether a traceback is in the log."""
@@ -240,6 +256,8 @@ class Aftermath:
         """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
         line = self.lines[place]
         text = line.text[:400]
+        if place and self._cut(place - 1):
+            return False  # the rest of the line above
         if SETTLED.search(text):
             return True
         if WRAPPER.search(text):

@@ -1,6 +1,5 @@
 """The cause among all that failed: what went wrong first, in which process; the rest followed, or is its echo."""
 
-import functools
 import re
 import signal
 from bisect import bisect_left
@@ -16,7 +15,6 @@ from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import CUT_OFF, Frame, Raised
 from gpudoctor.logs.words import NATIVE
-from gpudoctor.logs.wrapping import cut_width
 from gpudoctor.model import Check, Severity
 
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
@@ -271,17 +269,6 @@ class _Log(Timeline):
         # A message that was cut off stands somewhere else in full: in the title of a report, say.
         begin = raised.message[:60].rstrip(". ")
         return len(begin) >= 20 and any(begin in seen.line.full for seen in self.seen)
-
-    def whole(self, place: int) -> int:
-        """Return the place of the last piece of a line that a terminal cut at its width."""
-        while place + 1 < len(self.lines) and len(self.lines[place].full) == self.width:
-            place += 1
-        return place
-
-    @functools.cached_property
-    def width(self) -> int:
-        """The width at which the lines of the log were cut: several have it and none is longer; 0 where none were."""
-        return cut_width(self.lines)
 
     def chains(self) -> list[list[Raised]]:
         """Put each exception together with those that were raised while it was handled."""

@@ -1,5 +1,6 @@
 """The course of a log: in which order its lines were written, what its processes went on from."""
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
@@ -26,6 +27,9 @@ from gpudoctor.logs.words import (
     sentence,
     tells_of_failure,
 )
+
+GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
+"""What torchrun says where it starts no worker again."""
 
 
 class Timeline(Aftermath):
@@ -91,7 +95,16 @@ class Timeline(Aftermath):
         places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
         progress = sorted(place for each in self.progress.values() for place in each)
         went_on = [place for place in places if len(progress) - bisect_right(progress, place) >= ENOUGH]
-        return max(went_on, default=-1), max(places, default=-1)
+        last = max(places, default=-1)
+        return (last if places and self._anew(last) else max(went_on, default=-1)), last
+
+    def _anew(self, failed: int) -> bool:
+        """Return whether workers print again below a launcher's word that one failed, and it never gives in."""
+        below = range(failed + 1, len(self.lines))
+        if any(words in self.lines[place].text for place in below for words in GAVE_IN):
+            return False
+        printed = (p for p in below if self._ordinary(p) and not self.around(self.lines[p], p))
+        return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
 
     def _well(self, lines: Sequence[Line]) -> tuple[int, int]:
         """Return the place before which all failures were got over, because the log comes to a good end; -1 if not.

@@ -16,6 +16,8 @@ FRAME = re.compile(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (
 BOXED = re.compile(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
 MARKED = re.compile(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
 """The line of a box's source that was running."""
+GROUP = "|+ "
+"""What stands in front of the lines of an exception group."""
 BOX = 12
 """Lines below a box's frame among which its marked line stands."""
 RAISED = re.compile(
@@ -186,9 +188,8 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         elif frame := FRAME.search(text) or BOXED.match(text):
             if first is None:
                 first, frames, chained, late = place, [], False, False
-            below = lines[number + 1 : number + 1 + BOX]
-            quoted = bool(below) and places[number + 1] in source and not BOXED.match(text)
-            text = below[0].text if quoted else _marked(below)
+            quoted = number + 1 < len(lines) and places[number + 1] in source
+            text = _source(text, lines[number + 1 : number + 1 + BOX], quoted=quoted)
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
         elif place not in source and (raised := _raised(text, inside=bool(frames))):
             if text.startswith("terminate called") and any(
@@ -205,14 +206,15 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
         yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late)
 
 
-def _marked(below: Iterable[Line]) -> str:
-    """Return the line of source that a box marks below a frame; nothing where it marks none."""
-    for line in below:
-        if BOXED.match(line.text):
-            break
-        if marked := MARKED.match(line.text):
-            return marked["text"]
-    return ""
+def _source(frame: str, below: Sequence[Line], *, quoted: bool) -> str:
+    """Return the source of a frame: the line right below it where that quotes it, or the one that a box marks."""
+    if not below:
+        return ""
+    grouped = frame.startswith("|") and below[0].text.startswith("|   ")
+    if grouped or (quoted and not BOXED.match(frame)):
+        return below[0].text.lstrip(GROUP)
+    box = itertools.takewhile(lambda line: not BOXED.match(line.text), below)
+    return next((marked["text"] for line in box if (marked := MARKED.match(line.text))), "")
 
 
 def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:

@@ -22,7 +22,7 @@ SETTLED = re.compile(
     r"[Ll]eft out|[Ee]xcluded|[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older)\b|"
     r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?:[Aa]s|where|when) (?:expected|planned)\b|"
-    r"PASS(?:ED)?\b)|[(\[](?:expected|ignored|tolerated)[)\]]"
+    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated)[)\]]"
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = re.compile(

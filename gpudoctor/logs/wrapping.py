@@ -29,9 +29,12 @@ class Joined(NamedTuple):
 
 def joined(lines: Sequence[Line]) -> Iterator[Joined]:
     """Yield the lines that were perhaps one, put together."""
-    yield from _cut(lines)
+    cut = list(_cut(lines))
+    yield from cut
     if len(lines) <= PASTE:
         yield from _broken(lines)
+    if cut and len(lines) <= PASTE:
+        yield from _both(lines, cut)
 
 
 def _cut(lines: Sequence[Line]) -> Iterator[Joined]:
@@ -45,6 +48,24 @@ def _cut(lines: Sequence[Line]) -> Iterator[Joined]:
         if end > place:
             yield _one(lines, place, end, "")
         place = end + 1
+
+
+def _both(lines: Sequence[Line], cut: Sequence[Joined]) -> Iterator[Joined]:
+    """Yield the lines that were broken between words before a terminal cut them at its width."""
+    pieces = {row.place: row.pieces for row in cut}
+    wholes = {row.place: row.line for row in cut}
+    whole: list[Line] = []
+    places: list[int] = []
+    place = 0
+    while place < len(lines):
+        whole.append(wholes.get(place, lines[place]))
+        places.append(place)
+        place += pieces.get(place, 1)
+    places.append(len(lines))
+    for row in _broken(whole):
+        end = places[row.place + row.pieces]
+        if end - places[row.place] > row.pieces:
+            yield Joined(row.line, places[row.place], end - places[row.place])
 
 
 def _widths(lines: Sequence[Line]) -> set[int]:

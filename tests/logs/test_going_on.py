@@ -123,3 +123,39 @@ def test_an_exception_without_a_message_is_known_by_its_module():
 )
 def test_the_last_words_of_a_shell_and_of_torch_are_a_failure(text):
     assert explain(text).worst() is Severity.ERROR
+
+
+def test_workers_that_print_again_below_the_launchers_word_were_started_again():
+    trace = UNCAUGHT.format("BufferError: ring buffer overrun")
+    again = "".join(f"INFO r1 it {n} lr 0.1\n" for n in range(4))
+    assert quiet(explain(trace + FAILED + again))
+    assert not quiet(explain(trace + FAILED + again + "Root Cause (first observed failure):\n"))
+    assert not quiet(explain(trace + FAILED))
+
+
+def test_an_exception_group_that_was_caught_and_printed():
+    group = (
+        '  + Exception Group Traceback (most recent call last):\n  |   File "/home/me/fit.py", line 3, in <module>\n'
+        "  |     {}\n  | ExceptionGroup: services (1 sub-exception)\n  +-+---------------- 1 ----------------\n"
+        "    | TimeoutError: ntp\n    +------------------------------------\n{{'parameters': 110}}\n"
+    )
+    assert quiet(explain(group.format("try: probe()")))
+    assert not quiet(explain(group.format("probe()")))
+
+
+def test_a_line_that_was_broken_between_words_and_then_cut_at_a_width_is_read():
+    text = (
+        "RuntimeError: one of the variables needed for gradient computation has been modified\n"
+        "by an inplace operation: [torch.FloatTensor [768]] is at version 3; expected version 2\ninstead.\n"
+    )
+    cut = "\n".join(
+        line[at : at + 60] for line in text.splitlines() for at in range(0, max(1, len(line)), 60)
+    )
+    assert (
+        explain("x" * 60 + "\n" + cut).verdict.primary == explain(text).verdict.primary == "inplace-gradient"
+    )
+
+
+@pytest.mark.parametrize(("row", "well"), [("rouge: n/a\nbleu: 27.9\n", True), ("rouge\nbleu\n", False)])
+def test_what_a_program_does_without_is_not_available(row, well):
+    assert quiet(explain(UNCAUGHT.format("ModuleNotFoundError: No module named 'rouge'") + row)) == well
