@@ -151,9 +151,7 @@ def test_a_line_that_was_broken_between_words_and_then_cut_at_a_width_is_read():
     cut = "\n".join(
         line[at : at + 60] for line in text.splitlines() for at in range(0, max(1, len(line)), 60)
     )
-    assert (
-        explain("x" * 60 + "\n" + cut).verdict.primary == explain(text).verdict.primary == "inplace-gradient"
-    )
+    assert [f.id for f in explain("x" * 60 + "\n" + cut).findings] == ["inplace-gradient"]
 
 
 @pytest.mark.parametrize(("row", "well"), [("rouge: n/a\nbleu: 27.9\n", True), ("rouge\nbleu\n", False)])
