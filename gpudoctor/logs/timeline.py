@@ -1,6 +1,7 @@
 """The course of a log: in which order its lines were written, what its processes went on from."""
 
 import itertools
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
@@ -30,6 +31,10 @@ from gpudoctor.logs.words import (
 
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
+
+
+LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
+"""What torchrun says at the start of a launch, and c10d in it."""
 
 
 class Timeline(Aftermath):
@@ -88,15 +93,27 @@ class Timeline(Aftermath):
 
         The second one is that of the last line in which it tells of a worker that failed.
         """
-        # Plain words first: most of a million lines hold neither, and a pattern is slower to say so.
-        told = [
-            (p, line.text) for p, line in enumerate(lines) if "orker" in line.text or "local_" in line.text
-        ]
+        # Plain words first: most of a million lines hold none, and a pattern is slower to say so.
+        told = [(p, x.text) for p, x in enumerate(lines) if "orker" in x.text or "local_" in x.text]
         places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
+        if not places:
+            return -1, -1
+        again = [p for p, after in itertools.pairwise([*places, len(lines)]) if not self._gave_in(p, after)]
         progress = sorted(place for each in self.progress.values() for place in each)
-        went_on = [place for place in places if len(progress) - bisect_right(progress, place) >= ENOUGH]
-        last = max(places, default=-1)
-        return (last if places and self._anew(last) else max(went_on, default=-1)), last
+        went_on = [place for place in again if len(progress) - bisect_right(progress, place) >= ENOUGH]
+        if self._anew(places[-1]):
+            went_on.append(places[-1])
+        return max(went_on, default=-1), places[-1]
+
+    def _gave_in(self, failed: int, after: int) -> bool:
+        """Return whether a launcher says, before it tells of another failure, that it starts no worker again.
+
+        What workers had printed may be passed on below that; what a launcher says below it is of another launch.
+        """
+        texts = [line.text for line in self.lines[failed + 1 : after]]
+        ends = [at for at, text in enumerate(texts) if any(words in text for words in GAVE_IN)]
+        below = self.lines[failed + 1 + ends[-1] : after] if ends else []
+        return bool(ends) and not any(LAUNCH.search(line.full) for line in below)
 
     def _anew(self, failed: int) -> bool:
         """Return whether workers print again below a launcher's word that one failed, and it never gives in."""
@@ -128,7 +145,7 @@ class Timeline(Aftermath):
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
-        if self.goes_on(line) and not self._ends_uncaught():
+        if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         return "It ended a thread, and not the process." if self.in_thread(line, place) else ""
 

@@ -94,7 +94,7 @@ NO_VALUE = re.compile(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")
 """A cell of a table for which there is no value: what stands beside it says why, and the next row is printed."""
 CLOSING = re.compile(
     r"\b(?:clean[- ]?(?:ing )?up|atexit|tear(?:ing )?[- ]?down|clos(?:e|ing)|flush(?:ed|ing)?|"
-    r"temp(?:orary)? (?:dir|folder|file)\w*)\b",
+    r"(?:remove|delete|unlink)d?|temp(?:orary)? (?:dir|folder|file)\w*)\b",
     re.IGNORECASE,
 )
 """What is done when all is done: that it failed changes no result."""

@@ -53,6 +53,10 @@ def test_what_is_merely_told_is_no_failure(text, well):
     [
         ("wer 0.142 cer 0.051\nERROR:root:cleanup: the folder is gone\n", True),
         ("wer 0.142 cer 0.051\nERROR:tb:events not flushed: the pipe is gone\n", True),
+        (
+            "wer 0.142 cer 0.051\nERROR could not remove /scratch/a: [Errno 2] No such file or directory\n",
+            True,
+        ),
         ("wer 0.142 cer 0.051\nERROR:root:export: the folder is gone\n", False),
         ("loading\nERROR:root:cleanup: the folder is gone\n", False),
     ],
@@ -131,6 +135,11 @@ def test_workers_that_print_again_below_the_launchers_word_were_started_again():
     assert quiet(explain(trace + FAILED + again))
     assert not quiet(explain(trace + FAILED + again + "Root Cause (first observed failure):\n"))
     assert not quiet(explain(trace + FAILED))
+    steps = "".join(f"[default1]:iter {n}: loss 4.{n}\n" for n in range(4))
+    end = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
+    assert not quiet(explain(trace + FAILED + end + steps))  # the standard output, kept back until the end
+    launch = "W1122 12:50:01.100000 44 torch/distributed/run.py:982] Setting OMP_NUM_THREADS\n"
+    assert quiet(explain(trace + FAILED + end + launch + steps))
 
 
 def test_an_exception_group_that_was_caught_and_printed():
