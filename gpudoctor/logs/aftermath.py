@@ -240,7 +240,8 @@ class Aftermath:
 
     def _cut(self, place: int) -> bool:
         """Return whether a terminal cut a line, so that the next one is its rest."""
-        return bool(self.width) and len(self.lines[place].full) == self.width
+        line = self.lines[place]
+        return bool(line.text) and not line.bar and len(line.full) == self.width
 
     @functools.cached_property
     def width(self) -> int:

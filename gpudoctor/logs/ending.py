@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
-from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.lines import FULL, Line, read_lines
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.words import (
     CLOSING,
@@ -132,7 +132,7 @@ def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:
 def middle(lines: Sequence[Line]) -> str:
     """Return how far the training had come where the log ends in the middle of it; nothing where it does not."""
     for line in reversed([line for line in lines if line.text][-3:]):
-        if BEHIND.search(line.text):
+        if BEHIND.search(line.text) or FULL.search(line.text):
             return ""
         found = list(AT.finditer(line.text, 0, 400))
         if not found:

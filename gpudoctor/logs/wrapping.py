@@ -77,8 +77,11 @@ def _widths(lines: Sequence[Line]) -> set[int]:
 
 
 def cut_width(lines: Sequence[Line]) -> int:
-    """Return the width at which a terminal cut every line that was longer; 0 where nothing shows that one did."""
-    lengths = Counter(len(line.full) for line in lines)
+    """Return the width at which a terminal cut every line that was longer; 0 where nothing shows that one did.
+
+    A progress bar is as wide as the terminal of itself.
+    """
+    lengths = Counter(len(line.full) for line in lines if line.text and not line.bar)
     widest = max(lengths, default=0)
     return widest if widest in WIDTHS and lengths[widest] >= ALIKE else 0
 

@@ -60,6 +60,7 @@ def test_an_error_that_a_program_reports_last_is_worth_a_look():
         (" 37%|███       | 37/100 [00:10<00:17,  3.7it/s]", "37 %"),
         ("step 120/5000 lr 0.1", "step 120 of 5000"),
         ("Epoch 9/10 loss 0.1", ""),  # counted from 0
+        ("a:   0%|   | 0/40 [00:00<?, ?it/s]\na: 100%|███| 40/40 [00:00<00:00, 51.6it/s]", ""),
         ("Train Epoch: 3 [59520/60000 (99%)] Loss: 0.1", ""),
         ("Epoch 2/10 done, best checkpoint saved", ""),
     ],

@@ -68,6 +68,10 @@ def test_a_clean_up_that_fails_below_a_result_changes_nothing(last, well):
 def test_a_bar_that_comes_to_its_end_below_an_error_tells_that_it_was_got_over():
     error = "ERROR cannot identify image file 'b.png'\n"
     assert quiet(explain(f"{error}images: 100%|████| 40/40 [00:00<00:00, 51.6it/s]\n"))
+    wide = "images: {:3}%|" + 80 * "█" + "| {}/40 [00:00<00:00, 51.6it/s]\n"
+    assert quiet(
+        explain(error.join(["", *(wide.format(n, "04") for n in (0, 10, 20)), wide.format(100, 40)]))
+    )
     assert not quiet(explain(f"{error}images:  60%|██  | 24/40 [00:00<00:00, 51.6it/s]\n"))
 
 
