@@ -50,7 +50,7 @@ STATUS = re.compile(
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
     r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80}|"
-    r"unexpected EOF while .{0,60})$"
+    r"unexpected EOF while .{0,60}|unbound variable)$"
 )
 """What says that a command failed, whatever it was."""
 BAD = re.compile(

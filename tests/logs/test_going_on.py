@@ -125,6 +125,7 @@ def test_an_exception_without_a_message_is_known_by_its_module():
 @pytest.mark.parametrize(
     "text",
     [
+        "job.sh: line 5: SCRATCH_DIR: unbound variable\n",
         "job.sh: line 3: unexpected EOF while looking for matching `\"'\n",
         'FATAL: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n',
     ],
