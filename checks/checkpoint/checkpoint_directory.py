@@ -33,10 +33,9 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Call, Known, Script, Value, of_several, one_alone, same_for_all
 
 NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
-# what is still being downloaded is dataset-download-race
-QUOTED = (
-    rf"['\"](?![^'\"\n]{{0,300}}\.(?:partial|incomplete|lock)['\"])(?P<path>[^'\"\n]{{0,300}}{NAME})['\"]"
-)
+# What is still being downloaded is dataset-download-race; tokens are in files such as data/train.bin, dataset-missing.
+TOKENS = r"[^'\"\n]{0,300}\b(?:train|val|valid|validation|test|tokens|corpus)\.bin['\"]"
+QUOTED = rf"['\"](?![^'\"\n]{{0,300}}\.(?:partial|incomplete|lock)['\"])(?!{TOKENS})(?P<path>[^'\"\n]{{0,300}}{NAME})['\"]"
 SERIAL = r"torch[/\\]serialization\.py|torch[/\\]distributed[/\\]checkpoint"
 OUTPUT = r"['\"](?P<path>[^'\"\n]{0,300}(?:save|output|result|exp|run|log|weight|model|work_dir)[^'\"\n]{0,200})['\"]"
 DATA = r"['\"][^'\"\n]{0,300}\.(?:jpe?g|png|csv|jsonl?|txt|npy|npz|h5|arrow|parquet|ya?ml|py|so)['\"]"
