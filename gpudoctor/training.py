@@ -28,6 +28,7 @@ METRICS = {
     "first_loss": "first loss",
     "last_loss": "last loss",
     "accuracy": "accuracy",
+    "accuracy_on_one_device": "accuracy after the same batches on one device",
     "images_per_second": "images per second",
     "train_seconds": "seconds of training",
     "largest_relative_difference": "largest relative gradient difference",

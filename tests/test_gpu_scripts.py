@@ -69,5 +69,3 @@ def test_every_half_for_gpus_is_python_that_compiles():
     for id in IDS:
         for name in ("broken.py", "fixed.py"):
             compile((FOLDER / id / name).read_text(), f"{id}/{name}", "exec")
-
-

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -117,10 +118,13 @@ def test_the_first_steps_are_those_of_one_device(mode: str, tmp_path: Path) -> N
     assert result["images_per_second"] == pytest.approx(640 / result["train_seconds"], rel=0.01)
     if mode == "single":
         assert result["largest_relative_difference"] is result["parameters_equal"] is None
+        assert "accuracy_on_one_device" not in result
         return
     tolerance = 1e-3 if gpus else 1e-5
     assert 0 < result["largest_relative_difference"] < tolerance
     assert 0 < result["parameter_difference"] < tolerance
+    assert 0 < result["accuracy_on_one_device"] <= 1
+    assert any("after the same batches on one device; how far" in note["text"] for note in done.all("note"))
     several = mode in (*LAUNCHED, "manual")
     assert result["parameters_equal"] is (True if several else None)
 
@@ -271,6 +275,37 @@ def test_a_copy_that_is_not_updated_is_named(tmp_path: Path) -> None:
     assert any("the parameters of copy 1 (" in text for text in done.one("result")["failures"])
 
 
+LOST = """            if say.__name__ != "<lambda>" and epoch == epochs[-1] and step == len(steps):
+                for replica in learner.replicas():
+                    for parameter in replica.parameters():
+                        parameter.data.zero_()
+"""
+
+
+@on_cpu
+@pytest.mark.parametrize(("mode", "ranks"), [("manual", 0), ("ddp", 2)])
+def test_an_accuracy_that_is_not_that_of_one_device_is_wrong(mode: str, ranks: int, tmp_path: Path) -> None:
+    """The first steps are right, and what the mode's own training, which tells its steps, has learnt is lost."""
+    text = training_script(mode)
+    for old, new in [("ENOUGH = 6000", "ENOUGH = 640"), ("DEFAULT_EPOCHS = 4", "DEFAULT_EPOCHS = 1")]:
+        text = replaced(text, old, new)
+    text = replaced(text, "            losses.append(loss)  #", f"{LOST}            losses.append(loss)  #")
+    done = run(text, tmp_path, *FEW, "--limit", "1920", ranks=ranks)
+    result = done.one("result")
+    assert done.code == 1, result
+    assert result["accuracy"] < 0.2 < result["accuracy_on_one_device"]
+    assert result["largest_relative_difference"] < 1e-5
+    wrong = [event["text"] for event in done.all("wrong")]
+    assert any(
+        re.fullmatch(
+            r"wrong result: the accuracy is \d+\.\d%, and \d+\.\d% after the same batches on one device; other random "
+            r"numbers and roundings explain up to 2%",
+            text,
+        )
+        for text in wrong
+    ), wrong
+
+
 @on_cpu
 def test_ddp_is_resumed_from_a_checkpoint(tmp_path: Path) -> None:
     options = ("--limit", "640", "--checkpoint", str(tmp_path / "kept.pt"))
@@ -283,6 +318,9 @@ def test_ddp_is_resumed_from_a_checkpoint(tmp_path: Path) -> None:
     assert [event["epoch"] for event in second.all("epoch")] == [3]
     assert second.all("epoch")[0]["loss"] < first.all("epoch")[0]["loss"]
     assert torch.load(tmp_path / "kept.pt")["epoch"] == 3
+    # one device did not see what the checkpoint has learnt
+    assert "accuracy_on_one_device" in first.one("result")
+    assert "accuracy_on_one_device" not in second.one("result")
 
 
 def test_untrained_network_knows_nothing_and_nan_does_not_pass(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_a_mode_trains_and_computes_what_one_device_does(mode, warm, gpu_count):
         difference = metrics.get(f"largest relative {what}")
         assert difference is None if mode == "single" else 0 < difference < (1e-3 if gpu_count else 1e-5)
     if mode != "single":
+        assert abs(metrics["accuracy"] - metrics["accuracy after the same batches on one device"]) <= 0.02
         assert any("float32 additions in another order explain up to" in note for note in proof["notes"])
     if mode in LAUNCHED:
         assert metrics["parameters equal on all ranks"] is True

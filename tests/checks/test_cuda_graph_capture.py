@@ -6,7 +6,8 @@ MESSAGE = (
 )
 EXAMPLES = {
     "RuntimeError: CUDA error: operation not permitted when stream is capturing": MESSAGE % "",
-    "torch.AcceleratorError: CUDA error: operation failed due to a previous error during capture": MESSAGE % "",
+    "torch.AcceleratorError: CUDA error: operation failed due to a previous error during capture": MESSAGE
+    % "",
     "CUDA driver error: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED": MESSAGE % "",
     "RuntimeError: Cannot copy between CPU and CUDA tensors during CUDA graph capture unless the CPU tensor is pinned.": (
         MESSAGE % ""
