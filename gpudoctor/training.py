@@ -38,7 +38,7 @@ METRICS = {
 
 
 class UnusableData(BadInput):
-    """The files of ``--data-dir``, or the options, cannot be used; the text is one clear line."""
+    """The options cannot be meant, or ``--data-dir`` holds no such files; the text is one clear line."""
 
 
 @dataclass

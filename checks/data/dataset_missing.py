@@ -75,6 +75,11 @@ check = Check(
         r"EmptyDatasetError: The directory at (?P<path>\S+) doesn't contain any data files",
         r"Couldn't find a dataset script at (?P<path>\S+)",
         r"cannot identify image file ['\"](?P<path>[^'\"]+)",
+        # gpudoctor's own training scripts, of MNIST's files
+        (
+            r"DataError: (?P<path>\S.{0,300}?): (?P<damage>(?:not a complete IDX file|compressed by gzip|has \d dimension|"
+            r"cannot be read|not one 28 x 28 image).{0,200})"
+        ),
         r"OSError: (?P<cut>image file is truncated|broken data stream when reading image file|unrecognized data stream contents)",
     ],
     fixes=[
@@ -111,6 +116,17 @@ CUT_OFF = [
     ),
 ]
 
+FIRST_BYTES = Fix(
+    "See how the file begins: images with 00000803, labels with 00000801, what is packed with 1f8b",
+    "python -c \"import sys; print(open(sys.argv[1], 'rb').read(16).hex())\" FILE",
+)
+FETCH = Fix(
+    "Fetch the set again, whole: torchvision compares the checksums of what it downloads",
+    'torchvision.datasets.MNIST("DATA", download=True)',
+    Kind.EDIT,
+    source="https://docs.pytorch.org/vision/stable/generated/torchvision.datasets.MNIST.html",
+)
+
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
@@ -119,6 +135,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "cut" in sighting.groups:
         said = f"an image cannot be read to its end: {sighting.groups['cut']}"
         yield check.found(said, fixes=CUT_OFF)
+        return
+    if "damage" in sighting.groups:
+        yield check.found(
+            f"{path} cannot be used: {sighting.groups['damage']}",
+            fixes=[FIRST_BYTES, FETCH],
+        )
         return
     named = f" {path}" if path else ""
     fixes = list(check.fixes)

@@ -16,10 +16,12 @@ from replicas import tell_idle
 from right_answer import OneDevice, fingerprint, hold_alone, odd_ones
 from step_times import measure
 
-Made = Callable[[nn.Module, Sequence[torch.device], Tensor], "tuple[Learner, str]"]
 
-
-def train_in_one_process(mode: str, options: argparse.Namespace, make: Made) -> int:
+def train_in_one_process(
+    mode: str,
+    options: argparse.Namespace,
+    make: Callable[[nn.Module, Sequence[torch.device], Tensor], tuple[Learner, str]],
+) -> int:
     """Train a new network with the learner that `make` returns, with the label of what it is on this machine.
 
     It is given the network on the first device, where nn.DataParallel takes parameters and inputs from, the devices,
