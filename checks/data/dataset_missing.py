@@ -116,9 +116,9 @@ CUT_OFF = [
     ),
 ]
 
-FIRST_BYTES = Fix(
-    "See how the file begins: images with 00000803, labels with 00000801, what is packed with 1f8b",
-    "python -c \"import sys; print(open(sys.argv[1], 'rb').read(16).hex())\" FILE",
+SIZES = Fix(
+    "See how long the files are: MNIST's training images have 47040016 bytes unpacked, their labels 60008",
+    "ls -l DATA",
 )
 FETCH = Fix(
     "Fetch the set again, whole: torchvision compares the checksums of what it downloads",
@@ -139,7 +139,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "damage" in sighting.groups:
         yield check.found(
             f"{path} cannot be used: {sighting.groups['damage']}",
-            fixes=[FIRST_BYTES, FETCH],
+            fixes=[SIZES, FETCH],
         )
         return
     named = f" {path}" if path else ""

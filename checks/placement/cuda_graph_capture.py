@@ -51,12 +51,19 @@ check = Check(
             "with torch.cuda.stream(side):\n    for _ in range(3):\n        step()\n"
             "torch.cuda.current_stream().wait_stream(side)",
             Kind.EDIT,
+            source="https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs",
         ),
-        Fix("Copy from pinned memory", "x.copy_(batch.pin_memory(), non_blocking=True)", Kind.EDIT),
+        Fix(
+            "Copy from pinned memory",
+            "x.copy_(batch.pin_memory(), non_blocking=True)",
+            Kind.EDIT,
+            source="https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers",
+        ),
         Fix(
             "Under torch.compile: do without graphs, which costs speed with small kernels",
             'model = torch.compile(model)  # without mode="reduce-overhead"',
             Kind.MITIGATION,
+            source="https://docs.pytorch.org/docs/stable/generated/torch.compile.html",
         ),
     ],
 )

@@ -26,7 +26,7 @@ NAMED = re.compile(
     r": (?P<message>\S.*)$"
 )
 USAGE = re.compile(
-    r"^(?P<message>[\w./-]*python[\d.]*: can't open file.*|[\w./-]+\.py: error: .*|"
+    r"^(?P<message>[\w./-]*python[\d.]*: (?:can't open file|No module named ).*|[\w./-]+\.py: error: .*|"
     r"Error .{1,200} at line \d+ in file \S+|"
     r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
 )
