@@ -1,6 +1,7 @@
 """What a call does: it is recorded, and followed where its function is the script's own."""
 
 import ast
+import functools
 import re
 
 from msgspec.structs import replace
@@ -254,7 +255,7 @@ def _made(
             "arguments" if name.startswith("argparse") else "object", name, frame.place(node)
         )
     made = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
-    if not made and name not in HARMLESS and not receiver.things and MAKER.search(name):
+    if not made and name not in HARMLESS and not receiver.things and _makes(name):
         return program.thing("object", name, frame.place(node))
     if not made:
         return None
@@ -273,6 +274,11 @@ def _made(
         given = arguments.get("params")
         inner = _owner(frame, given.value) if given else -1
     return program.thing(made, name, frame.place(node), inner)
+
+
+@functools.lru_cache(4096)
+def _makes(name: str) -> bool:
+    return MAKER.search(name) is not None
 
 
 def _given(arguments: dict[str, Argument], *names: str) -> int:
