@@ -225,16 +225,23 @@ class File:
                 self._collect(node.body, found)
 
 
+_PLAIN = frozenset({int, str, bool, float, complex, bytes, type(None), type(...)}) | {
+    kind for kind in vars(ast).values() if isinstance(kind, type) and not getattr(kind, "_fields", ())
+}
+"""What stands in a node and is none with anything below it: lines and names, contexts and operators."""
+
+
 def nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all below it, in no order; `ast.walk` takes three times as long."""
+    """Yield a node and all below it that has parts, in no order; `ast.walk` takes three times as long."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
         yield node
         for value in node.__dict__.values():
-            if value.__class__ is list:
-                waiting += [item for item in value if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST) and value._fields:  # contexts and operators have no fields
+            kind = value.__class__
+            if kind is list:
+                waiting += [item for item in value if item.__class__ not in _PLAIN]
+            elif kind not in _PLAIN:
                 waiting.append(value)
 
 
