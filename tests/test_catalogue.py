@@ -237,6 +237,6 @@ def test_pattern_of_every_symptom_is_linear_on_a_bomb():
         for pattern in (p for s in check.symptoms for p in (s.pattern, s.near, s.unless) if p):
             compiled = re.compile(pattern)
             for bomb in bombs:
-                begun = time.perf_counter()
+                begun = time.process_time()  # of a processor: a busy machine makes no pattern slow
                 compiled.search(bomb)
-                assert time.perf_counter() - begun < 1.0, (check.id, pattern, bomb[:30])
+                assert time.process_time() - begun < 1.0, (check.id, pattern, bomb[:30])
