@@ -60,7 +60,7 @@ def command(
     gpudoctor repro all
     """
     begun = time.monotonic()
-    registry = Registry(folders)
+    registry = Registry.of(folders)
     if script:
         if choice.arguments or any(option is not None for option in (python, nproc, timeout)):
             raise click.UsageError(

@@ -1,5 +1,6 @@
 """What is known of the functions and classes that scripts use: their one name, their parameters, what they make."""
 
+import functools
 import re
 
 ALIASES = {
@@ -210,6 +211,7 @@ FRAMEWORKS = {
 TRAINERS = frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"})
 
 
+@functools.lru_cache(4096)
 def canonical(name: str) -> str:
     """Return the one name of something that torch exports under several."""
     if not name.startswith(("torch.", "pytorch_lightning.", "multiprocessing.", "accelerate.")):
@@ -222,6 +224,7 @@ def canonical(name: str) -> str:
     return ALIASES.get(name, name)
 
 
+@functools.lru_cache(4096)
 def kind(name: str) -> str:
     """Return the kind of thing that a call of `name` makes, empty where it makes none that matters."""
     if name in KINDS:
