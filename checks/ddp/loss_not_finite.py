@@ -48,7 +48,7 @@ check = Check(
         r"[Ll]oss bec(?:a|o)me infinite or NaN(?: at iteration=(?P<step>\d+))?",
         r"non-finite loss, ending training",
         r"(?:Error|Exception|WARNING|Warning)\b.{0,60}\b[Ll]oss is (?P<value>-?(?:nan|NaN|NAN|inf))\b(?!, stopping)",
-        r"The loss returned in .training_step. is (?P<value>nan or inf|tensor\(.{1,59}[^\s.]|-?(?:nan|inf))",
+        r"The loss returned in \W?training_step\W? is (?P<value>nan or inf|tensor\(.{1,59}[^\s.]|-?(?:nan|inf))",
         r"Detected nan and/or inf values in ",
         r"(?:Error|Exception): .{0,60}\b(?:[Ll]oss|[Gg]rad\w{0,10}|logits|output)\b.{0,40}\b(?:not finite|not a finite number|non-?finite)\b(?!, so it cannot be clipped)",
         r"(?:Error|Exception): .{0,60}\b(?:[Nn]on-?finite|NaN|nan|[Ii]nfinite) (?:\w{1,12} )?(?:loss|gradients?)\b",
@@ -62,7 +62,7 @@ check = Check(
         r"Current loss scale already at minimum - cannot decrease scale anymore",
         r"Minimum loss scale reached \((?P<least>[\d.e-]+?)\)",
         r"found (?P<value>NaN|Inf) in local (?:forward loss|grad norm)",
-        r"The total norm of order \S{1,20} for gradients from .parameters. is non-finite",
+        r"The total norm of order \S{1,20} for gradients from \W?parameters\W? is non-finite",
         r"Function '(?P<operation>\w+)' returned nan values in its \d+th output",
         r"probability tensor contains either .inf., .nan. or element < 0",
         Symptom(

@@ -55,7 +55,7 @@ check = Check(
             r"Waiting in store based barrier to initialize process group for rank: \d+, .{0,80}"
             r"\(world_size=(?P<expected>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+)"
         ),
-        r"rendezvous\.api\.Rendezvous(?:Timeout|Closed)Error\b",
+        r"(?<!raise )(?<!except )\bRendezvous(?:Timeout|Closed)Error\b",
         r"\"message\": \"Rendezvous(?:Timeout|Closed)Error",
         # a key that another rank should have written
         r"(?<!got error: )\b[Ww]ait timeout after (?P<ms>\d+) ?ms, keys: (?P<key>[^\s,]{1,120})",
