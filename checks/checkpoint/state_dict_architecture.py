@@ -46,9 +46,18 @@ ONE_SIDE = (
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
 IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""
 IN_MODEL = rf"Missing key\(s\) in state_dict: \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=b)\""
+# Or inside of them, where a part of the model is wrapped.
+INSIDE_MODEL = (
+    rf"Missing key\(s\) in state_dict: \"(?P<d>[\w.]{{1,100}}?)\.{NAMES}\.(?P<e>[\w.]{{1,200}})"
+    rf"{BETWEEN}(?P=d)\.(?P=e)\""
+)
+INSIDE_FILE = (
+    rf"Missing key\(s\) in state_dict: \"(?P<f>[\w.]{{1,100}}?)\.(?P<g>[\w.]{{1,200}})"
+    rf"{BETWEEN}(?P=f)\.{NAMES}\.(?P=g)\""
+)
 # A wrapped model has no key without the wrapper's name.
 BARE = rf"state_dict for (?:Distributed)?DataParallel:\s{{1,9}}Unexpected key\(s\) in state_dict: .(?!{NAMES}\.)\w+\."
-PREFIX = rf"{ONE_SIDE}|{IN_FILE}|{IN_MODEL}|{BARE}"
+PREFIX = rf"{ONE_SIDE}|{IN_FILE}|{IN_MODEL}|{INSIDE_MODEL}|{INSIDE_FILE}|{BARE}"
 FIRST = r"['\"](?P<key>[\w.-]+)"
 # mmcv and mmengine only print it unless strict=True; of a backbone without its head it is meant so.
 RAISED = (

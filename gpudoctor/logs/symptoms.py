@@ -34,7 +34,8 @@ class Seen(Struct):
 
 @cache
 def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    return re.compile(pattern, flags)
+    """Compile a pattern of a check: letters are ASCII's, for a Chinese word and an error's name may stand in one piece."""
+    return re.compile(pattern, flags | re.ASCII)
 
 
 class Sightings(NamedTuple):
