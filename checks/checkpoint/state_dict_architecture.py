@@ -79,6 +79,11 @@ check = Check(
             near=RAISED,
             unless=rf"{ONE_SIDE}|{IN_SOURCE}",
         ),
+        # its first line alone: keys or sizes differ, and which is not told
+        Symptom(
+            r"RuntimeError: Error\(s\) in loading state_dict for (?P<model>\w+):?\W{0,4}$",
+            unless=r"(?:Missing|Unexpected) key\(s\)|size mismatch for|[Ww]hile copying the parameter",
+        ),
         r"RuntimeError: Missing key in checkpoint state_dict: (?P<key>[\w.-]*\w)",  # torch.distributed.checkpoint
         # the file is not what it was taken for
         r"KeyError: (?P<key>['\"](?:model_|net_|ema_|optimizer_)?state_dict(?:_ema)?['\"]) *$",
@@ -123,6 +128,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     """Leave it to state-dict-shape where more tensors differ in size than keys differ in name."""
     listed = sum(keys.count(",") + 1 for keys in LISTED.findall(sighting.around))
     if listed and sighting.around.count("size mismatch for ") >= listed:
+        return
+    if "model" in sighting.groups:
+        model = sighting.groups["model"]
+        yield check.found(
+            f"the file does not fit {model}: which keys or sizes differ stands below that line, and is not here"
+        )
         return
     such = f", such as {sighting.groups['key']}" if "key" in sighting.groups else ""
     said = f"the model and the file have different keys{such}, and no wrapper's prefix explains it"

@@ -4,7 +4,7 @@
 
 Hydra: "Cannot find primary config 'train'. Check that it's in your config search path", "Could not find 'model/big'".
 transformers: "does not appear to have a file named config.json", "Can't load the configuration of", "Unrecognized model in
-…. Should have a `?model_type`? key". accelerate: "The passed configuration file `…` does not exist". DeepSpeed: "Expected a
+…. Should have a `model_type` key". accelerate: "The passed configuration file `…` does not exist". DeepSpeed: "Expected a
 string path to an existing deepspeed config". Or plainly "No such file or directory: 'configs/train.yaml'".
 
 ## Why

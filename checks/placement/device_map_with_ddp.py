@@ -33,7 +33,7 @@ from gpudoctor.facts import Script
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"can't train a model that has been loaded with `?device_map=\W?(?P<map>\w+)\W{1,2}in any distributed mode",
+        r"can't train a model that has been loaded with `?device_map=\W?(?P<map>\w+)\W{1,3}in any distributed mode",
         r"can't train a model that has been loaded in (?P<bits>8-bit(?: or 4-bit)?) precision (?:on|with) ",
         r"contains `?DTensor`? parameters, which is incompatible with DDP",
         r"You've set device_map=`?(?P<map>\w+)`? while triggering a distributed run",

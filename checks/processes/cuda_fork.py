@@ -4,7 +4,7 @@
 
 "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start
 method", often inside "Caught RuntimeError in DataLoader worker process 0". accelerate and Lightning refuse earlier:
-"CUDA has been initialized before the `?notebook_launcher\b could create a forked subprocess".
+"CUDA has been initialized before the `notebook_launcher` could create a forked subprocess".
 
 ## Why
 

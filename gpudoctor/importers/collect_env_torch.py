@@ -44,7 +44,8 @@ def read_torch(
     devices = _devices(block, gpus, launch, capabilities) if available else []
     if available is None and not devices:
         devices = [
-            TorchDevice(ordinal=n, name=name, capability=told) for n, (name, told) in enumerate(capabilities.items())
+            TorchDevice(ordinal=n, name=name, capability=told)
+            for n, (name, told) in enumerate(capabilities.items())
         ]
     return Torch(
         imported=True,

@@ -111,7 +111,9 @@ class _Pasted:
             return Gpus(error=self.refusal.error, error_code=self.refusal.error_code)
         if not devices:
             # The matrix has a row for each GPU, and no model.
-            devices = [Gpu(index=index) for index in sorted({n for pair in pairs for n in (pair.first, pair.second)})]
+            devices = [
+                Gpu(index=index) for index in sorted({n for pair in pairs for n in (pair.first, pair.second)})
+            ]
         if not devices and not self.refusal.no_devices:
             return None
         return Gpus(
@@ -133,7 +135,9 @@ class _Pasted:
         if "torch" in found:
             return None
         error = torch_messages.init_error(self.pieces)
-        return torch_messages.cuda([*torch_messages.warnings(self.pieces), *([error.message] if error else [])])
+        return torch_messages.cuda(
+            [*torch_messages.warnings(self.pieces), *([error.message] if error else [])]
+        )
 
     def _bus(self, gpus: Gpus | str | None) -> Pci | None:
         """Complete a listing without ``-k``: what nvidia-smi shows, its driver holds."""

@@ -76,7 +76,7 @@ class Aftermath:
         """
         if self._died_later(line, place):
             return True
-        if self._gave_up(line, place):
+        if self._gave_up(line, place) or place >= self._last_result:
             return False
         name, who = line.name, line.who
         unnamed = not UNCAUGHT.search(line.full) and self._tail.get((name, ""), False)
@@ -178,6 +178,12 @@ class Aftermath:
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, raised.first, key=lambda row: row[0])
         return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
+
+    @functools.cached_property
+    def _last_result(self) -> int:
+        """The place of the last line that holds a result; -1 where no line does."""
+        places = reversed(range(len(self.lines)))
+        return next((p for p in places if self._ordinary(p) and is_result(self.lines[p].text[:400])), -1)
 
     @functools.cached_property
     def _tail(self) -> dict[tuple[str, str], bool]:

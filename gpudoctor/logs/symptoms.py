@@ -34,7 +34,7 @@ class Seen(Struct):
 
 @cache
 def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compile a pattern of a check: letters are ASCII's, for a Chinese word and an error's name may stand in one piece."""
+    """Compile a pattern; letters are ASCII's, for a Chinese word may stand right beside an error's name."""
     return re.compile(pattern, flags | re.ASCII)
 
 

@@ -37,7 +37,7 @@ NATIVE = re.compile(
 SOURCE = re.compile(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ )")
 WRAPPERS = re.compile(
     r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
-    r"RayActorError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
+    r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
     r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|RemoteError|WorkerFailedError)$"
 )
 """Exceptions that only pass on that another process failed."""
