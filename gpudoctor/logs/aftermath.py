@@ -76,13 +76,13 @@ class Aftermath:
         """
         if self._died_later(line, place):
             return True
-        if self._gave_up(line, place) or place >= self._last_result:
+        if self._gave_up(line, place):
             return False
         name, who = line.name, line.who
         unnamed = not UNCAUGHT.search(line.full) and self._tail.get((name, ""), False)
         if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
             return self.in_thread(line, place) and self._finished_before(line, place)
-        return not self._kept_back(line, place)
+        return place < self._last_result and not self._kept_back(line, place)
 
     def _kept_back(self, line: Line, place: int) -> bool:
         """Return whether an exception may have ended its process, and what stands below it was printed before it."""
