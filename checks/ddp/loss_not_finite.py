@@ -64,7 +64,7 @@ check = Check(
         r"found (?P<value>NaN|Inf) in local (?:forward loss|grad norm)",
         r"The total norm of order \S{1,20} for gradients from \W?parameters\W? is non-finite",
         r"Function '(?P<operation>\w+)' returned nan values in its \d+th output",
-        r"probability tensor contains either .inf., .nan. or element < 0",
+        r"probability tensor contains either \W?inf\W?, \W?nan\W? or element < 0",
         Symptom(
             r"Expected parameter (?P<parameter>\w+) \(.{1,200}but found invalid values",
             near=r"but found invalid values:[\s\S]{0,2000}?\b(?P<value>nan|inf)\b",

@@ -32,7 +32,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 # What Lightning prints after the last of them came, and what any training prints.
 THERE = (
-    r"All distributed processes registered|LOCAL_RANK: \d|CUDA_VISIBLE_DEVICES: \[|Trainable params|\| Name|"
+    r"srun: [Ww]arning: can't|All distributed processes registered|LOCAL_RANK: \d|CUDA_VISIBLE_DEVICES: \[|Trainable params|\| Name|"
     r"\b[Ee]poch\b|\b[Ll]oss\b|Error\b|Traceback|NCCL|\d%\||Restoring states|took \d|Sanity Checking"
 )
 MEMBER = re.compile(r"GLOBAL_RANK: \d+, MEMBER: (\d+)/")

@@ -32,7 +32,7 @@ def read_torch(
     names the build there are no facts: a torch of unknown build must not pass for one without CUDA. `rows` are those of
     the whole text, where an error may stand beside the block.
     """
-    version = torch_version(block) or _listed_version(block, lists)
+    version = torch_version(block)
     if version is None:
         return _not_imported(block, lists)
     build = _build(block, version, lists)
@@ -63,13 +63,6 @@ def read_torch(
         device_count=_device_count(gpus, launch, devices) if available else None,
         devices=devices,
     )
-
-
-def _listed_version(block: Block, lists: Lists) -> str | None:
-    """Return pip's or conda's version of torch, where collect_env's own line was cut off and CUDA's was not."""
-    if "pytorch version" in block.values or block.truth("is cuda available") is None:
-        return None
-    return next((d.version for d in lists.pip + lists.conda if d.name in ("torch", "pytorch")), None)
 
 
 def read_cuda(torch: Torch | str) -> Cuda | None:

@@ -24,6 +24,7 @@ ENTITIES = {
 CURLY = str.maketrans("‘’“”\xa0", "''\"\" ")
 """What word processors and forums make of quotes and blanks."""
 MARKS = ("`", "*")
+BOLD = re.compile(r"\*\*[^*\s].{0,4000}[^*\s]\*\*")
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
 REDRAWN = 100
 """Parts between carriage returns of one line that are read: what a progress bar overwrites says nothing."""
@@ -107,7 +108,7 @@ def unmarked(text: str) -> str:
     body = text.strip()
     if body.startswith("```") or body.endswith("```") or not body.strip("`* "):
         return text
-    if len(body) > 4 and body.startswith("**") and body.endswith("**"):
+    if BOLD.fullmatch(body):
         body = body[2:-2].strip()
     if body.startswith("`") and body.count("`") in (1, 2) and (body.endswith("`") or body.count("`") == 1):
         body = body.strip("`")

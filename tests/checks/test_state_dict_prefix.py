@@ -11,6 +11,12 @@ from gpudoctor.registry import Registry
 CHECK = Registry().check("state-dict-prefix")
 MESSAGE = "the file's keys have module. and the model's do not: it was saved from a wrapped model"
 EXAMPLES = {
+    'RuntimeError: Error(s) in loading state_dict for Pipeline:\n\tMissing key(s) in state_dict: "body.module.field.weight", "body.module.field.bias". \n\tUnexpected key(s) in state_dict: "body.field.weight", "body.field.bias". ': (
+        "the model's keys have module. behind body. (body.module.field.weight) and the file's do not: body is wrapped there"
+    ),
+    'RuntimeError: Error(s) in loading state_dict for Pipeline:\n\tMissing key(s) in state_dict: "body.field.weight". \n\tUnexpected key(s) in state_dict: "body._orig_mod.field.weight". ': (
+        "the file's keys have _orig_mod. behind body. (body._orig_mod.field.weight) and the model's do not: body is wrapped there"
+    ),
     '\tUnexpected key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ': MESSAGE,
     '\tMissing key(s) in state_dict: "module.conv1.weight", "module.bn1.weight", "module.bn1.bias". ': (
         "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "
