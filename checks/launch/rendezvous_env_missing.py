@@ -53,10 +53,6 @@ NO_METHOD = Fix(
     'dist.init_process_group("gloo")  # torchrun --standalone --nproc-per-node=N train.py',
     Kind.EDIT,
 )
-NODE = Fix(
-    "Set it before the launch: 0 on the first node, 1 on the second",
-    "NODE_RANK=0 torchrun --standalone --nproc-per-node=N train.py",
-)
 PARAMETERS = Fix(
     "Or hand rank and world size over",
     'dist.init_process_group("gloo", init_method="tcp://NODE:29500", rank=rank, world_size=world_size)',
@@ -69,7 +65,7 @@ check = Check(
     otherwise="a warning under srun, a note where only the address is set",
     symptoms=[
         r"environment variable (?P<variable>[A-Z_]+) expected, but not set",
-        r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT|NODE_RANK)['\"]",
+        r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)['\"]",
         r"_env_error\(['\"](?P<variable>[A-Z_]+)['\"]\)",  # a traceback that was cut off
         r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",
@@ -104,9 +100,6 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     elif "parameter" in groups:
         message = f"init_process_group was given an init_method of its own, and no {groups['parameter'].removesuffix(' parameter')}"
         yield check.found(message, fixes=[NO_METHOD, PARAMETERS])
-    elif variable == "NODE_RANK":
-        message = "NODE_RANK is not set: the script wants the node's number in it, and torchrun gives that as GROUP_RANK"
-        yield check.found(message, fixes=[NODE])
     else:
         message = f"what a launcher sets is not there: {variable}"
         yield check.found(

@@ -15,9 +15,6 @@ MESSAGE = (
     "lost on the way"
 )
 EXAMPLES = {
-    "KeyError: 'NODE_RANK'": (
-        "NODE_RANK is not set: the script wants the node's number in it, and torchrun gives that as GROUP_RANK"
-    ),
     (
         "ValueError: Error initializing torch.distributed using env:// rendezvous: "
         "environment variable RANK expected, but not set"
