@@ -99,21 +99,20 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def unmarked(text: str) -> str:
-    """Take off the marks of inline code and of bold letters that stand around a line, or at one end of it.
+    """Take off the marks of inline code and of bold letters that stand around a line.
 
+    At one end alone they stay: a line that a terminal broke is known by its width.
     ```` `ImportError: No module named 'amp_C'` ```` is what an issue makes of an error.
     """
-    if text[-1:] not in MARKS and text.lstrip()[:1] not in MARKS:
+    if text[-1:] not in MARKS:
         return text
     body = text.strip()
     if body.startswith("```") or body.endswith("```") or not body.strip("`* "):
         return text
     if BOLD.fullmatch(body):
         body = body[2:-2].strip()
-    if body.startswith("`") and body.count("`") in (1, 2) and (body.endswith("`") or body.count("`") == 1):
+    if body.count("`") == 2 and body.startswith("`") and body.endswith("`"):
         body = body.strip("`")
-    elif body.endswith("`") and body.count("`") == 1:
-        body = body[:-1]
     return text[: len(text) - len(text.lstrip())] + body
 
 

@@ -134,7 +134,7 @@ def test_quotes_that_a_forum_made_curly_are_straight_again():
     ("raw", "text"),
     [
         ("`ImportError: no module`", "ImportError: no module"),
-        ("ends the code that began above`", "ends the code that began above"),
+        ("ends the code that began above`", "ends the code that began above`"),
         ("**RuntimeError: out of memory**", "RuntimeError: out of memory"),
         ("**`RuntimeError: out of memory`**", "RuntimeError: out of memory"),
         ("`a` and `b`", "`a` and `b`"),
