@@ -32,13 +32,14 @@ FLOORS = {
     "passthrough": "",
     "interpreter": "bad_input",
     "patient_process": "interpreter",
-    "probes": "facts",
+    "kernel_lines": "facts",
+    "probes": "facts kernel_lines",
     "literals": "",
     "launch_command": "model",
     "registry": "bad_input guard literals model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
-    "importers": "bad_input facts report snapshot text",
+    "importers": "bad_input facts kernel_lines report snapshot text",
     "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
     "registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
@@ -65,8 +66,9 @@ FLOORS = {
     "patience": "",
     "stacks": "child text",
     "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
-    "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
-    "training_script verdict",
+    "side_by_side": "child fork report scripts",
+    "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
+    "training training_script verdict",
     "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
