@@ -31,13 +31,14 @@ FLOORS = {
     "passthrough": "",
     "interpreter": "bad_input",
     "patient_process": "interpreter",
-    "probes": "facts",
+    "kernel_lines": "facts",
+    "probes": "facts kernel_lines",
     "literals": "",
     "launch_command": "model",
     "registry": "bad_input guard literals model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
-    "importers": "bad_input facts report snapshot text",
+    "importers": "bad_input facts kernel_lines report snapshot text",
     "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
     "registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",

@@ -149,6 +149,7 @@ def code(script: Script) -> Iterator[Finding]:
         prefix = PREFIXES[saved.wrapper.kind]
         wrapped, bare = loads(script, saved)
         wrapper = saved.wrapper.type if prefix == "_orig_mod." else saved.wrapper.type.rpartition(".")[2]
+        wrapper = "what accelerate prepared" if saved.wrapper.kind == "prepared" else wrapper
         said = f"what is saved is the state dict of {wrapper} (line {saved.wrapper.place.line}): its keys begin with {prefix}"
         severity = Severity.WARNING
         if strips(script, prefix):
@@ -165,7 +166,12 @@ def code(script: Script) -> Iterator[Finding]:
             )
         else:
             said = f"{said}, and no bare model will find its names there"
-        yield check.found(said, severity=severity, location=saved.state.place, fixes=[unwrapped(prefix)])
+        yield check.found(
+            said,
+            severity=severity,
+            location=saved.state.place,
+            fixes=[PREPARED if saved.wrapper.kind == "prepared" else unwrapped(prefix)],
+        )
 
 
 @check.log
@@ -221,6 +227,13 @@ def putting_on(path: str, prefix: str) -> list[Fix]:
         ),
         Fix("Or write a copy with the prefix", f"{mending(path)} --add-prefix {prefix}"),
     ]
+
+
+PREPARED = Fix(
+    "Save what is inside of accelerate's wrapper",
+    'torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")',
+    Kind.EDIT,
+)
 
 
 def unwrapped(prefix: str) -> Fix:

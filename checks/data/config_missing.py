@@ -125,7 +125,9 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Name the file, and what reads it; a program that says what it does without it has not failed."""
     seen = sighting.groups
-    severity = Severity.NOTE if GOES_ON.search(sighting.line) else None
+    # What "Please ... or use the default one" offers, the reader has to do.
+    went_on = GOES_ON.search(sighting.line) is not None and "Please" not in sighting.line
+    severity = Severity.NOTE if went_on else None
     missing = "is not where this process looks for it"
     if "hydra" in seen or "Primary config" in sighting.line:
         name = f" {seen['hydra']}" if "hydra" in seen else ""

@@ -48,6 +48,12 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>{SUFFIX}|{FOLDER}|{JSON})['\"]",
+        # What a dataset opens for an item is data, whatever it is called.
+        Symptom(
+            rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>[^'\"\n]{{1,300}})['\"]",
+            near=r"in __getitem__|in _worker_loop",
+            unless=r"torch\.load",
+        ),
         Symptom(
             r"FileNotFoundError: ",
             near=r"in _worker_loop|in __getitem__",

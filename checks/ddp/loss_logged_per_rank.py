@@ -24,7 +24,7 @@ Or have the script check it: gather the losses of a step: `assert torch.allclose
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Script, of_several
 
 check = Check(
     severity=Severity.NOTE,
@@ -49,7 +49,7 @@ def code(script: Script) -> Iterator[Finding]:
     for call in script.calls:
         if call.name != "print" and call.method not in ("add_scalar", "log", "info"):
             continue
-        if not call.loops or not call.reached:
+        if not call.loops or not of_several(script, call):
             continue
         if any("loss" in a.text.lower() and a.value.from_data for a in call.arguments.values()):
             yield check.found(

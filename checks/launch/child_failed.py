@@ -31,8 +31,8 @@ CODE = r"(?P<code>-15|(?!13[24-79]\b)\d{1,3})\b"
 ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: {CODE}"
 ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 
-# What a launcher starts, and no compiler or other tool that a program calls.
-TRAINING = r"(?=[^\n]{0,300}?(?:\bpython|\btorchrun|\bdeepspeed\b|\baccelerate\b|\bsrun\b|\bmpirun\b|\.py\b))(?!\[?'(?:\S*/)?(?:ninja|which|git|nvcc|gcc|g\+\+|c\+\+|pip)\b)"
+# What a launcher starts, and no compiler, other tool or line of Python that a program calls.
+TRAINING = r"(?=[^\n]{0,300}?(?:\bpython|\btorchrun|\bdeepspeed\b|\baccelerate\b|\bsrun\b|\bmpirun\b|\.py\b))(?!\[?'\S*python[\d.]*', '-c')(?!\[?'(?:\S*/)?(?:ninja|which|git|nvcc|gcc|g\+\+|c\+\+|pip)\b)"
 
 check = Check(
     severity=Severity.ERROR,

@@ -203,10 +203,10 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     outside = frame.conditions
     for item in node.values:
         values.append(evaluate(frame, item))
-        if isinstance(node.op, ast.And) and values[-1].by_rank:
-            # ``rank == 0 and writer.close()``: what comes behind is only looked at where this holds
-            condition = Condition(frame.place(item), frame.text(item), values[-1])
-            frame.conditions = (*frame.conditions, condition)
+        # ``rank == 0 and writer.close()``: what comes behind is only looked at where this holds
+        negated = isinstance(node.op, ast.Or)
+        condition = Condition(frame.place(item), frame.text(item), values[-1], negated)
+        frame.conditions = (*frame.conditions, condition)
     frame.conditions = outside
     tests = [value for value in values if value.sole is not None or value.all_but is not None]
     joined = united(values)

@@ -235,5 +235,5 @@ def one_of(values: list[Value]) -> Value:
         return UNKNOWN
     if len(found) == 1:
         return found[0]
-    by_rank, from_data = mixed(found)
+    by_rank, from_data = mixed([*found, *values])
     return Value(Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data)

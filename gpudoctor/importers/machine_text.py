@@ -56,7 +56,12 @@ class _Pasted:
     """What stands in a text beside collect_env's output."""
 
     def __init__(self, text: str, pieces: list[str]) -> None:
-        tables = [nvidia_smi.read_table(pieces), nvidia_smi.read_query(pieces), nvidia_smi.read_xml(text)]
+        tables = [
+            nvidia_smi.read_table(pieces),
+            nvidia_smi.read_csv(pieces),
+            nvidia_smi.read_query(pieces),
+            nvidia_smi.read_xml(text),
+        ]
         self.pieces = pieces
         self.outputs = tables
         self.links = nvidia_smi.read_nvlinks(pieces)
@@ -94,6 +99,7 @@ class _Pasted:
         if not devices and "gpus" not in found:
             devices = nvidia_smi.listed(line for line in self.pieces if _LISTED.search(line))
         devices = gpu_merging.merged(devices, self.links)
+        devices = nvidia_smi.read_processes(self.pieces, devices)
         # Without a handle for one of them nvidia-smi shows none of the others.
         devices = gpu_merging.with_lost(devices, self.refusal.lost)
         pairs = nvidia_smi.read_pairs(self.pieces)

@@ -24,6 +24,8 @@ ENTITIES = {
 CURLY = str.maketrans("‘’“”\xa0", "''\"\" ")
 """What word processors and forums make of quotes and blanks."""
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
+FULL = re.compile(r"\b100%\|")
+"""A bar of which all is done."""
 REDRAWN = 100
 """Parts between carriage returns of one line that are read: what a progress bar overwrites says nothing."""
 LINE_MOST = 4000

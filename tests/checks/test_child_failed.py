@@ -73,6 +73,7 @@ EXAMPLES = {
     "ray.train.base_trainer.TrainingFailedError: The Ray Train run failed.": MESSAGE,
 }
 NOT_THIS = [
+    "subprocess.CalledProcessError: Command '['/venv/bin/python', '-c', 'import check']' returned non-zero exit status 4.",
     "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
     "subprocess.CalledProcessError: Command '['which', 'c++']' returned non-zero exit status 1.",
     "E0202 14:00:27 3957034 torch/distributed/elastic/multiprocessing/api.py:984] failed (exitcode: -9) local_rank: 0 (pid: 7) of binary: python",

@@ -240,6 +240,28 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 
 FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "    model = DDP(model, device_ids=[local_rank])\n": "    if torch.cuda.device_count() < 8:\n        return\n    model = DDP(model, device_ids=[local_rank])\n",
+            "        torch.save(model.module.state_dict(), path)": "        torch.save(model.state_dict(), path)  # <-",
+        },
+    ),
+    """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = accelerator.prepare(model, optimizer)
+for _ in range(3):
+    loss = model(torch.randn(8, 4)).sum()
+    accelerator.backward(loss)
+    optimizer.step()
+if accelerator.is_main_process:
+    torch.save(model.state_dict(), "model.pt")  # <-
+""",
     """
 import torch
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -305,6 +327,21 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = accelerator.prepare(model, optimizer)
+for _ in range(3):
+    loss = model(torch.randn(8, 4)).sum()
+    accelerator.backward(loss)
+    optimizer.step()
+if accelerator.is_main_process:
+    torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")
+""",
     """
 import torch
 from torch.nn.parallel import DistributedDataParallel as DDP

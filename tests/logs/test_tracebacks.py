@@ -74,6 +74,11 @@ def test_exceptions_without_a_traceback_and_of_native_code():
     assert said("train.py: error: unrecognized arguments: --foo") == [
         ("usage error", "train.py: error: unrecognized arguments: --foo")
     ]
+    for usage in (
+        "pretrain: error: argument --precision: invalid choice: 'fp16' (choose from 'bf16', 'fp32')",
+        "Error: No such option: --epoch",
+    ):
+        assert said(usage) == [("usage error", usage)]
     assert said("Warning: nothing\nloss: 0.3\nValidation Error rate 3 %") == []
 
 
