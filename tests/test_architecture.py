@@ -65,8 +65,9 @@ FLOORS = {
     "patience": "",
     "stacks": "child text",
     "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
-    "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
-    "training_script verdict",
+    "side_by_side": "child fork report scripts",
+    "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
+    "training training_script verdict",
     "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "

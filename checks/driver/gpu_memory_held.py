@@ -64,7 +64,6 @@ check = Check(
         r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error 2: out of memory",
     ],
     fixes=[SEE, FREE, END, RESET],
-    no_reproduction="needs a GPU",
 )
 
 

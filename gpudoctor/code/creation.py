@@ -1,6 +1,7 @@
 """The objects that calls of libraries make."""
 
 import ast
+import functools
 import re
 
 from msgspec.structs import replace
@@ -39,7 +40,7 @@ def made(
             "arguments" if name.startswith("argparse") else "object", name, frame.place(node)
         )
     what = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
-    if not what and name not in HARMLESS and not receiver.things and MAKER.search(name):
+    if not what and name not in HARMLESS and not receiver.things and _makes(name):
         return program.thing("object", name, frame.place(node))
     if not what:
         return None
@@ -58,6 +59,11 @@ def made(
         given = arguments.get("params")
         inner = _owner(frame, given.value) if given else -1
     return program.thing(what, name, frame.place(node), inner)
+
+
+@functools.lru_cache(4096)
+def _makes(name: str) -> bool:
+    return MAKER.search(name) is not None
 
 
 def _prepared(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> Value:

@@ -94,7 +94,12 @@ def _worker(
             found[number] = result
 
     child = Child(
-        f"reader {name + 1}", [sys.executable, "-c", "raise SystemExit(1)"], DEADLINE, hear, function=work
+        f"reader {name + 1}",
+        [sys.executable, "-c", "raise SystemExit(1)"],
+        DEADLINE,
+        hear,
+        function=work,
+        keep=(queue,),
     )
     return child
 

@@ -34,7 +34,7 @@ NAMED = re.compile(
     r": (?P<message>\S.*)$"
 )
 USAGE = re.compile(
-    r"^(?P<message>[\w./-]*python[\d.]*: can't open file.*|[\w./-]+\.py: error: .*|"
+    r"^(?P<message>[\w./-]*python[\d.]*: (?:can't open file|No module named ).*|[\w./-]+\.py: error: .*|"
     r"Error .{1,200} at line \d+ in file \S+|"
     # argparse and click, whatever the program is called
     r"[\w./-]{1,80}: error: (?:argument |the following arguments are required|unrecognized arguments|"

@@ -37,6 +37,9 @@ EXAMPLES = {
         "FileNotFoundError: [Errno 2] Unable to synchronously open file (unable to open file: name = 'train.h5', errno = 2, "
         "error message = 'No such file or directory', flags = 0)"
     ): "the data train.h5 is not there for this process, or holds nothing that it can read",
+    "DataError: /data/t10k-labels-idx1-ubyte: not a complete IDX file of bytes with 1 dimension(s)": (
+        "/data/t10k-labels-idx1-ubyte cannot be used: not a complete IDX file of bytes with 1 dimension(s)"
+    ),
     "RuntimeError: Dataset not found or corrupted. You can use download=True to download it": MESSAGE,
     "RuntimeError: Dataset not found. You can use download=True to download it": MESSAGE,
     "RuntimeError: Dataset metadata file not found or corrupted. You can use download=True to download it": MESSAGE,

@@ -79,6 +79,8 @@ def test_exceptions_without_a_traceback_and_of_native_code():
         "Error: No such option: --epoch",
     ):
         assert said(usage) == [("usage error", usage)]
+    missing = "/opt/venv/bin/python3.8: No module named torch.distributed.run"
+    assert said(missing) == [("usage error", missing)]
     assert said("Warning: nothing\nloss: 0.3\nValidation Error rate 3 %") == []
 
 
