@@ -93,8 +93,8 @@ APEX = {
 }
 BUILD_APEX = Fix(
     "Build apex with them, for the torch and the CUDA toolkit that are here",
-    "git clone https://github.com/NVIDIA/apex && cd apex && python -m pip install -v --no-cache-dir --no-build-isolation "
-    "--config-settings '--build-option=--cpp_ext' --config-settings '--build-option=--cuda_ext' .",
+    "git clone https://github.com/NVIDIA/apex && python -m pip install -v --no-cache-dir --no-build-isolation "
+    "--config-settings '--build-option=--cpp_ext' --config-settings '--build-option=--cuda_ext' ./apex",
     source="https://github.com/NVIDIA/apex",
 )
 KNOWN = r"(?!torch['\".\s]|torch$|numpy\._core|flash_attn)"

@@ -226,8 +226,9 @@ def part_wrapped(groups: dict[str, str]) -> Finding:
         Kind.EDIT,
     )
     save = Fix(
-        "Save that part without its wrapper next time",
-        f'torch.save(model.{front}.{name}.state_dict(), "model.pt")',
+        "Take the wrapper's name out of the keys when saving",
+        f'state = {{key.replace("{front}.{name}.", "{front}.", 1): value for key, value in model.state_dict().items()}}\n'
+        'torch.save(state, "model.pt")',
         Kind.EDIT,
     )
     return check.found(said, fixes=[load, save])
