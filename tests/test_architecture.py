@@ -165,6 +165,46 @@ def test_a_check_imports_the_model_and_facts_alone(path):
     }
 
 
+def by_position(tree):
+    """Every place that picks a fix by where it stands: ``fixes[1]``, ``fixes[:2]``, ``first, second = check.fixes``."""
+
+    def fixes(node):
+        if isinstance(node, ast.Call) and node.args:  # list(check.fixes), next(iter(check.fixes))
+            return fixes(node.args[0])
+        return getattr(node, "attr", getattr(node, "id", "")) == "fixes"
+
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Subscript(value=value)
+                | ast.Assign(targets=[ast.Tuple() | ast.List()], value=value)
+                | ast.Call(func=ast.Name(id="next"), args=[value, *_])
+            ) if fixes(value):
+                yield node.lineno
+
+
+def test_a_check_picks_a_fix_by_its_name():
+    """A fix that is put before others would change what a finding says."""
+    found = [f"{path}:{line}" for path in CHECKS for line in by_position(ast.parse(path.read_text()))]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = check.fixes[1]",
+        "x = check.fixes[:2]",
+        "x = [*check.fixes[1:]]",
+        "fixes = list(check.fixes)\nfixes[0] = x",
+        "first, second = check.fixes",
+        "first, *rest = list(check.fixes)",
+        "x = next(iter(check.fixes))",
+    ],
+)
+def test_a_fix_that_is_picked_by_position_is_seen(line):
+    assert list(by_position(ast.parse(line)))
+
+
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_a_module_imports_what_lies_below_it(module):
     own = floor(module)

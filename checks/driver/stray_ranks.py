@@ -59,14 +59,10 @@ def environment(
     )
     message += ": the next launch finds what they use taken"
     pids = " ".join(str(p.pid) for p in stray)
-    fixes = [
-        Fix(
-            "See that they are what you think", f"ps -o pid,ppid,user,lstart,args -p {pids.replace(' ', ',')}"
-        ),
-        Fix("End them", f"kill {pids}; sleep 5; kill -9 {pids}"),
-    ]
-    if not all(p.same_user for p in stray):
-        fixes = fixes[:1]  # somebody else's
+    look = f"ps -o pid,ppid,user,lstart,args -p {pids.replace(' ', ',')}"
+    fixes = [Fix("See that they are what you think", look)]
+    if all(p.same_user for p in stray):  # others are somebody else's to end
+        fixes.append(Fix("End them", f"kill {pids}; sleep 5; kill -9 {pids}"))
     evidence = [Evidence(_line(p), f"/proc/{p.pid}") for p in stray[:8]]
     yield check.found(message, severity=_severity(stray, sockets, launch), evidence=evidence, fixes=fixes)
 
