@@ -28,7 +28,7 @@ FLOORS = {
     # the machine
     "patient": "",
     "fork": "",
-    "child": "fork",
+    "child": "fork text",
     "passthrough": "",
     "interpreter": "bad_input",
     "patient_process": "interpreter",
@@ -68,7 +68,7 @@ FLOORS = {
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
     "training_script verdict",
     "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
-    "deep": "child facts interpreter patient_process report snapshot",
+    "deep": "child facts interpreter patient_process report snapshot text",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
     "recognition registry report snapshot verdict",
     # how it is given out

@@ -26,7 +26,7 @@ with the host.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, joined, listed
 from gpudoctor.facts import Cuda, DeviceNode, Driver, Gpus, Host, Pci
 
 CONTROL, UNIFIED = "/dev/nvidiactl", "/dev/nvidia-uvm"
@@ -77,16 +77,15 @@ def environment(
     if missing:
         code = f" (cuInit gives error {cuda.init})" if cuda.init else ""
         yield check.found(
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing{where}: CUDA cannot reach the "
+            f"{joined(missing)} {'is' if len(missing) == 1 else 'are'} missing{where}: CUDA cannot reach the "
             f"driver{code}",
             evidence=[Evidence(f"there: {', '.join(sorted(nodes))}")],
             fixes=[CONTAINER, MAKE] if inside else [LEAVE_OUT, MAKE, ALWAYS],
         )
     elif closed:
-        names = ", ".join(node.path for node in closed[:3])
-        more = f" and {count(len(closed) - 3, 'other node')}" if len(closed) > 3 else ""
+        names = listed([node.path for node in closed], noun="node")
         yield check.found(
-            f"this user may not read and write {names}{more}: CUDA cannot reach the driver",
+            f"this user may not read and write {names}: CUDA cannot reach the driver",
             fixes=[WHO, *([CONTAINER] if inside else []), GROUP],
         )
 

@@ -30,7 +30,7 @@ container; `sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem`; `kubectl describ
 import re
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, byte_size, count
 from gpudoctor.facts import Host, KernelLog, Launch
 
 # With one of these the scheduler killed the job for another reason.
@@ -139,7 +139,7 @@ def environment(host: Host | None, kernel_log: KernelLog | None, launch: Launch 
     if (group is None or group.oom_kills is None) and kernel_log is None:
         raise CannotTell("neither the control group's counters nor the kernel log could be read")
     if group is not None and group.oom_kills:
-        limit = f", which may use {group.memory_max_bytes / 2**30:.1f} GiB" if group.memory_max_bytes else ""
+        limit = f", which may use {byte_size(group.memory_max_bytes)}" if group.memory_max_bytes else ""
         message = (
             f"the kernel killed {count(group.oom_kills, 'process', 'processes')} of this container or job{limit}, "
             "because its memory was used up: a rank or a data loader worker ends so without a word"

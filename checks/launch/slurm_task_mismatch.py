@@ -24,7 +24,7 @@ interactive job counts as one task. srun ignores `--ntasks-per-node` where it co
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Severity, Symptom, count
 from gpudoctor.facts import Gpus, Launch
 
 # srun warns of much that does no harm, under mpirun above all; here a rank is waited for.
@@ -119,7 +119,7 @@ def _counted(launch: Launch, tasks: int | None) -> str | None:
     if world == tasks * (launch.number("LOCAL_WORLD_SIZE") or 1):
         return None  # a launcher in each task
     if tasks < world:
-        return f"WORLD_SIZE is {world}, and srun started {tasks} task{'s' * (tasks != 1)}: the other ranks never come"
+        return f"WORLD_SIZE is {world}, and srun started {count(tasks, 'task')}: the other ranks never come"
     return f"WORLD_SIZE is {world}, and srun started {tasks} tasks: some ranks are too many, or train alone"
 
 

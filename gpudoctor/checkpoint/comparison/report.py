@@ -174,9 +174,8 @@ def _which(alignment: Alignment) -> Sequence[str]:
     if not alignment.fits:
         return []
     taken, *others = (f'"{text}"' if text else "the names without a prefix" for text in alignment.fits)
-    shown = ", ".join(others[:4]) + (" and more" if len(others) > 4 else "")
     said = f"{len(alignment.fits)} prefixes fit equally: the lines take {taken}"
-    return [f"{said}; put {shown} in its place to have that one"]
+    return [f"{said}; put {listed(others, 4)} in its place to have that one"]
 
 
 def _types(alignment: Alignment) -> list[str]:
