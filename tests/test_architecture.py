@@ -259,6 +259,11 @@ def test_no_module_is_a_drawer():
         assert not BANNED & set(path.stem.split("_")), path
 
 
+def test_a_docstring_says_what_is_returned():
+    for path in [*ENGINE, *CHECKS, *(ROOT / "tests").rglob("*.py")]:
+        assert not path.read_text().count('"""' + "Tell whether"), f"{path}: write `Return whether ...`"
+
+
 def test_what_runs_under_the_patient_is_standard_library_and_torch_in_the_syntax_of_3_8():
     allowed = {"torch", "torchvision", *PARTS}
     import sys
