@@ -1,9 +1,8 @@
 """Who may import whom; what leaves a process; what a module may be called."""
 
 import ast
+import functools
 from pathlib import Path
-
-import pytest
 
 from gpudoctor.training_script import PARTS
 
@@ -32,13 +31,14 @@ FLOORS = {
     "passthrough": "",
     "interpreter": "bad_input",
     "patient_process": "interpreter",
-    "probes": "facts",
+    "kernel_lines": "facts",
+    "probes": "facts kernel_lines",
     "literals": "",
     "launch_command": "model",
     "registry": "bad_input guard literals model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
-    "importers": "bad_input facts report snapshot text",
+    "importers": "bad_input facts kernel_lines report snapshot text",
     "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
     "registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
@@ -65,8 +65,9 @@ FLOORS = {
     "patience": "",
     "stacks": "child text",
     "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
-    "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
-    "training_script verdict",
+    "side_by_side": "child fork report scripts",
+    "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
+    "training training_script verdict",
     "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
@@ -90,9 +91,37 @@ A floor is a folder of gpudoctor or a module; `gpudoctor` is the package's own `
 BANNED = {"utils", "util", "helpers", "helper", "manager", "base", "misc", "common"}
 
 
+def by_position(nodes):
+    """Every line that picks a fix by where it stands: ``fixes[1]``, ``fixes[:2]``, ``first, second = check.fixes``."""
+
+    def fixes(node):
+        if isinstance(node, ast.Call) and node.args:  # list(check.fixes), next(iter(check.fixes))
+            return fixes(node.args[0])
+        return getattr(node, "attr", getattr(node, "id", "")) == "fixes"
+
+    for node in nodes:
+        match node:
+            case (
+                ast.Subscript(value=value)
+                | ast.Assign(targets=[ast.Tuple() | ast.List()], value=value)
+                | ast.Call(func=ast.Name(id="next"), args=[value, *_])
+            ) if fixes(value):
+                yield node.lineno
+
+
+@functools.cache
+def read(path):
+    """A file's imports, the names of the functions that it calls, and where it picks fixes by position; parsed once."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    calls = (n.func for n in nodes if isinstance(n, ast.Call))
+    found = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+    names = frozenset(called.id for called in calls if isinstance(called, ast.Name))
+    return found, names, list(by_position(nodes))
+
+
 def imports(path):
     """Every module that a file imports, at its top or inside a function."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in read(path)[0]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -110,7 +139,7 @@ MODULES = {module_name(path): path for path in sorted((ROOT / "gpudoctor").rglob
 
 def imported(path):
     """The modules of gpudoctor that a file imports anywhere, for types alone or inside a function too."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in read(path)[0]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
         elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
@@ -118,7 +147,10 @@ def imported(path):
             yield from (name if name in MODULES else node.module for name in names)
 
 
-GRAPH = {name: sorted(set(imported(path)) - {name}) for name, path in MODULES.items()}
+@functools.cache
+def graph():
+    """Module -> the modules that it imports; made by the test that asks, not where tests are collected."""
+    return {name: sorted(set(imported(path)) - {name}) for name, path in MODULES.items()}
 
 
 def floor(module):
@@ -129,12 +161,12 @@ def floor(module):
     return name
 
 
-def circle(graph, start):
+def circle(ways_on, start):
     """The shortest way from a node back to itself, both ends included; ``None`` without one."""
     ways = [[start]]
     seen = set()
     for way in ways:
-        for after in graph[way[-1]]:
+        for after in ways_on[way[-1]]:
             if after == start:
                 return [*way, start]
             if after not in seen:
@@ -143,55 +175,30 @@ def circle(graph, start):
     return None
 
 
-def circles(graph):
+def circles(ways_on):
     """Each circle once, as the list of nodes that are in one with each other."""
     found = {}
-    for node in graph:
-        if way := circle(graph, node):
+    for node in ways_on:
+        if way := circle(ways_on, node):
             found.setdefault(frozenset(way), way)
     return sorted(found.values(), key=len)
 
 
-@pytest.mark.parametrize("path", CHECKS, ids=lambda p: p.stem)
-def test_a_check_imports_the_model_and_facts_alone(path):
-    own = {name for name in imports(path) if name.startswith("gpudoctor")}
-    assert own <= {"gpudoctor", "gpudoctor.facts"}
-    assert not {name.split(".")[0] for name in imports(path)} & {
-        "torch",
-        "os",
-        "subprocess",
-        "socket",
-        "time",
-    }
-
-
-def by_position(tree):
-    """Every place that picks a fix by where it stands: ``fixes[1]``, ``fixes[:2]``, ``first, second = check.fixes``."""
-
-    def fixes(node):
-        if isinstance(node, ast.Call) and node.args:  # list(check.fixes), next(iter(check.fixes))
-            return fixes(node.args[0])
-        return getattr(node, "attr", getattr(node, "id", "")) == "fixes"
-
-    for node in ast.walk(tree):
-        match node:
-            case (
-                ast.Subscript(value=value)
-                | ast.Assign(targets=[ast.Tuple() | ast.List()], value=value)
-                | ast.Call(func=ast.Name(id="next"), args=[value, *_])
-            ) if fixes(value):
-                yield node.lineno
+def test_a_check_imports_the_model_and_facts_alone():
+    for path in CHECKS:
+        own = {name for name in imports(path) if name.startswith("gpudoctor")}
+        assert own <= {"gpudoctor", "gpudoctor.facts"}, path
+        others = {name.split(".")[0] for name in imports(path)}
+        assert not others & {"torch", "os", "subprocess", "socket", "time"}, path
 
 
 def test_a_check_picks_a_fix_by_its_name():
     """A fix that is put before others would change what a finding says."""
-    found = [f"{path}:{line}" for path in CHECKS for line in by_position(ast.parse(path.read_text()))]
-    assert found == []
+    assert {str(path): lines for path in CHECKS if (lines := read(path)[2])} == {}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_fix_that_is_picked_by_position_is_seen():
+    for line in (
         "x = check.fixes[1]",
         "x = check.fixes[:2]",
         "x = [*check.fixes[1:]]",
@@ -199,18 +206,16 @@ def test_a_check_picks_a_fix_by_its_name():
         "first, second = check.fixes",
         "first, *rest = list(check.fixes)",
         "x = next(iter(check.fixes))",
-    ],
-)
-def test_a_fix_that_is_picked_by_position_is_seen(line):
-    assert list(by_position(ast.parse(line)))
+    ):
+        assert list(by_position(ast.walk(ast.parse(line)))), line
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_a_module_imports_what_lies_below_it(module):
-    own = floor(module)
-    assert own in FLOORS, f"{module} is on no floor: give it one"
-    for other in GRAPH[module]:
-        assert floor(other) in {own, *FLOORS[own].split()}, f"{module} imports {other}"
+def test_a_module_imports_what_lies_below_it():
+    for module in sorted(MODULES):
+        own = floor(module)
+        assert own in FLOORS, f"{module} is on no floor: give it one"
+        for other in graph()[module]:
+            assert floor(other) in {own, *FLOORS[own].split()}, f"{module} imports {other}"
 
 
 def test_every_floor_is_there():
@@ -222,13 +227,13 @@ def test_the_stairs_go_one_way():
 
 
 def test_modules_do_not_import_each_other_in_a_circle():
-    found = circles(GRAPH)
+    found = circles(graph())
     assert not found, "\n".join(" -> ".join(way) for way in found)
 
 
 def test_circles_are_found():
-    graph = {"a": ["b"], "b": ["c", "d"], "c": ["a"], "d": []}
-    assert circles(graph) == [["a", "b", "c", "a"]]
+    round_about = {"a": ["b"], "b": ["c", "d"], "c": ["a"], "d": []}
+    assert circles(round_about) == [["a", "b", "c", "a"]]
     assert circles({"a": ["b"], "b": []}) == []
 
 
@@ -248,8 +253,7 @@ def test_only_the_command_line_prints():
     for path in [*ENGINE, *CHECKS]:
         if is_command_line(path):
             continue
-        calls = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call))
-        assert not [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"], path
+        assert "print" not in read(path)[1], path
 
 
 def test_no_module_is_a_drawer():
@@ -279,5 +283,4 @@ def test_nothing_unpickles():
     for path in ENGINE:
         names = set(imports(path))
         assert not names & {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}, path
-        calls = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call))
-        assert not [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == "eval"], path
+        assert "eval" not in read(path)[1], path

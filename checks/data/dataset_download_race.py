@@ -137,5 +137,5 @@ def code(script: Script) -> Iterator[Finding]:
         )
 
 
-BY_SCRIPT = {"deepspeed", "horovod"}
+BY_SCRIPT = {"accelerate", "deepspeed", "horovod"}
 """Libraries whose launcher starts the whole script once for each rank."""

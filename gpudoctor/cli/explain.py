@@ -37,5 +37,5 @@ def command(output: Output, logs: tuple[str, ...], facts: str | None, folders: t
     paths = [Path(log) for log in logs or ["-"]]
     with output.status() as say:
         say(f"reading {paths[0]}")
-        report = explain(paths, facts=facts, checks=Registry(folders), say=say, warn=warn)
+        report = explain(paths, facts=facts, checks=Registry.of(folders), say=say, warn=warn)
     return output.deliver(report, seconds=time.monotonic() - begun)

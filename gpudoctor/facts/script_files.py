@@ -7,7 +7,7 @@ from gpudoctor.facts.script import Call, Script
 from gpudoctor.facts.script_values import Known, Value
 
 MAIN = re.compile(
-    r"rank|main_process|is_main|is_master|master|is_root|is_primary|global_zero|is_leader", re.I
+    r"rank|main_process|is_main|\bmain\b|is_master|master|is_root|is_primary|global_zero|is_leader", re.I
 )
 """What a test names that lets one process through."""
 OWN = ("tempfile.", "uuid.", "os.getpid", "socket.gethostname", "platform.node")

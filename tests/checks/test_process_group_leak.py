@@ -31,6 +31,22 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Trainer:
+    def start(self):
+        dist.init_process_group("gloo")  # <-
+
+    def train(self, model, loader):
+        self.model = DistributedDataParallel(model)
+        for epoch in range(3):
+            for x, y in loader:
+                self.model(x).sum().backward()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
