@@ -233,7 +233,7 @@ CORE = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
         ("import os; os.kill(os.getpid(), 4)", "killed by SIGILL"),
         ("import os; os._exit(7)", "exit status 7"),
         ("import os; os._exit(0)", "ended before it was done"),
-        ("import os\nwhile True: os.write(1, b'warning: noise\\n' * 5000)", "more than 32 MiB of output"),
+        ("import os\nwhile True: os.write(1, b'warning: noise\\n' * 5000)", "more than 32.0 MiB of output"),
     ],
     ids=["segfault", "abort", "illegal-instruction", "exit-7", "exit-0", "flood"],
 )
