@@ -92,9 +92,8 @@ APEX = {
     "scaled_upper_triang_masked_softmax_cuda",
 }
 BUILD_APEX = Fix(
-    "Build apex with them, for the torch and the CUDA toolkit that are here",
-    "git clone https://github.com/NVIDIA/apex && python -m pip install -v --no-cache-dir --no-build-isolation "
-    "--config-settings '--build-option=--cpp_ext' --config-settings '--build-option=--cuda_ext' ./apex",
+    "Build apex from its source with --cpp_ext and --cuda_ext, for the torch and the CUDA toolkit that are here: its README "
+    "has the command",
     source="https://github.com/NVIDIA/apex",
 )
 KNOWN = r"(?!torch['\".\s]|torch$|numpy\._core|flash_attn)"
