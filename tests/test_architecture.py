@@ -15,10 +15,12 @@ FLOORS = {
     "text": "",
     "bad_input": "",
     "facts": "",
-    "model": "",
+    "field_types": "",
+    "interruption": "",
+    "model": "field_types",
     "report": "model",
     "snapshot": "facts report",
-    "guard": "model report text",
+    "guard": "interruption model report text",
     "grounds": "model registry report text",
     "fitness": "facts report snapshot text",
     "script_verdict": "facts model report text",
@@ -35,7 +37,8 @@ FLOORS = {
     "probes": "facts",
     "literals": "",
     "launch_command": "model",
-    "registry": "bad_input guard literals model report",
+    "check_loading": "guard literals model",
+    "registry": "bad_input check_loading guard model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers": "bad_input facts report snapshot text",
@@ -79,8 +82,8 @@ FLOORS = {
     "render": "catalogue facts grounds model registry report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report text",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
-    "facts interpreter logs model passthrough proofs redact registry render report scaling scripts text training "
-    "training_script verdict",
+    "facts interpreter interruption logs model passthrough proofs redact registry render report scaling scripts text "
+    "training training_script verdict",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.

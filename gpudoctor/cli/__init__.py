@@ -14,6 +14,7 @@ import rich_click as click
 from gpudoctor import __version__
 from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.streams import silence, warn
+from gpudoctor.interruption import Interrupted
 
 COMMANDS = {
     "check": "Examine this machine and the Python that trains; change nothing.",
@@ -80,13 +81,6 @@ def cli(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-class Interrupted(BaseException):
-    """A signal asked gpudoctor to end; every child ends on the way out."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
