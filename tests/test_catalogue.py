@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from gpudoctor.literals import literals
-from gpudoctor.logs.placeholders import PLACE, filled_message
+from gpudoctor.logs.placeholders import PLACE
 from gpudoctor.logs.symptoms import Seen, finder, first_seen, matches
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Check, Source
 from gpudoctor.registry import Registry
@@ -57,9 +57,7 @@ def seen_in(text: str) -> list[Seen]:
 
 def said(seen: Seen) -> str:
     """Return the message of what was seen, as `explain` gives it."""
-    if seen.finding is not None:
-        return seen.finding.message
-    return filled_message(seen.check, seen.sighting.groups, seen.line.text)
+    return seen.finding.message
 
 
 def test_the_fourteen_failures_of_the_skeleton_are_known():

@@ -52,8 +52,7 @@ class Event(Struct):
     @property
     def fault(self) -> bool:
         """Whether it ended or spoilt the training, as far as the log shows."""
-        made = self.seen[0].finding
-        return (made or self.check).severity is Severity.ERROR and not self.survived
+        return self.seen[0].finding.severity is Severity.ERROR and not self.survived
 
 
 class Judgement(Struct):
