@@ -1,6 +1,7 @@
 """Checks of a site's own: whatever is wrong with one is its own line, and all else goes on as without it."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -204,3 +205,36 @@ def test_where_nothing_was_examined_it_could_not_do_its_work(tmp_path, arguments
     assert done.returncode == 3
     fine = run("explain", "-", "--checks", tmp_path, text=LINE)  # all others were asked of the log, too
     assert (fine.returncode, "mine" in fine.stdout) == (0, True)
+
+
+def test_an_error_line_that_is_piped_names_what_was_typed_and_nothing_else_that_is_private(
+    tmp_path, monkeypatch
+):
+    local(tmp_path / "checks", body="raise ValueError('ask jane@acme.example')\n")
+    monkeypatch.chdir(tmp_path)
+    arguments = ("show", "mine", "--checks", "checks")
+    said = run(*arguments).stderr
+    assert re.fullmatch(
+        r"gpudoctor: check mine: cannot be loaded: path-1/\S*mine\.py:10: ValueError: ask \S*\n", said
+    ), said
+    assert "jane" not in said
+    assert str(tmp_path) not in run("check", *arguments[2:], "--list").stderr
+    whole = f"{tmp_path}/checks/mine.py:10: ValueError: ask jane@acme.example"
+    assert whole in run(*arguments, "--no-redact").stderr
+    typed = run(*arguments[:3], tmp_path / "checks").stderr
+    assert f"{tmp_path}/checks/mine.py:10" in typed
+    assert "jane" not in typed
+    for missing in (f"{tmp_path}/t.log", f"--log={tmp_path}/t.log"):
+        assert run("check", missing).stderr == f"gpudoctor: {tmp_path}/t.log: No such file or directory\n"
+
+
+def test_an_error_line_on_a_terminal_is_as_it_is(tmp_path):
+    local(tmp_path, body="1 / 0\n")
+    own, terminal = os.openpty()
+    subprocess.run(
+        [*warm_gpudoctor(), "show", "mine", "--checks", tmp_path], stdout=subprocess.DEVNULL, stderr=terminal,
+        timeout=60,
+    )  # fmt: skip
+    os.close(terminal)
+    assert f"{tmp_path}/mine.py:10: ZeroDivisionError" in os.read(own, 4096).decode()
+    os.close(own)

@@ -99,6 +99,13 @@ def _said(error: click.ClickException) -> str:
     return f"{said}{example}; see {context.command_path} --help"
 
 
+def _complain(line: str) -> None:
+    """Say in one line what is wrong, without what is private unless a terminal shows it."""
+    from gpudoctor.cli.output import Output
+
+    Output(redact="--no-redact" not in sys.argv).warn(line)
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; errors of use are one line on standard error."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -109,10 +116,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         code = cli.main(arguments, prog_name="gpudoctor", standalone_mode=False)
     except BadInput as error:
-        warn(str(error))
+        _complain(str(error))
         code = error.exit_code
     except click.ClickException as error:
-        warn(_said(error))
+        _complain(_said(error))
         code = error.exit_code
     except Interrupted as error:
         warn("interrupted")
@@ -121,7 +128,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = 0  # the reader of a pipe has gone; rich and click end the process then, and nothing else here does
     except Exception as error:
         traceback.print_exc()
-        warn(f"a fault of gpudoctor itself, please report it: {error!r}")
+        _complain(f"a fault of gpudoctor itself, please report it: {error!r}")
         from gpudoctor.verdict import COULD_NOT
 
         code = COULD_NOT

@@ -10,7 +10,6 @@ import rich_click as click
 from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
-from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report
 from gpudoctor.text import count
@@ -75,11 +74,13 @@ def command(
     begun = time.monotonic()
     registry = Registry(folders)
     with output.status() as say:
-        linting = Linting(paths, only=only, skip=skip, checks=registry, say=say, warn=warn, keep=fix or diff)
+        linting = Linting(
+            paths, only=only, skip=skip, checks=registry, say=say, warn=output.warn, keep=fix or diff
+        )
     if diff:
         output.give("".join(file.diff for file in linting.mended(unsafe=unsafe)), None)
         return exit_code(linting.report, output.fail_on)
-    if fix and mended(linting, unsafe=unsafe):
+    if fix and mended(linting, output, unsafe=unsafe):
         linting = Linting(paths, only=only, skip=skip, checks=registry)
     report = linting.report
     if statistics:
@@ -88,7 +89,7 @@ def command(
     return output.deliver(report, seconds=time.monotonic() - begun, default=form or "terminal")
 
 
-def mended(linting: "Linting", *, unsafe: bool) -> int:
+def mended(linting: "Linting", output: Output, *, unsafe: bool) -> int:
     """Write the mended files, say of each how much is gone, and return how many were written."""
     from gpudoctor.code.fixing import write
 
@@ -97,10 +98,10 @@ def mended(linting: "Linting", *, unsafe: bool) -> int:
         try:
             write(file)
         except BadInput as error:
-            warn(str(error))
+            output.warn(str(error))
             continue
         number += 1
-        warn(f"{file.name}: mended {count(file.mended, 'finding')}")
+        output.warn(f"{file.name}: mended {count(file.mended, 'finding')}")
     return number
 
 
