@@ -81,7 +81,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     """Choose the one cause; whatever else failed followed from it, or is not known to have."""
     log = _Log(lines, seen, raised)
     events = log.events()
-    faults = sorted((event for event in events if event.fault), key=log.when)
+    faults = sorted(_faults(events), key=log.when)
     present = {event.check.id for event in faults}
     echoes = _echoes(faults)
     causes = [
@@ -110,11 +110,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
             default=None,
         )
     if first is None and unknown is None:
-        # What is mostly a warning is the cause where it was raised, and nobody got over it.
-        ended = [
-            e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
-        ]
-        first = min(ended, key=log.when, default=None)
+        first = _raised_warning(log, events)
     at = first.seen[0] if first is not None else unknown
     return Judgement(
         course=log,
@@ -122,7 +118,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         own=log.own(first) if first is not None else None,
         raised=unknown,
         consequences=[event for event in faults if event is not first],
-        remarks=[event for event in events if not event.fault and event is not first],
+        remarks=[event for event in events if event not in faults and event is not first],
         doubt=log.doubt(at.line, at.place) if at is not None else "",
     )
 
@@ -137,6 +133,27 @@ def of_run(judgement: Judgement, run: Run) -> Judgement:
     if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
+
+
+def _faults(events: Sequence[Event]) -> list[Event]:
+    """Return what ended or spoilt the training, and what a check of the site's own says of the same line.
+
+    That one knows better what it is; the built-in one that it ended the training, whatever severity the other has.
+    """
+    faults = [event for event in events if event.fault]
+    places = {seen.place for event in faults for seen in event.seen}
+    own = [e for e in events if e.check.site and not e.survived and e not in faults]
+    return faults + [e for e in own if any(seen.place in places for seen in e.seen)]
+
+
+def _raised_warning(log: "_Log", events: Sequence[Event]) -> Event | None:
+    """Return what is mostly a warning, and is the cause where it was raised and nobody got over it."""
+    ended = [
+        e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
+    ]
+    places = {seen.place for event in ended for seen in event.seen}
+    own = [e for e in events if e.check.site and any(seen.place in places for seen in e.seen)]
+    return min([e for e in own if not e.survived] or ended, key=log.when, default=None)
 
 
 def _echoes(faults: Sequence[Event]) -> list[Event]:
