@@ -2,12 +2,10 @@
 
 import ast
 import functools
-import importlib.util
 import inspect
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -17,6 +15,7 @@ from gpudoctor.logs.symptoms import Seen, finder, first_seen, matches
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Check, Source
 from gpudoctor.registry import Registry
 from gpudoctor.scripts import HEADER
+from tests.check_files import its_tests
 
 ROOT = Path(__file__).parent.parent
 REGISTRY = Registry()
@@ -29,19 +28,6 @@ NEEDS = re.compile(
     r"torch|torchvision|\d+ GPUs?(?: or simulated ones)?|no NVIDIA driver|CPU build of torch|CUDA build of torch"
     r"|root|Linux|namespaces|control groups|unshare|mount|setsid|ip|gcc|g\+\+|ninja|slurmctld|slurmd|munged"
 )
-
-
-@functools.cache
-def its_tests(id: str) -> ModuleType:
-    """Return a check's test file, executed once."""
-    path = ROOT / "tests/checks" / f"test_{id.replace('-', '_')}.py"
-    assert path.exists(), f"{id} has no test file {path}"
-    spec = importlib.util.spec_from_file_location(f"examples_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def examples(check: Check) -> dict[str, str]:
