@@ -41,7 +41,8 @@ FLOORS = {
     "registry": "bad_input check_loading guard model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
-    "importers": "bad_input facts report snapshot text",
+    "importers.nvidia_smi": "facts",
+    "importers": "importers.nvidia_smi bad_input facts report snapshot text",
     "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
     "registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
@@ -84,6 +85,7 @@ FLOORS = {
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
     "facts interpreter interruption logs model passthrough proofs redact registry render report scaling scripts text "
     "training training_script verdict",
+    "cli.checkpoint": "cli bad_input checkpoint.inspection checkpoint.repair facts registry text",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.
