@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +50,8 @@ class Child:
     """Seconds from its start by which it must have written something, or else its deadline has passed."""
     function: Callable[[], None] | None = None
     """What the command does, for a fork of this process in its place, where that can be had."""
+    keep: Sequence[int] = ()
+    """Descriptors of this process that the fork may use."""
     process: "subprocess.Popen[bytes] | Forked | None" = None
     begun: float = 0.0
     seconds: float = 0.0
@@ -121,7 +123,7 @@ class Child:
 
     def _started(self) -> "subprocess.Popen[bytes] | Forked":
         if self.function is not None and may_fork():
-            return fork(self.function)
+            return fork(self.function, self.keep)
         return subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
 UNFORKABLE = ("torch", "pynvml", "cupy", "jax", "tensorflow")
@@ -42,8 +42,11 @@ def may_fork() -> bool:
     return sys.platform == "linux" and alone and not any(name in sys.modules for name in UNFORKABLE)
 
 
-def fork(function: Callable[[], None]) -> Forked:
-    """Run a function in a child of its own session, and return it; raises OSError where no process can be had."""
+def fork(function: Callable[[], None], keep: Sequence[int] = ()) -> Forked:
+    """Run a function in a child of its own session, and return it; raises OSError where no process can be had.
+
+    Of the caller's descriptors the child has those in `keep`.
+    """
     out, err = os.pipe(), os.pipe()
     try:
         pid = os.fork()
@@ -52,13 +55,13 @@ def fork(function: Callable[[], None]) -> Forked:
             os.close(end)
         raise
     if pid == 0:
-        _run(function, out[1], err[1])
+        _run(function, out[1], err[1], keep)
     os.close(out[1])
     os.close(err[1])
     return Forked(pid, os.fdopen(out[0], "rb"), os.fdopen(err[0], "rb"))
 
 
-def _run(function: Callable[[], None], out: int, err: int) -> None:
+def _run(function: Callable[[], None], out: int, err: int, keep: Sequence[int]) -> None:
     """Be the child: take its streams, run, and end without the parent's duties."""
     status = 1
     try:
@@ -69,7 +72,10 @@ def _run(function: Callable[[], None], out: int, err: int) -> None:
         for old, new in ((nothing, 0), (out, 1), (err, 2)):
             os.dup2(old, new)
         # A socket that the caller listens on would have two owners, of which the probe of sockets sees one.
-        os.closerange(3, min(os.sysconf("SC_OPEN_MAX"), 2**20))
+        first = 3
+        for kept in sorted({*keep, min(os.sysconf("SC_OPEN_MAX"), 2**20)}):
+            os.closerange(first, kept)
+            first = kept + 1
         sys.path[:] = [
             entry for entry in sys.path if entry
         ]  # as patient_process.OWN: never the working folder

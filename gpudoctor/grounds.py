@@ -25,6 +25,10 @@ T = TypeVar("T")
 REPORT = re.compile(r"/(?:issues|pull|discussions)/\d|^https://(?:discuss|forums)\.|stackoverflow\.com")
 """A link to what somebody reports; any other is documentation."""
 
+ESCAPED, BRANCHING = re.compile(r"\\(?:[xuU\d][0-9A-Fa-f]*|.)"), re.compile(r"[|(\[{]")
+PLAIN = re.compile(r"[\w =/:,-]+(?![?*])")
+"""Characters of a pattern that stand for themselves; of ``colou?r`` those are ``colo``."""
+
 PART = re.compile(r"""(?:'[^']*'|"[^"]*"|(?<!&)&(?!&)|[^;|&\n'"])+""")
 """A command between the shell's separators; what stands in quotes separates nothing."""
 
@@ -131,7 +135,17 @@ def _looks(patterns: list[str], command: str) -> bool:
 
 
 def _any(patterns: Iterable[str], text: str) -> bool:
-    return any(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
+    return any(held(pattern) in text and re.search(pattern, text, re.MULTILINE) for pattern in patterns)
+
+
+@functools.cache
+def held(pattern: str) -> str:
+    """Return the longest plain text that every match of a pattern holds; empty where alternatives leave none.
+
+    Few patterns are compiled then: all of them take longer than a short log.
+    """
+    plain = ESCAPED.sub("\0", pattern)
+    return "" if BRANCHING.search(plain) else max(PLAIN.findall(plain), key=len, default="")
 
 
 @functools.cache

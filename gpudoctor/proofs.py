@@ -1,7 +1,7 @@
 """Prove: run training modes and reproductions under the patient, and say what that comes to."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ GROUND = ("python", "gpus", "launch", "host", "names")
 """Probes that tell on what a training mode will run: the quick ones, none that imports torch."""
 NEEDS = ("python", "torch", "driver")
 """Probes that tell what the scripts of reproductions may need."""
+SLACK = 10.0
+"""Seconds for a reproduction beyond its two scripts' deadlines."""
 Event = Callable[[dict[str, Any]], None]
 
 
@@ -53,20 +55,36 @@ class Bench:
         )
 
     def reproduce(self, ids: Sequence[str]) -> list[Proof]:
-        """Run reproductions one after the other; the facts tell which of them can run here."""
+        """Run reproductions, several at a time where they do not disturb each other.
+
+        The facts tell which of them can run here.
+        """
+        from gpudoctor.reproduction import DEADLINE
+        from gpudoctor.side_by_side import proofs_side_by_side, run_alone
+
+        together = [id for id in ids if not run_alone(scripts_of(self.registry, id))]
+        patience = 2 * (self.timeout or DEADLINE) + SLACK
+        quiet = replace(self, say=lambda doing: None)  # what they print is their answer
+        done = proofs_side_by_side(together, quiet.reproduced, self.weight, patience, self.say)
+        return [done.get(id) or self.reproduced(id, f"{n}/{len(ids)} ") for n, id in enumerate(ids, 1)]
+
+    def reproduced(self, id: str, place: str = "") -> Proof:
+        """Run one reproduction; `place` is where it stands among several."""
         from gpudoctor.reproduction import DEADLINE, reproduce
 
-        def proof(number: int, id: str) -> Proof:
-            return reproduce(
-                self.registry.check(id),
-                scripts_of(self.registry, id),
-                self.patient,
-                self.snapshot,
-                deadline=self.timeout or DEADLINE,
-                on_script=lambda name: self.say(f"{number}/{len(ids)} {id}: {name}"),
-            )
+        return reproduce(
+            self.registry.check(id),
+            scripts_of(self.registry, id),
+            self.patient,
+            self.snapshot,
+            deadline=self.timeout or DEADLINE,
+            on_script=lambda name: self.say(f"{place}{id}: {name}"),
+        )
 
-        return [proof(number, id) for number, id in enumerate(ids, 1)]
+    def weight(self, id: str) -> int:
+        """Return about how many times a reproduction imports torch, which is most of its time."""
+        launched = "torchrun" in (scripts_of(self.registry, id) / "broken.py").read_text(encoding="utf-8")
+        return 3 if launched else 1
 
     def prove(self, what: str) -> list[Proof]:
         """Train in a mode, or run a reproduction, or all of them."""
@@ -100,7 +118,7 @@ def prove(
     refuse_unknown(registry, what)
     patient = choose_patient(python)
     if report is None:
-        say("what this machine and this Python have")
+        # Nothing is said yet: the line on a terminal has a thread, beside which no process is forked.
         names = GROUND if what in MODES else NEEDS
         asked = collect([p for p in registry.probes if p.name in names], patient)
         report = Report(command="repro", probes=asked.probes, facts=asked.facts)

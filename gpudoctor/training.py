@@ -28,6 +28,7 @@ METRICS = {
     "first_loss": "first loss",
     "last_loss": "last loss",
     "accuracy": "accuracy",
+    "accuracy_on_one_device": "accuracy after the same batches on one device",
     "images_per_second": "images per second",
     "train_seconds": "seconds of training",
     "largest_relative_difference": "largest relative gradient difference",
@@ -37,7 +38,7 @@ METRICS = {
 
 
 class UnusableData(BadInput):
-    """The files of ``--data-dir``, or the options, cannot be used; the text is one clear line."""
+    """The options cannot be meant, or ``--data-dir`` holds no such files; the text is one clear line."""
 
 
 @dataclass

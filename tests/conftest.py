@@ -39,6 +39,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 fork.UNFORKABLE = ()
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Three workers for two processors: half of the time a test waits for ranks that meet, daemons and deadlines."""
+    processors = len(os.sched_getaffinity(0))
+    return processors + processors // 2 + (processors == 1)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip, with the reason, what this machine has too few GPUs for."""
     needed = 2 if item.get_closest_marker("multigpu") else 1 if item.get_closest_marker("gpu") else 0

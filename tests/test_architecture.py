@@ -1,9 +1,8 @@
 """Who may import whom; what leaves a process; what a module may be called."""
 
 import ast
+import functools
 from pathlib import Path
-
-import pytest
 
 from gpudoctor.training_script import PARTS
 
@@ -34,7 +33,8 @@ FLOORS = {
     "passthrough": "",
     "interpreter": "bad_input",
     "patient_process": "interpreter",
-    "probes": "facts",
+    "kernel_lines": "facts",
+    "probes": "facts kernel_lines",
     "literals": "",
     "launch_command": "model",
     "check_loading": "guard literals model",
@@ -42,7 +42,7 @@ FLOORS = {
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers.nvidia_smi": "facts",
-    "importers": "importers.nvidia_smi bad_input facts report snapshot text",
+    "importers": "importers.nvidia_smi bad_input facts kernel_lines report snapshot text",
     "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
     "registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
@@ -69,8 +69,9 @@ FLOORS = {
     "patience": "",
     "stacks": "child text",
     "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
-    "proofs": "bad_input collect facts interpreter logs model registry report reproduction snapshot training "
-    "training_script verdict",
+    "side_by_side": "child fork report scripts",
+    "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
+    "training training_script verdict",
     "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
@@ -95,9 +96,18 @@ A floor is a folder of gpudoctor or a module; `gpudoctor` is the package's own `
 BANNED = {"utils", "util", "helpers", "helper", "manager", "base", "misc", "common"}
 
 
+@functools.cache
+def read(path):
+    """A file's imports, and the names of the functions that it calls; each file is parsed once."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    calls = (n.func for n in nodes if isinstance(n, ast.Call))
+    found = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+    return found, frozenset(called.id for called in calls if isinstance(called, ast.Name))
+
+
 def imports(path):
     """Every module that a file imports, at its top or inside a function."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in read(path)[0]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -115,7 +125,7 @@ MODULES = {module_name(path): path for path in sorted((ROOT / "gpudoctor").rglob
 
 def imported(path):
     """The modules of gpudoctor that a file imports anywhere, for types alone or inside a function too."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in read(path)[0]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
         elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
@@ -123,7 +133,10 @@ def imported(path):
             yield from (name if name in MODULES else node.module for name in names)
 
 
-GRAPH = {name: sorted(set(imported(path)) - {name}) for name, path in MODULES.items()}
+@functools.cache
+def graph():
+    """Module -> the modules that it imports; made by the test that asks, not where tests are collected."""
+    return {name: sorted(set(imported(path)) - {name}) for name, path in MODULES.items()}
 
 
 def floor(module):
@@ -134,12 +147,12 @@ def floor(module):
     return name
 
 
-def circle(graph, start):
+def circle(ways_on, start):
     """The shortest way from a node back to itself, both ends included; ``None`` without one."""
     ways = [[start]]
     seen = set()
     for way in ways:
-        for after in graph[way[-1]]:
+        for after in ways_on[way[-1]]:
             if after == start:
                 return [*way, start]
             if after not in seen:
@@ -148,34 +161,29 @@ def circle(graph, start):
     return None
 
 
-def circles(graph):
+def circles(ways_on):
     """Each circle once, as the list of nodes that are in one with each other."""
     found = {}
-    for node in graph:
-        if way := circle(graph, node):
+    for node in ways_on:
+        if way := circle(ways_on, node):
             found.setdefault(frozenset(way), way)
     return sorted(found.values(), key=len)
 
 
-@pytest.mark.parametrize("path", CHECKS, ids=lambda p: p.stem)
-def test_a_check_imports_the_model_and_facts_alone(path):
-    own = {name for name in imports(path) if name.startswith("gpudoctor")}
-    assert own <= {"gpudoctor", "gpudoctor.facts"}
-    assert not {name.split(".")[0] for name in imports(path)} & {
-        "torch",
-        "os",
-        "subprocess",
-        "socket",
-        "time",
-    }
+def test_a_check_imports_the_model_and_facts_alone():
+    for path in CHECKS:
+        own = {name for name in imports(path) if name.startswith("gpudoctor")}
+        assert own <= {"gpudoctor", "gpudoctor.facts"}, path
+        others = {name.split(".")[0] for name in imports(path)}
+        assert not others & {"torch", "os", "subprocess", "socket", "time"}, path
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_a_module_imports_what_lies_below_it(module):
-    own = floor(module)
-    assert own in FLOORS, f"{module} is on no floor: give it one"
-    for other in GRAPH[module]:
-        assert floor(other) in {own, *FLOORS[own].split()}, f"{module} imports {other}"
+def test_a_module_imports_what_lies_below_it():
+    for module in sorted(MODULES):
+        own = floor(module)
+        assert own in FLOORS, f"{module} is on no floor: give it one"
+        for other in graph()[module]:
+            assert floor(other) in {own, *FLOORS[own].split()}, f"{module} imports {other}"
 
 
 def test_every_floor_is_there():
@@ -187,13 +195,13 @@ def test_the_stairs_go_one_way():
 
 
 def test_modules_do_not_import_each_other_in_a_circle():
-    found = circles(GRAPH)
+    found = circles(graph())
     assert not found, "\n".join(" -> ".join(way) for way in found)
 
 
 def test_circles_are_found():
-    graph = {"a": ["b"], "b": ["c", "d"], "c": ["a"], "d": []}
-    assert circles(graph) == [["a", "b", "c", "a"]]
+    round_about = {"a": ["b"], "b": ["c", "d"], "c": ["a"], "d": []}
+    assert circles(round_about) == [["a", "b", "c", "a"]]
     assert circles({"a": ["b"], "b": []}) == []
 
 
@@ -213,8 +221,7 @@ def test_only_the_command_line_prints():
     for path in [*ENGINE, *CHECKS]:
         if is_command_line(path):
             continue
-        calls = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call))
-        assert not [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == "print"], path
+        assert "print" not in read(path)[1], path
 
 
 def test_no_module_is_a_drawer():
@@ -239,5 +246,4 @@ def test_nothing_unpickles():
     for path in ENGINE:
         names = set(imports(path))
         assert not names & {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}, path
-        calls = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call))
-        assert not [c for c in calls if isinstance(c.func, ast.Name) and c.func.id == "eval"], path
+        assert "eval" not in read(path)[1], path

@@ -528,3 +528,13 @@ def test_a_command_without_its_argument_shows_an_example_in_one_line(command):
     (line,) = done.stderr.splitlines()
     assert f"for example: gpudoctor {command} " in line
     assert line.endswith(f"see gpudoctor {command} --help")
+
+
+def test_files_of_the_working_folder_do_not_hide_what_it_is_made_of(tmp_path):
+    """`python -m` looks there first, and gpudoctor's own first line would meet them."""
+    for name in ("typing", "random", "importlib", "re"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not to be imported')\n")
+    command = [sys.executable, "-m", "gpudoctor", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("gpudoctor ")

@@ -49,10 +49,11 @@ def test_each_task_is_a_rank_and_the_first_one_reports(cluster, mode, nodes, tmp
 
 
 @pytest.mark.parametrize("mode", LAUNCHED)
-def test_half_of_slurms_variables_is_one_line(cluster, mode):
-    command = ["env", "-u", "SLURM_NTASKS", sys.executable, "-m", "gpudoctor", "repro", mode]
+def test_half_of_slurms_variables_is_a_finding(cluster, mode):
+    command = ["env", "-u", "SLURM_NTASKS", sys.executable, "-m", "gpudoctor", "repro", mode, "--json"]
     done = srun(cluster, ["--ntasks=1"], [*command, "--python", warm_python()])
     assert done.returncode != 0
-    said = [line for line in done.stderr.splitlines() if not line.startswith("srun: ")]
-    assert len(said) == 1
-    assert "KeyError: 'SLURM_NTASKS': Slurm's variables are half set" in said[0]
+    report = json.loads(done.stdout)
+    assert [finding["id"] for finding in report["findings"]] == ["slurm-env-missing"]
+    assert report["verdict"]["primary"] == "slurm-env-missing"
+    assert "KeyError: 'SLURM_NTASKS': Slurm's variables are half set" in report["proofs"][0]["error"]

@@ -1,10 +1,13 @@
 """The training modes through the command line: they really train, and what they cannot do they say."""
 
 import contextlib
+import gzip
 import importlib.util
 import json
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 
@@ -65,6 +68,7 @@ def test_a_mode_trains_and_computes_what_one_device_does(mode, warm, gpu_count):
         difference = metrics.get(f"largest relative {what}")
         assert difference is None if mode == "single" else 0 < difference < (1e-3 if gpu_count else 1e-5)
     if mode != "single":
+        assert abs(metrics["accuracy"] - metrics["accuracy after the same batches on one device"]) <= 0.02
         assert any("float32 additions in another order explain up to" in note for note in proof["notes"])
     if mode in LAUNCHED:
         assert metrics["parameters equal on all ranks"] is True
@@ -174,6 +178,122 @@ def test_a_rank_that_dies_before_it_prints(monkeypatch, warm, gpu_count):
     assert report.verdict.status is Status.BROKEN
     assert len([f for f in report.findings if f.role is Role.CAUSE]) == 1
     assert left_over() == []
+
+
+def packed(file):
+    file.write_bytes(gzip.compress(file.read_bytes(), 1))
+
+
+def cut_off(file):
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def swapped(file):
+    labels = file.with_name("train-labels-idx1-ubyte")
+    images, numbers = file.read_bytes(), labels.read_bytes()
+    file.write_bytes(numbers)
+    labels.write_bytes(images)
+
+
+def only(report, id):
+    """Whether this failure, and no other, is what a training ended with."""
+    assert report.proofs[0].fixed is ProofStatus.FAILED
+    assert [finding.id for finding in report.findings] == [id], report.proofs[0].error
+    assert report.verdict.status is Status.BROKEN
+    assert report.verdict.primary == id
+    assert left_over() == []
+    return report.findings[0].message
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (cut_off, "not a complete IDX file"),
+        (packed, "compressed by gzip"),
+        (swapped, "images and labels are swapped"),
+    ],
+)
+def test_damaged_data_is_a_finding(damage, words, warm, tmp_path):
+    numbers = struct.pack(">2i", 0x801, 2) + bytes(2)
+    images = struct.pack(">4i", 0x803, 2, 28, 28) + bytes(2 * 784)
+    for part in ("train", "t10k"):
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(images)
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(numbers)
+    damage(tmp_path / "train-images-idx3-ubyte")
+    report = prove("single", python=warm, choice=Choice(data_dir=str(tmp_path)))
+    assert words in only(report, "dataset-missing")
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("error", "id"),
+    [
+        ("ModuleNotFoundError(\"No module named 'torchvision'\")", "module-missing"),
+        ("RuntimeError('operator torchvision::nms does not exist')", "torchvision-mismatch"),
+    ],
+)
+def test_a_set_that_needs_torchvision_without_it_is_a_finding(error, id, warm, tmp_path, monkeypatch):
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision/__init__.py").write_text(f"raise {error}\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    only(prove("single", python=warm, choice=Choice(data="cifar10")), id)
+
+
+@needs_torch
+def test_a_torch_that_is_too_old_is_a_finding(warm, monkeypatch):
+    changed(monkeypatch, ("OLDEST = 1, 13", "OLDEST = 99, 0"))
+    assert "asks for 99.0 or later" in only(prove("dp", python=warm), "torch-too-old")
+
+
+@needs_torch
+def test_a_batch_smaller_than_the_ranks_is_a_finding(warm, gpu_count):
+    if gpu_count:
+        pytest.skip("two ranks need two GPUs")
+    report = prove("average", python=warm, nproc=2, choice=Choice(batch_size=1))
+    only(report, "batch-divided-to-zero")
+    assert "a batch of 1 for 2 ranks leaves none for each" in report.proofs[0].error
+
+
+@needs_torch
+def test_more_ranks_than_gpus_is_a_finding(warm, monkeypatch, gpu_count):
+    if gpu_count:
+        pytest.skip("counts no GPUs")
+    condition = 'self.backend == "nccl" and self.device.type == "cuda" and '
+    changed(monkeypatch, (condition, ""))  # as on GPUs, of which there are 0
+    report = prove("ddp", python=warm, nproc=2)
+    only(report, "nccl-duplicate-gpu")
+    assert "2 ranks for 0 GPU(s)" in report.proofs[0].error
+
+
+def as_a_task(monkeypatch, **variables):
+    """Be the first of two tasks that srun started."""
+    for name, value in variables.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+
+
+TASK = {"JOB_ID": "4711", "STEP_ID": "3", "PROCID": "0", "NTASKS": "2"}
+
+
+@needs_torch
+def test_variables_of_slurm_that_are_half_set_are_a_finding(warm, monkeypatch):
+    as_a_task(monkeypatch, **TASK)
+    assert "SLURM_LOCALID" in only(prove("average", python=warm), "slurm-env-missing")
+
+
+@needs_torch
+def test_a_port_that_another_process_holds_is_a_finding(warm, monkeypatch, gpu_count):
+    """Under Slurm all tasks compute the same port, and cannot take another one."""
+    if gpu_count:
+        pytest.skip("two ranks need two GPUs")
+    as_a_task(monkeypatch, **TASK, LOCALID="0", NNODES="1", STEP_NODELIST="node1")
+    port = 10000 + (4711 * 7 + 3) % 20000
+    with socket.socket(socket.AF_INET6) as holder:  # torch listens on both kinds of addresses
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("::", port))
+        holder.listen()
+        report = prove("ddp", python=warm)
+    assert str(port) in only(report, "port-in-use")
 
 
 @needs_torch

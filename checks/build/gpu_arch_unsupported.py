@@ -96,7 +96,6 @@ check = Check(
             Kind.MITIGATION,
         ),
     ],
-    no_reproduction="needs a GPU that torch was not built for",
 )
 
 

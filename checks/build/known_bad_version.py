@@ -30,6 +30,9 @@ it.
 - [pytorch 153960](https://github.com/pytorch/pytorch/issues/153960): device_id and torch 2.7.0
 - [pytorch 166643](https://github.com/pytorch/pytorch/issues/166643): the memory of conv3d
 - [pytorch 163539](https://github.com/pytorch/pytorch/issues/163539): wrong results of conv3d
+- [accelerate 3979](https://github.com/huggingface/accelerate/issues/3979): FSDP2 in bfloat16
+- [DeepSpeed 7718](https://github.com/deepspeedai/DeepSpeed/issues/7718): gradients of ZeRO stage 2
+- [DeepSpeed 7885](https://github.com/deepspeedai/DeepSpeed/issues/7885): the speed of ZeRO stage 2
 """
 
 from collections.abc import Iterator
@@ -46,7 +49,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     """A published fault."""
 
     versions: dict[str, str]
-    """What it needs: ``torch``, ``NCCL`` or ``cuDNN``, and of which versions."""
+    """What it needs: ``torch``, ``NCCL``, ``cuDNN`` or a package by its name, and of which versions."""
     variable: str = ""
     """A launch variable that must be set for it, to anything but 0."""
     says: str
@@ -89,7 +92,23 @@ FAULTS = (
         says="conv3d in bfloat16 may give wrong results",
         source="https://github.com/pytorch/pytorch/issues/163539",
     ),
+    Fault(
+        versions={"accelerate": "==1.13.0"},
+        says="under FSDP2 with mixed precision the weights stay in bfloat16 and are not made float32",
+        source="https://github.com/huggingface/accelerate/issues/3979",
+    ),
+    Fault(
+        versions={"deepspeed": ">=0.17.6,<0.18.3"},
+        says="ZeRO stage 2 computes gradients that are too small",
+        source="https://github.com/deepspeedai/DeepSpeed/issues/7718",
+    ),
+    Fault(
+        versions={"deepspeed": ">=0.18.5,<0.18.7"},
+        says="ZeRO stage 2 is much slower than with 0.18.4",
+        source="https://github.com/deepspeedai/DeepSpeed/issues/7885",
+    ),
 )
+PACKAGES = ("accelerate", "deepspeed")
 
 check = Check(
     severity=Severity.WARNING,
@@ -109,15 +128,19 @@ def environment(
     here = {"torch": torch.version, "NCCL": torch.nccl, "cuDNN": torch.cudnn}
     if not any(here.values()):
         raise CannotTell("the versions of torch, NCCL and cuDNN are not known")
+    for name in PACKAGES:
+        package = distributions.get(name) if distributions else None
+        here[name] = package.version if package else None
     variables = launch.variables if launch else {}
     for fault in FAULTS:
         if fault.variable and variables.get(fault.variable, "0") in ("", "0"):
             continue
         if all(_within(here[name], versions) for name, versions in fault.versions.items()):
             names = " with ".join(f"{name} {here[name]}" for name in fault.versions)
+            wanted = " ".join(name for name in PACKAGES if name in fault.versions) or "torch torchvision"
             newer = Fix(
                 "Take a later release",
-                (python or Python()).install_command("--upgrade torch torchvision", distributions),
+                (python or Python()).install_command(f"--upgrade {wanted}", distributions),
             )
             yield check.found(
                 f"{names} has a published fault: {fault.says} ({fault.source})",

@@ -34,7 +34,7 @@ import sys
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Python, Torch
+from gpudoctor.facts import Distributions, Python, Torch
 
 # Modules that torch imports, and whose names people give to scripts.
 STANDARD = (
@@ -152,16 +152,36 @@ OF_THE_LOADER = re.compile(
     r"cannot open shared object file|undefined symbol|version `|invalid ELF header|DLL load failed"
 )
 NEEDED_LATER = "secrets"
-RARELY_NEEDED = {"test", "code", "cmd", "pdb", "trace", "site", "stat", "profile", "this", "turtle"}
+COMPANIONS = ("torchvision", "torchaudio")
+RARELY_NEEDED = {
+    *COMPANIONS,
+    "test",
+    "code",
+    "cmd",
+    "pdb",
+    "trace",
+    "site",
+    "stat",
+    "profile",
+    "this",
+    "turtle",
+}
 """Modules that torch can be imported without, and whose names scripts often have."""
 
 
 @check.environment
-def environment(torch: Torch, python: Python | None) -> Iterator[Finding]:
+def environment(
+    torch: Torch, python: Python | None, distributions: Distributions | None
+) -> Iterator[Finding]:
     """`import torch` gives a file that is not torch, or torch meets a file of the user's own."""
     if torch.imported is None and torch.error is None and not torch.shadows:
         raise CannotTell("whether torch can be imported is not known")
     if torch.imported and torch.version is not None:
+        for one in (s for s in torch.shadows if s.module in COMPANIONS):
+            if distributions is None or distributions.get(one.module) is None:
+                continue  # there is none that it could hide
+            message = f"{one.path} is imported as {one.module} and hides the real one, which whoever asks for it does not get"
+            yield check.found(message, severity=Severity.WARNING, fixes=[_rename(one.path)])
         later = next((s for s in torch.shadows if s.module == NEEDED_LATER), None)
         if later is not None:
             # numpy/random/bit_generator: "from secrets import randbits"

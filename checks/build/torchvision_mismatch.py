@@ -111,6 +111,8 @@ def _vision(
     """Look at torchvision."""
     if torch and torch.imported is False and any(s.loaded for s in torch.shadows):
         raise CannotTell("torch could not be imported past a file that hides a module")
+    if torch and torchvision.library is None and any(s.module == "torchvision" for s in torch.shadows):
+        raise CannotTell("a file of the name torchvision hides it: torch-shadowed")
     known = {
         name: d.version
         for name in ("torch", "torchvision")

@@ -30,13 +30,12 @@ rank of several fails, and the folder is there afterwards, several ranks made it
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Known, Script, Value
+from gpudoctor.facts import Call, Known, Script, Value, of_several, one_alone, same_for_all
 
 NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
-# what is still being downloaded is dataset-download-race
-QUOTED = (
-    rf"['\"](?![^'\"\n]{{0,300}}\.(?:partial|incomplete|lock)['\"])(?P<path>[^'\"\n]{{0,300}}{NAME})['\"]"
-)
+# What is still being downloaded is dataset-download-race; tokens are in files such as data/train.bin, dataset-missing.
+TOKENS = r"[^'\"\n]{0,300}\b(?:train|val|valid|validation|test|tokens|corpus)\.bin['\"]"
+QUOTED = rf"['\"](?![^'\"\n]{{0,300}}\.(?:partial|incomplete|lock)['\"])(?!{TOKENS})(?P<path>[^'\"\n]{{0,300}}{NAME})['\"]"
 SERIAL = r"torch[/\\]serialization\.py|torch[/\\]distributed[/\\]checkpoint"
 OUTPUT = r"['\"](?P<path>[^'\"\n]{0,300}(?:save|output|result|exp|run|log|weight|model|work_dir)[^'\"\n]{0,200})['\"]"
 DATA = r"['\"][^'\"\n]{0,300}\.(?:jpe?g|png|csv|jsonl?|txt|npy|npz|h5|arrow|parquet|ya?ml|py|so)['\"]"
@@ -137,12 +136,12 @@ FOLDER = [
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A torch.save into a folder of a fixed name, in a script that makes no folder."""
-    if any(makes_folders(call) for call in script.calls):
-        return
+    yield from _raced(script)
+    making = [call for call in script.calls if makes_folders(call)]
     said = set()
     for call in script.named("torch.save"):
         folder, fresh = folder_of(script, call.value("f"))
-        if folder and folder not in said:
+        if folder and folder not in said and not any(_may_make(script, other, folder) for other in making):
             said.add(folder)
             yield check.found(
                 f"nothing in this script makes the folder {folder}, and torch.save makes none: where it is missing the "
@@ -151,6 +150,25 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[MADE],
             )
+
+
+def _raced(script: Script) -> Iterator[Finding]:
+    """Report a folder that every rank makes where it is not there: all but one may find that it is there by then."""
+    if any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process")):
+        return  # the parent may make it before there are ranks
+    for call in script.named("os.makedirs", "os.mkdir"):
+        path = next(iter(call.arguments.values()), None)
+        looks = any("exists" in c.text or "isdir" in c.text for c in call.conditions)
+        if path is None or call.given("exist_ok") or not looks or "try" in call.contexts or one_alone(call):
+            continue
+        if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):
+            yield check.found(
+                f"every rank looks for {path.text} and makes it: where two look at once, the second fails with FileExistsError",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=RACE,
+            )
+            return
 
 
 def makes_folders(call: Call) -> bool:
@@ -167,6 +185,18 @@ def makes_folders(call: Call) -> bool:
         for a in call.arguments.values()
         for item in (a.value, *a.value.items)
     )
+
+
+def _may_make(script: Script, call: Call, folder: str) -> bool:
+    """Return whether a call that makes or looks for a folder may mean this one: all may that name none in full."""
+    first = next((a.value for a in call.arguments.values()), None)
+    text = first.literal if first is not None and first.is_literal else None
+    if text is None and first is not None and "{}" in first.text:
+        text = first.text.partition("{}")[0]
+    if not isinstance(text, str) or "mkdir" in text:
+        return True
+    own, other = f"{folder}/", f"{text.removeprefix('./').rstrip('/')}/"
+    return own.startswith(other) or other.startswith(own) or not text.rstrip("/")
 
 
 def folder_of(script: Script, path: Value) -> tuple[str, bool]:

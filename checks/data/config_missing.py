@@ -103,7 +103,7 @@ check = Check(
             r"Can't load (?:the configuration of|config for|image processor for|feature extractor for) "
             r"'(?P<folder>[^'\n]{1,300})'(?:.{1,600} containing an? (?P<file>[\w.]{1,60}\.json) file)?"
         ),
-        r"Unrecognized model in (?P<folder>\S{1,300}?)\. Should have a `model_type` key in its config\.json",
+        r"Unrecognized model in (?P<folder>\S{1,300}?)\. Should have a `?model_type`? key in its config\.json",
         r"(?:The passed )?configuration file `(?P<accelerate>[^`\n]{1,300})` does not exist",
         r"existing deepspeed config, or a dictionary.{0,60}Received: (?P<file>[^\s{]{1,300})",
         r"You passed in a path to a DeepSpeed config but the path does not exist: (?P<file>\S{1,300})",
@@ -125,7 +125,9 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Name the file, and what reads it; a program that says what it does without it has not failed."""
     seen = sighting.groups
-    severity = Severity.NOTE if GOES_ON.search(sighting.line) else None
+    # What "Please ... or use the default one" offers, the reader has to do.
+    went_on = GOES_ON.search(sighting.line) is not None and "Please" not in sighting.line
+    severity = Severity.NOTE if went_on else None
     missing = "is not where this process looks for it"
     if "hydra" in seen or "Primary config" in sighting.line:
         name = f" {seen['hydra']}" if "hydra" in seen else ""

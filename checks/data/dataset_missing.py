@@ -48,6 +48,12 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>{SUFFIX}|{FOLDER}|{JSON})['\"]",
+        # What a dataset opens for an item is data, whatever it is called.
+        Symptom(
+            rf"No such file or directory: ['\"]{NOT_DATA}(?P<path>[^'\"\n]{{1,300}})['\"]",
+            near=r"in __getitem__|in _worker_loop",
+            unless=r"torch\.load",
+        ),
         Symptom(
             r"FileNotFoundError: ",
             near=r"in _worker_loop|in __getitem__",
@@ -75,6 +81,11 @@ check = Check(
         r"EmptyDatasetError: The directory at (?P<path>\S+) doesn't contain any data files",
         r"Couldn't find a dataset script at (?P<path>\S+)",
         r"cannot identify image file ['\"](?P<path>[^'\"]+)",
+        # gpudoctor's own training scripts, of MNIST's files
+        (
+            r"DataError: (?P<path>\S.{0,300}?): (?P<damage>(?:not a complete IDX file|compressed by gzip|has \d dimension|"
+            r"cannot be read|not one 28 x 28 image).{0,200})"
+        ),
         r"OSError: (?P<cut>image file is truncated|broken data stream when reading image file|unrecognized data stream contents)",
     ],
     fixes=[
@@ -111,6 +122,17 @@ CUT_OFF = [
     ),
 ]
 
+SIZES = Fix(
+    "See how long the files are: MNIST's training images have 47040016 bytes unpacked, their labels 60008",
+    "ls -l DATA",
+)
+FETCH = Fix(
+    "Fetch the set again, whole: torchvision compares the checksums of what it downloads",
+    'torchvision.datasets.MNIST("DATA", download=True)',
+    Kind.EDIT,
+    source="https://docs.pytorch.org/vision/stable/generated/torchvision.datasets.MNIST.html",
+)
+
 
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
@@ -119,6 +141,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     if "cut" in sighting.groups:
         said = f"an image cannot be read to its end: {sighting.groups['cut']}"
         yield check.found(said, fixes=CUT_OFF)
+        return
+    if "damage" in sighting.groups:
+        yield check.found(
+            f"{path} cannot be used: {sighting.groups['damage']}",
+            fixes=[SIZES, FETCH],
+        )
         return
     named = f" {path}" if path else ""
     fixes = list(check.fixes)

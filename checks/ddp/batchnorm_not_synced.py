@@ -15,6 +15,10 @@ none together.
 Compare validation with one GPU and with several, at the same global batch. The fewer samples each GPU has, the more it matters:
 detection and segmentation mostly want the synchronised form.
 
+Or have the script check it after a forward pass, with the `running_mean` that `dist.all_gather` brings from all ranks:
+`assert torch.allclose(*means), f"BatchNorm has other statistics on each rank: {means}"`.
+`gpudoctor explain` recognises that message in a log.
+
 ## See also
 
 - [SyncBatchNorm](https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html): `convert_sync_batchnorm`, GPUs only
@@ -27,15 +31,17 @@ from gpudoctor.facts import Script, batch_norm
 
 check = Check(
     severity=Severity.NOTE,
+    symptoms=[r"BatchNorm has other statistics on each rank"],  # the assertion of "How to tell"
+    message="each rank's BatchNorm computed its statistics from its own samples alone",
     fixes=[
         Fix(
             "With few samples per GPU: let the ranks compute the statistics together, before the wrap",
             "model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)\n"
             "model = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
+            proof="nn.SyncBatchNorm.convert_sync_batchnorm(model)",
         )
     ],
-    no_reproduction="not written yet",
 )
 
 

@@ -77,6 +77,11 @@ GROUP = [
     ),
 ]
 TODAY = Fix("Use today's names: ReduceOp for reduce_op, nccl or gloo for tcp", "dist.ReduceOp.SUM", Kind.EDIT)
+CPU = Fix(
+    "Wrap with DistributedDataParallel, which takes models on the CPU too",
+    "from torch.nn.parallel import DistributedDataParallel",
+    Kind.EDIT,
+)
 GONE = [
     Fix(
         "One process per GPU, and the collective without _multigpu",
@@ -108,6 +113,12 @@ def code(script: Script) -> Iterator[Finding]:
         if name.startswith("torch.distributed.deprecated"):
             said = "torch.distributed.deprecated is gone: torch.distributed does the same"
             yield check.found(said, severity=Severity.ERROR, location=place)
+        elif name.rpartition(".")[2] in REMOVED and name.startswith("torch.") and place.column == 1:
+            last = name.rpartition(".")[2]
+            said = f"{last} {REMOVED[last]}: this import fails"
+            yield check.found(
+                said, severity=Severity.ERROR, location=place, fixes=[CPU] if last.endswith("CPU") else GONE
+            )
     for call in script.calls:
         if call.name.startswith(("torch.distributed.", "torch.nn.parallel.")):
             yield from _called(call)
@@ -145,6 +156,14 @@ def _texts(call: Call) -> Iterator[str]:
                 yield item.literal
 
 
+REMOVED = {
+    "DistributedDataParallelCPU": "is gone, and DistributedDataParallel does the same over gloo",
+    **{
+        f"{name}_multigpu": "went with torch 2.1, and each process has one GPU now"
+        for name in ("all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter")
+    },
+}
+"""What can no longer be imported, and since when."""
 OLD_NAMES = {
     "_all_gather_base": "is all_gather_into_tensor today",
     "_reduce_scatter_base": "is reduce_scatter_tensor today",

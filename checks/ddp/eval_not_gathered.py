@@ -75,6 +75,12 @@ def _reports(call: Call, loop: Call) -> bool:
     )
 
 
+def _own_name(call: Call) -> str:
+    """Return what is called without the modules around it: a class and its method, or a function."""
+    *modules, last = call.name.split(".")
+    return f"{modules[-1]}.{last}".lower() if modules and modules[-1][:1].isupper() else last.lower()
+
+
 SUMS = ("reduce", "gather", "metric", "averagemeter", "synchronize_between")
 """Words in the names of what may add up the ranks' counts where that is not seen."""
 
@@ -86,6 +92,6 @@ def _gathers(script: Script, loop: Call) -> bool:
     ]
     return any(
         (call.collective and call.method not in ("barrier", "new_group"))
-        or any(word in call.name.lower() for word in SUMS)
+        or any(word in _own_name(call) for word in SUMS)
         for call in after
     )

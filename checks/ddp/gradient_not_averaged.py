@@ -25,7 +25,7 @@ Or have the script check it: gather one weight after a step: `assert torch.equal
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Script, Thing
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -37,6 +37,12 @@ DIVIDE = Fix(
     "dist.all_reduce(parameter.grad, op=dist.ReduceOp.SUM)\nparameter.grad /= dist.get_world_size()",
     Kind.EDIT,
     proof="parameter.grad /= dist.get_world_size()",
+)
+
+FORWARD = Fix(
+    "Compute the loss in the module's forward, and call the wrapper",
+    "loss = model(batch)  # model is the DistributedDataParallel; was: model.module.compute_loss(batch)",
+    Kind.EDIT,
 )
 
 check = Check(
@@ -54,6 +60,7 @@ def code(script: Script) -> Iterator[Finding]:
     made = script.process_group
     if made is None or not made.reached or script.frameworks:
         return
+    yield from _past_the_wrapper(script)
     if any(True for _ in script.of_kind("ddp", "fsdp", "dp")) or any(
         _shares(call) for call in script.calls if call.reached
     ):
@@ -89,6 +96,32 @@ def code(script: Script) -> Iterator[Finding]:
                 fixes=[WRAP],
             )
             return
+
+
+def _past_the_wrapper(script: Script) -> Iterator[Finding]:
+    """Report a loss that the module inside of a DistributedDataParallel computes, and no forward of the wrapper."""
+    if any(c.collective and ".grad" in _tensor(c) for c in script.calls):
+        return
+    for wrapper in script.of_kind("ddp"):
+        past = {c.place: c for c in script.calls if _goes_past(c, wrapper)}
+        for backward in script.methods("backward") if past else ():
+            behind = list(script.behind(backward.receiver))
+            ways = [way for call in behind for way in (call.place, *call.stack)]
+            inside = next((past[way] for way in ways if way in past), None)
+            if inside is not None and not any(wrapper.number in c.receiver.things for c in behind):
+                yield check.found(
+                    f"{inside.text}() goes past DistributedDataParallel's forward, so its backward sums nothing over the "
+                    "ranks: each rank trains a model of its own",
+                    location=inside.place,
+                    fixes=[FORWARD],
+                )
+                return
+
+
+def _goes_past(call: Call, wrapper: Thing) -> bool:
+    """Return whether a call is one of what is inside of a wrapper, by its `module`."""
+    inside = wrapper.inner in call.receiver.things or (wrapper.inner < 0 and not call.receiver.things)
+    return inside and ".module." in f"{call.text}."
 
 
 def _shares(call: Call) -> bool:

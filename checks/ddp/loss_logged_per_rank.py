@@ -24,7 +24,7 @@ Or have the script check it: gather the losses of a step: `assert torch.allclose
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Script, of_several
 
 check = Check(
     severity=Severity.NOTE,
@@ -41,15 +41,21 @@ check = Check(
 )
 
 
+LOGGING = frozenset(
+    "add_scalar add_scalars log log_metric log_metrics info set_postfix set_postfix_str set_description".split()
+)
+"""Methods by which writers, loggers and progress bars are told a number."""
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A loss that a rank prints or logs in a program of several, and that no collective has averaged."""
     if not script.distributed or script.frameworks:
         return
     for call in script.calls:
-        if call.name != "print" and call.method not in ("add_scalar", "log", "info"):
+        if (call.name != "print" and call.method not in LOGGING) or not of_several(script, call):
             continue
-        if not call.loops or not call.reached:
+        if not call.loops and call.reached:
             continue
         if any("loss" in a.text.lower() and a.value.from_data for a in call.arguments.values()):
             yield check.found(

@@ -26,7 +26,7 @@ Or have the script check it: gather one weight after a step: `assert torch.equal
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script, moves, stays, target
+from gpudoctor.facts import Script, Thing, moves, stays, target
 
 check = Check(
     severity=Severity.ERROR,
@@ -50,6 +50,7 @@ def code(script: Script) -> Iterator[Finding]:
     for wrapper in script.of_kind("ddp"):
         inner = script.innermost(wrapper)
         if inner is wrapper or not stays(script, inner):
+            yield from _in_one(script, wrapper)
             continue
         if any(call.number < wrapper.made for call in moves(script, inner)):
             continue
@@ -65,3 +66,26 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
             )
             break
+
+
+def _in_one(script: Script, wrapper: Thing) -> Iterator[Finding]:
+    """Report ``DistributedDataParallel(model).cuda()`` around a model of which nothing is known but its name."""
+    made = script.made_by(wrapper)
+    given = made.arguments.get("module") if made is not None else None
+    if made is None or given is None or made.given("device_ids"):
+        return
+    held = {*given.value.things}
+    for call in moves(script, wrapper):
+        before = any(
+            c.method in ("cuda", "to")
+            and (held & {*c.receiver.things} or c.text.startswith(f"{given.text}."))
+            for c in script.calls[: wrapper.made]
+        )
+        if call.place.line == made.place.line and not before:
+            yield check.found(
+                f"{given.text} is wrapped first and moved then; nothing here moves it before, and DDP makes its buckets where "
+                "it is when it is wrapped",
+                severity=Severity.WARNING,
+                location=call.place,
+            )
+        return

@@ -50,15 +50,17 @@ check = Check(
 )
 
 
+MESHES = ("torch.distributed.device_mesh.init_device_mesh", "torch.distributed.init_device_mesh")
+"""What makes the process group where there is none (torch.distributed.device_mesh)."""
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A program that makes a process group and nowhere destroys it."""
-    made = script.process_group
+    made = script.process_group or next(script.named(*MESHES), None)
     if made is None:
         return
-    if not made.reached and not any(
-        call.scope == made.scope and _trains(script, call) for call in script.calls
-    ):
+    if not made.reached and not any(_together(call, made) and _trains(script, call) for call in script.calls):
         return  # its function is called from elsewhere, and so may be what destroys the group
     if any("destroy" in call.method or "cleanup" in call.name.lower() for call in script.calls):
         return
@@ -67,6 +69,12 @@ def code(script: Script) -> Iterator[Finding]:
         "may end while others still wait for it",
         location=made.place,
     )
+
+
+def _together(call: Call, made: Call) -> bool:
+    """Return whether two calls stand in one function, or in methods of one class."""
+    owner = made.scope.partition(".")[0] if "." in made.scope else ""
+    return call.scope == made.scope or bool(owner and call.scope.startswith(f"{owner}."))
 
 
 def _trains(script: Script, call: Call) -> bool:

@@ -45,7 +45,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A loader that a wrapped model is trained with, which draws from no sampler, and a data set that no rank has split."""
-    if script.frameworks or not any(True for _ in script.of_kind("ddp")):
+    if script.frameworks or not _trained_together(script):
         return
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
@@ -108,6 +108,16 @@ def _trains(script: Script, loader: Thing) -> bool:
 
 
 def _wrapped(script: Script, call: Call) -> bool:
-    return call.method == "__call__" and any(
-        script.things[n].kind in ("ddp", "compiled") for n in call.receiver.things
-    )
+    together = any(True for _ in script.of_kind("ddp", "fsdp"))
+    kinds = ("ddp", "fsdp", "compiled") if together else ("model", "object", "compiled")
+    return call.method == "__call__" and any(script.things[n].kind in kinds for n in call.receiver.things)
+
+
+def _trained_together(script: Script) -> bool:
+    """Return whether the ranks train one model: by a wrapper, fully_shard, or an all-reduce of the gradients."""
+    if any(True for _ in script.of_kind("ddp", "fsdp")) or any(True for _ in script.named(SHARD)):
+        return True
+    return any("grad" in a.text for call in script.named(REDUCE) for a in call.arguments.values())
+
+
+SHARD, REDUCE = "torch.distributed.fsdp.fully_shard", "torch.distributed.all_reduce"

@@ -25,7 +25,7 @@ Or have the script check it: compare what two epochs yield: `assert orders[0] !=
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script, Thing
+from gpudoctor.facts import Call, Known, Script, Thing
 
 check = Check(
     severity=Severity.WARNING,
@@ -42,6 +42,10 @@ check = Check(
 )
 
 
+QUIET = {"torch.no_grad", "torch.inference_mode"}
+"""Contexts of a validation, where the order of the samples matters little."""
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A DistributedSampler that shuffles, in a loop over epochs, whose set_epoch nobody calls."""
@@ -56,16 +60,41 @@ def code(script: Script) -> Iterator[Finding]:
         if any(call.method == "set_epoch" for call in script.uses(sampler)):
             continue
         loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
-        if any(loader.escapes for loader in loaders) or any(
-            True for _ in script.methods("set_epoch", "loader")
-        ):
+        if any(True for _ in script.methods("set_epoch", "loader")):
             continue
-        if any(len(loop.loops) > 1 for loader in loaders for loop in script.iterations(loader)):
+        if any(loader.escapes and not _without_epoch(script, loader) for loader in loaders):
+            continue
+        loops = [
+            loop for loader in loaders for loop in script.iterations(loader) if not QUIET & {*loop.contexts}
+        ]
+        drawn = [c for c in script.named("iter") for loader in loaders if loader.number in _given(c)]
+        again = any(len(loop.loops) > 1 for loop in loops) or any(c.within("epoch") for c in drawn)
+        if again or any(_without_epoch(script, loader) for loader in loaders):
             yield check.found(
                 "this DistributedSampler shuffles by the epoch, and nothing calls its set_epoch: every epoch has the "
                 "order of the first",
                 location=sampler.place,
             )
+
+
+def _without_epoch(script: Script, loader: Thing) -> bool:
+    """Return whether a loader goes, epoch after epoch, to a function for training that is not told the epoch."""
+    uses = [call for call in script.uses(loader) if call.number != loader.made]
+    return bool(uses) and all(
+        call.within("epoch") is not None
+        and not call.starred
+        and "train" in call.text.lower()
+        and loader.number not in call.receiver.things
+        and not any(
+            a.value.known is Known.INDEX or a.value.may_be(Known.INDEX) for a in call.arguments.values()
+        )
+        for call in uses
+    )
+
+
+def _given(call: Call) -> set[int]:
+    """Return the objects that a call is given."""
+    return {number for argument in call.arguments.values() for number in argument.value.things}
 
 
 def _takes(script: Script, loader: Thing, sampler: Thing) -> bool:

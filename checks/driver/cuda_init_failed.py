@@ -179,6 +179,7 @@ check = Check(
         "gpu-device-nodes",
         "gpu-fell-off-bus",
         "gpu-reset-required",
+        "open-kernel-module",
     ],
     fixes=[LIBRARIES, EARLY, LEAVE_OUT, UVM, NODES, REBOOT],
     no_reproduction="needs a GPU whose driver does not start",

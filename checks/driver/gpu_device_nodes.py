@@ -27,7 +27,7 @@ with the host.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import Cuda, DeviceNode, Driver, Gpus, Host, Pci
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, Pci
 
 CONTROL, UNIFIED = "/dev/nvidiactl", "/dev/nvidia-uvm"
 
@@ -57,19 +57,21 @@ check = Check(
 def environment(
     driver: Driver, cuda: Cuda | None, gpus: Gpus | None, pci: Pci | None, host: Host | None
 ) -> Iterator[Finding]:
-    """CUDA does not start, and a node that it needs is not there or not open to this user."""
+    """CUDA does not start or misses GPUs, and a node that it needs is not there or not open to this user."""
     if driver.dxg or not driver.loaded or not driver.nodes:
         return  # a container without any node was not given its GPUs
     if cuda is not None and cuda.init == 0:
-        return  # it starts: what is missing was made on the way, or is not needed here
+        # It starts: what is missing was made on the way, or is not needed here, unless GPUs are missing with it.
+        yield from _some(driver, cuda, gpus, host)
+        return
     if not ((gpus and gpus.devices) or (pci and pci.usable)):
         return
     if cuda is None or (cuda.init is None and cuda.library):
         raise CannotTell("whether CUDA starts is not known")
     nodes = {node.path: node for node in driver.nodes}
     missing = [path for path in (CONTROL, UNIFIED) if path not in nodes]
-    cards = [node for path, node in nodes.items() if path.removeprefix("/dev/nvidia").isdecimal()]
-    closed = [n for n in (*map(nodes.get, (CONTROL, UNIFIED)), *cards) if n and not _open(n)]
+    cards = driver.gpu_nodes
+    closed = [n for n in (*map(nodes.get, (CONTROL, UNIFIED)), *cards) if n and not n.usable]
     if not cards:
         missing.append("/dev/nvidia0")
     inside = host is not None and bool(host.container)
@@ -91,5 +93,23 @@ def environment(
         )
 
 
-def _open(node: DeviceNode) -> bool:
-    return node.readable and node.writable
+def _some(driver: Driver, cuda: Cuda, gpus: Gpus | None, host: Host | None) -> Iterator[Finding]:
+    """Find GPUs that NVML lists and CUDA does not start, where there are nodes for those that start alone."""
+    listed = len(gpus.devices) if gpus else 0
+    cards = driver.gpu_nodes
+    usable = [node for node in cards if node.usable]
+    if not usable or cuda.count != len(usable) or len(usable) >= listed:
+        return
+    inside = host is not None and bool(host.container)
+    lacking = count(listed - len(usable), "GPU")
+    what = (
+        f"has no node in /dev for {lacking}"
+        if len(cards) < listed
+        else f"may not open the nodes of {lacking}"
+    )
+    who = "this container" if inside else "the machine" if len(cards) < listed else "this user"
+    yield check.found(
+        f"{who} {what} of {listed}, and CUDA starts {cuda.count}: the others cannot be reached",
+        evidence=[Evidence(f"there: {', '.join(sorted(node.path for node in cards))}")],
+        fixes=[WHO, *([CONTAINER, MAKE] if inside else [LEAVE_OUT, MAKE, ALWAYS])],
+    )

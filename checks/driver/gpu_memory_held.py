@@ -37,6 +37,8 @@ MUCH = 0.25
 """Of the GPU's memory: what others must hold for it to be theirs to blame."""
 NOTICEABLE, UNSEEN = 1 << 30, 4 << 30
 """Bytes of others that matter: of processes that show (an idle context takes a few hundred MiB), and of none."""
+BUSY = 10
+"""Percent of the last second in which the GPU worked: what a process that was left behind never shows."""
 
 SEE = Fix(
     "See who holds the memory",
@@ -50,7 +52,7 @@ RESET = Fix("If no process holds it: reset the GPU", "sudo nvidia-smi --gpu-rese
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning in facts",
+    otherwise="a warning in facts; a note where the GPUs are at work",
     follows=["stray-ranks"],
     symptoms=[
         rf"\bProcess (?P<pid>\d+) has (?P<held>{SIZE}) memory in use",
@@ -62,7 +64,6 @@ check = Check(
         r"Unexpected error from cudaGetDeviceCount\(\).{0,200}Error 2: out of memory",
     ],
     fixes=[SEE, FREE, END, RESET],
-    no_reproduction="needs a GPU",
 )
 
 
@@ -163,9 +164,12 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         if len(hit) == 1
         else f"up to {most} of each of {gpus.named(hit)} are"
     )
+    # GPUs that work are in use, and no left-over holds them; who shares the machine expects it.
+    busy = all((gpu.utilization_percent or 0) >= BUSY for gpu in hit)
+    at_work = ", which are at work" if busy else ""
     yield check.found(
-        f"{amount} held by other processes: this launch has less, and runs out of memory earlier",
-        severity=Severity.WARNING,
+        f"{amount} held by other processes{at_work}: this launch has less, and runs out of memory earlier",
+        severity=Severity.NOTE if busy else Severity.WARNING,
         evidence=[_line(gpu, held[gpu.index]) for gpu in hit],
         fixes=_free(gpus, hit, pids),
     )

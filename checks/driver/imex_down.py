@@ -27,7 +27,14 @@ belong together: the same cluster UUID and clique.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Fabric, Gpus, Host, Launch
+from gpudoctor.facts import (
+    Fabric,
+    Gpus,
+    Host,
+    Launch,
+    NcclConfiguration,
+    nccl_variables,
+)
 
 CHANNEL = Fix(
     "See whether a channel is there, and what serves it; on a cluster, send the administrators what this prints",
@@ -70,10 +77,16 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, fabric: Fabric, launch: Launch | None, host: Host | None) -> Iterator[Finding]:
+def environment(
+    gpus: Gpus,
+    fabric: Fabric,
+    launch: Launch | None,
+    host: Host | None,
+    configuration: NcclConfiguration | None,
+) -> Iterator[Finding]:
     """The GPUs belong to a domain of several nodes, and here is no channel or no daemon."""
     cliques = {gpu.fabric_clique for gpu in gpus.devices if gpu.fabric_clique}
-    variables = launch.variables if launch else {}
+    variables = nccl_variables(launch, configuration)
     if not cliques or variables.get("NCCL_MNNVL_ENABLE") == "0":
         return
     missing = []

@@ -26,7 +26,12 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import Gpus, Launch
+from gpudoctor.facts import (
+    Gpus,
+    Launch,
+    NcclConfiguration,
+    nccl_variables,
+)
 
 SERIES = re.compile(r"\bRTX 40[5-9]0\b")
 # accelerate/utils/environment.py, check_cuda_p2p_ib_support: the first driver without the fault.
@@ -56,7 +61,9 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, launch: Launch | None) -> Iterator[Finding]:
+def environment(
+    gpus: Gpus, launch: Launch | None, configuration: NcclConfiguration | None
+) -> Iterator[Finding]:
     """Several cards of the series, with a driver before the first good one."""
     cards = [gpu for gpu in gpus.devices if SERIES.search(gpu.name)]
     if len(cards) < 2:
@@ -66,7 +73,7 @@ def environment(gpus: Gpus, launch: Launch | None) -> Iterator[Finding]:
     version = tuple(int(n) for n in re.findall(r"\d+", gpus.driver_version))
     if version >= FIRST_GOOD:
         return
-    off = launch is not None and launch.variables.get("NCCL_P2P_DISABLE") == "1"
+    off = nccl_variables(launch, configuration).get("NCCL_P2P_DISABLE") == "1"
     message = (
         f"driver {gpus.driver_version} with {count(len(cards), 'RTX 40 card')}: before 550.40.07 it promises peer access "
         "that these cards do not have, and NCCL hangs or copies wrong data"

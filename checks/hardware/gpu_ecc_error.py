@@ -38,7 +38,7 @@ from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting,
 from gpudoctor.facts import Gpu, Gpus, KernelEvent, KernelLog, Pci
 
 NUMBER = r"(?P<xid>48|63|64|92|94|95|140|171|172)\b"
-SEEN = re.compile(rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): {NUMBER}")
+SEEN = re.compile(rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)(?: GPU-\S{{1,40}})?\): {NUMBER}")
 
 # The gravest first: of several Xids that stand together, it is the one to act on.
 MEANINGS = {
@@ -67,7 +67,7 @@ check = Check(
     symptoms=[
         r"uncorrectable ECC error encountered",
         r"CUDA_ERROR_ECC_UNCORRECTABLE|cudaErrorECCUncorrectable",
-        rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): {NUMBER}",
+        rf"\bXid \((?:PCI:)?(?P<address>[\w:.]+)(?: GPU-\S{{1,40}})?\): {NUMBER}",
         rf"caused by previous Xid {NUMBER}",
         rf"XidCriticalError: Xid={NUMBER}",
         rf"DCGM_FI_DEV_XID_ERRORS\{{[^}}]{{0,400}}\}} {NUMBER}",

@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Torch
 
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 FULL_BOARDS = (1, 2, 4, 8, 16)
 """GPUs that a board with NVSwitches has, and the partitions that it is handed out in."""
 
@@ -71,6 +72,8 @@ UNSET = Fix("See what hides it", "env | grep -E 'CUDA_VISIBLE|NVIDIA_VISIBLE|CUD
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a card of another model, a warning where torch alone sees fewer",
+    symptoms=[r"gres/gpu count (?:reported lower than configured|too low) \((?P<here>\d+) < (?P<set>\d+)\)"],
+    message="Slurm counts <here> of the <set> GPUs that the node is said to have, and gives it no jobs",
     follows=["gpu-fell-off-bus", "gpu-reset-required"],
     fixes=[COMPARE, LEAVE_OUT, WHY, RESET, RESEAT],
     no_reproduction="needs a GPU that is lost",
@@ -102,7 +105,7 @@ def environment(
         if not found and gpus is not None and not share:
             found = _nvml(pci, gpus, driver, log)
     if not found and gpus is not None and gpus.devices and not any(gpu.mig for gpu in gpus.devices):
-        found = _cuda(gpus, cuda) or _torch(gpus, cuda, torch, variables)
+        found = _cuda(gpus, cuda, driver, variables.get(VISIBLE)) or _torch(gpus, cuda, torch, variables)
     yield from found
 
 
@@ -157,6 +160,8 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     answered = not gpus.error and not gpus.interrupted and (gpus.devices or gpus.driver_version)
     if not answered or not cards or len(cards) <= len(gpus.devices):
         return []
+    if not gpus.devices and pci.bound and gpus.error is None and driver is not None and driver.loaded:
+        return []  # none of them was started, which is open-kernel-module
     known = {gpu.pci_address for gpu in gpus.devices}
     lost = [card for card in cards if card.address not in known] if known - {""} else []
     nodes = {node.path for node in driver.nodes} if driver else set()
@@ -171,12 +176,16 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     return [check.found(message, evidence=_evidence(lost, log), fixes=[LEAVE_OUT, WHY, RESET, RESEAT])]
 
 
-def _cuda(gpus: Gpus, cuda: Cuda | None) -> list[Finding]:
+def _cuda(gpus: Gpus, cuda: Cuda | None, driver: Driver | None, visible: str | None) -> list[Finding]:
     """Find GPUs that NVML lists and CUDA does not start."""
     if cuda is None or cuda.init != 0 or cuda.count is None or cuda.interrupted:
         return []
     if cuda.count >= len(gpus.devices):
         return []
+    if visible is not None and cuda.count == len(gpus.chosen(visible)):
+        return []  # those that the variable names were counted
+    if driver and cuda.count and cuda.count == sum(node.usable for node in driver.gpu_nodes):
+        return []  # the others have no node in /dev that this user may open, which is gpu-device-nodes
     started = {device.pci_address for device in cuda.devices}
     lost = [gpu.place for gpu in gpus.devices if gpu.pci_address and gpu.pci_address not in started]
     named = f" ({', '.join(lost[:4])})" if lost and len(lost) == len(gpus.devices) - cuda.count else ""
@@ -192,7 +201,7 @@ def _torch(gpus: Gpus, cuda: Cuda | None, torch: Torch | None, variables: dict[s
     """Find GPUs that CUDA starts and torch does not count."""
     if torch is None or torch.hip or not torch.cuda_available or torch.device_count is None:
         return []
-    if "CUDA_VISIBLE_DEVICES" in variables:
+    if VISIBLE in variables:
         expected = len(cuda.visible) if cuda and cuda.visible is not None else None
     else:
         expected = cuda.count if cuda and cuda.count is not None else len(gpus.devices)

@@ -43,7 +43,7 @@ LATER = ("drain_p2p",)
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where only peer access waits for it",
+    otherwise="a warning where only peer access waits for it; a note where a mode that was asked for waits for a reset",
     symptoms=[
         r"\bXid \((?:PCI:)?(?P<address>[\w:.]+)\): 154,.{0,160} to 0x[1-9a-fA-F]\d* \((?P<action>[^)]{1,40})\)",
         r"GPU Recovery Action\s{0,60}: (?P<action>(?:GPU )?Reset|(?:Node )?Reboot|Drain\b.{0,20}|Recover\b.{0,20})",
@@ -86,6 +86,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     if not needy:
         if gpus.silence(pci):
             raise CannotTell(gpus.silence(pci))
+        yield from _modes(gpus)
         return
     wanted = {_waits_for(gpu) for gpu in needy}
     words = " and ".join(sorted(ACTIONS.get(action, action) for action in wanted))
@@ -102,6 +103,26 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     yield check.found(message, severity=severity, evidence=said, fixes=_fixes(gpus, needy, wanted))
 
 
+def _modes(gpus: Gpus) -> Iterator[Finding]:
+    """Name the modes that were asked for and are in force only after the next reset."""
+    for mode, option in (("ecc", "-e"), ("mig", "-mig")):
+        now: dict[int, bool | None] = {gpu.index: getattr(gpu, mode) for gpu in gpus.read}
+        later: dict[int, bool | None] = {gpu.index: getattr(gpu, f"{mode}_pending") for gpu in gpus.read}
+        for wanted in (True, False):
+            waiting = [
+                gpu for gpu in gpus.read if now[gpu.index] is (not wanted) and later[gpu.index] is wanted
+            ]
+            if not waiting:
+                continue
+            words = (
+                f"{mode.upper()} was turned {'on' if wanted else 'off'} for {gpus.named(waiting)} and is still "
+                f"{'off' if wanted else 'on'}: the change takes effect at the next reset"
+            )
+            undo = f"sudo nvidia-smi -i {gpus.numbers(waiting)} {option} {int(not wanted)}"
+            fixes = [_reset(gpus, waiting), Fix("Or take the change back", undo, Kind.ADMIN)]
+            yield check.found(words, severity=Severity.NOTE, fixes=fixes)
+
+
 def _waits_for(gpu: Gpu) -> str:
     """Return the action that a GPU waits for; empty: none."""
     if gpu.recovery_action not in (None, "none"):
@@ -111,16 +132,10 @@ def _waits_for(gpu: Gpu) -> str:
 
 def _fixes(gpus: Gpus, needy: list[Gpu], wanted: set[str]) -> list[Fix]:
     reboot = Fix("Reboot the node", "sudo reboot", Kind.ADMIN)
-    numbers = gpus.numbers(needy)
-    reset = Fix(
-        f"Reset {gpus.named(needy)}, with nothing running there; where NVSwitch connects the GPUs, leave out -i and reset all",
-        f"sudo nvidia-smi --gpu-reset -i {numbers}",
-        Kind.ADMIN,
-    )
     fixes = (
         [reboot]
         if wanted & set(REBOOTS)
-        else [reset, Fix("Reboot where the reset fails", "sudo reboot", Kind.ADMIN)]
+        else [_reset(gpus, needy), Fix("Reboot where the reset fails", "sudo reboot", Kind.ADMIN)]
     )
     if wanted <= set(LATER):
         fixes = [Fix("End the jobs on the GPUs of this node; it goes away by itself then", kind=Kind.ADMIN)]
@@ -129,3 +144,9 @@ def _fixes(gpus: Gpus, needy: list[Gpu], wanted: set[str]) -> list[Fix]:
     if rest := gpus.without(needy):
         fixes.insert(0, Fix("Use the other GPUs meanwhile", f"export CUDA_VISIBLE_DEVICES={rest}"))
     return fixes
+
+
+def _reset(gpus: Gpus, some: list[Gpu]) -> Fix:
+    where = "with nothing running there; where NVSwitch connects the GPUs, leave out -i and reset all"
+    command = f"sudo nvidia-smi --gpu-reset -i {gpus.numbers(some)}"
+    return Fix(f"Reset {gpus.named(some)}, {where}", command, Kind.ADMIN)

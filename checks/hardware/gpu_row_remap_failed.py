@@ -31,7 +31,7 @@ MANY = 512
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where spare rows are only few",
+    otherwise="a warning where no spare row is left in a bank, a note where few are",
     fixes=[
         Fix(
             "On a cluster: leave this node out, and send the administrators its name and these counts",
@@ -50,6 +50,13 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         raise CannotTell(gpus.silence(pci))
     reasons = {gpu.index: _reason(gpu) for gpu in gpus.read}
     worn = [gpu for gpu in gpus.read if reasons[gpu.index]]
+    low = [
+        gpu
+        for gpu in gpus.read
+        if not reasons[gpu.index] and gpu.remapped_rows and gpu.remapped_rows.banks_low
+    ]
+    if low:
+        yield _few(gpus, low)
     if worn:
         failed = [gpu for gpu in worn if gpu.remapped_rows and gpu.remapped_rows.failed]
         some = failed or worn
@@ -69,6 +76,20 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         if rest := gpus.without(some):
             fixes.insert(0, Fix("Go on without it", f"export CUDA_VISIBLE_DEVICES={rest}"))
         yield check.found(message, severity=severity, evidence=said, fixes=fixes)
+
+
+def _few(gpus: Gpus, low: list[Gpu]) -> Finding:
+    """Say where spare rows run out: nothing fails yet."""
+    banks = {
+        gpu.index: count((gpu.remapped_rows and gpu.remapped_rows.banks_low) or 0, "bank") for gpu in low
+    }
+    few = f"{gpus.named(low)}: few spare rows are left in {' and '.join(dict.fromkeys(banks.values()))} of memory"
+    return check.found(
+        f"{few}; nothing fails yet, and the next failing rows there cannot be exchanged",
+        severity=Severity.NOTE,
+        evidence=[f"GPU {index}: {text} with few spare rows" for index, text in banks.items()],
+        fixes=[Fix("Watch it", f"nvidia-smi -q -d ROW_REMAPPER -i {gpus.numbers(low)}")],
+    )
 
 
 def _reason(gpu: Gpu) -> str:

@@ -47,7 +47,7 @@ OF_OTHERS = {48, 63, 64, 74, 79, 92, 94, 95, 136, 140, *range(144, 151), 154, 15
 SINCE = 24 * 3600.0
 """Seconds for which what a program did wrong is worth more than a note."""
 OTHERS = r"(?!(?:48|63|64|74|79|92|94|95|136|140|14[4-9]|150|154|155|171|172)\b)"
-XID = rf"\bXid \((?:PCI:)?(?P<address>[0-9a-fA-F:.]+)\): {OTHERS}(?P<xid>\d{{1,3}})\b"
+XID = rf"\bXid \((?:PCI:)?(?P<address>[0-9a-fA-F:.]+)(?: GPU-\S{{1,40}})?\): {OTHERS}(?P<xid>\d{{1,3}})\b"
 PROCESS = r"(?:, pid='?(?P<pid>\d+)'?)?(?:, name='?(?P<name>[\w./+-]{1,60})'?)?"
 
 PROGRAM = {
@@ -173,7 +173,9 @@ def _fixes(xid: int) -> list[Fix]:
 
 def _follows(sighting: Sighting) -> bool:
     """Return whether another Xid stands near, or in the line itself, that this one cleans up after."""
-    others = {int(number) for number in re.findall(r"\bXid \([\w:.]+\): (\d+)", sighting.around)}
+    others = {
+        int(number) for number in re.findall(r"\bXid \([\w:.]+(?: GPU-\S{1,40})?\): (\d+)", sighting.around)
+    }
     previous = re.search(r"caused by previous Xid (\d+)", sighting.line)
     return bool(others - CLEAN_UP) or (previous is not None and int(previous[1]) not in CLEAN_UP)
 

@@ -36,8 +36,10 @@ from gpudoctor.facts import (
     Interfaces,
     Launch,
     Names,
+    NcclConfiguration,
     Pci,
     gpus_served,
+    nccl_variables,
     spans_nodes,
 )
 
@@ -80,15 +82,15 @@ def environment(
     launch: Launch | None,
     names: Names | None,
     interfaces: Interfaces | None,
+    configuration: NcclConfiguration | None,
 ) -> Iterator[Finding]:
     """The kernel module is the closed one, nvidia_peermem is not loaded, and adapters for the GPUs are active."""
     served = gpus_served(gpus, pci)
     adapters = [d.name for d, _ in infiniband.carrying if d.driver in PEERS]
     if not adapters or not served or not infiniband.fabric(served) or not driver.description:
         return
-    if "Open Kernel Module" in driver.description or (
-        launch and launch.variables.get("NCCL_IB_DISABLE") == "1"
-    ):
+    variables = nccl_variables(launch, configuration)
+    if "Open Kernel Module" in driver.description or variables.get("NCCL_IB_DISABLE") == "1":
         return
     if gpus and gpus.devices and all(any(word in g.name for word in CONSUMER) for g in gpus.devices):
         return

@@ -14,6 +14,8 @@ with status=12", and runs again when it is started once more.
 | local_link_integrity_errors, excessive_buffer_overrun_errors | the same, counted by the port's own limits |
 | local_ack_timeout_err, req_transport_retries_exceeded | the other side did not answer: packets are lost on the way, over RoCE mostly because flow control is missing |
 
+The kernel log may say why: "Port module event[error]: module 0, Cable error", "High temperature on sensors".
+
 They count since the driver was loaded. What grows now matters; a few from the time when cables were plugged do not.
 `out_of_sequence` grows with adaptive routing, and `port_xmit_wait` with load, on a healthy fabric too.
 
@@ -29,8 +31,8 @@ and under load. `perfquery -x` and `ibqueryerrors` show the fabric's other ends.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import IbDevice, IbPort, Infiniband
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor.facts import IbDevice, IbPort, Infiniband, KernelLog
 
 LINK = {
     "symbol_error": "symbol errors",
@@ -49,6 +51,7 @@ A_DAY, UNANSWERED_A_DAY = 10, 1000
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where the kernel says that the slot gives too little power",
     fixes=[
         Fix(
             "See whether they grow: twice, a minute apart, under load",
@@ -65,8 +68,9 @@ check = Check(
 
 
 @check.environment
-def environment(infiniband: Infiniband) -> Iterator[Finding]:
-    """A port's counters grow while gpudoctor looks, or are more than some plugging explains."""
+def environment(infiniband: Infiniband, log: KernelLog | None) -> Iterator[Finding]:
+    """A port's counters grow while gpudoctor looks or are more than some plugging explains, or the kernel complains."""
+    yield from _logged(infiniband, log)
     days = max(infiniband.uptime_days or 1.0, 1.0)
     for device, port in infiniband.ports:
         if device.efa or not device.driver or not port.active:
@@ -76,6 +80,22 @@ def environment(infiniband: Infiniband) -> Iterator[Finding]:
             yield check.found(
                 f"{_name(device, port)}: {said}. Its link makes errors, and what is lost is sent again"
             )
+
+
+def _logged(infiniband: Infiniband, log: KernelLog | None) -> Iterator[Finding]:
+    """Quote what mlx5's driver says of an adapter: a bad cable, heat, or a slot that gives too little power."""
+    names = {device.pci_address: device.name for device in infiniband.devices if device.pci_address}
+    for event in log.of("mlx5") if log else []:
+        name = names.get(event.pci_address, "")
+        place = f"{name} ({event.pci_address})" if name else f"the adapter at {event.pci_address}"
+        power = "insufficient power" in event.text
+        # Many a server says so at boot and is well; an optical module may be left without.
+        rest = "its slot gives less power than it asks for" if power else "its link is at risk"
+        yield check.found(
+            f"the kernel log complains of {place}: {rest}",
+            severity=Severity.NOTE if power else None,
+            evidence=[Evidence(event.text, log.source if log else None)],
+        )
 
 
 def _growing(port: IbPort) -> str:

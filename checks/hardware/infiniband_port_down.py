@@ -38,8 +38,10 @@ from gpudoctor.facts import (
     Interfaces,
     Launch,
     Names,
+    NcclConfiguration,
     Pci,
     gpus_served,
+    nccl_variables,
     spans_nodes,
 )
 
@@ -63,6 +65,7 @@ check = Check(
     fixes=[LOOK, LEAVE, CABLE],
     no_reproduction="needs an InfiniBand adapter",
 )
+MANY_GPUS = 4
 Ports = list[tuple[IbDevice, IbPort]]
 
 
@@ -74,11 +77,12 @@ def environment(
     launch: Launch | None,
     names: Names | None,
     interfaces: Interfaces | None,
+    configuration: NcclConfiguration | None,
 ) -> Iterator[Finding]:
     """A port is down that its siblings show to be needed, or waits for a subnet manager."""
     served = gpus_served(gpus, pci)
     spans = spans_nodes(launch, names, interfaces)
-    asked = launch.variables.get("NCCL_IB_HCA", "") if launch else ""
+    asked = nccl_variables(launch, configuration).get("NCCL_IB_HCA", "")
     # a prefix, such as mlx5, fits the spare ports too
     named = [] if asked.startswith("^") else [n.partition(":")[0] for n in asked.removeprefix("=").split(",")]
     by_severity: dict[Severity, Ports] = {}
@@ -112,15 +116,20 @@ def _severity(
     down = len(siblings) - len(active)
     if active and ((served and len(active) >= served) or _second(device, port, siblings)):
         return None  # each GPU has its port, or it is the unused half of cards that carry one cable
+    # A server with many GPUs and InfiniBand beside them was built for several nodes; this launch may not need it.
+    several = served >= MANY_GPUS and len(siblings) > 1
+    perhaps = Severity.NOTE if several and port.link_layer == "InfiniBand" else None
     if not active:
         meant = spans and port.link_layer == "InfiniBand"
-        return (Severity.ERROR if served and len(siblings) >= served else Severity.WARNING) if meant else None
+        return (
+            (Severity.ERROR if served and len(siblings) >= served else Severity.WARNING) if meant else perhaps
+        )
     enough = 2 if port.link_layer == "InfiniBand" else 3
     if served > 1 and len(siblings) == served and len(siblings) > enough - 1:
         return Severity.ERROR
     if len(active) >= enough and len(active) > down:
         return Severity.ERROR if len(active) >= 3 * down else Severity.WARNING
-    return Severity.WARNING if port.counters.get("link_downed") and not served else None
+    return Severity.WARNING if port.counters.get("link_downed") and not served else perhaps
 
 
 def _second(device: IbDevice, port: IbPort, siblings: Ports) -> bool:

@@ -117,6 +117,7 @@ def _counted(gpu: Gpu) -> Iterator[Finding]:
             "recovery": link.recovery_errors,
             "replay": link.replay_errors,
             "CRC": link.crc_errors,
+            "failed recovery": link.recoveries_failed,
         }
         for name, number in counters.items():
             if number:
@@ -125,7 +126,12 @@ def _counted(gpu: Gpu) -> Iterator[Finding]:
     if not sums:
         return
     told = ", ".join(f"{number:,} {name} errors (link {links[name]} most)" for name, number in sums.items())
-    much = sums.get("recovery", 0) > 0 or sums.get("replay", 0) >= REPLAYS or sums.get("CRC", 0) >= CRC_ERRORS
+    much = (
+        sums.get("recovery", 0) > 0
+        or sums.get("failed recovery", 0) > 0
+        or sums.get("replay", 0) >= REPLAYS
+        or sums.get("CRC", 0) >= CRC_ERRORS
+    )
     words = (
         "a link that had to be set up anew, or that repeats much, is failing" if much else "few, and repaired"
     )

@@ -49,7 +49,7 @@ LOOK_AT_DISK = Fix(
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"wrong result: (?P<difference>(?:the (?:gradients|parameters)|after training, the parameters)\b.{0,300})"
+        r"wrong result: (?P<difference>(?:the (?:gradients|parameters|accuracy)|after training, the parameters)\b.{0,300})"
     ],
     message="a training came to other numbers than one device would[: <difference>]",
     follows=["p2p-corruption", "gpu-ecc-error", "gpu-memory-unrepairable", "gpu-row-remap-failed"],

@@ -31,8 +31,8 @@ CODE = r"(?P<code>-15|(?!13[24-79]\b)\d{1,3})\b"
 ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: {CODE}"
 ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 
-# What a launcher starts, and no compiler or other tool that a program calls.
-TRAINING = r"(?=[^\n]{0,300}?(?:\bpython|\btorchrun|\bdeepspeed\b|\baccelerate\b|\bsrun\b|\bmpirun\b|\.py\b))(?!\[?'(?:\S*/)?(?:ninja|which|git|nvcc|gcc|g\+\+|c\+\+|pip)\b)"
+# What a launcher starts, and no compiler, other tool or line of Python that a program calls.
+TRAINING = r"(?=[^\n]{0,300}?(?:\bpython|\btorchrun|\bdeepspeed\b|\baccelerate\b|\bsrun\b|\bmpirun\b|\.py\b))(?!\[?'\S*python[\d.]*', '-c')(?!\[?'(?:\S*/)?(?:ninja|which|git|nvcc|gcc|g\+\+|c\+\+|pip)\b)"
 
 check = Check(
     severity=Severity.ERROR,
@@ -60,6 +60,13 @@ check = Check(
         r"\] Worker group FAILED\. \d+/\d+ attempts left",
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",
         r"ray\.train\.\S{0,40}TrainingFailedError",
+        # Ray's worker, of which nothing more is known than that it is gone
+        r"\bThe actor died unexpectedly before finishing this task",
+        r"\(raylet\S{0,80}\) A worker died or was killed while executing",
+        # DeepSpeed's launcher ends the others when one has failed, and is itself cut off here
+        Symptom(
+            r"sigkill_handler\] Killing subprocess \d+", near=r"deepspeed[/\\]launcher[/\\]launch\.py\", line"
+        ),
     ],
     message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",
     fixes=[

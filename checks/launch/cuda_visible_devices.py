@@ -49,6 +49,7 @@ check = Check(
         r"No CUDA GPUs are available",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",
         r"(CUDA|Cuda) failure .{0,40}'invalid device ordinal'",
+        r"CUDA: invalid device ordinal",  # libraries beside torch
         Symptom(r"device < num_gpus INTERNAL ASSERT FAILED", unless=r"\bMIG\b"),
         r"AssertionError: Invalid device id",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",
@@ -85,6 +86,9 @@ check = Check(
         ),
     ],
 )
+
+RUN_ON = re.compile(r"\+?\d+\s*[;:|/\s]\s*\d")
+"""Numbers that something else than a comma parts."""
 
 
 @check.environment
@@ -157,16 +161,25 @@ def _judge(value: str, devices: list[Gpu]) -> tuple[int, Finding | None]:
                 message, severity=Severity.WARNING if ended else None, fixes=fixes
             )
         chosen.append(device)
+    if cut := [entry for entry in entries if RUN_ON.match(entry)]:
+        message = (
+            f"{NAME}={value}: of {cut[0]} CUDA reads the number at its beginning and leaves out the rest, so "
+            f"{len(chosen)} of {here} {'is' if len(chosen) == 1 else 'are'} visible; commas alone part the entries"
+        )
+        return len(chosen), check.found(message, severity=Severity.WARNING, fixes=fixes)
     return (1 if entries[0].startswith("MIG-") else len(chosen)), None
+
+
+def _instances(device: Gpu) -> list[str]:
+    """Return the UUIDs of a GPU's MIG instances, an empty one for those that are not known."""
+    return device.mig_uuids or ([] if device.mig is False else [""])
 
 
 def _find(entry: str, first: str, devices: list[Gpu]) -> str | None:
     """Return what an entry names, or ``None``. A list of UUIDs holds UUIDs alone, an index is read as strtoul does."""
     if first.upper().startswith(("GPU-", "MIG-")):
         kind = first[:4]
-        known = [
-            uuid for d in devices for uuid in ((d.mig_uuids or [""]) if kind.upper() == "MIG-" else [d.uuid])
-        ]
+        known = [uuid for d in devices for uuid in (_instances(d) if kind.upper() == "MIG-" else [d.uuid])]
         if not all(known):
             raise CannotTell(f"{NAME} names a UUID, and the UUIDs of this machine are not known")
         if entry.startswith("MIG-GPU-"):  # until driver 470: the GPU's UUID with two numbers

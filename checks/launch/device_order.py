@@ -27,10 +27,11 @@ from gpudoctor.facts import Gpu, Gpus, Launch, Pci, Torch
 
 NAME = "CUDA_DEVICE_ORDER"
 BY_BUS = "PCI_BUS_ID"
+ORDERS = ("FASTEST_FIRST", BY_BUS)
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="an error where CUDA_VISIBLE_DEVICES then means other GPUs",
+    otherwise="an error where CUDA_VISIBLE_DEVICES then means other GPUs, a note for a value that CUDA does not know",
     fixes=[Fix("Have CUDA number them as nvidia-smi does", f"export {NAME}={BY_BUS}")],
     no_reproduction="needs 2 GPUs of different kinds",
 )
@@ -43,6 +44,10 @@ def environment(gpus: Gpus, launch: Launch, torch: Torch | None, pci: Pci | None
         raise CannotTell(gpus.silence(pci))
     names = [gpu.name for gpu in gpus.read]
     if len(set(names)) < 2 or launch.variables.get(NAME) == BY_BUS:
+        value = launch.variables.get(NAME, BY_BUS)
+        if names and value not in ORDERS:
+            message = f"{NAME} is {value or '(empty)'}, and CUDA knows {' and '.join(ORDERS)} alone"
+            yield check.found(message, severity=Severity.NOTE)
         return
     visible = launch.variables.get("CUDA_VISIBLE_DEVICES")
     order = launch.variables.get(NAME, "unset")

@@ -52,7 +52,7 @@ check = Check(
 @check.environment
 def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None, pci: Pci | None) -> Iterator[Finding]:
     """Two of the variables cannot both be true, or there are more ranks than GPUs."""
-    for contradiction in (_no_numbers, _sizes, _torchrun, _slurm):
+    for contradiction in (_no_numbers, _sizes, _torchrun, _slurm, _mpirun):
         message = contradiction(launch)
         if message:
             fixes = [TASK, DROP] if contradiction is _slurm else [DROP, TORCHRUN]
@@ -126,18 +126,38 @@ def _slurm(launch: Launch) -> str | None:
     return None
 
 
+def _mpirun(launch: Launch) -> str | None:
+    """Say that a process of Open MPI's mpirun has another rank, or that there are others than it started."""
+    if launch.torchrun or "GROUP_RANK" in launch.variables:
+        return None
+    started, own = launch.number("OMPI_COMM_WORLD_SIZE"), launch.number("OMPI_COMM_WORLD_RANK")
+    world, rank = launch.number("WORLD_SIZE"), launch.number("RANK")
+    if started is None or world is None:
+        return None
+    if world != started:
+        each = launch.number("LOCAL_WORLD_SIZE")
+        if world == started * (each or world // started):
+            return None  # a launcher in each process
+        return f"WORLD_SIZE is {world}, and mpirun started {started} processes (OMPI_COMM_WORLD_SIZE): the ranks do not fit"
+    if own is not None and rank is not None and rank != own:
+        return f"RANK is {rank} in the process whose OMPI_COMM_WORLD_RANK is {own}: set before mpirun, it is the same in all"
+    return None
+
+
 def _more_than_gpus(
     launch: Launch, gpus: Gpus | None, torch: Torch | None, pci: Pci | None
 ) -> Iterator[Finding]:
     """There are more ranks on this node than GPUs for them."""
-    ranks, local_rank = launch.number("LOCAL_WORLD_SIZE"), launch.number("LOCAL_RANK")
+    # torchrun takes PET_NPROC_PER_NODE for --nproc-per-node (torch/distributed/argparse_util.py).
+    name = "LOCAL_WORLD_SIZE" if "LOCAL_WORLD_SIZE" in launch.variables else "PET_NPROC_PER_NODE"
+    ranks, local_rank = launch.number(name), launch.number("LOCAL_RANK")
     seen = torch.device_count if torch and torch.device_count else len(gpus.devices) if gpus else 0
     if ranks is None or not seen or ranks <= seen or (local_rank is not None and local_rank >= seen):
         return  # the last is cuda-visible-devices
     if seen == 1 and pci is not None and len(pci.gpus) > 1:
         return  # each rank was given a GPU of its own
     message = (
-        f"LOCAL_WORLD_SIZE is {ranks}, and {count(seen, 'GPU')} {'is' if seen == 1 else 'are'} visible: the ranks from "
+        f"{name} is {ranks}, and {count(seen, 'GPU')} {'is' if seen == 1 else 'are'} visible: the ranks from "
         f"{seen} on have none of their own, and NCCL refuses two on one"
     )
     fix = Fix(

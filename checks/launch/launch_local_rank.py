@@ -67,10 +67,16 @@ check = Check(
 )
 
 
+READING = ("os.environ.__getitem__", "os.environ.get", "os.getenv", "os.environ.pop")
+"""How a variable is read; one that is only set, or looked for, tells the script nothing."""
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A script that learns its local rank from an option alone, which torchrun does not pass."""
-    if "deepspeed" in script.frameworks or any("LOCAL_RANK" in call.variable for call in script.calls):
+    if "deepspeed" in script.frameworks or any(
+        "LOCAL_RANK" in call.variable for call in script.named(*READING)
+    ):
         return
     for call in script.methods("add_argument", "parser"):
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]

@@ -25,7 +25,7 @@ Or have the script check it: gather the shares: `assert shares[0] != shares[1], 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script, Value
+from gpudoctor.facts import Call, Known, Script, Value
 
 RANK = Fix(
     "Take the global rank from where torchrun puts it",
@@ -48,28 +48,33 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A local rank where the global one is meant, and a global rank that chooses a GPU."""
-    told: set[str] = set()
-    for call in script.calls:
-        if call.name in GLOBAL:
-            value = call.value("rank")
-            if value.known is Known.LOCAL_RANK and value.text not in ("spawn", "%", "current_device"):
-                yield check.found(
-                    f"rank={call.arguments['rank'].text} is the local rank: on a second machine the same numbers come again",
-                    location=call.place,
-                    fixes=[RANK],
-                )
-        elif call.name == "torch.cuda.set_device" and "set_device" not in told:
-            index = call.value("device").index
-            if index is not None and index.known is Known.RANK and index.text in FROM_LAUNCHER:
-                told.add("set_device")
-                several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
-                yield check.found(
-                    f"the GPU is chosen by the global rank, {call.arguments['device'].text}: a second machine has no GPU of "
-                    "that number",
-                    severity=Severity.WARNING if several else Severity.NOTE,
-                    location=call.place,
-                    fixes=[DEVICE],
-                )
+    for call in script.named(*GLOBAL):
+        value = call.value("rank")
+        if value.known is Known.LOCAL_RANK and value.text not in ("spawn", "%", "current_device"):
+            yield check.found(
+                f"rank={call.arguments['rank'].text} is the local rank: on a second machine the same numbers come again",
+                location=call.place,
+                fixes=[RANK],
+            )
+    choosing = [call for call in script.calls if _chooses(call)]
+    choosing.sort(key=lambda call: call.name != "torch.cuda.set_device")
+    if choosing:
+        several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
+        yield check.found(
+            f"the GPU is chosen by the global rank, {choosing[0].arguments['device'].text}: a second machine has no GPU of "
+            "that number",
+            severity=Severity.WARNING if several else Severity.NOTE,
+            location=choosing[0].place,
+            fixes=[DEVICE],
+        )
+
+
+def _chooses(call: Call) -> bool:
+    """Return whether a call chooses a GPU by the global rank."""
+    index = call.value("device").index
+    if index is None or index.known is not Known.RANK or index.text not in FROM_LAUNCHER:
+        return False
+    return call.name == "torch.cuda.set_device" or call.method in ("cuda", "to")
 
 
 GLOBAL = ("torch.distributed.init_process_group", "torch.utils.data.DistributedSampler")

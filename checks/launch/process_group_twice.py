@@ -27,7 +27,7 @@ second one.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Loop, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -63,6 +63,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """Two calls of init_process_group on one way through the program, with none to destroy it between them."""
     before: Call | None = None
+    destroyed = list(script.named("torch.distributed.destroy_process_group"))
     for call in script.named(
         "torch.distributed.init_process_group", "torch.distributed.destroy_process_group"
     ):
@@ -75,10 +76,8 @@ def code(script: Script) -> Iterator[Finding]:
             or any("is_initialized" in c.text for c in call.conditions)
         ):
             continue
-        loop = next((loop for loop in call.loops if loop.kind in ("epoch", "batch")), None)
-        if loop is not None and not any(
-            c.within(loop.kind) for c in script.named("torch.distributed.destroy_process_group")
-        ):
+        loop = call.loops[-1] if call.loops and call.loops[-1].kind != "while" and call.each_time else None
+        if loop is not None and not any(loop in c.loops for c in destroyed) and not _leaves(script, loop):
             yield check.found(
                 f"init_process_group stands in a loop, {loop.place}: the second time round it raises, because the process "
                 "group is there already",
@@ -93,3 +92,13 @@ def code(script: Script) -> Iterator[Finding]:
                 )
         else:
             before = call
+
+
+def _leaves(script: Script, loop: Loop) -> bool:
+    """Return whether a loop may be left in its first pass, as one is that tries ports."""
+    return any(
+        loop in way.loops
+        and (way.loops[-1] == loop or way.kind in ("return", "exit"))
+        and way.kind != "continue"
+        for way in script.exits
+    )

@@ -73,6 +73,8 @@ def code(script: Script) -> Iterator[Finding]:
     made = script.process_group
     if made is None or not made.reached or "try" in made.contexts:
         return
+    if len(list(script.named(made.name))) > 1:
+        return  # it may be made on the other branch, too
     under = [
         c
         for c in made.conditions
@@ -81,7 +83,8 @@ def code(script: Script) -> Iterator[Finding]:
     if not under:
         return
     for call in script.calls[made.number :]:
-        if call.collective and call.reached and not _guarded(call):
+        asks = call.name in ("torch.distributed.get_rank", "torch.distributed.get_world_size")
+        if (call.collective or asks) and call.reached and not _guarded(call):
             yield check.found(
                 f"the process group is made only if {under[0].text}, line {made.place.line}, and {call.text} is called "
                 "whether it was or not",

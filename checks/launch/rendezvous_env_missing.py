@@ -122,6 +122,9 @@ def environment(launch: Launch) -> Iterator[Finding]:
             message = f"{name}={variables[name]} is {wrong}: init_process_group cannot read it"
             yield check.found(message, fixes=[_set(name), TORCHRUN])
     if not missing:
+        if launch.master_port == 0 and (launch.number("WORLD_SIZE") or 1) > 1:
+            message = "MASTER_PORT=0: rank 0 takes any free port, and the others connect to port 0 until they time out"
+            yield check.found(message, fixes=[_set("MASTER_PORT"), TORCHRUN])
         return
     empty = [name for name in missing if name in variables]
     lacking = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"

@@ -46,6 +46,14 @@ KUBERNETES = Fix(
 MACHINE = Fix(
     "On a machine of your own, until its next start", "sudo mount -o remount,size=8G /dev/shm", Kind.ADMIN
 )
+SEE = Fix(
+    "See whether it is mounted read-only, and who may write there",
+    "grep /dev/shm /proc/mounts; ls -ld /dev/shm",
+)
+OPEN = Fix(
+    "Make it writable for all, as it is everywhere", "sudo mount -o remount,rw,mode=1777 /dev/shm", Kind.ADMIN
+)
+COUNT = Fix("See what lies there, and remove what no process uses any more", "df -i /dev/shm; ls -l /dev/shm")
 NO_WORKERS = Fix(
     "Load data in the training process: no shared memory, and no loading beside the training",
     "DataLoader(..., num_workers=0)",
@@ -87,6 +95,9 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
         return
     if host.shm_bytes is None:
         raise CannotTell("the size of /dev/shm is not known, or nothing is mounted there")
+    if host.shm_writable is False or host.shm_inodes_free == 0:
+        yield _closed(host)
+        return
     count = len(gpus.devices) if gpus else 0
     ranks = max(count, (launch.number("LOCAL_WORLD_SIZE") if launch else None) or 0)
     size, free = host.shm_bytes, host.shm_free_bytes
@@ -105,6 +116,16 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
     elif size < ENOUGH and ranks > 1:
         message = f"{text}: the DataLoader workers of {ranks} ranks share it, and NCCL's guide asks for 1 GiB"
         yield check.found(message, severity=Severity.WARNING, fixes=_fixes(host.container))
+
+
+def _closed(host: Host) -> Finding:
+    """Say why nothing can be made in /dev/shm, whatever its size."""
+    rest = "NCCL, DataLoader workers and every lock of multiprocessing fail"
+    if host.shm_writable is False:
+        message = f"this process may not make files in /dev/shm: {rest}"
+        return check.found(message, fixes=[SEE, OPEN, *_fixes(host.container)])
+    message = f"/dev/shm takes no more files (no inode is left), however much room it has: {rest}"
+    return check.found(message, fixes=[COUNT, *_fixes(host.container)])
 
 
 def _mib(size: int) -> str:

@@ -45,7 +45,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """What a spawned function reads, or init_process_group needs, and nobody sets."""
-    if not any(True for _ in script.named("torch.multiprocessing.spawn")):
+    if not any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process")):
         return
     written = {
         str(call.value("key").literal)
@@ -60,7 +60,7 @@ def code(script: Script) -> Iterator[Finding]:
         if call.name == "os.environ.__getitem__" and key in ("RANK", "LOCAL_RANK") and key not in written:
             if not any("environ" in condition.text for condition in call.conditions):
                 yield check.found(
-                    f"{key} is read in a process that mp.spawn starts, and mp.spawn sets no such variable",
+                    f"{key} is read in a process that this script starts, and nothing sets it there",
                     location=call.place,
                 )
                 return
@@ -72,7 +72,7 @@ def code(script: Script) -> Iterator[Finding]:
             )
             if "store" not in call.arguments and not named and "MASTER_ADDR" not in written:
                 yield check.found(
-                    "init_process_group reads MASTER_ADDR and MASTER_PORT here, in a process that mp.spawn starts, and "
+                    "init_process_group reads MASTER_ADDR and MASTER_PORT here, in a process that this script starts, and "
                     "nothing in this script sets them",
                     location=call.place,
                     fixes=[GIVE],

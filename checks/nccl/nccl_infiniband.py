@@ -36,9 +36,11 @@ from gpudoctor.facts import (
     Interfaces,
     Launch,
     Names,
+    NcclConfiguration,
     Pci,
     adapters_asked,
     gpus_served,
+    nccl_variables,
     spans_nodes,
 )
 
@@ -158,9 +160,10 @@ def environment(
     interfaces: Interfaces | None,
     gpus: Gpus | None,
     pci: Pci | None,
+    configuration: NcclConfiguration | None,
 ) -> Iterator[Finding]:
     """NCCL could not use the adapters that are there, or is told of one that is not."""
-    variables = launch.variables if launch else {}
+    variables = nccl_variables(launch, configuration)
     if variables.get("NCCL_IB_DISABLE") == "1" or variables.get("NCCL_NET", "").lower() == "socket":
         return
     asked = adapters_asked(infiniband, variables)

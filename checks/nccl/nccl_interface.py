@@ -26,6 +26,7 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 - [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): interfaces that are up and lead nowhere; ports
 """
 
+import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
@@ -35,9 +36,11 @@ from gpudoctor.facts import (
     Launch,
     Names,
     NcclChoice,
+    NcclConfiguration,
     means_nothing_elsewhere,
     nccl_asked,
     nccl_choice,
+    settings,
     spans_nodes,
 )
 
@@ -64,6 +67,11 @@ check = Check(
         rf"ncclOsSocketPollConnect to {PEER} failed with error {REASON}",
         r"socket(?:Start|Poll)Connect: exceeded (?:retries|timeouts)",
         rf"\bWARN Call to connect failed ?: {REASON}",  # until 2.2
+        # 2.2 to 2.7 say it on each try, and of the last one torch's error alone
+        Symptom(
+            rf"\b[Cc]all to connect returned {REASON}",
+            near=r"unhandled system error|ncclSystemError|NCCL (?:runtime )?[Ee]rror",
+        ),
     ],
     message="NCCL has no network interface that reaches the other ranks[ at <address>][: <reason>]",
     follows=["interface-down", "duplicate-hostname", "address-family"],
@@ -88,14 +96,21 @@ check = Check(
 
 
 @check.environment
-def environment(interfaces: Interfaces, launch: Launch | None, names: Names | None) -> Iterator[Finding]:
+def environment(
+    interfaces: Interfaces,
+    launch: Launch | None,
+    names: Names | None,
+    configuration: NcclConfiguration | None,
+) -> Iterator[Finding]:
     """What NCCL was told fits no interface, or it takes one that leads nowhere."""
-    variables = launch.variables if launch else {}
+    told = settings(launch or Launch(), configuration)
+    variables = {name: one.value for name, one in told.items()}
+    place = told["NCCL_SOCKET_IFNAME"].where if "NCCL_SOCKET_IFNAME" in told else ""
     choice = nccl_choice(interfaces, variables)
     spans = spans_nodes(launch, names, interfaces)
     if choice.asked is not None and not choice.interfaces:
         if not any(one.runs and one.addresses for one in nccl_asked(interfaces, variables)):
-            yield from _fits_none(choice, interfaces, variables)
+            yield from _fits_none(choice, interfaces, variables, place)
         return  # with addresses of another family alone: address-family
     if not spans or not choice.interfaces or not means_nothing_elsewhere(choice.interfaces[0]):
         return
@@ -104,26 +119,34 @@ def environment(interfaces: Interfaces, launch: Launch | None, names: Names | No
     down = [i for i in interfaces.all if not i.runs and i.addresses and not means_nothing_elsewhere(i)]
     if down and not better and not choice.asked:
         return  # interface-down: that is the one it would take
-    which = f"NCCL_SOCKET_IFNAME is {choice.asked}, by which NCCL takes" if choice.asked else "NCCL will take"
+    which = f"{_asked(choice, place)}, by which NCCL takes" if choice.asked else "NCCL will take"
     message = f"{which} {first.name} first, whose address means nothing on the other nodes of this launch"
     severity = None if choice.asked or not better else Severity.WARNING
-    yield check.found(message, severity=severity, fixes=_environment_fixes(better))
+    yield check.found(message, severity=severity, fixes=_environment_fixes(better, place))
 
 
-def _fits_none(choice: NcclChoice, interfaces: Interfaces, variables: dict[str, str]) -> Iterator[Finding]:
+def _asked(choice: NcclChoice, place: str) -> str:
+    return f"NCCL_SOCKET_IFNAME is {choice.asked}{f' in {place}' if place else ''}"
+
+
+def _fits_none(
+    choice: NcclChoice, interfaces: Interfaces, variables: dict[str, str], place: str
+) -> Iterator[Finding]:
     """Say why nothing is left; what fits and is down is interface-down's."""
     asked = choice.asked or ""
     if nccl_asked(interfaces, variables) and not asked.startswith("^"):
         if any(one.runs for one in nccl_asked(interfaces, variables)):
-            message = f"NCCL_SOCKET_IFNAME is {asked}, and what it fits has no address"
-            yield check.found(message, fixes=_environment_fixes(_offered(interfaces)))
+            message = f"{_asked(choice, place)}, and what it fits has no address"
+            yield check.found(message, fixes=_environment_fixes(_offered(interfaces), place))
         return
     has = ", ".join(i.name for i in interfaces.usable) or "lo alone"
-    message = f"NCCL_SOCKET_IFNAME is {asked}, which fits no interface of this machine with an address (it has {has})"
+    message = (
+        f"{_asked(choice, place)}, which fits no interface of this machine with an address (it has {has})"
+    )
     if " " in asked:
         message += "; NCCL takes a space for a part of the name"
     message += ': NCCL ends with "no socket interface found"'
-    yield check.found(message, fixes=_environment_fixes(_offered(interfaces)))
+    yield check.found(message, fixes=_environment_fixes(_offered(interfaces), place))
 
 
 def _offered(interfaces: Interfaces) -> list[Interface]:
@@ -131,10 +154,13 @@ def _offered(interfaces: Interfaces) -> list[Interface]:
     return sorted(real, key=lambda i: not i.default_route)
 
 
-def _environment_fixes(better: list[Interface]) -> list[Fix]:
+def _environment_fixes(better: list[Interface], place: str) -> list[Fix]:
     """Name an interface of this machine; what all nodes share is a prefix, or what to leave out."""
+    line = f"grep -n NCCL_SOCKET_IFNAME {shlex.quote(place)}"
     fixes = [
-        Fix(
+        Fix(f"Take the line out of {place}: NCCL then chooses by itself", line)
+        if place
+        else Fix(
             "Let NCCL choose; it leaves out docker*, virbr* and lo where there is something else",
             "unset NCCL_SOCKET_IFNAME",
             proof="unset NCCL_SOCKET_IFNAME",

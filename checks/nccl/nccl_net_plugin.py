@@ -30,7 +30,16 @@ NCCL loads `libnccl-net.so` from LD_LIBRARY_PATH (EFA on AWS, gIB or FasTrak on 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Infiniband, Interfaces, Launch, Names, Plugins, spans_nodes
+from gpudoctor.facts import (
+    Infiniband,
+    Interfaces,
+    Launch,
+    Names,
+    NcclConfiguration,
+    Plugins,
+    nccl_variables,
+    spans_nodes,
+)
 
 # Lines of a healthy start that some versions of the plug-ins print as warnings.
 HARMLESS = r"(?!Setting |Using |Running |Selected |Initializ|Configuring |NIC group)"
@@ -51,7 +60,7 @@ check = Check(
         r"Failed to initialize any NET plugin",
         r"External network plugin (?P<network>\S{1,80}) is (?P<reason>unsupported)",
         r"(?P<network>NCCL_DEVICE_UNPACK) plugin has (?P<reason>incompatible version)",
-        r"(?P<network>libfabric\.so\.\d+): (?P<reason>version .FABRIC_[\d.]+. not found)",
+        r"(?P<network>libfabric\.so\.\d+): (?P<reason>version \W?FABRIC_[\d.]+\W? not found)",
     ],
     message="NCCL's network plug-in does not work here[: <network>][: <reason>]",
     fixes=[
@@ -93,9 +102,11 @@ def environment(
     infiniband: Infiniband | None,
     names: Names | None,
     interfaces: Interfaces | None,
+    configuration: NcclConfiguration | None,
 ) -> Iterator[Finding]:
     """NCCL is told to use a network that this machine does not have, or EFA has no plug-in."""
-    network, plugin = (launch.variables.get(name, "") for name in ("NCCL_NET", "NCCL_NET_PLUGIN"))
+    variables = nccl_variables(launch, configuration)
+    network, plugin = (variables.get(name, "") for name in ("NCCL_NET", "NCCL_NET_PLUGIN"))
     lacking = _lacking(network, plugins, infiniband)
     if lacking:
         yield check.found(f"NCCL_NET is {network}, and {lacking}: NCCL ends with an error", fixes=[FORGET])

@@ -28,7 +28,15 @@ everywhere. `cat /proc/sys/net/ipv6/conf/all/disable_ipv6` prints 1 where IPv6 i
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Interfaces, Launch, Names, nccl_choice, outward_addresses
+from gpudoctor.facts import (
+    Interfaces,
+    Launch,
+    Names,
+    NcclConfiguration,
+    nccl_choice,
+    nccl_variables,
+    outward_addresses,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -86,7 +94,12 @@ FAMILIES = {"AF_INET": "IPv4", "AF_INET6": "IPv6"}
 
 
 @check.environment
-def environment(interfaces: Interfaces, launch: Launch | None, names: Names | None) -> Iterator[Finding]:
+def environment(
+    interfaces: Interfaces,
+    launch: Launch | None,
+    names: Names | None,
+    configuration: NcclConfiguration | None,
+) -> Iterator[Finding]:
     """MASTER_ADDR, or what NCCL was told, is of a family that this machine has no address of."""
     if not interfaces.all:
         return
@@ -97,7 +110,7 @@ def environment(interfaces: Interfaces, launch: Launch | None, names: Names | No
             address = ", ".join(master.addresses)
             shown = master.name if master.name == address else f"{master.name} ({address})"
             yield check.found(f"MASTER_ADDR {shown} {reason}", fixes=_environment_fixes(interfaces))
-    variables = launch.variables if launch else {}
+    variables = nccl_variables(launch, configuration)
     family = FAMILIES.get(variables.get("NCCL_SOCKET_FAMILY", ""))
     rest = {name: value for name, value in variables.items() if name != "NCCL_SOCKET_FAMILY"}
     if (

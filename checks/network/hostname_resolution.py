@@ -147,7 +147,7 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
             f"MASTER_ADDR {master.name} does not resolve: {master.error}. No rank can reach rank 0's store"
         )
         yield check.found(message, fixes=_master_fixes(spans))
-    elif master is not None and master.loopback and spans:
+    elif master is not None and master.loopback and spans and not _operators_master(launch):
         where = ", ".join(master.addresses)
         message = (
             f"MASTER_ADDR {master.name} is {where} here, and {several}: every node looks for rank 0 on itself"
@@ -175,6 +175,13 @@ def environment(names: Names, launch: Launch | None, interfaces: Interfaces | No
         message = f"the own name {own.name} resolves to {', '.join(own.addresses)} alone, {rest}"
         severity = Severity.NOTE if not spans else Severity.WARNING if interface else None
         yield check.found(message, severity=severity, fixes=fixes)
+
+
+def _operators_master(launch: Launch | None) -> bool:
+    """Return whether this is the master pod of a PyTorchJob, which alone is told localhost (Kubeflow's envvar.go)."""
+    if launch is None or "KUBERNETES_SERVICE_HOST" not in launch.variables:
+        return False
+    return launch.number("RANK") == 0 and "GROUP_RANK" not in launch.variables
 
 
 def _elsewhere(own: Resolution, several: str) -> str:

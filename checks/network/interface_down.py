@@ -34,10 +34,13 @@ from gpudoctor.facts import (
     Interfaces,
     Launch,
     Names,
+    NcclConfiguration,
+    Setting,
     gloo_names,
     means_nothing_elsewhere,
     nccl_asked,
     nccl_choice,
+    settings,
     spans_nodes,
 )
 
@@ -96,20 +99,22 @@ LOOPBACK = [
 
 
 @check.environment
-def environment(interfaces: Interfaces, launch: Launch | None, names: Names | None) -> Iterator[Finding]:
+def environment(
+    interfaces: Interfaces,
+    launch: Launch | None,
+    names: Names | None,
+    configuration: NcclConfiguration | None,
+) -> Iterator[Finding]:
     """Loopback is down, or an interface that the ranks were told to use, or whose address they pass on."""
     lo = interfaces.loopback
     if lo is not None and not (lo.up and "127.0.0.1" in lo.addresses):
         state = "has no address" if lo.up else "is down"
         message = f"lo {state}: 127.0.0.1 does not answer, so the ranks of this machine cannot meet there"
         yield check.found(message, fixes=LOOPBACK)
-    told = list(_told(interfaces, launch))
-    for variable, one in told:
-        value = launch.variables[variable] if launch else ""
-        message = (
-            f"{variable}={value} names {one.name}, and {one.name} {_state(one)}: the ranks cannot use it"
-        )
-        yield check.found(message, fixes=_fixes(one, interfaces, variable))
+    told = list(_told(interfaces, settings(launch or Launch(), configuration)))
+    for setting, one in told:
+        message = f"{setting} names {one.name}, and {one.name} {_state(one)}: the ranks cannot use it"
+        yield check.found(message, fixes=_fixes(one, interfaces, "" if setting.where else setting.name))
     seen = {one.name for _, one in told}
     spans = spans_nodes(launch, names, interfaces)
     for role, one in _passed_on(interfaces, names):
@@ -155,13 +160,13 @@ def _set_up(one: Interface) -> bool:
     return bool(given) and not passing
 
 
-def _told(interfaces: Interfaces, launch: Launch | None) -> Iterator[tuple[str, Interface]]:
+def _told(interfaces: Interfaces, known: dict[str, Setting]) -> Iterator[tuple[Setting, Interface]]:
     """Yield what variables name and is down; of NCCL's prefixes only where none that fits is up."""
-    variables = launch.variables if launch else {}
+    variables = {name: setting.value for name, setting in known.items()}
     for name in gloo_names(variables):
         one = interfaces.named(name)
-        if one is not None and not one.runs:
-            yield "GLOO_SOCKET_IFNAME", one
+        if one is not None and not one.runs and not known["GLOO_SOCKET_IFNAME"].where:
+            yield known["GLOO_SOCKET_IFNAME"], one
     if not nccl_choice(interfaces, variables).interfaces:
         fitting = nccl_asked(interfaces, variables)
         if (
@@ -169,7 +174,7 @@ def _told(interfaces: Interfaces, launch: Launch | None) -> Iterator[tuple[str, 
             and not any(one.runs for one in fitting)
             and not variables["NCCL_SOCKET_IFNAME"].startswith("^")
         ):
-            yield "NCCL_SOCKET_IFNAME", fitting[0]
+            yield known["NCCL_SOCKET_IFNAME"], fitting[0]
 
 
 def _passed_on(interfaces: Interfaces, names: Names | None) -> Iterator[tuple[str, Interface]]:

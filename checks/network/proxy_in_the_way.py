@@ -79,12 +79,14 @@ check = Check(
 def environment(proxies: Proxies, sockets: Sockets | None, host: Host | None) -> Iterator[Finding]:
     """A proxy is set that cannot work, or that catches what stays on this machine."""
     told: set[tuple[str, str]] = set()
+    # What stays on the nodes goes past it: downloads alone need it, and a training may need none.
+    aside = proxies.bypassed.get("localhost") is True and proxies.bypassed.get("master") is not False
     for proxy in proxies.all:
         wrong = _dead(proxy, sockets, host)
         if wrong and (proxy.host, wrong) not in told:
             told.add((proxy.host, wrong))
             message = f"{proxy.variable} names a proxy that cannot be used: {wrong}"
-            yield check.found(message, severity=Severity.WARNING)
+            yield check.found(message, severity=Severity.NOTE if aside and proxy.error else Severity.WARNING)
     if told or not proxies.for_plain_http:
         return
     first = proxies.for_plain_http[0].variable

@@ -172,7 +172,7 @@ def environment(
             return
     master = names.master
     if firewall is not None and spans_nodes(launch, names, interfaces):
-        yield from _closed(firewall, launch, interfaces, names.master_is_here(interfaces) is not False)
+        yield from _closed(firewall, launch, interfaces, names)
     if master is None or not master.addresses or _of_other_checks(master.addresses, interfaces):
         return
     lost = master.no_way
@@ -195,17 +195,19 @@ def environment(
 
 
 def _closed(
-    firewall: Firewall, launch: Launch | None, interfaces: Interfaces | None, host: bool
+    firewall: Firewall, launch: Launch | None, interfaces: Interfaces | None, names: Names
 ) -> Iterator[Finding]:
     """Say that this machine's own firewall keeps other nodes out: of rank 0's port, or of those that are chosen."""
     ways = [i.name for i in interfaces.usable if not means_nothing_elsewhere(i)] if interfaces else []
     port = launch.master_port if launch else None
-    stopped = firewall.stops(port, ways) if port and host else None
+    family = names.master.family if names.master else 4
+    here = names.master_is_here(interfaces) is not False
+    stopped = firewall.stops(port, ways, family) if port and here else None
     if stopped is not None:
         message = f"this machine's firewall ({stopped.source}) lets no other node in to MASTER_PORT {port}"
         yield check.found(message, fixes=OPEN)
         return
-    chosen = [firewall.stops(number, ways) for number in CHOSEN]
+    chosen = [firewall.stops(number, ways, family) for number in CHOSEN]
     closed = next((table for table in chosen if table is not None), None)
     if closed is not None and all(chosen):
         message = (

@@ -25,7 +25,7 @@ its own as well: then it is the checkpoint.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Gpus, Launch, Processes, Script
+from gpudoctor.facts import UNKNOWN, Call, Gpus, Launch, Processes, Script
 
 SET = Fix(
     "Choose the rank's own GPU, before anything else of CUDA",
@@ -81,6 +81,16 @@ def code(script: Script) -> Iterator[Finding]:
         return
     if script.process_group is None and any(_sets_up(call) for call in script.calls):
         return
+    first = next((c for c in script.named("torch.cuda.set_device") if _fixed(c)), None)
+    if first is not None and script.process_group is not None:
+        yield check.found(
+            f"every rank takes the GPU {first.arguments['device'].text}, which is written out: all ranks share it, and NCCL "
+            "refuses two ranks on one GPU",
+            severity=Severity.ERROR,
+            location=first.place,
+            fixes=[SET],
+        )
+        return
     for wrapper in script.of_kind("ddp", "fsdp"):
         model = script.innermost(wrapper)
         moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
@@ -95,11 +105,24 @@ def code(script: Script) -> Iterator[Finding]:
                 fixes=[SET],
             )
             return
-    backend = script.process_group.value("backend") if script.process_group else None
-    indexed = next(
-        (c for c in script.calls if c.method in ("to", "cuda") and c.receiver.things and _own(c)), None
-    )
-    if backend is not None and any(v.literal == "nccl" for v in backend.possible()) and indexed is not None:
+    group = script.process_group
+    if group is None or not any(v.literal == "nccl" for v in group.value("backend").possible()):
+        return
+    indexed = next((c for c in script.calls if _own(c)), None)
+    current = next((c for c in script.calls[group.number :] if _on_current(c)), None)
+    if current is not None and not any(_sets_up(c) for c in script.calls):
+        rest = (
+            "none chooses its own"
+            if indexed is None
+            else f"{indexed.text} in line {indexed.place.line} means another"
+        )
+        yield check.found(
+            f"{current.text}({_where(current)}) is about the current GPU, which is GPU 0 on every rank: {rest}",
+            severity=Severity.ERROR if indexed is None and current.reached else Severity.WARNING,
+            location=current.place,
+            fixes=[SET],
+        )
+    elif indexed is not None and indexed.receiver.things:
         yield check.found(
             f"{indexed.text}({_where(indexed)}) puts this on the rank's GPU, and the current GPU stays GPU 0 on every rank: "
             "what names no index goes there, a barrier too",
@@ -107,6 +130,19 @@ def code(script: Script) -> Iterator[Finding]:
             location=indexed.place,
             fixes=[SET],
         )
+
+
+def _on_current(call: Call) -> bool:
+    """Return whether a call surely means the current GPU: it names none."""
+    if call.name == "torch.cuda.synchronize":
+        return not call.arguments and not call.starred
+    return call.method == "cuda" and not call.arguments and not call.starred and not call.rank_conditions
+
+
+def _fixed(call: Call) -> bool:
+    """Return whether a GPU is chosen by a number that is the same on every rank."""
+    value = call.value("device")
+    return value.is_literal and type(value.literal) is int and call.reached and not call.conditions[1:]
 
 
 def _sets_up(call: Call) -> bool:
@@ -142,7 +178,7 @@ def _to_cuda(call: Call) -> bool:
 
 def _own(call: Call) -> bool:
     """Return whether something goes to a GPU that depends on the rank."""
-    value = call.value("device")
+    value = call.value("device") if call.method != "set_device" else UNKNOWN
     index = value.index
     return index is not None and index.by_rank
 

@@ -109,8 +109,8 @@ def _told_by_kernel(log: KernelLog | None, host: Host | None) -> Iterator[Findin
 
 
 def _launched(process: Process) -> bool:
-    """Return whether a Python process started it, as torchrun, mp.spawn and data loaders do."""
-    return process.parent_name.startswith(("python", "pt_", "torchrun", "accelerate", "deepspeed"))
+    """Return whether a launcher of ranks started it; any other Python program may collect its children when it likes."""
+    return process.parent_name.startswith(("pt_", "torchrun", "accelerate", "deepspeed"))
 
 
 def _named(processes: list[Process]) -> str:

@@ -63,7 +63,7 @@ def command(
     gpudoctor check -o report.json
     """
     begun = time.monotonic()
-    registry = Registry(folders)
+    registry = Registry.of(folders)
     if listing:
         return list_checks(registry, output, registry.select(only, skip))
     from gpudoctor.child import adopt_orphans

@@ -36,5 +36,5 @@ def command(output: Output, logs: tuple[str, ...], facts: str | None, folders: t
     paths = [Path(log) for log in logs or ["-"]]
     with output.status() as say:
         say(f"reading {paths[0]}")
-        report = explain(paths, facts=facts, checks=Registry(folders), say=say, warn=output.warn)
+        report = explain(paths, facts=facts, checks=Registry.of(folders), say=say, warn=output.warn)
     return output.deliver(report, seconds=time.monotonic() - begun)

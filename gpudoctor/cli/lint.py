@@ -72,7 +72,7 @@ def command(
     if fix or diff:
         refuse_without_libcst()
     begun = time.monotonic()
-    registry = Registry(folders)
+    registry = Registry.of(folders)
     with output.status() as say:
         linting = Linting(
             paths, only=only, skip=skip, checks=registry, say=say, warn=output.warn, keep=fix or diff

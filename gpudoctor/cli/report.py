@@ -49,7 +49,7 @@ def command(
     begun = time.monotonic()
     if output.file is not None and Path(output.file).suffix not in FORMATS:
         raise click.UsageError(f"-o {output.file}: a ticket is written as {' or '.join(sorted(FORMATS))}")
-    registry = Registry(folders)
+    registry = Registry.of(folders)
     for name in names:
         refuse_unknown(registry, name)
     adopt_orphans()

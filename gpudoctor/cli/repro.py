@@ -60,7 +60,7 @@ def command(
     gpudoctor repro all
     """
     begun = time.monotonic()
-    registry = Registry(folders)
+    registry = Registry.of(folders)
     if script:
         if choice.arguments or any(option is not None for option in (python, nproc, timeout)):
             raise click.UsageError(
@@ -138,6 +138,15 @@ def progress(output: Output, what: str) -> Iterator[Progress]:
         yield lambda doing: None, on_event
 
 
+DOING = {
+    "start": "drawing images",
+    "data": "comparing gradients",
+    "gradients": "training",
+    "alone": "the same training on one device, to compare",
+}
+"""What a training does after it told an event, until it tells the next one."""
+
+
 @contextlib.contextmanager
 def training_bar(output: Output, mode: str) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Show a training run's events as a bar on a terminal, and nothing elsewhere."""
@@ -161,8 +170,7 @@ def training_bar(output: Output, mode: str) -> Iterator[Callable[[dict[str, Any]
                 done = (event["epoch"] - 1) * event["steps"] + event["step"]
                 said = f"epoch {event['epoch']}/{event['epochs']}  loss {event['loss']:.3f}"
                 bar.update(task, total=event["epochs"] * event["steps"], completed=done, said=said)
-            elif event["event"] in ("start", "data", "gradients"):
-                words = {"start": "drawing images", "data": "comparing gradients", "gradients": "training"}
-                bar.update(task, said=words[event["event"]])
+            elif event["event"] in DOING:
+                bar.update(task, said=DOING[event["event"]])
 
         yield on_event

@@ -61,7 +61,7 @@ def command(arguments: tuple[str, ...], file: str | None, redact: bool, folders:
     # A command that ends because nobody reads on has not failed.
     if ended.code and not (ended.unread and ended.code == 128 + signal.SIGPIPE):
         with _errors_that_nobody_may_read(), _faults_of_the_explanation(output):
-            _explain(arguments, ended, output, Registry(folders))
+            _explain(arguments, ended, output, Registry.of(folders))
     return ended.code
 
 

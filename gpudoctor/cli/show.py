@@ -26,7 +26,7 @@ def command(output: Output, id: str, folders: tuple[Path, ...]) -> int:
     from gpudoctor.render.page import page
 
     output.refuse_quiet()
-    registry = Registry(folders)
+    registry = Registry.of(folders)
     checks = registry.checks() if id == "all" else [registry.check(id)]
     code = output.complain(registry)
     text = "\n".join(page(check, registry) for check in checks)

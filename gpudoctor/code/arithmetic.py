@@ -1,11 +1,13 @@
 """What operators make of values: tests for a rank, devices in strings, and where a value comes from."""
 
 import ast
+import re
 
 from gpudoctor.code.program import mixed
 from gpudoctor.facts import Known, Value
 
-_FOLDED = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)
+_CONVERSION = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d*]*(?:\.[\d*]+)?[a-zA-Z]")
+"""A place in a text that ``%`` fills."""
 
 
 def united(values: list[Value]) -> Value:
@@ -35,11 +37,10 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
     """Return what a binary operator makes of two values."""
     if left.is_literal and right.is_literal:
         return _folded(left.literal, operator, right.literal)
-    if isinstance(left.literal, str) and isinstance(operator, ast.Add):
-        return formatted([left.literal, right])
+    if isinstance(operator, ast.Add) and (is_text(left) or is_text(right)):
+        return formatted([*_parts(left), *_parts(right)])
     if isinstance(left.literal, str) and isinstance(operator, ast.Mod):
-        given = right.items[0] if right.known is Known.SEQUENCE and right.items else right
-        return formatted([left.literal.partition("%")[0], given])
+        return _filled(left.literal, right)
     by_rank, from_data = left.by_rank or right.by_rank, left.from_data or right.from_data
     if left.known is right.known is Known.SEQUENCE and isinstance(operator, ast.Add):
         return Value(Known.SEQUENCE, items=(*left.items, *right.items), by_rank=by_rank, from_data=from_data)
@@ -55,6 +56,33 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
         if both or isinstance(operator, ast.Mult) or parts & {Known.NODE_RANK, Known.INDEX}:
             return Value(Known.RANK, text="computed", by_rank=True)
     return Value(items=(left, right), text=type(operator).__name__, by_rank=by_rank, from_data=from_data)
+
+
+def is_text(value: Value) -> bool:
+    """Return whether a value is a string, written out or formatted."""
+    return (isinstance(value.literal, str) and value.is_literal) or "{}" in value.text
+
+
+def _parts(value: Value) -> list[str | Value]:
+    """Return the texts and values of a formatted string in their order, or the value itself."""
+    if value.is_literal and isinstance(value.literal, str):
+        return [value.literal]
+    texts = value.text.split("{}")
+    if len(texts) < 2 or len(texts) != len(value.items) + 1:
+        return [value]
+    pairs = zip(texts, value.items, strict=False)
+    return [part for pair in pairs for part in pair] + [texts[-1]]
+
+
+def _filled(pattern: str, given: Value) -> Value:
+    """Return what ``"..." % given`` comes to."""
+    values = list(given.items) if given.known is Known.SEQUENCE and not given.text else [given]
+    parts: list[str | Value] = []
+    for number, text in enumerate(_CONVERSION.split(pattern)):
+        if number and values:
+            parts.append(values.pop(0))
+        parts.append(text)
+    return formatted([*parts, *values])
 
 
 def _folded(left: object, operator: ast.operator, right: object) -> Value:

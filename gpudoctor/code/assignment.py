@@ -2,6 +2,7 @@
 
 import ast
 
+from gpudoctor.code.arithmetic import combined, is_text
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame
 from gpudoctor.facts import UNKNOWN, Argument, Known, Value
@@ -27,13 +28,16 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
     if before.known in (Known.SEQUENCE, Known.RANK):
         known = before.known
     by_rank, from_data = before.by_rank or value.by_rank, before.from_data or value.from_data
-    result = Value(
-        known,
-        text="+=",
-        items=(before, value)[: 2 if not before.items else 0],
-        by_rank=by_rank,
-        from_data=from_data,
-    )
+    if is_text(before) and isinstance(node.op, ast.Add):
+        result = combined(before, node.op, value)
+    else:
+        result = Value(
+            known,
+            text="+=",
+            items=(before, value)[: 2 if not before.items else 0],
+            by_rank=by_rank,
+            from_data=from_data,
+        )
     frame.record("<augmented>", node, text=frame.text(node.target), receiver=before, result=result, arguments={
         "value": Argument(value, frame.place(node.value), frame.text(node.value))
     })  # fmt: skip

@@ -48,6 +48,8 @@ def branch(frame: Frame, node: ast.If) -> bool:
 def _either(before: Heap, then: Heap, otherwise: Heap) -> Heap:
     """Return the attributes of things after two branches: where they differ, either value."""
     merged = {**otherwise, **then}
+    if then == otherwise:
+        return merged
     for key in merged:
         first, second = then.get(key, before.get(key)), otherwise.get(key, before.get(key))
         if first is not None and second is not None and first is not second and first != second:
@@ -68,7 +70,11 @@ def _merged(
 ) -> dict[str, Value]:
     """Return the names after two branches: where they differ, either value."""
     merged = dict(before)
+    plain = not test.by_rank and not test.from_data
     for name in {**then, **otherwise}:
+        if plain and name in then and then[name] is otherwise.get(name):
+            merged[name] = then[name]
+            continue
         values = [names[name] for names in (then, otherwise) if name in names]
         if len(values) == 1 and name not in before:
             sole, all_but = (test.sole, test.all_but) if name in then else (test.all_but, test.sole)

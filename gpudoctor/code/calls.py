@@ -1,23 +1,19 @@
 """What a call does: it is recorded, and followed where its function is the script's own."""
 
 import ast
-import re
 
 from msgspec.structs import replace
 
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
+from gpudoctor.code.creation import made
 from gpudoctor.code.definitions import Class, Function
-from gpudoctor.code.known_calls import METHODS, canonical, kind, parameters
+from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import HARMLESS, result_of
+from gpudoctor.code.results import result_of
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
-MAKER = re.compile(
-    r"(?:^|\.)[A-Z]\w*[a-z]\w*$|(?:build|create|get|make|load|init)_\w*(?:model|net|network|encoder|decoder)"
-)
-"""Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
 SAME_EVERYWHERE = frozenset(
     f"torch.distributed.{name}"
     for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
@@ -57,7 +53,7 @@ def perform(
             return _own_function(frame, node, own, receiver, positional, keywords, starred=starred, used=used)
     name = _name(frame, callee, receiver, attribute)
     arguments = named(name, attribute, positional, keywords)
-    outcome = _made(frame, node, name, arguments, receiver, attribute)
+    outcome = made(frame, node, name, arguments, receiver, attribute)
     if outcome is None:
         outcome = result_of(frame, name, attribute, arguments, receiver)
     number = frame.record(
@@ -152,7 +148,10 @@ def _own_function(
     self_value = None
     if function.owner is not None:
         things = receiver.things
-        self_value = Value(Known.THING, thing=things[0]) if things else receiver
+        own = [
+            n for n in things if frame.program.things[n].kind not in WRAPPERS
+        ] or things  # a wrapper has no such method
+        self_value = Value(Known.THING, thing=own[0]) if own else receiver
         decorators = {d.id for d in function.node.decorator_list if isinstance(d, ast.Name)}
         if "staticmethod" in decorators:
             self_value = None
@@ -233,73 +232,6 @@ def _super(
     if found is not None:
         return frame.program.follow(frame, found, receiver, positional, keywords, node)
     return UNKNOWN
-
-
-def _made(
-    frame: Frame,
-    node: ast.Call,
-    name: str,
-    arguments: dict[str, Argument],
-    receiver: Value,
-    attribute: str,
-) -> Value | None:
-    """Return the thing that a library's class or function makes, ``None`` where it makes none."""
-    program = frame.program
-    if attribute == "state_dict" and receiver.things:
-        return program.thing("state_dict", "state_dict", frame.place(node), receiver.things[0])
-    if name == PROCESS:
-        return program.thing("process", name, frame.place(node))
-    if name in ("multiprocessing.get_context", "argparse.Namespace"):
-        return program.thing(
-            "arguments" if name.startswith("argparse") else "object", name, frame.place(node)
-        )
-    made = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
-    if not made and name not in HARMLESS and not receiver.things and MAKER.search(name):
-        return program.thing("object", name, frame.place(node))
-    if not made:
-        return None
-    if name == "torch.nn.SyncBatchNorm.convert_sync_batchnorm":
-        return arguments["module"].value if "module" in arguments else None
-    inner = -1
-    if made in WRAPPERS:
-        inner = _given(arguments, "module", "model")
-        _learnt(frame, inner, "model")
-    elif made == "loader" or made == "sampler" or name == "torch.utils.data.Subset":
-        inner = _given(arguments, "dataset", "data_source", "sampler")
-        _learnt(frame, inner, "dataset" if made == "loader" else "")
-    elif made == "model" and name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
-        inner = next((t for a in arguments.values() for t in a.value.things), -1)
-    elif made == "optimizer":
-        given = arguments.get("params")
-        inner = _owner(frame, given.value) if given else -1
-    return program.thing(made, name, frame.place(node), inner)
-
-
-def _given(arguments: dict[str, Argument], *names: str) -> int:
-    """Return the thing that the first of several arguments is which is given, -1 where it is none."""
-    given = next((arguments[name] for name in names if name in arguments), None)
-    return next(iter(given.value.things), -1) if given else -1
-
-
-def _learnt(frame: Frame, number: int, kind: str) -> None:
-    """Note what an object is that nothing was known of: what is wrapped is a model, what is loaded a data set."""
-    things = frame.program.things
-    if kind and number >= 0 and things[number].kind == "object":
-        things[number] = replace(things[number], kind=kind)
-
-
-def _owner(frame: Frame, value: Value) -> int:
-    """Return the module whose parameters a value is, -1 where that is not known."""
-    for item in value.possible():
-        if item.made >= 0 and item.made < len(frame.program.calls):
-            call = frame.program.calls[item.made]
-            if call.method in ("parameters", "named_parameters") and call.receiver.things:
-                return call.receiver.things[0]
-        for nested in item.items:
-            found = _owner(frame, nested)
-            if found >= 0:
-                return found
-    return -1
 
 
 def _same_everywhere(frame: Frame, node: ast.expr) -> None:

@@ -3,10 +3,13 @@
 import ast
 
 from gpudoctor.code.definitions import Function
+from gpudoctor.code.names import HOLDS
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import HARMLESS
 from gpudoctor.facts import Argument, Known, Value
 
+_METRICS = ("torch", "ignite.", "evaluate.", "datasets.")
+"""Libraries whose metrics are computed over all ranks."""
 SPAWN, PROCESS = "torch.multiprocessing.spawn", "multiprocessing.Process"
 
 
@@ -48,3 +51,12 @@ def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receive
                 program.deferred.append(value)
         if not own:
             program.escape(argument.value)
+        if receiver.thing >= 0 and argument.value.from_data:
+            _kept(frame, receiver.thing)
+
+
+def _kept(frame: Frame, number: int) -> None:
+    """Note that an object that is not known was given this rank's numbers: what it says later comes from them."""
+    thing = frame.program.things[number]
+    if thing.kind == "object" and not thing.type.startswith(_METRICS):
+        frame.program.heap[number, HOLDS] = Value(from_data=True)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.source import Source, Unreadable
+from gpudoctor.facts import Place
 
 LIBRARIES = frozenset(sys.stdlib_module_names) | frozenset(
     "torch torchvision torchaudio numpy scipy pandas matplotlib PIL cv2 tqdm yaml transformers datasets accelerate "
@@ -38,11 +39,9 @@ class Class(NamedTuple):
     node: ast.ClassDef
     file: "File"
 
-    def methods(self) -> Iterator[Function]:
-        """Yield its methods."""
-        for node in self.node.body:
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield Function(f"{self.name}.{node.name}", node, self.file, self)
+    def methods(self) -> tuple[Function, ...]:
+        """Return its methods."""
+        return self.file.methods(self)
 
 
 class Files:
@@ -121,6 +120,10 @@ class File:
         self.files = files
         self.name = source.name
         self._imports: dict[str, File | None] = {}
+        self._methods: dict[ast.ClassDef, tuple[Function, ...]] = {}
+        self.places: dict[ast.AST, Place] = {}
+        self.texts: dict[ast.AST, str] = {}
+        """Where nodes stand and what they say, as far as it was asked: a function called twice asks twice."""
 
     @cached_property
     def names(self) -> dict[str, ast.AST | str]:
@@ -182,6 +185,17 @@ class File:
         walk(self.source.tree.body, "")
         return found
 
+    def methods(self, item: Class) -> tuple[Function, ...]:
+        """Return the methods of one of its classes."""
+        known = self._methods.get(item.node)
+        if known is None or (known and known[0].owner != item):  # one class may be known by two names
+            known = self._methods[item.node] = tuple(
+                Function(f"{item.name}.{node.name}", node, self, item)
+                for node in item.node.body
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            )
+        return known
+
     def module(self, dotted: str) -> "File | None":
         """Return the file that a full name means, ``None`` for a library."""
         if dotted not in self._imports:
@@ -211,17 +225,23 @@ class File:
                 self._collect(node.body, found)
 
 
+_PLAIN = frozenset({int, str, bool, float, complex, bytes, type(None), type(...)}) | {
+    kind for kind in vars(ast).values() if isinstance(kind, type) and not getattr(kind, "_fields", ())
+}
+"""What stands in a node and is none with anything below it: lines and names, contexts and operators."""
+
+
 def nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all below it, in no order; `ast.walk` takes three times as long."""
+    """Yield a node and all below it that has parts, in no order; `ast.walk` takes three times as long."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
         yield node
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if value.__class__ is list:
-                waiting.extend(item for item in value if isinstance(item, ast.AST))
-            elif isinstance(value, ast.AST) and value._fields:  # contexts and operators have no fields
+        for value in node.__dict__.values():
+            kind = value.__class__
+            if kind is list:
+                waiting += [item for item in value if item.__class__ not in _PLAIN]
+            elif kind not in _PLAIN:
                 waiting.append(value)
 
 

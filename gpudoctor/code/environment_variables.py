@@ -1,5 +1,6 @@
 """What environment variables, options and names hold: the rank, the local rank, the world size."""
 
+import functools
 import re
 
 from msgspec.structs import replace
@@ -59,6 +60,7 @@ def variable(name: object) -> Value:
     return replace(_value(known, str(name)), items=(TEXT,)) if known else Value(text=str(name))
 
 
+@functools.lru_cache(4096)
 def named_value(name: str) -> Value | None:
     """Return what an option, attribute or parameter of that name holds, ``None`` where the name does not tell."""
     plain = name.lower().replace("-", "_")

@@ -1,7 +1,6 @@
 """Look for failures in the source of training scripts; nothing of it is run."""
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -10,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.code.definitions import Files
+from gpudoctor.code.relevance import relevant
 from gpudoctor.code.source import MOST_NOTEBOOK, Source, Unreadable
 from gpudoctor.code.suppression import suppressed, unknown
 from gpudoctor.code.tracing import trace
@@ -20,16 +20,6 @@ from gpudoctor.model import Source as Kind
 from gpudoctor.report import WORST, CheckStatus, Result
 
 T = TypeVar("T")
-RELEVANT = re.compile(
-    r"import torch\.distributed|from torch\.distributed|from torch import[^\n]*\b(?:distributed|load|save)\b"
-    r"|torch\.distributed\.[a-z_]+\(|torch\.distributed\.launch|init_process_group|[Dd]ata_?[Pp]arallel|DataLoader"
-    r"|Sampler\b|[Ff]ully_?[Ss]hard|FSDP|multiprocessing|local_rank|LOCAL_RANK|local-rank|MASTER_|WORLD_SIZE"
-    r"|CUDA_VISIBLE|(?:import|from) (?:pytorch_)?(?:lightning|accelerate|deepspeed|horovod|transformers)"
-    r"|GradScaler|autocast\(|torch\.(?:load|save)\(|\.backward\(|\.cuda\(|cuda:[\d{]|map_location|device_map"
-    r"|device_count|set_device\(|weights_only|\.load_state_dict\(|(?i:softmax)\(|import [^\n]*(?i:softmax)"
-    r"|self\.\w+ = torch\.[a-z]\w*\("
-)
-"""A file without any of these words holds nothing that a check of scripts looks for."""
 MOST_CHARACTERS = 2 * 2**20
 """How much text is held at once of files that import each other; the trees made of it take about 200 MB."""
 
@@ -124,7 +114,7 @@ class Examiner:
             return examined
         examined.lines = source.text.count("\n") + (not source.text.endswith("\n") and bool(source.text))
         examined.remarks += unknown(source, self.ids)
-        if RELEVANT.search(source.text):
+        if relevant(source.text):
             self._follow(source, examined)
         return examined
 

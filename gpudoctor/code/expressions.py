@@ -17,10 +17,6 @@ def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value
     if node is None:
         return UNKNOWN
     frame.program.step()
-    if isinstance(node, ast.Constant):
-        return UNKNOWN if node.value is Ellipsis else Value(Known.LITERAL, node.value)
-    if isinstance(node, ast.Name):
-        return name(frame, node)
     if isinstance(node, ast.Call):
         return _call(frame, node, used=used)
     handler = _HANDLERS.get(type(node))
@@ -29,6 +25,10 @@ def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value
             [evaluate(frame, child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)],
         )
     return handler(frame, node)
+
+
+def _constant(frame: Frame, node: ast.Constant) -> Value:
+    return UNKNOWN if node.value is Ellipsis else Value(Known.LITERAL, node.value)
 
 
 def name(frame: Frame, node: ast.Name) -> Value:
@@ -203,10 +203,10 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     outside = frame.conditions
     for item in node.values:
         values.append(evaluate(frame, item))
-        if isinstance(node.op, ast.And) and values[-1].by_rank:
-            # ``rank == 0 and writer.close()``: what comes behind is only looked at where this holds
-            condition = Condition(frame.place(item), frame.text(item), values[-1])
-            frame.conditions = (*frame.conditions, condition)
+        # ``rank == 0 and writer.close()``: what comes behind is only looked at where this holds
+        negated = isinstance(node.op, ast.Or)
+        condition = Condition(frame.place(item), frame.text(item), values[-1], negated)
+        frame.conditions = (*frame.conditions, condition)
     frame.conditions = outside
     tests = [value for value in values if value.sole is not None or value.all_but is not None]
     joined = united(values)
@@ -273,6 +273,8 @@ def _yield(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
 
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
+    ast.Constant: _constant,
+    ast.Name: name,
     ast.Attribute: _attribute,
     ast.Subscript: _subscript,
     ast.List: _sequence,

@@ -1,5 +1,6 @@
 """What is known of the functions and classes that scripts use: their one name, their parameters, what they make."""
 
+import functools
 import re
 
 ALIASES = {
@@ -31,12 +32,14 @@ ALIASES = {
     "torch.cuda.random.manual_seed": "torch.cuda.manual_seed",
     "torch.Module": "torch.nn.Module",
     "torch.nn.functional.torch.softmax": "torch.softmax",
+    "accelerate.accelerator.Accelerator": "accelerate.Accelerator",
 }
 """Where torch exports one thing under several names."""
 
 MOVED = (
     ("torch.distributed.distributed_c10d.", "torch.distributed."),
     ("torch.distributed.deprecated.", "torch.distributed."),
+    ("torch.distributed._composable.fsdp.", "torch.distributed.fsdp."),
     ("torch.utils.data.sampler.", "torch.utils.data."),
     ("torch.utils.data.dataset.", "torch.utils.data."),
     ("torch.nn.modules.", "torch.nn."),
@@ -208,9 +211,10 @@ FRAMEWORKS = {
 TRAINERS = frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"})
 
 
+@functools.lru_cache(4096)
 def canonical(name: str) -> str:
     """Return the one name of something that torch exports under several."""
-    if not name.startswith(("torch.", "pytorch_lightning.", "multiprocessing.")):
+    if not name.startswith(("torch.", "pytorch_lightning.", "multiprocessing.", "accelerate.")):
         return name
     for old, new in MOVED:
         if name.startswith(old):
@@ -220,6 +224,7 @@ def canonical(name: str) -> str:
     return ALIASES.get(name, name)
 
 
+@functools.lru_cache(4096)
 def kind(name: str) -> str:
     """Return the kind of thing that a call of `name` makes, empty where it makes none that matters."""
     if name in KINDS:

@@ -18,6 +18,8 @@ USUAL = {
     "optim": "torch.optim",
 }
 """What a name means that only ``from X import *`` can have brought."""
+HOLDS = "<data>"
+"""The place on the heap that tells that an object was given numbers of this rank's own."""
 WRAPPED = ("ddp", "dp", "fsdp", "compiled")
 
 
@@ -143,7 +145,7 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
         if found is not None:
             return program.define(found)
         return _class_attribute(frame, item, attribute)
-    return Value(text=attribute)
+    return Value(text=attribute, from_data=(thing.number, HOLDS) in program.heap)
 
 
 def _class_attribute(frame: Frame, item: Class, attribute: str) -> Value:

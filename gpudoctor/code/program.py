@@ -123,6 +123,12 @@ class Frame:
 
     def place(self, node: ast.AST) -> Place:
         """Return where a node stands."""
+        known = self.file.places.get(node)
+        if known is None:
+            known = self.file.places[node] = self._place(node)
+        return known
+
+    def _place(self, node: ast.AST) -> Place:
         line = getattr(node, "lineno", 1)
         name, shown = self.file.source.place(line) if self.file.source.cells else (self.file.name, line)
         end = (getattr(node, "end_lineno", None) or line) - line + shown
@@ -130,6 +136,12 @@ class Frame:
 
     def text(self, node: ast.expr) -> str:
         """Return the source of an expression, on one line."""
+        known = self.file.texts.get(node)
+        if known is None:
+            known = self.file.texts[node] = self._text(node)
+        return known
+
+    def _text(self, node: ast.expr) -> str:
         if node.lineno == node.end_lineno and node.end_col_offset is not None:
             line = self.file.source.line(node.lineno)
             if line.isascii():
@@ -223,5 +235,5 @@ def one_of(values: list[Value]) -> Value:
         return UNKNOWN
     if len(found) == 1:
         return found[0]
-    by_rank, from_data = mixed(found)
+    by_rank, from_data = mixed([*found, *values])
     return Value(Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data)

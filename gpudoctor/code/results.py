@@ -6,6 +6,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
+from gpudoctor.code.names import HOLDS
 from gpudoctor.code.program import Frame, mixed
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
@@ -20,7 +21,8 @@ MODULES = ("model", "loss", *WRAPPERS)
 THROUGH = frozenset(
     "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.autonotebook.tqdm iter list tuple reversed sorted "
     "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy functools.partial int str float abs "
-    "round set functools.wraps torch.distributed.elastic.multiprocessing.errors.record".split()
+    "round set functools.wraps torch.distributed.elastic.multiprocessing.errors.record "
+    "torch.distributed.fsdp.fully_shard".split()
 )
 """Functions whose result is their first argument, in another form."""
 HARMLESS = (
@@ -86,7 +88,8 @@ def _of_method(
         if attribute in SELF:
             return receiver
         by_rank, from_data = mixed([argument.value for argument in arguments.values()])
-        return Value(text=attribute, by_rank=by_rank, from_data=from_data)
+        stops = "stop" in attribute and (receiver.thing, HOLDS) in frame.program.heap
+        return Value(text=attribute, by_rank=by_rank, from_data=from_data or stops)
     if kind == "loader" and attribute in ("__call__", "__iter__"):
         return receiver
     if kind == "generator" and attribute == "manual_seed":

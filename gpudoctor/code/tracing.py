@@ -219,6 +219,8 @@ def _methods(frame: Frame, item: Class, called: frozenset[str] | None) -> None:
 
 def _wraps(method: Function) -> bool:
     """Return whether a method wraps a model: what others do with it comes later than that."""
+    if "Parallel" not in method.file.source.text:
+        return False
     return any(
         "Parallel" in (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", ""))
         for node in ast.walk(method.node)

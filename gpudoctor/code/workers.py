@@ -49,6 +49,8 @@ def _round(
 ) -> None:  # fmt: skip
     """Let processes examine files; one that keeps its process from going on is named, those after it are left."""
     parts = [numbers[first : first + PART] for first in range(0, len(numbers), PART)]
+    # The largest first: what is left at the end, when others have nothing to do, is small.
+    parts.sort(key=lambda part: -sum(_bytes(files[number]) for number in part))
     queue, source = os.pipe()
     os.set_blocking(source, False)
     # Those beyond what a pipe holds (64 KiB) have their turn in the next round.
@@ -92,7 +94,12 @@ def _worker(
             found[number] = result
 
     child = Child(
-        f"reader {name + 1}", [sys.executable, "-c", "raise SystemExit(1)"], DEADLINE, hear, function=work
+        f"reader {name + 1}",
+        [sys.executable, "-c", "raise SystemExit(1)"],
+        DEADLINE,
+        hear,
+        function=work,
+        keep=(queue,),
     )
     return child
 
@@ -103,14 +110,19 @@ def _tell(number: int, result: Examined | None) -> None:
         data = data[os.write(1, data) :]
 
 
+def _bytes(file: Chosen) -> int:
+    """Return the size of a file, 0 of one that cannot be looked at."""
+    try:
+        return os.stat(file.path).st_size
+    except OSError:
+        return 0
+
+
 def _count(numbers: list[int], files: Sequence[Chosen], parts: int) -> int:
     """Return how many processes are worth it."""
     size = 0
     for number in numbers:
-        try:
-            size += os.stat(files[number].path).st_size
-        except OSError:
-            continue
+        size += _bytes(files[number])
         if size > ALONE * MOST_WORKERS:
             break
     return max(1, min(len(os.sched_getaffinity(0)), MOST_WORKERS, parts, 1 + size // ALONE))

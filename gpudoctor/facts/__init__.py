@@ -52,7 +52,13 @@ from gpudoctor.facts.measurements import (
     siblings_median,
 )
 from gpudoctor.facts.names import Names, Resolution, Route, is_loopback, spans_nodes
-from gpudoctor.facts.nccl_configuration import ConfigurationFile, NcclConfiguration, Setting, settings
+from gpudoctor.facts.nccl_configuration import (
+    ConfigurationFile,
+    NcclConfiguration,
+    Setting,
+    nccl_variables,
+    settings,
+)
 from gpudoctor.facts.numa import Numa, NumaNode
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
 from gpudoctor.facts.peers import over_pcie, own_gpu
@@ -227,6 +233,7 @@ __all__ = [
     "moves",
     "nccl_asked",
     "nccl_choice",
+    "nccl_variables",
     "number",
     "of_several",
     "one_alone",

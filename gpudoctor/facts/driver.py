@@ -10,6 +10,11 @@ class DeviceNode(Struct, frozen=True, kw_only=True):
     readable: bool
     writable: bool
 
+    @property
+    def usable(self) -> bool:
+        """Whether this user may read and write it, as CUDA does."""
+        return self.readable and self.writable
+
 
 class Driver(Struct, frozen=True, kw_only=True):
     """The NVIDIA kernel module and its device nodes."""
@@ -23,6 +28,11 @@ class Driver(Struct, frozen=True, kw_only=True):
     nodes: list[DeviceNode] = []
     dxg: bool = False
     """``/dev/dxg`` exists: WSL 2, where the driver is Windows' and no NVIDIA module is loaded here."""
+
+    @property
+    def gpu_nodes(self) -> list[DeviceNode]:
+        """The nodes of GPUs: ``/dev/nvidia0``, ``/dev/nvidia1`` …, without those for control and memory."""
+        return [node for node in self.nodes if node.path.removeprefix("/dev/nvidia").isdecimal()]
 
     @property
     def loaded(self) -> bool:

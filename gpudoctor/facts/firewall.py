@@ -24,7 +24,9 @@ class Filter(Struct, frozen=True, kw_only=True):
     """One table for packets that come in."""
 
     source: str
-    """The command that told it: ``nft``, ``iptables``, ``iptables-legacy``, ``ip6tables``."""
+    """The command that told it: ``nft``, ``iptables``, ``iptables-legacy``, ``ip6tables``, ``ip6tables-legacy``."""
+    family: int | None = None
+    """4 or 6, where it sees packets of that one alone; ``None``: of both."""
     name: str = ""
     policy: str = "accept"
     """What becomes of packets that no rule decides on."""
@@ -77,7 +79,8 @@ class Firewall(Struct, frozen=True, kw_only=True):
     firewalld: bool | None = None
     """Its service has processes (``/sys/fs/cgroup/system.slice/firewalld.service``)."""
 
-    def stops(self, port: int, interfaces: Iterable[str] = ()) -> Filter | None:
-        """Return the table that certainly keeps other machines from a port, or ``None``."""
+    def stops(self, port: int, interfaces: Iterable[str] = (), family: int = 4) -> Filter | None:
+        """Return the table that certainly keeps other machines from a port over IPv4 or IPv6, or ``None``."""
         names = list(interfaces)
-        return next((f for f in self.filters or [] if f.lets_in(port, names) is False), None)
+        heard = [f for f in self.filters or [] if f.family in (None, family)]
+        return next((f for f in heard if f.lets_in(port, names) is False), None)

@@ -23,6 +23,8 @@ class NvLink(Struct, frozen=True, kw_only=True):
     recovery_errors: int | None = None
     crc_errors: int | None = None
     """Flit CRC errors (NVML_NVLINK_ERROR_DL_CRC_FLIT); all counters since the driver was loaded."""
+    recoveries_failed: int | None = None
+    """How often it could not be set up anew (NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS); NVLink 5 alone."""
 
 
 class RemappedRows(Struct, frozen=True, kw_only=True):

@@ -43,6 +43,10 @@ class Host(Struct, frozen=True, kw_only=True):
     shm_bytes: int | None = None
     """Size of the file system at ``/dev/shm``; ``None``: there is none."""
     shm_free_bytes: int | None = None
+    shm_inodes_free: int | None = None
+    """Files that can still be made there; ``None``: that file system does not count them."""
+    shm_writable: bool | None = None
+    """This process may make files there."""
     limits: dict[str, Limit] = {}
     """By name: ``memlock`` (bytes), ``nofile`` (open files), ``nproc`` (processes), ``core`` (bytes)."""
     root: bool | None = None

@@ -38,6 +38,11 @@ class Resolution(Struct, frozen=True, kw_only=True):
         return bool(self.addresses) and all(is_loopback(a) for a in self.addresses)
 
     @property
+    def family(self) -> int:
+        """By which family it is reached: 6 where its addresses are IPv6 alone, else 4."""
+        return 6 if self.addresses and all(":" in address for address in self.addresses) else 4
+
+    @property
     def no_way(self) -> Route | None:
         """The first address that the kernel knows no way to, where that holds for all of them; or ``None``."""
         lost = [r for r in self.routes if r.error or r.silent]
@@ -103,8 +108,12 @@ def spans_nodes(launch: Launch | None, names: Names | None, interfaces: Interfac
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address is a loopback one; an alias of a redacted report, such as ip-1, never is."""
+    """Return whether an address is a loopback one; an alias of a redacted report, such as ip-1, never is.
+
+    Who connects to 0.0.0.0 or :: reaches this machine, too.
+    """
     try:
-        return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+        known = ipaddress.ip_address(address.partition("%")[0])
+        return known.is_loopback or known.is_unspecified
     except ValueError:  # loopback addresses keep their numbers
         return False

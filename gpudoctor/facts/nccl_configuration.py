@@ -45,3 +45,8 @@ def settings(launch: Launch, configuration: NcclConfiguration | None) -> dict[st
         for name, value in file.settings.items():
             found.setdefault(name, Setting(name, value, file.path))
     return found
+
+
+def nccl_variables(launch: Launch | None, configuration: NcclConfiguration | None) -> dict[str, str]:
+    """Return the variables as NCCL has them in the ranks, from the environment and from its files."""
+    return {name: one.value for name, one in settings(launch or Launch(), configuration).items()}

@@ -19,7 +19,7 @@ COLLECTIVES = frozenset(
     """.split()
 )
 """Functions that every rank of their group has to call, in the same order (torch.distributed's documentation)."""
-WRAPPERS = ("ddp", "dp", "fsdp", "compiled")
+WRAPPERS = ("ddp", "dp", "fsdp", "compiled", "prepared")
 """Kinds of thing that hold a model and are called in its place."""
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from gpudoctor.facts.script import Argument, Call, Script
+from gpudoctor.facts.script import Argument, Call, Condition, Script
 from gpudoctor.facts.script_files import origins
 from gpudoctor.facts.script_values import Known, Thing, Value
 
-PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod."}
+PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod.", "prepared": "module."}
 """What a wrapper puts in front of each key of its state dict."""
 KNOWS = (
     "module",
@@ -67,16 +67,22 @@ def saved_wrappers(script: Script) -> Iterator[SavedWrapper]:
         ]
         for number in numbers:
             made = script.made_by(states[number]) if number in states else None
-            if made is None or number in seen or _tells(made) or _tells(call):
+            wrapped = script.made_by(script.things[states[number].inner]) if number in states else None
+            around = wrapped.conditions if wrapped is not None else ()
+            if made is None or number in seen or _tells(made, around) or _tells(call, around):
                 continue
             seen.add(number)
             state = states[number]
             yield SavedWrapper(state, script.things[state.inner], call)
 
 
-def _tells(call: Call) -> bool:
+def _tells(call: Call, around: tuple[Condition, ...]) -> bool:
+    """Return whether a test tells a wrapped model from a bare one; one that the wrapper stands under too does not."""
     return any(
-        word in c.text.lower() for c in call.conditions for word in KNOWS if c.kind == "if" and not c.by_rank
+        word in c.text.lower()
+        for c in call.conditions
+        for word in KNOWS
+        if c.kind == "if" and not c.by_rank and c not in around
     )
 
 

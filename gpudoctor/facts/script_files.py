@@ -7,7 +7,7 @@ from gpudoctor.facts.script import Call, Script
 from gpudoctor.facts.script_values import Known, Value
 
 MAIN = re.compile(
-    r"rank|main_process|is_main|is_master|master|is_root|is_primary|global_zero|is_leader", re.I
+    r"rank|main_process|is_main|\bmain\b|is_master|master|is_root|is_primary|global_zero|is_leader", re.I
 )
 """What a test names that lets one process through."""
 OWN = ("tempfile.", "uuid.", "os.getpid", "socket.gethostname", "platform.node")
@@ -55,7 +55,7 @@ def same_for_all(script: Script, value: Value, text: str) -> bool:
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
-    if script.frameworks or not script.distributed:
+    if not script.distributed or (script.frameworks and script.process_group is None):
         return False
     if call.reached:
         return True

@@ -145,7 +145,8 @@ class Thing(Struct, frozen=True):
 
     number: int
     kind: str
-    """``model`` (any nn.Module that is no wrapper), ``ddp``, ``dp``, ``fsdp``, ``compiled``, ``loss`` (a loss module),
+    """``model`` (any nn.Module that is no wrapper), ``ddp``, ``dp``, ``fsdp``, ``compiled``,
+    ``prepared`` (by accelerate, which wraps it where there are several ranks), ``loss`` (a loss module),
     ``optimizer``, ``scheduler``, ``scaler``, ``dataset``, ``sampler``, ``loader``, ``generator``, ``parser``,
     ``arguments``, ``state_dict``, ``checkpoint`` (what torch.load returned), ``process``, ``writer``, ``instance``
     (of another class of the script), ``group``, ``stream`` or ``object``."""

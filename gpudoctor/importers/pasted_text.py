@@ -24,7 +24,8 @@ _SIGNS = (
     "NVIDIA", "NVRM", "NVML", "NCCL", "nvidia_smi_log", "VGA compatible", "3D controller", "mtu ", "/dev/shm", "Mem:",
     "max locked memory", "NodeName=", "JobId=", "Package", "# packages", "==", "Linux ", "Out of memory", "torch",
     "CUDA available", "GPU available", "_RANK=", "WORLD_SIZE=", "CUDA_", "CA '", "Infiniband device",
-    "Unable to determine", "GPU0",
+    "Unable to determine", "GPU0", "--query-gpu", "pci.bus_id", "index, ", ", name", "name, ", "timestamp, ", "[MiB]",
+    "NODELIST",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.

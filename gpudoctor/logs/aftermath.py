@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.launcher import launched
-from gpudoctor.logs.lines import Line
+from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.words import (
     ALIVE,
@@ -24,6 +24,7 @@ from gpudoctor.logs.words import (
     sentence,
     tells_of_failure,
 )
+from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
 """What torch puts before the traceback of an exception that ends a rank: init_process_group sets sys.excepthook."""
@@ -64,6 +65,16 @@ class Aftermath:
         """
         return self.wrote_last(line) or (not line.who and any(name == line.name for name, _ in self._tail))
 
+    def _ends_uncaught(self) -> bool:
+        """Return whether nothing but the message of an exception that ended the log's one process stands below it."""
+        final = self.raised[-1] if self.raised else None
+        if final is None or not self._alone or not _at_top(final) or self._caught(final):
+            return False
+        below = [line.text for line in self.lines[final.place + 1 :] if line.text]
+        return len(below) <= final.last - final.place and not any(
+            is_result(text, beyond_doubt=True) for text in below
+        )
+
     def has_results(self, name: str) -> bool:
         """Return whether below everything that tells of a failure a program still prints results in a file."""
         return any(self._tail[key] for key in self._tail if key[0] == name)
@@ -82,20 +93,22 @@ class Aftermath:
         unnamed = not UNCAUGHT.search(line.full) and self._tail.get((name, ""), False)
         if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
             return self.in_thread(line, place) and self._finished_before(line, place)
-        return not self._kept_back(line, place)
+        return place < self._last_result and not self._kept_back(line, place)
 
     def _kept_back(self, line: Line, place: int) -> bool:
         """Return whether an exception may have ended its process, and what stands below it was printed before it."""
         raised = self.around(line, place)
         if raised is None or not raised.frames or len(self.ranks) > 1 or self._caught(raised):
             return False  # where ranks are told apart, a launcher would have said that one ended
+        if raised.of_thread:
+            return False  # that ends no process
         if LAUNCHER.search(raised.frames[0].path):
             return False  # it prints nothing itself, and has waited for those that do
         return self._first_ordinary(raised.line) > raised.first
 
     def _caught(self, raised: Raised) -> bool:
         """Return whether a handler printed an exception, as its traceback or what stands above it tells."""
-        if raised.caught:
+        if raised.caught or self._came_again(raised):
             return True
         texts = self.texts[raised.line.name, raised.line.who]
         at = bisect_left(texts, raised.first, key=lambda row: row[0])
@@ -104,6 +117,23 @@ class Aftermath:
             "ProcessRaisedException" in text for text in above
         )
         return passed_on or bool(above and LOGGED.search(above[-1]))
+
+    def _came_again(self, raised: Raised) -> bool:
+        """Return whether an exception was raised more than once below the same line of a log's one process.
+
+        It was caught there, or the process was started anew: what stands below the last of them tells the end.
+        """
+        if not self._alone or not raised.frames:
+            return False
+        top = (raised.frames[0].path, raised.frames[0].line)
+        same = self.spans[raised.line.name, raised.line.who][-MANY:]
+        return any(
+            one is not raised
+            and not one.chained
+            and bool(one.frames)
+            and (one.frames[0].path, one.frames[0].line) == top
+            for one in same
+        )
 
     def _first_ordinary(self, line: Line) -> int:
         """Return the place of the first line that a line's process printed of its own; behind the log without any."""
@@ -175,9 +205,17 @@ class Aftermath:
         raised = self.around(line, place)
         if raised is None:
             return False
+        if raised.of_thread:
+            return True
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, raised.first, key=lambda row: row[0])
         return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
+
+    @functools.cached_property
+    def _last_result(self) -> int:
+        """The place of the last line that holds a result; -1 where no line does."""
+        places = reversed(range(len(self.lines)))
+        return next((p for p in places if self._ordinary(p) and is_result(self.lines[p].text[:400])), -1)
 
     @functools.cached_property
     def _tail(self) -> dict[tuple[str, str], bool]:
@@ -196,8 +234,25 @@ class Aftermath:
                 break
             if self._ordinary(place):
                 key = (line.name, line.who)
-                found[key] = found.get(key, False) or is_result(text, beyond_doubt=place <= message)
+                result = is_result(text, beyond_doubt=place <= message) or FULL.search(text) is not None
+                found[key] = found.get(key, False) or result
         return found
+
+    def whole(self, place: int) -> int:
+        """Return the place of the last piece of a line that a terminal cut at its width."""
+        while place + 1 < len(self.lines) and self._cut(place):
+            place += 1
+        return place
+
+    def _cut(self, place: int) -> bool:
+        """Return whether a terminal cut a line, so that the next one is its rest."""
+        line = self.lines[place]
+        return bool(line.text) and not line.bar and len(line.full) == self.width
+
+    @functools.cached_property
+    def width(self) -> int:
+        """The width at which the lines of the log were cut: several have it and none is longer; 0 where none were."""
+        return cut_width(self.lines)
 
     @functools.cached_property
     def _traceback(self) -> bool:
@@ -208,13 +263,17 @@ class Aftermath:
         """Return whether a line is what a program prints of its own, and not a warning, a sentence or a job's end."""
         line = self.lines[place]
         text = line.text[:400]
+        if place and self._cut(place - 1):
+            return False  # the rest of the line above
         if SETTLED.search(text):
             return True
         if WRAPPER.search(text):
             return False
         if ALIVE.search(line.full):
             return True
-        noise = line.bar or NOISE.search(text) or CODE.search(text) or sentence(text)
+        noise = (
+            (line.bar and not FULL.search(text)) or NOISE.search(text) or CODE.search(text) or sentence(text)
+        )
         # What is indented below an exception belongs to it.
         part = line.indent and self._traceback and not DATA.search(text)
         return bool(text) and not noise and not part

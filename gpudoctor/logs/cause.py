@@ -1,6 +1,7 @@
 """The cause among all that failed: what went wrong first, in which process; the rest followed, or is its echo."""
 
 import re
+import signal
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
@@ -67,6 +68,8 @@ class Judgement(Struct):
     consequences: list[Event] = []
     remarks: list[Event] = []
     """Warnings and notes: they stand for themselves."""
+    raised_note: Event | None = None
+    """What no check takes for a failure, and yet was raised and ended a process: an interruption."""
     doubt: str = ""
     """Why the cause may not have ended the training; nothing where that is no question."""
 
@@ -111,7 +114,10 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         )
     if first is None and unknown is None:
         first = _raised_warning(log, events)
+    if first is None and unknown is None and all(event.survived for event in events):
+        unknown = log.passed_on()
     at = first.seen[0] if first is not None else unknown
+    notes = [event for event in events if event not in faults and not event.survived and log.raised_in(event)]
     return Judgement(
         course=log,
         cause=first,
@@ -119,6 +125,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         raised=unknown,
         consequences=[event for event in faults if event is not first],
         remarks=[event for event in events if event not in faults and event is not first],
+        raised_note=min(notes, key=log.when, default=None),
         doubt=log.doubt(at.line, at.place) if at is not None else "",
     )
 
@@ -126,10 +133,15 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
 def of_run(judgement: Judgement, run: Run) -> Judgement:
     """Return what a log comes to, of a command that failed for certain.
 
-    Where somebody interrupted it, that ranks ended is a consequence of that.
+    Where somebody interrupted it, that ranks ended is a consequence of that. An interruption from elsewhere, by a time
+    limit say, is the cause where there is no other.
     """
-    cause = judgement.cause
+    cause, note = judgement.cause, judgement.raised_note
     judgement = replace(judgement, doubt="")
+    stopped = run.interrupted or run.exit_code in (0, 128 + signal.SIGINT)
+    if cause is None and judgement.raised is None and note is not None and not stopped:
+        remarks = [event for event in judgement.remarks if event is not note]
+        return replace(judgement, cause=note, remarks=remarks)
     if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
@@ -228,6 +240,14 @@ class _Log(Timeline):
                 return own[0]
         return None
 
+    def passed_on(self) -> Raised | None:
+        """Return an exception that only passes on another process's end, where nothing else tells of that one."""
+        for raised in self.raised:
+            ended = raised.wrapper and raised.frames and raised.type != "SystemExit" and not raised.late
+            if ended and not self.recognised(raised) and not self.survived(raised.line, raised.place):
+                return raised
+        return None
+
     def origin(self, raised: Raised, chain: Sequence[Raised]) -> bool:
         """Return whether an exception of the user's own code is behind those of a chain: clean-up met a lost peer."""
         later = chain[chain.index(raised) + 1 :]
@@ -259,7 +279,7 @@ class _Log(Timeline):
         at = bisect_left(places, (raised.first, False))
         while at < len(places) and places[at][0] <= raised.last:
             # What only follows from others stands below many an exception; it explains the line that it is in.
-            if not places[at][1] or places[at][0] <= raised.place:
+            if not places[at][1] or places[at][0] <= self.whole(raised.place):
                 return True
             at += 1
         # A message that was cut off stands somewhere else in full: in the title of a report, say.

@@ -7,9 +7,21 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
-from gpudoctor.logs.lines import Line, read_lines
+from gpudoctor.logs.lines import FULL, Line, read_lines
 from gpudoctor.logs.timeline import Timeline
-from gpudoctor.logs.words import ENOUGH, FINISHED, HARMLESS, PROGRESS, SETTLED, STATUS, WRAPPER, sentence
+from gpudoctor.logs.words import (
+    CLOSING,
+    ENOUGH,
+    FINISHED,
+    HARMLESS,
+    PROGRESS,
+    SETTLED,
+    STATUS,
+    WRAPPER,
+    is_result,
+    sentence,
+    tells_of_failure,
+)
 
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
@@ -67,7 +79,7 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]
         return Ending(line.text[:500], telling(lines), certain=not course.wrote_last(line))
-    if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]):
+    if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
         return Ending(last[-1].text[:500], last[-1:], certain=False)
     return None
 
@@ -83,6 +95,13 @@ def _got_over(last: Sequence[Line], at: int, course: Timeline) -> bool:
 
 def _harmless(line: Line) -> bool:
     return HARMLESS.search(line.text) is not None or SETTLED.search(line.text) is not None
+
+
+def _closing(last: Sequence[Line]) -> bool:
+    """Return whether the last line reports a failed clean-up right below a result."""
+    above = last[-2].text if len(last) > 1 else ""
+    done = is_result(above, beyond_doubt=True) and not tells_of_failure(above)
+    return done and CLOSING.search(last[-1].text, 0, 400) is not None
 
 
 def _says(words: re.Pattern[str], line: Line) -> bool:
@@ -113,7 +132,7 @@ def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:
 def middle(lines: Sequence[Line]) -> str:
     """Return how far the training had come where the log ends in the middle of it; nothing where it does not."""
     for line in reversed([line for line in lines if line.text][-3:]):
-        if BEHIND.search(line.text):
+        if BEHIND.search(line.text) or FULL.search(line.text):
             return ""
         found = list(AT.finditer(line.text, 0, 400))
         if not found:

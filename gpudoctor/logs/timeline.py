@@ -1,17 +1,21 @@
 """The course of a log: in which order its lines were written, what its processes went on from."""
 
+import itertools
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gpudoctor.logs.aftermath import Aftermath
+from gpudoctor.logs.aftermath import UNCAUGHT, Aftermath
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.words import (
+    ALIVE,
     END,
     ENOUGH,
     FINISHED,
     HANDLED,
+    NO_VALUE,
     NOISE,
     PROGRESS,
     RESTARTED,
@@ -25,6 +29,13 @@ from gpudoctor.logs.words import (
     tells_of_failure,
 )
 
+GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
+"""What torchrun says where it starts no worker again."""
+
+
+LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
+"""What torchrun says at the start of a launch, and c10d in it."""
+
 
 class Timeline(Aftermath):
     """What is asked of a log again and again: the time of a line, what its process printed before and after it."""
@@ -36,7 +47,7 @@ class Timeline(Aftermath):
         for place, line in enumerate(lines):
             if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
                 self.progress[line.name, line.who].append(place)
-        self.restart = self._restart(lines)
+        self.restart, self.reported = self._restart(lines)
         self.well, self.finished = self._well(lines)
         self.ordinary: dict[tuple[str, str], int] = {}
 
@@ -49,24 +60,68 @@ class Timeline(Aftermath):
 
         It printed progress, or a launcher started it again and it did, or it says that it does without.
         """
-        if place <= self.restart or place < self.finished:
+        if place <= self.restart or place < self.finished or self._mentioned(line, place):
             return True
+        if self._ended_rank(line, place):
+            return False
         places = self.progress[line.name, line.who]
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
         if went_on and not self._kept_back(line, place):
             return True
         return self._handled(line, place) or self._went_on(line, place) or self._is_help(line, place)
 
-    def _restart(self, lines: Sequence[Line]) -> int:
-        """Return the place of the last line of a launcher after which training began anew; -1 without any."""
-        # Plain words first: most of a million lines hold neither, and a pattern is slower to say so.
-        told = [
-            (p, line.text) for p, line in enumerate(lines) if "orker" in line.text or "local_" in line.text
-        ]
+    def _mentioned(self, line: Line, place: int) -> bool:
+        """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""
+        raised = self.around(line, place)
+        if raised is not None and raised.frames:
+            return False
+        informs = ALIVE.search(line.full) is not None and self.goes_on(line)
+        return informs or NO_VALUE.search(line.text, 0, 400) is not None
+
+    def _ended_rank(self, line: Line, place: int) -> bool:
+        """Return whether torch says that an exception ended a rank, and the launcher that it was not started again.
+
+        What the rank had printed may be passed on later than that.
+        """
+        if not self.restart < place < self.reported or not UNCAUGHT.search(line.full):
+            return False
+        # Where the launcher's lines have it too, somebody put it in front of every line.
+        return not UNCAUGHT.search(self.lines[self.reported].full)
+
+    def _restart(self, lines: Sequence[Line]) -> tuple[int, int]:
+        """Return the place of the last line of a launcher after which training began anew; -1 without any.
+
+        The second one is that of the last line in which it tells of a worker that failed.
+        """
+        # Plain words first: most of a million lines hold none, and a pattern is slower to say so.
+        told = [(p, x.text) for p, x in enumerate(lines) if "orker" in x.text or "local_" in x.text]
         places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
+        if not places:
+            return -1, -1
+        again = [p for p, after in itertools.pairwise([*places, len(lines)]) if not self._gave_in(p, after)]
         progress = sorted(place for each in self.progress.values() for place in each)
-        went_on = [place for place in places if len(progress) - bisect_right(progress, place) >= ENOUGH]
-        return max(went_on, default=-1)
+        went_on = [place for place in again if len(progress) - bisect_right(progress, place) >= ENOUGH]
+        if self._anew(places[-1]):
+            went_on.append(places[-1])
+        return max(went_on, default=-1), places[-1]
+
+    def _gave_in(self, failed: int, after: int) -> bool:
+        """Return whether a launcher says, before it tells of another failure, that it starts no worker again.
+
+        What workers had printed may be passed on below that; what a launcher says below it is of another launch.
+        """
+        texts = [line.text for line in self.lines[failed + 1 : after]]
+        ends = [at for at, text in enumerate(texts) if any(words in text for words in GAVE_IN)]
+        below = self.lines[failed + 1 + ends[-1] : after] if ends else []
+        return bool(ends) and not any(LAUNCH.search(line.full) for line in below)
+
+    def _anew(self, failed: int) -> bool:
+        """Return whether workers print again below a launcher's word that one failed, and it never gives in."""
+        below = range(failed + 1, len(self.lines))
+        if any(words in self.lines[place].text for place in below for words in GAVE_IN):
+            return False
+        printed = (p for p in below if self._ordinary(p) and not self.around(self.lines[p], p))
+        return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
 
     def _well(self, lines: Sequence[Line]) -> tuple[int, int]:
         """Return the place before which all failures were got over, because the log comes to a good end; -1 if not.
@@ -90,7 +145,7 @@ class Timeline(Aftermath):
 
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
-        if self.goes_on(line):
+        if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         return "It ended a thread, and not the process." if self.in_thread(line, place) else ""
 

@@ -14,11 +14,19 @@ HEADER = re.compile(r"(?:Traceback|Exception Group Traceback) \(most recent call
 FRAME = re.compile(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?')
 # rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
 BOXED = re.compile(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
+MARKED = re.compile(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
+"""The line of a box's source that was running."""
+GROUP = "|+ "
+"""What stands in front of the lines of an exception group."""
+BOX = 12
+"""Lines below a box's frame among which its marked line stands."""
 RAISED = re.compile(
     r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[a-z]{0,12}error|timeout)(?=: |:?$)|"
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}"
     # Any capitalised name may be an exception where a message follows; alone, its name must say so.
-    r"(?=: |:?$)(?:(?<=Error|.Exit)|(?<=Exception|Interrupt|Iteration)|(?=: \S)))(?:: ?(?P<message>.*))?$"
+    r"(?=: |:?$)(?:(?<=Error|.Exit)|(?<=Exception|Interrupt|Iteration)|(?=: \S))|"
+    # Alone with its module, as queue.Empty, it is no word of a sentence.
+    r"(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Z]\w{0,80}(?=$))(?:: ?(?P<message>.*))?$"
 )
 # Outside of a traceback the name itself must say that it is an exception.
 NAMED = re.compile(
@@ -26,8 +34,12 @@ NAMED = re.compile(
     r": (?P<message>\S.*)$"
 )
 USAGE = re.compile(
-    r"^(?P<message>[\w./-]*python[\d.]*: can't open file.*|[\w./-]+\.py: error: .*|"
+    r"^(?P<message>[\w./-]*python[\d.]*: (?:can't open file|No module named ).*|[\w./-]+\.py: error: .*|"
     r"Error .{1,200} at line \d+ in file \S+|"
+    # argparse and click, whatever the program is called
+    r"[\w./-]{1,80}: error: (?:argument |the following arguments are required|unrecognized arguments|"
+    r"one of the arguments|ambiguous option).*|"
+    r"Error: (?:Invalid value|No such (?:option|command)|Missing (?:option|argument|parameter|command)).*|"
     r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
 )
 """What Python, argparse and a shell say before a script runs."""
@@ -37,7 +49,7 @@ NATIVE = re.compile(
 SOURCE = re.compile(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ )")
 WRAPPERS = re.compile(
     r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
-    r"RayActorError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
+    r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
     r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|RemoteError|WorkerFailedError)$"
 )
 """Exceptions that only pass on that another process failed."""
@@ -48,8 +60,12 @@ NOT_OWN = re.compile(
 )
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LATE = re.compile(
-    r"^Exception ignored in|^Error in atexit|^Error in sys\.excepthook|^Exception in thread QueueManagerThread"
+    r"(?:^|\]\s{0,400})Exception ignored in|^Error in atexit|^Error in sys\.excepthook|"
+    r"^Exception in thread QueueManagerThread"
 )
+FORKED = "can only test a child process"
+"""What a DataLoader's iterator says in a forked process that throws it away: Python ignores it (dataloader.py)."""
+IN_THREAD = re.compile(r"[/\\]threading\.py$")
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
@@ -104,6 +120,11 @@ class Raised(Struct):
             return False
         outer = self.frames[0]
         return (outer.function or "<module>") not in OUTERMOST or outer.text.startswith("try:")
+
+    @property
+    def of_thread(self) -> bool:
+        """Whether it was raised in a thread: its traceback begins in threading.py."""
+        return bool(self.frames) and IN_THREAD.search(self.frames[0].path) is not None
 
     @property
     def own(self) -> Frame | None:
@@ -166,12 +187,12 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             first, frames = place, []
             before = [x.text for x in lines[max(0, number - 4) : number] if x.text]
             chained = any(x.startswith(CHAINED) for x in before)
-            late = any(LATE.match(x) for x in before)
+            late = any(LATE.search(x) for x in before)
         elif frame := FRAME.search(text) or BOXED.match(text):
             if first is None:
                 first, frames, chained, late = place, [], False, False
             quoted = number + 1 < len(lines) and places[number + 1] in source
-            text = lines[number + 1].text if quoted else ""
+            text = _source(text, lines[number + 1 : number + 1 + BOX], quoted=quoted)
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
         elif place not in source and (raised := _raised(text, inside=bool(frames))):
             if text.startswith("terminate called") and any(
@@ -180,12 +201,25 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 continue  # what() says more
             last = _end(lines, number)
             begun = place if first is None else first
-            yield Raised(*raised, line, begun, place, places[last], frames, chained, late)
+            yield Raised(
+                *raised, line, begun, place, places[last], frames, chained, late or raised[1] == FORKED
+            )
             first, frames, chained, late = None, [], False, False
     if first is not None and len(frames) > 1:
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
         yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late)
+
+
+def _source(frame: str, below: Sequence[Line], *, quoted: bool) -> str:
+    """Return the source of a frame: the line right below it where that quotes it, or the one that a box marks."""
+    if not below:
+        return ""
+    grouped = frame.startswith("|") and below[0].text.startswith("|   ")
+    if grouped or (quoted and not BOXED.match(frame)):
+        return below[0].text.lstrip(GROUP)
+    box = itertools.takewhile(lambda line: not BOXED.match(line.text), below)
+    return next((marked["text"] for line in box if (marked := MARKED.match(line.text))), "")
 
 
 def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:

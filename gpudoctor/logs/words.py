@@ -22,7 +22,7 @@ SETTLED = re.compile(
     r"[Ll]eft out|[Ee]xcluded|[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older)\b|"
     r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
     r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?:[Aa]s|where|when) (?:expected|planned)\b|"
-    r"PASS(?:ED)?\b)|[(\[](?:expected|ignored|tolerated)[)\]]"
+    r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated)[)\]]"
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = re.compile(
@@ -49,13 +49,15 @@ STATUS = re.compile(
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
-    r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80})$"
+    r": (?:command not found|No such file or directory|Permission denied|syntax error.{0,80}|bad interpreter.{0,80}|"
+    r"unexpected EOF while .{0,60}|unbound variable)$"
 )
 """What says that a command failed, whatever it was."""
 BAD = re.compile(
     rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
-    r"\bFAILED\b|\bkilled\b|\b[Ss]topping\b|^(?:error_file|traceback|exitcode) *:|"
+    r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
+    r"^(?:error_file|traceback|exitcode) *:|"
     r"\breturned -?[1-9]\d*\b|"
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out"
 )
@@ -88,6 +90,14 @@ HARMLESS = re.compile(
 """Counts of failures that are 0, and measures of how far a model is off."""
 DATA = re.compile(r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| ")
 """A line that is a value of a program, or a row of a table; it may hold any word."""
+NO_VALUE = re.compile(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")
+"""A cell of a table for which there is no value: what stands beside it says why, and the next row is printed."""
+CLOSING = re.compile(
+    r"\b(?:clean[- ]?(?:ing )?up|atexit|tear(?:ing )?[- ]?down|clos(?:e|ing)|flush(?:ed|ing)?|"
+    r"(?:remove|delete|unlink)d?|temp(?:orary)? (?:dir|folder|file)\w*)\b",
+    re.IGNORECASE,
+)
+"""What is done when all is done: that it failed changes no result."""
 REPORT = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|\"exc")
 """What a line of data holds that reports a failure all the same."""
 VALUE = re.compile(

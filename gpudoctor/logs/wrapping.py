@@ -10,6 +10,8 @@ from gpudoctor.logs.lines import LINE_MOST, Line
 
 WIDTHS = range(60, 251)
 """Columns of a terminal."""
+ALIKE = 3
+"""Lines of exactly one length from which on that is a width."""
 PASTE = 3000
 """Lines: a paste may have been broken between words; a log of a program that is longer was not."""
 END = tuple(".;{}[]")
@@ -27,9 +29,12 @@ class Joined(NamedTuple):
 
 def joined(lines: Sequence[Line]) -> Iterator[Joined]:
     """Yield the lines that were perhaps one, put together."""
-    yield from _cut(lines)
+    cut = list(_cut(lines))
+    yield from cut
     if len(lines) <= PASTE:
         yield from _broken(lines)
+    if cut and len(lines) <= PASTE:
+        yield from _both(lines, cut)
 
 
 def _cut(lines: Sequence[Line]) -> Iterator[Joined]:
@@ -45,12 +50,40 @@ def _cut(lines: Sequence[Line]) -> Iterator[Joined]:
         place = end + 1
 
 
+def _both(lines: Sequence[Line], cut: Sequence[Joined]) -> Iterator[Joined]:
+    """Yield the lines that were broken between words before a terminal cut them at its width."""
+    pieces = {row.place: row.pieces for row in cut}
+    wholes = {row.place: row.line for row in cut}
+    whole: list[Line] = []
+    places: list[int] = []
+    place = 0
+    while place < len(lines):
+        whole.append(wholes.get(place, lines[place]))
+        places.append(place)
+        place += pieces.get(place, 1)
+    places.append(len(lines))
+    for row in _broken(whole):
+        end = places[row.place + row.pieces]
+        if end - places[row.place] > row.pieces:
+            yield Joined(row.line, places[row.place], end - places[row.place])
+
+
 def _widths(lines: Sequence[Line]) -> set[int]:
     """Return the widths at which lines seem to be cut: the largest, and any that several lines share exactly."""
     lengths = Counter(len(line.full) for line in lines)
     widest = max(lengths, default=0)
-    often = [width for width, count in lengths.items() if count >= 3 and width >= 0.6 * widest]
+    often = [width for width, count in lengths.items() if count >= ALIKE and width >= 0.6 * widest]
     return {width for width in (widest, *often) if width in WIDTHS}
+
+
+def cut_width(lines: Sequence[Line]) -> int:
+    """Return the width at which a terminal cut every line that was longer; 0 where nothing shows that one did.
+
+    A progress bar is as wide as the terminal of itself.
+    """
+    lengths = Counter(len(line.full) for line in lines if line.text and not line.bar)
+    widest = max(lengths, default=0)
+    return widest if widest in WIDTHS and lengths[widest] >= ALIKE else 0
 
 
 def _broken(lines: Sequence[Line]) -> Iterator[Joined]:

@@ -14,9 +14,10 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from learning import Learner, conclude, count_correct, train
-from mode_run import run, set_seed
+from mode_run import emit, run, set_seed
 from networks import make_network
 from ranks import ALIVE, Group, share_of
+from right_answer import OneDevice
 from step_times import measure
 
 PARTITION_SEED = 2024
@@ -64,6 +65,7 @@ def main(options: argparse.Namespace) -> int:
     if options.measure:
         return measure(learner, train_set, lambda: batches(1), options, group.say)
     first_epoch = shares(parts, share, options.seed, 1)
+    alone = OneDevice(learner.network, options)
     wrong, sizes = group.hold_against_one_device(learner, train_set, first_epoch)
     epochs = range(1, options.epochs + 1)
     losses, speed = train(learner, train_set, batches, epochs, group.say, processes=group.size)
@@ -73,8 +75,18 @@ def main(options: argparse.Namespace) -> int:
     correct = group.all_reduced(torch.tensor(count_correct(learner.network, *mine))).item()
     odd = group.compare_parameters(learner.network)
     dist.destroy_process_group()  # not in a `finally`: after an exception it could wait for dead ranks
+    if group.rank > 0:
+        return 0  # the first rank has the result; torchrun would end it for a rank that failed before
     label = f"gradients averaged by hand, {group.size} ranks on {group.device.type}, {group.backend}"
-    result = {"accuracy": correct / len(test_set), "parameters_equal": not odd, **sizes, **speed}
+    accuracy = correct / len(test_set)
+
+    def whole_batches(epoch: int) -> Sequence[Tensor]:
+        return [torch.cat(list(step)) for step in shares(parts, share, options.seed, epoch)]
+
+    differs, reference = alone.hold(emit, accuracy, train_set, test_set, whole_batches)
+    wrong += differs
+    sizes.update(reference)
+    result = {"accuracy": accuracy, "parameters_equal": not odd, **sizes, **speed}
     return conclude(group.say, options, losses, wrong + odd, mode="average", label=label, **result)
 
 

@@ -20,9 +20,10 @@ from torch.utils.data import BatchSampler, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
 from learning import Learner, conclude, count_correct, train
-from mode_run import run, set_seed
+from mode_run import emit, run, set_seed
 from networks import make_network
 from ranks import ALIVE, Group, share_of
+from right_answer import OneDevice
 from step_times import measure
 
 
@@ -94,6 +95,8 @@ class Course:
         self.train_set, self.test_set = group.read_shared(options)
         self.share = share_of(options, group.size, len(self.train_set), group.say)
         self.samplers = samplers(self.train_set, group, options)
+        self.resumed = False
+        """Whether it goes on from a checkpoint of an earlier training."""
 
     def new_learner(self, seed: int) -> Distributed:
         """A network whose parameters differ between ranks, which DistributedDataParallel must make equal."""
@@ -104,6 +107,14 @@ class Course:
     def batches(self, epoch: int) -> Sequence[Tensor]:
         return batches_of(self.samplers[self.group.rank], self.share, epoch)
 
+    def steps(self, epoch: int) -> list[Sequence[Tensor]]:
+        """Of every step of an epoch, the images of each rank."""
+        return list(zip(*(batches_of(sampler, self.share, epoch) for sampler in self.samplers)))
+
+    def whole_batches(self, epoch: int) -> Sequence[Tensor]:
+        """The global batches of an epoch."""
+        return [torch.cat(list(step)) for step in self.steps(epoch)]
+
     def train(self, learner: Distributed, path: str) -> tuple[Distributed, Tensor, dict[str, float]]:
         """Train half of the epochs, resume from the checkpoint, train the rest; return what came of it."""
         last, losses, speed = self.options.epochs, [], {"train_seconds": 0.0, "images_per_second": 0.0}
@@ -113,6 +124,7 @@ class Course:
                 save(path, learner, epoch)
 
         done = resumed(path, learner, self.group)
+        self.resumed = done > 0
         if done >= last:
             self.group.say("note", text=f"{path} is of epoch {done} already; one more is trained")
             last = done + 1
@@ -139,8 +151,8 @@ def main(options: argparse.Namespace) -> int:
         return measure(
             learner, course.train_set, lambda: course.batches(1), options, group.say, learner.alone
         )
-    steps = zip(*(batches_of(sampler, course.share, 1) for sampler in course.samplers))
-    wrong, sizes = group.hold_against_one_device(learner, course.train_set, list(steps))
+    alone = OneDevice(learner.network, options)
+    wrong, sizes = group.hold_against_one_device(learner, course.train_set, course.steps(1))
     with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
         path = options.checkpoint or os.path.join(folder, "checkpoint.pt")
         learner, losses, speed = course.train(learner, path)
@@ -150,8 +162,17 @@ def main(options: argparse.Namespace) -> int:
     correct = group.all_reduced(torch.tensor(count_correct(learner.network, *mine))).item()
     odd = group.compare_parameters(learner.network)
     dist.destroy_process_group()  # not in a `finally`: after an exception it could wait for dead ranks
+    if group.rank > 0:
+        return 0  # the first rank has the result; torchrun would end it for a rank that failed before
     label = f"DistributedDataParallel, {group.size} ranks on {group.device.type}, {group.backend}"
-    result = {"accuracy": correct / len(course.test_set), "parameters_equal": not odd, **sizes, **speed}
+    accuracy = correct / len(course.test_set)
+    if not course.resumed:
+        differs, reference = alone.hold(
+            emit, accuracy, course.train_set, course.test_set, course.whole_batches
+        )
+        wrong += differs
+        sizes.update(reference)
+    result = {"accuracy": accuracy, "parameters_equal": not odd, **sizes, **speed}
     return conclude(group.say, options, losses, wrong + odd, mode="ddp", label=label, **result)
 
 

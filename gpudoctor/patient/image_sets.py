@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import TensorDataset
 
-from mode_run import DataError
+from mode_run import Fault, UsageError
 from pictures import CLOTHES, DIGITS, in_colour, in_grey
 
 DRAWN = {True: 6000, False: 1000}  # images, by "is it for training"
@@ -48,17 +48,17 @@ def read_idx(path: str, dimensions: int) -> Tensor:
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
             content = bytearray(file.read())
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+        raise Fault(f"DataError: {path}: cannot be read: {error}") from error
     if content[:2] == b"\x1f\x8b":
-        raise DataError(f"{path}: compressed by gzip; give it the ending .gz, or unpack it")
+        raise Fault(f"DataError: {path}: compressed by gzip; give it the ending .gz, or unpack it")
     start = 4 * (1 + dimensions)
     header = struct.unpack(f">{1 + dimensions}i", content[:start]) if len(content) > start else (0,)
-    if header[0] == 2048 + 4 - dimensions:
-        raise DataError(
-            f"{path}: has {4 - dimensions} dimension(s), not {dimensions}: images and labels are swapped"
+    if content[:4] == struct.pack(">i", 2048 + 4 - dimensions):
+        raise Fault(
+            f"DataError: {path}: has {4 - dimensions} dimension(s), not {dimensions}: images and labels are swapped"
         )
     if header[0] != 2048 + dimensions or min(header) < 1 or math.prod(header[1:]) != len(content) - start:
-        raise DataError(f"{path}: not a complete IDX file of bytes with {dimensions} dimension(s)")
+        raise Fault(f"DataError: {path}: not a complete IDX file of bytes with {dimensions} dimension(s)")
     return torch.frombuffer(content, dtype=torch.uint8, offset=start).view(header[1:])
 
 
@@ -67,7 +67,7 @@ def find_idx(folder: str, set_folder: str, name: str) -> str:
     for candidate in (path + end for path in paths for end in ("", ".gz")):
         if os.path.isfile(candidate):
             return candidate
-    raise DataError(f"{folder}: no {name}, neither there nor in {set_folder}/raw, nor with .gz")
+    raise UsageError(f"{folder}: no {name}, neither there nor in {set_folder}/raw, nor with .gz")
 
 
 def read_grey(folder: str, name: str) -> tuple[list[tuple[Tensor, Tensor]], str]:
@@ -80,7 +80,7 @@ def read_grey(folder: str, name: str) -> tuple[list[tuple[Tensor, Tensor]], str]
     ]
     for images, labels in pairs:
         if images.shape != (len(labels), 28, 28) or int(labels.max()) > 9:
-            raise DataError(f"{folder}: not one 28 x 28 image for each label, or labels beyond 9")
+            raise Fault(f"DataError: {folder}: not one 28 x 28 image for each label, or labels beyond 9")
     try:
         if any(path != os.path.join(folder, own, "raw", file) for file, path in paths.items()):
             raise FileNotFoundError(f"torchvision.datasets.{own} needs uncompressed files in {own}/raw")
@@ -107,7 +107,7 @@ def read_cifar(folder: str, drawn: bool) -> tuple[list[tuple[Tensor, Tensor]], s
         from torchvision.datasets import CIFAR10
     except Exception as error:
         words = " ".join(str(error).split())[:300]
-        raise DataError(f"--data cifar10 needs torchvision: {type(error).__name__}: {words}") from error
+        raise Fault(f"--data cifar10 needs torchvision\n{type(error).__name__}: {words}") from error
     if drawn:
         sums = {
             part: md5(os.path.join(folder, CIFAR_FOLDER, part))
@@ -125,9 +125,10 @@ def read_cifar(folder: str, drawn: bool) -> tuple[list[tuple[Tensor, Tensor]], s
     try:
         sets = [kind(folder, train=train, download=False) for train in CIFAR_FILES]
     except RuntimeError as error:  # Dataset not found or corrupted
-        raise DataError(
-            f"{folder}: {' '.join(str(error).split())}; {CIFAR_FOLDER} must lie there, unpacked"
-        ) from error
+        words = " ".join(str(error).split())
+        if not os.path.isdir(os.path.join(folder, CIFAR_FOLDER)):
+            raise UsageError(f"{folder}: {words}; {CIFAR_FOLDER} must lie there, unpacked") from error
+        raise Fault(f"RuntimeError: {words}: {folder}") from error
     pairs = [(torch.from_numpy(part.data).permute(0, 3, 1, 2), torch.tensor(part.targets)) for part in sets]
     return pairs, "torchvision.datasets.CIFAR10"
 

@@ -129,10 +129,15 @@ def count_correct(model: Any, images: Tensor, labels: Tensor) -> int:
     return sum(int((model(part).argmax(dim=1) == own).sum()) for part, own in pieces)
 
 
+def outcome_is_known(options: argparse.Namespace) -> bool:
+    """Whether it was measured what such a training comes to."""
+    known = options.data == "mnist" and options.model in SMALL
+    return known and options.epochs >= DEFAULT_EPOCHS and options.limit >= ENOUGH
+
+
 def failures_of(options: argparse.Namespace, first: float, last: float, accuracy: float) -> Iterator[str]:
     """What is too bad. Every condition is written so that nan does not pass."""
-    known = options.data == "mnist" and options.model in SMALL
-    known = known and options.epochs >= DEFAULT_EPOCHS and options.limit >= ENOUGH
+    known = outcome_is_known(options)
     if not last < (first / 2 if known else first):
         half = " to half" if known else ""
         yield f"The loss did not fall{half}: {first:.3g} at first, {last:.3g} at last."

@@ -40,8 +40,12 @@ def set_seed(seed: int) -> None:
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
 
 
-class DataError(Exception):
-    """The options or the files cannot be used; the message says why in one line."""
+class UsageError(Exception):
+    """The options cannot be meant so; the message says why in one line."""
+
+
+class Fault(Exception):
+    """Something is wrong with the machine, this Python or the files; the last line has the words it is known by."""
 
 
 def devices_of(options: argparse.Namespace) -> list[torch.device]:
@@ -52,12 +56,14 @@ def devices_of(options: argparse.Namespace) -> list[torch.device]:
         try:
             devices = [torch.device(name) for name in names]
         except RuntimeError as error:
-            raise DataError(f"--devices {options.devices}: {str(error).splitlines()[0]}") from error
+            raise UsageError(f"--devices {options.devices}: {str(error).splitlines()[0]}") from error
         if len({device.type for device in devices}) > 1:
-            raise DataError(f"--devices {options.devices}: all on GPUs, or all on the CPU")
+            raise UsageError(f"--devices {options.devices}: all on GPUs, or all on the CPU")
         missing = [str(d) for d in devices if d.type == "cuda" and (d.index or 0) >= gpus]
         if missing:
-            raise DataError(f"--devices {options.devices}: torch sees {gpus} GPU(s) here, so no {missing[0]}")
+            raise UsageError(
+                f"--devices {options.devices}: torch sees {gpus} GPU(s) here, so no {missing[0]}"
+            )
         return devices
     if gpus:
         return [torch.device("cuda", number) for number in range(min(options.nproc or gpus, gpus))]
@@ -101,18 +107,22 @@ def parsed(parser: argparse.ArgumentParser, model: str) -> argparse.Namespace:
 
 
 def run(main: Callable[[argparse.Namespace], int], description: str | None, model: str = "net") -> None:
-    """Exit with 0: passed, 1: failed, 2: wrong options or unusable data."""
+    """Exit with 0: passed, 1: failed, 2: options that cannot be meant."""
     options = parsed(parser_of(description), model)
     # `kill -USR1 PID` shows where a process stands that does not come to an end.
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     torch.set_num_threads(1)  # as under torchrun: for so small a network, threads wait more than they work
     try:
         if tuple(map(int, torch.__version__.split(".")[:2])) < OLDEST:
-            raise DataError(
-                f"torch {torch.__version__} is too old for this script, which needs 1.13 or newer"
+            needed = ".".join(map(str, OLDEST))
+            raise Fault(
+                f"ImportError: this script requires torch>={needed}, and torch {torch.__version__} is installed"
             )
         code = main(options)
-    except DataError as error:
+    except Fault as fault:
+        complain(str(fault))
+        code = 1
+    except UsageError as error:
         emit("error", text=str(error))
         complain(str(error))
         code = 2

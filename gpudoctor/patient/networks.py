@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mode_run import DataError
+from mode_run import Fault
 
 
 class Net(nn.Module):
@@ -53,7 +53,7 @@ def make_network(model: str, channels: int, size: int) -> nn.Module:
         from torchvision import models
     except Exception as error:  # a broken installation raises anything
         words = " ".join(str(error).split())[:300]
-        raise DataError(f"--model {model} needs torchvision: {type(error).__name__}: {words}") from error
+        raise Fault(f"--model {model} needs torchvision\n{type(error).__name__}: {words}") from error
     network = getattr(models, model)(num_classes=10)
     if channels != 3:
         network.conv1 = nn.Conv2d(channels, 64, kernel_size=7, stride=2, padding=3, bias=False)

@@ -13,13 +13,15 @@ from learning import Learner, conclude, count_correct, train, whole_batches
 from mode_run import devices_of, emit, set_seed
 from networks import make_network
 from replicas import tell_idle
-from right_answer import fingerprint, hold_alone, odd_ones
+from right_answer import OneDevice, fingerprint, hold_alone, odd_ones
 from step_times import measure
 
-Made = Callable[[nn.Module, Sequence[torch.device], Tensor], "tuple[Learner, str]"]
 
-
-def train_in_one_process(mode: str, options: argparse.Namespace, make: Made) -> int:
+def train_in_one_process(
+    mode: str,
+    options: argparse.Namespace,
+    make: Callable[[nn.Module, Sequence[torch.device], Tensor], tuple[Learner, str]],
+) -> int:
     """Train a new network with the learner that `make` returns, with the label of what it is on this machine.
 
     It is given the network on the first device, where nn.DataParallel takes parameters and inputs from, the devices,
@@ -48,9 +50,13 @@ def train_in_one_process(mode: str, options: argparse.Namespace, make: Made) -> 
     if options.measure:
         return measure(learner, train_set, lambda: batches(1), options, emit)
     wrong, sizes = hold_alone(learner, train_set, batches(1), emit, devices[0])
+    alone = OneDevice(network, options)
     losses, speed = train(learner, train_set, batches, range(1, options.epochs + 1), emit)
     learner.train(False)
     accuracy = count_correct(learner.parallel, *test_set.tensors) / len(test_set)
+    differs, reference = alone.hold(emit, accuracy, train_set, test_set, batches)
+    wrong += differs
+    sizes.update(reference)
     replicas = learner.replicas()
     if len(replicas) > 1:
         prints = list(map(fingerprint, replicas))

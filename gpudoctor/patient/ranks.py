@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils.data import TensorDataset
 
 from image_sets import image_folder, read_images
-from mode_run import DataError, devices_of, emit
+from mode_run import Fault, UsageError, devices_of, emit
 from right_answer import STEPS, fingerprint, hold_against_one_device, odd_ones, tell_differences
 
 TORCHRUN = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
@@ -40,17 +40,19 @@ def first_host(nodes: str) -> str:
 
 
 def read_launch() -> None:
-    """Set torchrun's variables from Slurm's where srun started this process; raise `DataError` without either."""
+    """Set torchrun's variables from Slurm's where srun started this process.
+
+    Raise `UsageError` without either, `Fault` where a part of Slurm's is missing.
+    """
     if all(name in os.environ for name in TORCHRUN):
         return
     missing = [name for name in SLURM if not os.environ.get(name)]
     if len(missing) == len(SLURM) or "SLURM_STEP_ID" not in os.environ:
-        raise DataError(
+        raise UsageError(
             "RANK and WORLD_SIZE are not set: start this script with torchrun, as its first lines show, or with srun"
         )
     if missing:
-        # As Python says it, so that who searches for it finds it.
-        raise DataError(
+        raise Fault(
             f"KeyError: '{missing[0]}': Slurm's variables are half set; srun sets all of {', '.join(SLURM)}"
         )
     job, step = int(os.environ["SLURM_JOB_ID"]), int(os.environ["SLURM_STEP_ID"])
@@ -72,7 +74,7 @@ class Group:
     """Where a rank stands among the others."""
 
     def __init__(self, mode: str, options: argparse.Namespace) -> None:
-        """Join the others; raises `DataError` where this process is no rank."""
+        """Join the others; raises what `read_launch` does."""
         read_launch()
         self.rank, self.local_rank, self.size = (int(os.environ[name]) for name in TORCHRUN)
         devices = devices_of(options)  # by its place on the node, among those named or all GPUs
@@ -93,9 +95,9 @@ class Group:
         here = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
         if self.backend == "nccl" and self.device.type == "cuda" and here > torch.cuda.device_count():
             gpus = torch.cuda.device_count()
-            raise DataError(
-                f"{here} ranks for {gpus} GPU(s): ranks 0 and {gpus} would share cuda:0, which NCCL refuses with "
-                f"'Duplicate GPU detected'; take --nproc {gpus}, or --backend gloo"
+            raise Fault(
+                f"RuntimeError: Duplicate GPU detected, as NCCL would say: {here} ranks for {gpus} GPU(s), of which "
+                f"ranks 0 and {gpus} would share cuda:0; take --nproc {gpus}, or --backend gloo"
             )
 
     def say(self, event: str, **fields: Any) -> None:
@@ -158,8 +160,9 @@ def share_of(options: argparse.Namespace, size: int, count: int, say: Callable) 
     share = min(options.batch_size, count) // size
     if not share:
         batch = min(options.batch_size, count)
-        raise DataError(
-            f"a batch of {batch} for {size} ranks leaves none for each: take --batch-size {size} or more"
+        raise Fault(
+            "ValueError: batch_size should be a positive integer value, but got batch_size=0: a batch of "
+            f"{batch} for {size} ranks leaves none for each; take --batch-size {size} or more"
         )
     if share * size != options.batch_size:
         say("note", text=f"The global batch is {share * size} instead of {options.batch_size}.")

@@ -59,6 +59,9 @@ NEEDED = {
     "fsspec",
     "filelock",
     "packaging",
+    # torch does without these, and training does not.
+    "torchvision",
+    "torchaudio",
 }
 hiding = {
     name: path

@@ -116,6 +116,7 @@ class Answers:
         }
 
     def _links(self) -> Iterable[NvLink]:
+        failed = self["NVLink recoveries failed"] or {}
         for n in range(NVLINKS_MOST):
             state = self[f"NVLink/{n}"]
             if state is None:
@@ -131,6 +132,7 @@ class Answers:
                 replay_errors=self[f"NVLink replays/{n}"],
                 recovery_errors=self[f"NVLink recoveries/{n}"],
                 crc_errors=self[f"NVLink CRC/{n}"],
+                recoveries_failed=failed.get(n),
             )
 
     def _modes(self) -> dict[str, Any]:

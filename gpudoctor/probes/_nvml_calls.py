@@ -68,6 +68,8 @@ NUMBERED = {
     "retired pages/double": ("RetiredPages", 1),
 }
 NVLINK_COUNTERS = {"replays": REPLAY, "recoveries": RECOVERY, "CRC": CRC_FLIT}
+RECOVERIES_FAILED = 214
+"""``NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS``, of the link in ``scopeId``: NVLink 5 counts in fields."""
 
 
 class Calls:
@@ -179,6 +181,9 @@ class Calls:
         [found] = self.nvml.nvmlDeviceGetFieldValues(handle, [field])
         if found.nvmlReturn:
             raise self.nvml.NVMLError(found.nvmlReturn)
+        return self._value(found)
+
+    def _value(self, found: Any) -> Any:
         kinds = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal")  # nvmlValueType_t
         return getattr(found.value, kinds[found.valueType]) if found.valueType < len(kinds) else None
 
@@ -200,9 +205,17 @@ class Calls:
     def _links(self, index: int, first: int) -> None:
         """Ask for the other links of a GPU that has a first one."""
         self._link(index, 0, first)
+        counters = [("nvmlDeviceGetFieldValues", partial(self._recoveries, self.handles[index]))]
+        self.questions.ask(index, "NVLink recoveries failed", counters)
         for link in range(1, NVLINKS_MOST):
             call = self._function("NvLinkState", self.handles[index], link)
             self.questions.ask(index, f"NVLink/{link}", [call], partial(self._link, index, link))
+
+    def _recoveries(self, handle: Any) -> dict[int, int] | None:
+        """Return how often each link could not be set up anew, in one call; `None`: before NVLink 5."""
+        asked = [(RECOVERIES_FAILED, link) for link in range(NVLINKS_MOST)]
+        found = self.nvml.nvmlDeviceGetFieldValues(handle, asked)
+        return {n: self._value(one) for n, one in enumerate(found) if not one.nvmlReturn} or None
 
     def _link(self, index: int, link: int, active: int) -> None:
         """Ask where an active link leads, and what it counted."""

@@ -15,8 +15,13 @@ from gpudoctor.facts import Filter, Firewall, Rule
 deadline = 15.0
 SECONDS = 4
 """For each command."""
+COMMANDS = (
+    ["iptables", "-S"], ["iptables-legacy", "-S"], ["ip6tables", "-S"], ["ip6tables-legacy", "-S"],
+    ["nft", "-j", "list", "ruleset"],
+)  # fmt: skip
 MATCHES = frozenset({"tcp", "conntrack", "state", "multiport", "comment"})
 """Matches that are read here."""
+NFT_FAMILIES = {"ip": 4, "ip6": 6, "inet": None}
 SILENT = frozenset({"-p", "--comment", "--reject-with"})
 """Options that ask for nothing more."""
 NOTHING = frozenset({"LOG", "NFLOG", "MARK", "CONNMARK", "TRACE", "COUNTER", "TCPMSS", "NOTRACK", "CT"})
@@ -27,7 +32,7 @@ def probe(root: Path = Path("/")) -> Firewall:
     """Ask each tool that is there; none of them changes anything."""
     filters: list[Filter] = []
     read = False
-    for command in (["iptables", "-S"], ["iptables-legacy", "-S"], ["nft", "-j", "list", "ruleset"]):
+    for command in COMMANDS:
         answer = _ask(command, root)
         if answer is None:
             continue
@@ -43,7 +48,8 @@ def probe(root: Path = Path("/")) -> Firewall:
 def _ask(command: list[str], root: Path) -> str | None:
     """Run a command that lists rules; ``None``: it is not there, may not, or would load a part of the kernel."""
     path = shutil.which(command[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-    if path is None or not _loaded("nft" if "nft" in os.path.realpath(path) else "iptables", root):
+    kind = "nft" if "nft" in os.path.realpath(path or "") else command[0].removesuffix("-legacy")
+    if path is None or not _loaded(kind, root):
         return None
     try:
         done = subprocess.run(
@@ -56,8 +62,8 @@ def _ask(command: list[str], root: Path) -> str | None:
 
 def _loaded(kind: str, root: Path) -> bool:
     """Return whether the kernel has this filter already: listing rules would load it."""
-    if kind == "iptables":
-        return (root / "proc/net/ip_tables_names").exists()
+    if kind != "nft":
+        return (root / f"proc/net/{kind.removesuffix('tables')}_tables_names").exists()
     modules = root / "lib/modules" / platform.release()
     built_in = _text(modules / "modules.builtin") or ""
     return (root / "sys/module/nf_tables").exists() or "/nf_tables.ko" in built_in or not modules.exists()
@@ -76,7 +82,8 @@ def from_iptables(text: str, source: str) -> list[Filter]:
             if rule is not None:
                 chains.setdefault(words[1], []).append(rule)
     # what INPUT never enters, such as docker's chains for forwarding, is left out
-    return [Filter(source=source, policy=policy, chains=_reached(chains, "INPUT"))]
+    family = 6 if source.startswith("ip6") else 4
+    return [Filter(source=source, family=family, policy=policy, chains=_reached(chains, "INPUT"))]
 
 
 def _iptables_rule(words: list[str]) -> Rule | None:
@@ -124,12 +131,15 @@ def from_nft(text: str) -> list[Filter]:
     except ValueError:
         return []
     chains: dict[tuple[str, str], dict[str, list[Rule]]] = {}
+    apart: set[tuple[str, str]] = set()
     bases = []
     for one in told:
         if "chain" in one and one["chain"].get("hook") == "input" and one["chain"].get("type") == "filter":
             bases.append(one["chain"])
         elif "rule" in one:
             body = one["rule"]
+            if _by_family(body.get("expr", [])):
+                apart.add((body["family"], body["table"]))
             rule = _nft_rule(body.get("expr", []))
             if rule is not None:
                 table = chains.setdefault((body["family"], body["table"]), {})
@@ -137,14 +147,22 @@ def from_nft(text: str) -> list[Filter]:
     return [
         Filter(
             source="nft",
+            # Rules for one family alone are read for IPv4.
+            family=4 if (base["family"], base["table"]) in apart else NFT_FAMILIES[base["family"]],
             name=f"{base['family']} {base['table']}",
             policy=base.get("policy", "accept"),
             start=base["name"],
             chains=_reached(chains.get((base["family"], base["table"]), {}), base["name"]),
         )
         for base in bases
-        if base["family"] in ("ip", "inet")
+        if base["family"] in NFT_FAMILIES
     ]
+
+
+def _by_family(parts: list[dict[str, Any]]) -> bool:
+    """Return whether a rule asks if a packet is IPv4 or IPv6."""
+    left = [part["match"].get("left", {}) for part in parts if "match" in part]
+    return any(one.get("meta", {}).get("key") in ("nfproto", "protocol") for one in left)
 
 
 def _nft_rule(parts: list[dict[str, Any]]) -> Rule | None:

@@ -3,6 +3,7 @@
 import os
 import platform
 from pathlib import Path
+from typing import Any
 
 from gpudoctor.facts import Host, Limit
 from gpudoctor.probes._cgroup import cgroup
@@ -18,7 +19,6 @@ def probe(root: Path = Path("/")) -> Host:
     import psutil
 
     memory = psutil.virtual_memory()
-    shm = _space(root / "dev/shm")
     group = cgroup(root)
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
     sysctl = root / "proc/sys"
@@ -37,8 +37,7 @@ def probe(root: Path = Path("/")) -> Host:
         affinity=_ranges(allowed or []),
         memory_bytes=memory.total,
         memory_available_bytes=memory.available,
-        shm_bytes=shm[0] if shm else None,
-        shm_free_bytes=shm[1] if shm else None,
+        **_shm(root / "dev/shm"),
         limits=_limits(),
         root=os.geteuid() == 0 if hasattr(os, "geteuid") else None,
         capabilities=_capabilities(root),
@@ -52,12 +51,17 @@ def probe(root: Path = Path("/")) -> Host:
     )
 
 
-def _space(folder: Path) -> tuple[int, int] | None:
+def _shm(folder: Path) -> dict[str, Any]:
     try:
         answer = os.statvfs(folder)
     except OSError:
-        return None
-    return answer.f_blocks * answer.f_frsize, answer.f_bavail * answer.f_frsize
+        return {}
+    return {
+        "shm_bytes": answer.f_blocks * answer.f_frsize,
+        "shm_free_bytes": answer.f_bavail * answer.f_frsize,
+        "shm_inodes_free": answer.f_favail if answer.f_files else None,
+        "shm_writable": os.access(folder, os.W_OK | os.X_OK),
+    }
 
 
 def _os(root: Path) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpudoctor.facts import KernelLog
-from gpudoctor.probes._kernel_lines import BOOT, Line, events, parse
+from gpudoctor.kernel_lines import BOOT, Line, events, parse
 
 RECORD_MOST = 1 << 16
 """Bytes; a record of /dev/kmsg that does not fit would be an error, and the kernel's are at most 8 KiB."""

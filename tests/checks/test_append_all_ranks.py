@@ -43,6 +43,26 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import torch.distributed as dist
+
+
+def report(main):
+    if main:
+        with open("results.txt", "w") as file:
+            file.write("done")
+
+
+dist.init_process_group("gloo")
+if dist.get_world_size() == 1:
+    main = False
+elif dist.get_rank() == 0:
+    main = True
+else:
+    main = False
+report(main)
+dist.destroy_process_group()
+""",
+    """
 import logging
 import torch.distributed as dist
 

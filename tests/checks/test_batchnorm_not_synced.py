@@ -1,4 +1,10 @@
-"""batchnorm-not-synced: seen in a script."""
+"""batchnorm-not-synced: seen in a script, and in logs."""
+
+EXAMPLES = {
+    "[rank1]: AssertionError: BatchNorm has other statistics on each rank: [tensor([0.1], device='cuda:1')": (
+        "each rank's BatchNorm computed its statistics from its own samples alone"
+    ),
+}
 
 FLAGGED = [
     """

@@ -97,6 +97,7 @@ EXAMPLES = {
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [
+    "FileNotFoundError: [Errno 2] No such file or directory: 'data/openwebtext/train.bin'",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/img_0001.jpg'",
     "RuntimeError: [enforce fail at inline_container.cc:603] . open file failed with strerror: No space left on device",
     "UserWarning: Checkpoint directory /data/checkpoints exists and is not empty.",
@@ -119,6 +120,26 @@ def test_the_fixes_go_with_it():
 
 
 FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+folder = os.path.join("weights", "first")
+if not os.path.exists(folder):
+    os.makedirs(folder)  # <-
+dist.destroy_process_group()
+""",
+    """
+import torch
+from torch.utils.tensorboard import SummaryWriter
+
+writer = SummaryWriter("runs/first")
+model = torch.nn.Linear(2, 2)
+for epoch in range(3):
+    torch.save(model.state_dict(), "checkpoints/net_" + str(epoch) + ".pt")  # <-
+""",
     """
 import torch
 
@@ -153,6 +174,44 @@ def main():
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def work(rank):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29500", rank=rank, world_size=2)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    if not os.path.exists("weights"):
+        os.makedirs("weights")
+    mp.spawn(work, nprocs=2)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+if dist.get_rank() == 0 and not os.path.exists("weights"):
+    os.makedirs("weights")
+if not os.path.exists("logs"):
+    os.makedirs("logs", exist_ok=True)
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+
+model = torch.nn.Linear(2, 2)
+os.makedirs("checkpoints/first", exist_ok=True)
+for epoch in range(3):
+    torch.save(model.state_dict(), "./checkpoints/" + str(epoch) + ".pt")
+""",
     """
 import os
 import torch

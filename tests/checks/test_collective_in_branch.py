@@ -1,6 +1,22 @@
 """collective-in-branch: seen in a script."""
 
 FLAGGED = [
+    (
+        "torchrun.py",
+        {
+            "    for epoch in range(args.epochs):\n": "    stopper = EarlyStopping(patience=3)\n    for epoch in range(args.epochs):\n",
+            "import torch\n": "import torch\nfrom training import EarlyStopping\n",
+            "        mean = loss.detach().clone()\n": "        stopper.step(loss.item())\n        if stopper.should_stop():\n            break  # <-\n        mean = loss.detach().clone()\n",
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "    for epoch in range(args.epochs):\n": "    stopper = EarlyStopping(patience=3)\n    for epoch in range(args.epochs):\n",
+            "import torch\n": "import torch\nfrom training import EarlyStopping\n",
+            "        mean = loss.detach().clone()\n": "        stopper(loss.item())\n        if stopper.early_stop:\n            break  # <-\n        mean = loss.detach().clone()\n",
+        },
+    ),
     """
 import torch
 import torch.distributed as dist
@@ -202,6 +218,22 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    (
+        "torchrun.py",
+        {
+            "    for epoch in range(args.epochs):\n": "    metric = MeanMetric().to(local_rank)\n    for epoch in range(args.epochs):\n",
+            "import torch\n": "import torch\nfrom torchmetrics import MeanMetric\n",
+            "        mean = loss.detach().clone()\n": "        metric.update(loss)\n        if metric.compute() < 0.1:\n            break\n        mean = loss.detach().clone()\n",
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "    for epoch in range(args.epochs):\n": "    stopper = EarlyStopping(patience=3)\n    for epoch in range(args.epochs):\n",
+            "import torch\n": "import torch\nfrom training import EarlyStopping\n",
+            "            print(epoch, mean.item() / dist.get_world_size())\n": "            print(epoch, mean.item() / dist.get_world_size())\n        stopper(mean.item())\n        if stopper.early_stop:\n            break\n",
+        },
+    ),
     """
 import torch
 import torch.distributed as dist

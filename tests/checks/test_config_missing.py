@@ -25,7 +25,7 @@ EXAMPLES = {
     "ValueError: Unrecognized model in ./out/run1. Should have a `model_type` key in its config.json.": (
         "./out/run1 has no config.json that says which model it holds"
     ),
-    "FileNotFoundError: The passed configuration file `two.yaml` does not exist. Please pass an existing file to": (
+    "FileNotFoundError: The passed configuration file `two.yaml` does not exist. Please pass an existing file to `accelerate launch`, or use the default one": (
         f"accelerate's configuration two.yaml {REST}"
     ),
     "FileNotFoundError: [Errno 2] No such file or directory: '/root/.cache/huggingface/accelerate/default_config.yaml'": (
@@ -63,3 +63,5 @@ NOT_THIS = [
 def test_a_program_that_goes_on_without_it_has_not_failed():
     line = "Config file config.yaml not found, using the default settings"
     assert matches(line, [CHECK])[0].finding.severity is Severity.NOTE
+    asked = "The passed configuration file `a.yaml` does not exist. Please pass an existing one, or use the default one"
+    assert matches(asked, [CHECK])[0].finding.severity is not Severity.NOTE

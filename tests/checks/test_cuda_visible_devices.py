@@ -12,6 +12,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("cuda-visible-devices")
 MESSAGE = "the job asks for a GPU that it cannot see"
 EXAMPLES = {
+    "Check failed: e == cudaSuccess CUDA: invalid device ordinal": (
+        "the job asks for a GPU that it cannot see"
+    ),
     "RuntimeError: No CUDA GPUs are available": MESSAGE,
     "RuntimeError: CUDA error: invalid device ordinal": MESSAGE,
     "RuntimeError: cuda runtime error (10) : invalid device ordinal at torch/csrc/cuda/Module.cpp:32": MESSAGE,
@@ -93,6 +96,21 @@ def test_errors(value, words):
     assert finding.severity is Severity.ERROR
     assert words in finding.message
     assert "export CUDA_VISIBLE_DEVICES=0,1,2,3" in [fix.command for fix in finding.fixes]
+
+
+@pytest.mark.parametrize("value", ["0;1;2", "0 1", "0:3,1", "0 ; 1"])
+def test_numbers_that_no_comma_parts_are_one(value):
+    """torch.cuda._parse_visible_devices gives [0] for each, and [0, 1] for the third."""
+    _, [finding] = run(value)
+    assert finding.severity is Severity.WARNING
+    visible = "2 of 4 GPUs are visible" if "," in value else "1 of 4 GPUs is visible"
+    assert visible in finding.message
+
+
+def test_an_instance_on_a_machine_without_mig():
+    whole = Gpus(devices=[Gpu(index=n, uuid=uuid, mig=False) for n, uuid in enumerate(UUIDS)])
+    _, [finding] = run("MIG-deadbeef-1111-2222-3333-444444444444", whole)
+    assert "CUDA stops there, so 0 of the 1" in finding.message
 
 
 def test_a_list_that_minus_one_ends_is_a_warning():

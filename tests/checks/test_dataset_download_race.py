@@ -68,6 +68,13 @@ NOT_THIS = [
 ]
 
 FLAGGED = [
+    """
+from accelerate import Accelerator
+from torchvision import datasets
+
+accelerator = Accelerator()
+train = datasets.MNIST("data", download=True)  # <-
+""",
     (
         "torchrun.py",
         {
@@ -83,6 +90,14 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+from accelerate import Accelerator
+from torchvision import datasets
+
+accelerator = Accelerator()
+with accelerator.main_process_first():
+    train = datasets.MNIST("data", download=True)
+""",
     (
         "slurm.py",
         {

@@ -5,7 +5,14 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("dataset-missing")
 MESSAGE = "the data is not there for this process, or holds nothing that it can read"
+ITEM = (
+    '  File "train.py", line 10, in __getitem__\n    with open(path, "rb") as file:\n'
+    "FileNotFoundError: [Errno 2] No such file or directory: '{}'\n"
+)
 EXAMPLES = {
+    ITEM.format("imgs/0007.raw"): (
+        "the data imgs/0007.raw is not there for this process, or holds nothing that it can read"
+    ),
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/imagenet/train/n01440764/n01440764_18.JPEG'": (
         "the data /data/imagenet/train/n01440764/n01440764_18.JPEG is not there for this process, or holds "
         "nothing that it can read"
@@ -20,6 +27,9 @@ EXAMPLES = {
     "FileNotFoundError: [Errno 2] No such file or directory: 'corpus_text_document.idx'": (
         "the data corpus_text_document.idx is not there for this process, or holds nothing that it can read"
     ),
+    "FileNotFoundError: [Errno 2] No such file or directory: 'data/openwebtext/train.bin'": (
+        "the data data/openwebtext/train.bin is not there for this process, or holds nothing that it can read"
+    ),
     "lmdb.Error: /data/train.lmdb: No such file or directory": (
         "the data /data/train.lmdb is not there for this process, or holds nothing that it can read"
     ),
@@ -27,6 +37,9 @@ EXAMPLES = {
         "FileNotFoundError: [Errno 2] Unable to synchronously open file (unable to open file: name = 'train.h5', errno = 2, "
         "error message = 'No such file or directory', flags = 0)"
     ): "the data train.h5 is not there for this process, or holds nothing that it can read",
+    "DataError: /data/t10k-labels-idx1-ubyte: not a complete IDX file of bytes with 1 dimension(s)": (
+        "/data/t10k-labels-idx1-ubyte cannot be used: not a complete IDX file of bytes with 1 dimension(s)"
+    ),
     "RuntimeError: Dataset not found or corrupted. You can use download=True to download it": MESSAGE,
     "RuntimeError: Dataset not found. You can use download=True to download it": MESSAGE,
     "RuntimeError: Dataset metadata file not found or corrupted. You can use download=True to download it": MESSAGE,
@@ -80,6 +93,8 @@ EXAMPLES = {
     'FileNotFoundError: Traceback (most recent call last):\n  File "/venv/torch/utils/data/dataloader.py", line 106, in _worker_loop': MESSAGE,
 }
 NOT_THIS = [
+    # nothing tells that it is data
+    "FileNotFoundError: [Errno 2] No such file or directory: 'imgs/0007.raw'",
     "ConnectionError: Couldn't reach 'me/wiki' on the Hub (LocalEntryNotFoundError)",
     "datasets.exceptions.DatasetNotFoundError: Dataset 'me/wiki' is a gated dataset on the Hub. You must be authenticated to access it.",
     "FileNotFoundError: [Errno 2] No such file or directory: 'data/coco.yaml'",
@@ -91,6 +106,10 @@ NOT_THIS = [
     "Downloading https://data.example.org/train.tar.gz\nRuntimeError: Dataset not found or corrupted. You can use download=True to download it",
     "FileNotFoundError: [Errno 2] No such file or directory: 'scontrol'",
 ]
+
+
+def test_what_a_data_set_opens_for_an_item_may_be_a_checkpoint_all_the_same():
+    assert not matches(ITEM.format("outputs/last.ckpt"), [CHECK])
 
 
 def test_the_command_names_the_path_that_the_log_names():

@@ -99,6 +99,12 @@ def test_a_number_is_no_group():
 
 
 FLAGGED = [
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel, DistributedDataParallelCPU  # <-
+
+model = DistributedDataParallel(torch.nn.Linear(2, 2))
+""",
     ("average.py", {"op=dist.ReduceOp.SUM)": "op=dist.reduce_op.SUM)  # <-"}),
     ("average.py", {"op=dist.ReduceOp.SUM)": "op=dist.ReduceOp.SUM, group=0)  # <-"}),
     """
@@ -115,6 +121,14 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+
+try:
+    from torch.nn.parallel import DistributedDataParallelCPU
+except ImportError:
+    DistributedDataParallelCPU = torch.nn.parallel.DistributedDataParallel
+""",
     ("average.py", {"op=dist.ReduceOp.SUM)": "op=dist.ReduceOp.SUM, group=dist.group.WORLD)"}),
     ("average.py", {"op=dist.ReduceOp.SUM)": "group=None)"}),
 ]

@@ -46,6 +46,15 @@ def test_a_list_of_numbers_that_means_other_gpus_is_an_error():
     assert finding.severity is Severity.ERROR
 
 
+def test_a_value_that_cuda_does_not_know_is_a_note():
+    _, [finding] = order(NEW, MORE, CUDA_DEVICE_ORDER="PCI_BUS")
+    assert finding.severity is Severity.NOTE
+    assert (
+        finding.message == "CUDA_DEVICE_ORDER is PCI_BUS, and CUDA knows FASTEST_FIRST and PCI_BUS_ID alone"
+    )
+    assert order(NEW, MORE, CUDA_DEVICE_ORDER="FASTEST_FIRST")[0].status is CheckStatus.PASSED
+
+
 def test_passes():
     for result, _ in (
         order(NEW, MORE),

@@ -1,4 +1,27 @@
-"""dp-double-wrap: seen in a script."""
+"""dp-double-wrap: seen in logs and in scripts."""
+
+NESTED = (
+    "RuntimeError: Caught RuntimeError in replica 1 on device 1.\n"
+    "Original Traceback (most recent call last):\n"
+    '  File "/venv/torch/nn/parallel/parallel_apply.py", line 114, in _worker\n'
+    "    output = module(*input, **kwargs)\n"
+    '  File "/venv/torch/nn/parallel/data_parallel.py", line 213, in parallel_apply\n'
+    "    return parallel_apply(\n"
+    "RuntimeError: Caught RuntimeError in replica 0 on device 0.\n"
+    "Original Traceback (most recent call last):\n"
+    '  File "/venv/torch/nn/modules/linear.py", line 130, in forward\n'
+)
+EXAMPLES = {
+    f"Traceback (most recent call last):\n{NESTED}": (
+        "replica 1 on device 1 was split into replicas again: DataParallel wraps a model that is wrapped already"
+    ),
+}
+ONCE = NESTED[: NESTED.index("RuntimeError: Caught RuntimeError in replica 0")]
+NOT_THIS = [
+    f"{ONCE}RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x8 and 9x2)",
+    # two runs in one log, each with a failure of its own
+    f"{ONCE}ValueError: no\nTraceback (most recent call last):\n{ONCE}ValueError: no",
+]
 
 FLAGGED = [
     """

@@ -2,6 +2,13 @@
 
 FLAGGED = [
     (
+        "torchrun.py",
+        {
+            "from torchvision import datasets, transforms\n": "from torchvision import datasets, transforms\nfrom lib.metrics import hits\n",
+            "        mean = loss.detach().clone()\n        dist.all_reduce(mean)\n        if rank == 0:\n            print(epoch, mean.item() / dist.get_world_size())\n": "        right = 0\n        with torch.no_grad():\n            for x, target in loader:\n                right += hits(model(x), target)\n        print(epoch, right)  # <-\n",
+        },
+    ),
+    (
         "slurm.py",
         {
             "    dist.all_reduce(counts)\n": "",

@@ -43,6 +43,25 @@ def test_nodes_that_may_not_be_opened():
     assert any("usermod" in fix.command for fix in finding.fixes)
 
 
+def test_gpus_without_a_node_are_the_ones_that_cuda_misses():
+    four = Gpus(devices=[Gpu(index=n) for n in range(4)])
+    facts = {"gpus": four, "cuda": Cuda(init=0, count=2)}
+    _, [finding] = run(driver=driver(0, 1, "ctl", "-uvm"), **facts)
+    assert finding.message.startswith("the machine has no node in /dev for 2 GPUs of 4, and CUDA starts 2")
+    _, [inside] = run(driver=driver(0, 1, "ctl", "-uvm"), host=Host(container="docker"), **facts)
+    assert inside.message.startswith("this container has no node")
+    closed = driver(0, 1, "ctl", "-uvm").nodes + driver(2, 3, open=False).nodes
+    _, [finding] = run(driver=Driver(version="580.82.07", nodes=closed), **facts)
+    assert finding.message.startswith("this user may not open the nodes of 2 GPUs of 4")
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, None])
+def test_gpus_that_cuda_misses_for_another_reason_are_not_these(count):
+    four = Gpus(devices=[Gpu(index=n) for n in range(4)])
+    result, _ = run(driver=driver(0, 1, "ctl", "-uvm"), gpus=four, cuda=Cuda(init=0, count=count))
+    assert result.status is CheckStatus.PASSED
+
+
 @pytest.mark.parametrize(
     "facts",
     [

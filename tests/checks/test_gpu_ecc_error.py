@@ -27,6 +27,10 @@ EXAMPLES = {
         "Xid 94 of the GPU at 0000:10:1c: an error that was contained to one program: start it again, and "
         "reset the GPU when it is idle"
     ),
+    "NVRM: Xid (PCI:0000:01:00 GPU-I:05): 94, pid=7194, Contained: CE User Channel (0x9). RST: No, D-RST: No": (
+        "Xid 94 of the GPU at 0000:01:00: an error that was contained to one program: start it again, and "
+        "reset the GPU when it is idle"
+    ),
     (
         "NVRM: Xid (PCI:0000:10:1c): 63, pid=1, Row Remapper: New row (0x00000001) marked for remapping\n"
         "NVRM: Xid (PCI:0000:10:1c): 95, pid=7062, name=python, Uncontained: LTC TAG (0x2,0x0). RST: Yes, D-RST: No"

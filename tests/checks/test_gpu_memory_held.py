@@ -1,5 +1,8 @@
 """gpu-memory-held: seen in logs, and in what NVML tells."""
 
+import pytest
+from msgspec.structs import replace
+
 from gpudoctor.facts import Gpu, GpuProcess, Gpus, Launch, Pci
 from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
@@ -94,6 +97,16 @@ def test_found_in_the_facts():
     assert "no process of this PID namespace" in finding.evidence[0].text
     _, [finding] = run(one(9, GpuProcess(pid=7)))
     assert finding.message.startswith("8.5 GiB")
+
+
+@pytest.mark.parametrize(
+    ("percents", "severity"), [((98, 40), "note"), ((98, 0), "warning"), ((98, None), "warning")]
+)
+def test_gpus_that_are_all_at_work_are_a_note(percents, severity):
+    devices = [replace(one(60, index=n), utilization_percent=percent) for n, percent in enumerate(percents)]
+    _, [finding] = run(*devices)
+    assert finding.severity.value == severity
+    assert ("which are at work" in finding.message) == (severity == "note")
 
 
 def test_passes():

@@ -24,6 +24,18 @@ from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-missing")
+EXAMPLES = {
+    "   Reason=gres/gpu count reported lower than configured (7 < 8) [slurm@2026-03-04T05:06:07]": (
+        "Slurm counts 7 of the 8 GPUs that the node is said to have, and gives it no jobs"
+    ),
+    "gres/gpu count too low (3 < 4)": (
+        "Slurm counts 3 of the 4 GPUs that the node is said to have, and gives it no jobs"
+    ),
+}
+NOT_THIS = [
+    "   Gres=gpu:h100:8(S:0-1)",
+    "   Reason=Low RealMemory (reported:515000 < 100.00% of configured:1031518)",
+]
 
 
 def run(**facts: object) -> tuple[Result, list[Finding]]:
@@ -78,8 +90,20 @@ def test_nvml_lists_fewer_than_the_bus_has():
 
 
 def test_nvml_lists_none():
-    _, [finding] = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"), driver=LOADED)
+    _, [finding] = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"))
     assert "NVML lists 0" in finding.message
+    result, _ = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"), driver=LOADED)  # open-kernel-module
+    assert result.status is CheckStatus.PASSED
+
+
+def test_gpus_without_a_node_are_left_to_gpu_device_nodes():
+    nodes = [DeviceNode(path=f"/dev/nvidia{n}", readable=True, writable=True) for n in range(3)]
+    driver = Driver(version="580.82.07", nodes=nodes)
+    cuda = Cuda(init=0, count=3, devices=CUDA.devices[:3])
+    result, _ = run(pci=BUS, gpus=GPUS, driver=driver, cuda=cuda, torch=TORCH)
+    assert result.status is CheckStatus.PASSED
+    _, [finding] = run(pci=BUS, gpus=GPUS, driver=driver, cuda=Cuda(init=0, count=2), torch=TORCH)
+    assert "CUDA starts 2" in finding.message
 
 
 def test_cuda_starts_fewer_than_nvml_lists():

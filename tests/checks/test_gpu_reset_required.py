@@ -77,6 +77,29 @@ def test_found_by_an_answer_of_nvml():
     assert [e.text for e in finding.evidence] == ["GPU 0: memory: GPU requires restart"]
 
 
+@pytest.mark.parametrize(
+    ("modes", "words", "undo"),
+    [
+        ({"ecc": True, "ecc_pending": False}, "ECC was turned off for GPU 1 and is still on", "-e 1"),
+        ({"mig": False, "mig_pending": True}, "MIG was turned on for GPU 1 and is still off", "-mig 0"),
+    ],
+)
+def test_a_mode_that_waits_for_a_reset_is_a_note(modes, words, undo):
+    settled = Gpu(index=0, name="H100", ecc=True, ecc_pending=True, mig=False, mig_pending=False)
+    _, [finding] = run(settled, Gpu(index=1, name="H100", **modes))
+    assert words in finding.message
+    assert finding.severity is Severity.NOTE
+    assert [fix.command for fix in finding.fixes] == [
+        "sudo nvidia-smi --gpu-reset -i 1",
+        f"sudo nvidia-smi -i 1 {undo}",
+    ]
+
+
+def test_a_mode_of_which_one_side_is_not_known_is_none():
+    result, _ = run(Gpu(index=0, name="H100", ecc=True), Gpu(index=1, name="H100", mig_pending=True))
+    assert result.status is CheckStatus.PASSED
+
+
 def test_passes():
     gone = Gpu(index=1, lost=True, recovery_action="gpu_reset")  # which is gpu-fell-off-bus
     for some in ([Gpu(index=0, name="H100", recovery_action="none")], [Gpu(index=0, name="V100"), gone]):

@@ -2,6 +2,19 @@
 
 FLAGGED = [
     (
+        "torchrun.py",
+        {
+            "            loss = F.nll_loss(model(x), target)\n": "            loss = model.module.compute_loss(x, target)  # <-\n",
+            "    def forward(self, x):\n": "    def compute_loss(self, x, y):\n        return F.nll_loss(self.forward(x), y)\n\n    def forward(self, x):\n",
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "            loss = F.nll_loss(model(x), target)\n": "            loss = F.nll_loss(model.module(x), target)  # <-\n"
+        },
+    ),
+    (
         "average.py",
         {
             "            average_gradients(model)\n            optimizer.step()\n": "            optimizer.step()  # <-\n"
@@ -22,6 +35,12 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    (
+        "torchrun.py",
+        {
+            "            loss = F.nll_loss(model(x), target)\n": "            loss = F.nll_loss(model(x), target) + model.module.fc.weight.norm()\n"
+        },
+    ),
     (
         "average.py",
         {

@@ -167,6 +167,22 @@ def test_a_loopback_master_is_an_error_where_a_launch_spans_nodes():
 
 
 @pytest.mark.parametrize(
+    ("rank", "more", "count"), [("0", {}, 0), ("1", {}, 1), ("0", {"GROUP_RANK": "0"}, 1)]
+)
+def test_the_master_of_a_pytorch_job_is_told_localhost(rank, more, count):
+    variables = {
+        "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+        "RANK": rank,
+        "WORLD_SIZE": "2",
+        "PET_NNODES": "2",
+        **more,
+    }
+    master = Resolution(name="localhost", addresses=["127.0.0.1"])
+    _, found = run(master=master, launch=Launch(variables=variables))
+    assert len(found) == count
+
+
+@pytest.mark.parametrize(
     "facts",
     [
         {},

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import IbDevice, IbPort, Infiniband
+from gpudoctor.facts import IbDevice, IbPort, Infiniband, KernelEvent, KernelLog
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -43,6 +43,21 @@ def test_counters_that_grow() -> None:
     assert result.status is CheckStatus.FOUND
     assert finding.severity is Severity.WARNING
     assert finding.message.startswith("mlx5_0: 2 more symbol errors (12 now) within a moment")
+
+
+def test_what_the_kernel_says_of_an_adapter() -> None:
+    for text, severity in (
+        (
+            "mlx5_core 0000:10:00.0: Port module event[error]: module 0, Cable error, Bad or shorted cable",
+            "warning",
+        ),
+        ("mlx5_core 0000:10:00.0: Detected insufficient power on the PCIe slot (27W).", "note"),
+    ):
+        event = KernelEvent(kind="mlx5", text=text, pci_address="0000:10:00.0")
+        _, [finding] = run(infiniband=counted(), kernel_log=KernelLog(source="dmesg", events=[event]))
+        assert finding.severity.value == severity
+        assert "mlx5_0 (0000:10:00.0)" in finding.message
+        assert finding.evidence[0].text == text
 
 
 def test_many_since_the_start() -> None:

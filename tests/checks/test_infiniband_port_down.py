@@ -56,7 +56,7 @@ def test_no_subnet_manager() -> None:
 
 def test_all_are_down_where_nodes_must_talk() -> None:
     dark = board(*range(8))
-    assert run(infiniband=dark, pci=EIGHT)[0].status is CheckStatus.PASSED
+    assert run(infiniband=dark, pci=EIGHT)[1][0].severity is Severity.NOTE
     two = Launch(variables={"WORLD_SIZE": "16", "LOCAL_WORLD_SIZE": "8"})
     assert run(infiniband=dark, pci=EIGHT, launch=two)[1][0].severity is Severity.ERROR
 
@@ -78,6 +78,14 @@ def test_what_is_not_meant_to_be_up() -> None:
         [],
     ):
         assert run(infiniband=Infiniband(devices=devices), pci=EIGHT)[1] == []
+
+
+def test_several_of_a_server_with_many_gpus_are_a_note() -> None:
+    for up in (0, 2):
+        ports = [device(n, **({} if n < up else DOWN)) for n in range(4)]
+        _, [finding] = run(infiniband=Infiniband(devices=ports), pci=EIGHT)
+        assert finding.severity is Severity.NOTE
+        assert "Down" in finding.message
 
 
 def test_the_second_port_of_a_card() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Launch, Torch
+from gpudoctor.facts import Distribution, Distributions, Launch, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -33,6 +33,27 @@ def test_a_fault_that_some_trainings_meet_is_a_note():
     _, [finding] = run(torch("2.7.0+cu126", "2.26.2"))
     assert finding.severity is Severity.NOTE
     assert "device_id" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "says"),
+    [
+        ("accelerate", "1.13.0", "FSDP2"),
+        ("deepspeed", "0.18.2", "gradients"),
+        ("deepspeed", "0.18.6", "slower"),
+        ("deepspeed", "0.18.4", ""),
+        ("accelerate", "1.12.0", ""),
+    ],
+)
+def test_a_library_that_has_a_fault_is_a_note(name, version, says):
+    facts = {
+        "torch": torch("2.15.0+cu132", "2.30.7", "9.26.0"),
+        "distributions": Distributions(installed=[Distribution(name=name, version=version)]),
+    }
+    _, found = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert [says in finding.message for finding in found] == [True] * bool(says)
+    assert all(finding.severity is Severity.NOTE for finding in found)
+    assert all(f"--upgrade {name}" in finding.fixes[0].command for finding in found)
 
 
 def test_a_fault_that_needs_a_variable():

@@ -71,6 +71,36 @@ def test_passes(variables):
     assert result.status is CheckStatus.PASSED, found
 
 
+def mpi(size, rank, **variables):
+    return {"OMPI_COMM_WORLD_SIZE": str(size), "OMPI_COMM_WORLD_RANK": str(rank), **variables}
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        (mpi(4, 3, WORLD_SIZE="8", RANK="3", LOCAL_WORLD_SIZE="8"), "mpirun started 4 processes"),
+        (mpi(4, 3, WORLD_SIZE="6", RANK="3"), "WORLD_SIZE is 6"),
+        (mpi(8, 5, WORLD_SIZE="8", RANK="0"), "RANK is 0 in the process whose OMPI_COMM_WORLD_RANK is 5"),
+        (mpi(8, 5, WORLD_SIZE="8", RANK="5"), ""),
+        (mpi(2, 1, WORLD_SIZE="16", RANK="9", LOCAL_WORLD_SIZE="8"), ""),  # a launcher in each process
+        (mpi(2, 1, WORLD_SIZE="16", RANK="9", GROUP_RANK="1"), ""),  # torchrun
+        (mpi(8, 5), ""),
+    ],
+)
+def test_mpiruns_ranks(variables, says):
+    _, found = run(launch=Launch(variables=variables))
+    assert [says in finding.message for finding in found] == [True] * bool(says)
+
+
+def test_more_ranks_than_gpus_for_torchruns_own_variable():
+    facts = {"gpus": gpus(4), "launch": Launch(variables={"PET_NPROC_PER_NODE": "8"})}
+    _, [finding] = run(**facts)
+    assert finding.message.startswith("PET_NPROC_PER_NODE is 8, and 4 GPUs are visible")
+    for value in ("auto", "4"):
+        launch = Launch(variables={"PET_NPROC_PER_NODE": value})
+        assert run(**{**facts, "launch": launch})[0].status is CheckStatus.PASSED
+
+
 def test_a_gpu_for_each_rank():
     variables = {"LOCAL_WORLD_SIZE": "8", "LOCAL_RANK": "0", "WORLD_SIZE": "8", "RANK": "0"}
     pci = Pci(nvidia=[PciDevice(address=f"0000:{n:02x}:00.0", device_class="0x0302") for n in range(8)])

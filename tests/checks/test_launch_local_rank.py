@@ -41,6 +41,21 @@ NOT_THIS = [
 ]
 
 FLAGGED = [
+    """
+import argparse
+import os
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)  # <-
+args = parser.parse_args()
+if "LOCAL_RANK" not in os.environ:
+    os.environ["LOCAL_RANK"] = str(args.local_rank)
+torch.cuda.set_device(args.local_rank)
+dist.init_process_group("nccl")
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {

@@ -1,6 +1,18 @@
 """local-rank-as-rank: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl")
+x = torch.ones(2).cuda(rank)  # <-
+dist.all_reduce(x)
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {

@@ -4,6 +4,12 @@ FLAGGED = [
     (
         "torchrun.py",
         {
+            "        mean = loss.detach().clone()\n        dist.all_reduce(mean)\n": '        print("[%d, %5d] loss: %.3f" % (rank, epoch, loss.item()))  # <-\n        mean = torch.zeros(1)\n'
+        },
+    ),
+    (
+        "torchrun.py",
+        {
             "        mean = loss.detach().clone()\n        dist.all_reduce(mean)\n": "",
             "            print(epoch, mean.item() / dist.get_world_size())": "            print(epoch, loss.item())  # <-",
         },

@@ -4,6 +4,15 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+from nets import Net
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
+model = torch.nn.parallel.DistributedDataParallel(Net(10)).cuda()  # <-
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 def main(rank):
@@ -49,6 +58,17 @@ def main(args):
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from nets import Net
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
+net = Net(10)
+net.cuda()
+model = torch.nn.parallel.DistributedDataParallel(net).cuda()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import Interface, Interfaces, Launch
+from gpudoctor.facts import ConfigurationFile, Interface, Interfaces, Launch, NcclConfiguration
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -11,6 +11,9 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "NCCL has no network interface that reaches the other ranks"
 EXAMPLES = {
+    'worker pods return "call to connect returned Connection refused" and end with an NCCL runtime error': (
+        "NCCL has no network interface that reaches the other ranks: Connection refused"
+    ),
     "node0:4711:4711 [0] bootstrap.cc:37 NCCL WARN Bootstrap : no socket interface found": MESSAGE,
     "[2026-11-20 12:12:57] node0:988:988 [0] bootstrap.cc:126 (bootstrapNetInit) NCCL WARN Bootstrap : no socket interface found": MESSAGE,
     "[rank0]: Bootstrap : no socket interface found": MESSAGE,
@@ -99,6 +102,19 @@ def test_a_bridge_comes_first() -> None:
     _, [finding] = run(interfaces=interfaces, launch=TWO_NODES)
     assert finding.severity is Severity.WARNING
     assert "NCCL will take br-1a2b first" in finding.message
+
+
+def test_what_nccls_file_says_counts_too() -> None:
+    file = ConfigurationFile(path="/etc/nccl.conf", settings={"NCCL_SOCKET_IFNAME": "ens99"})
+    facts = {"interfaces": Interfaces(all=[LO, ETH0]), "nccl_configuration": NcclConfiguration(files=[file])}
+    for more in ({}, {"launch": Launch()}):
+        _, [finding] = run(**facts, **more)
+        assert finding.message.startswith(
+            "NCCL_SOCKET_IFNAME is ens99 in /etc/nccl.conf, which fits no interface"
+        )
+        assert finding.fixes[0].command == "grep -n NCCL_SOCKET_IFNAME /etc/nccl.conf"
+    mine = Launch(variables={"NCCL_SOCKET_IFNAME": "eth0"})  # the environment wins
+    assert run(**facts, launch=mine)[0].status is CheckStatus.PASSED
 
 
 def test_passes() -> None:

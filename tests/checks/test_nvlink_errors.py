@@ -93,6 +93,7 @@ def logged(code: int, text: str = "NVRM: Xid", seconds: float | None = 1000.0) -
     ("facts", "severity", "says"),
     [
         ({"gpus": counted(recovery_errors=1)}, Severity.WARNING, "1 recovery errors (link 7 most)"),
+        ({"gpus": counted(recoveries_failed=2)}, Severity.WARNING, "2 failed recovery errors (link 7 most)"),
         ({"gpus": counted(replay_errors=10)}, Severity.WARNING, "10 replay errors"),
         ({"gpus": counted(crc_errors=10_000)}, Severity.WARNING, "10,000 CRC errors"),
         ({"gpus": counted(replay_errors=9, crc_errors=4)}, Severity.NOTE, "few, and repaired"),
@@ -111,7 +112,7 @@ def test_found_in_facts(facts, severity, says):
     "facts",
     [
         {"gpus": counted()},
-        {"gpus": counted(crc_errors=0)},
+        {"gpus": counted(crc_errors=0, recoveries_failed=0)},
         {"kernel_log": logged(31)},
         {"kernel_log": KernelLog()},
     ],

@@ -31,6 +31,29 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+mesh = init_device_mesh("cuda", (2,))  # <-
+model = fully_shard(model, mesh=mesh)
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+class Trainer:
+    def start(self):
+        dist.init_process_group("gloo")  # <-
+
+    def train(self, model, loader):
+        self.model = DistributedDataParallel(model)
+        for epoch in range(3):
+            for x, y in loader:
+                self.model(x).sum().backward()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

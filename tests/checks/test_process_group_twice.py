@@ -14,6 +14,15 @@ NOT_THIS = [
 ]
 
 FLAGGED = [
+    """
+import torch.distributed as dist
+
+for fold in range(5):
+    dist.init_process_group("gloo")  # <-
+    for epoch in range(3):
+        if epoch > 1:
+            break
+""",
     (
         "torchrun.py",
         {
@@ -56,6 +65,15 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch.distributed as dist
+
+for port in range(29500, 29510):
+    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}")
+    if dist.is_initialized():
+        break
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {

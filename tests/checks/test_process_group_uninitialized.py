@@ -28,6 +28,20 @@ import os
 import torch
 import torch.distributed as dist
 
+world_size = int(os.environ.get("WORLD_SIZE", 1))
+if world_size > 1:
+    dist.init_process_group("gloo")
+for step in range(10):
+    if dist.get_rank() == 0 and step % 5 == 0:  # <-
+        print(step)
+if world_size > 1:
+    dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
 def main():
     if "RANK" in os.environ:
         dist.init_process_group("gloo")
@@ -50,6 +64,33 @@ main()
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+if torch.cuda.is_available():
+    dist.init_process_group("nccl")
+else:
+    dist.init_process_group("gloo")
+print(dist.get_rank())
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+world_size = int(os.environ.get("WORLD_SIZE", 1))
+if world_size > 1:
+    dist.init_process_group("gloo")
+for step in range(10):
+    if not dist.is_initialized() or dist.get_rank() == 0:
+        print(step)
+    if world_size > 1 and dist.get_rank() == 0:
+        print(step)
+if world_size > 1:
+    dist.destroy_process_group()
+""",
     """
 import os
 import torch.distributed as dist

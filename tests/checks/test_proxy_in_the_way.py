@@ -57,6 +57,18 @@ def test_a_proxy_that_is_not_there() -> None:
     assert "proxy.example does not resolve (Name or service not known)" in finding.message
 
 
+def test_a_proxy_that_only_downloads_would_use_is_a_note() -> None:
+    gone = Proxy(variable="https_proxy", host="proxy.example", error="Name or service not known")
+    for bypassed, severity in (
+        ({"localhost": True, "master": True}, Severity.NOTE),
+        ({"localhost": True}, Severity.NOTE),
+        ({"localhost": True, "master": False}, Severity.WARNING),
+        ({"localhost": False}, Severity.WARNING),
+    ):
+        _, [finding] = run(proxies=Proxies(all=[gone], bypassed=bypassed))
+        assert finding.severity is severity
+
+
 def test_a_proxy_of_this_machine_without_a_listener() -> None:
     proxies = Proxies(all=[HERE], bypassed={"localhost": True})
     _, [finding] = run(proxies=proxies, sockets=SOCKETS)

@@ -51,6 +51,42 @@ def test_unknown():
 
 
 FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+rank = local_rank = 0
+torch.cuda.set_device(local_rank)  # <-
+dist.all_reduce(torch.ones(2).cuda())
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def work(rank):
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29500", rank=rank, world_size=2)
+    x = torch.ones(4, device=f"cuda:{rank}")
+    dist.all_reduce(x)
+    torch.cuda.synchronize()  # <-
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    mp.spawn(work, nprocs=2)
+""",
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+x = torch.ones(4).cuda()  # <-
+dist.all_reduce(x)
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {
@@ -89,6 +125,17 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
+x = torch.ones(4).cuda()
+dist.all_reduce(x)
+torch.cuda.synchronize()
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {"Net().to(local_rank)": "Net().cuda()", "DDP(model, device_ids=[local_rank])": "DDP(model)"},

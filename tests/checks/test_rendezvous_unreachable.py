@@ -168,6 +168,16 @@ def test_the_own_firewall() -> None:
     assert note.severity is Severity.NOTE
     assert note.message == "ufw is active here, and only root can read whether it lets the other nodes in"
     assert run(**{**facts, "launch": Launch(variables={"MASTER_PORT": "29500"})}, firewall=firewall)[1] == []
+    six = Resolution(name="node1", addresses=["fd00::4"])
+    over_six = {**facts, "names": Names(own=OWN, master=six)}
+    assert (
+        run(**over_six, firewall=Firewall(filters=[Filter(source="iptables", family=4, policy="drop")]))[1]
+        == []
+    )
+    _, [finding] = run(
+        **over_six, firewall=Firewall(filters=[Filter(source="ip6tables", family=6, policy="drop")])
+    )
+    assert "(ip6tables) lets no other node in" in finding.message
     closed = Firewall(filters=[Filter(source="nft", policy="drop")])
     elsewhere = Names(own=OWN, master=Resolution(name="10.0.0.9", addresses=["10.0.0.9"]))
     _, [finding] = run(**{**facts, "names": elsewhere}, firewall=closed)

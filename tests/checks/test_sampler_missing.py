@@ -1,6 +1,24 @@
 """sampler-missing: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+from torch.distributed._composable.fsdp import fully_shard
+from torch.utils.data import DataLoader, TensorDataset
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_node_local_rank())
+model = fully_shard(torch.nn.Linear(4, 2).cuda())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 2)), shuffle=True)  # <-
+for epoch in range(3):
+    for x, y in loader:
+        loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {

@@ -3,6 +3,40 @@
 FLAGGED = [
     """
 import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from parts import Net, dataset
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(Net())
+sampler = DistributedSampler(dataset)  # <-
+loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+for epoch in range(5):
+    batches = iter(loader)
+    for _ in range(len(loader)):
+        model(next(batches)).sum().backward()
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from engine import train_one_epoch
+from parts import Net, dataset
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(Net())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+sampler = DistributedSampler(dataset)  # <-
+loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+for epoch in range(5):
+    train_one_epoch(model, loader, optimizer)
+dist.destroy_process_group()
+""",
+    """
+import torch
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
@@ -28,6 +62,29 @@ class Trainer:
 """,
 ]
 FINE = [
+    (
+        "torchrun.py",
+        {
+            "        mean = loss.detach().clone()\n": "        with torch.no_grad():\n            for x, target in DataLoader(dataset, sampler=DistributedSampler(dataset)):\n                model(x.to(local_rank))\n        mean = loss.detach().clone()\n"
+        },
+    ),
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from engine import train_one_epoch
+from parts import Net, dataset
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(Net())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+sampler = DistributedSampler(dataset)
+loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+for epoch in range(5):
+    train_one_epoch(model, loader, optimizer, epoch)
+dist.destroy_process_group()
+""",
     """
 from torch.utils.data import DataLoader, DistributedSampler
 

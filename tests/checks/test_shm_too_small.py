@@ -99,6 +99,20 @@ def test_an_error_where_nccl_of_several_gpus_does_not_fit():
     assert "NCCL may need 74 MiB for 2 ranks" in finding.message
 
 
+def test_one_that_takes_no_files_whatever_its_size():
+    closed = Host(system="Linux", shm_bytes=8 << 30, shm_free_bytes=8 << 30, shm_writable=False)
+    _, [finding] = run(host=closed)
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("this process may not make files in /dev/shm")
+    assert "remount,rw,mode=1777" in finding.fixes[1].command
+    full = Host(
+        system="Linux", shm_bytes=8 << 30, shm_free_bytes=8 << 30, shm_writable=True, shm_inodes_free=0
+    )
+    _, [finding] = run(host=full)
+    assert finding.message.startswith("/dev/shm takes no more files")
+    assert finding.fixes[0].command.startswith("df -i /dev/shm")
+
+
 def test_a_large_file_system_that_is_full():
     _, [finding] = run(host=host(8192, 12, container=None), gpus=gpus(4))
     assert finding.severity is Severity.ERROR

@@ -15,9 +15,10 @@ PARAMETERS = (
     "after training, the parameters of rank 1 (6d3b0c2f9a11) are not those of the other 2 (f8826bd9a461), by the SHA-256 of "
     "every bit"
 )
+ACCURACY = "the accuracy is 91.2%, and 98.4% after the same batches on one device; other random numbers and roundings explain up to 2%"
 EXAMPLES = {
     f"wrong result: {text}": f"a training came to other numbers than one device would: {text}"
-    for text in (GRADIENTS, PARAMETERS)
+    for text in (GRADIENTS, PARAMETERS, ACCURACY)
 }
 NOT_THIS = ["wrong result: 404", GRADIENTS]
 RIGHT = DeviceSpeed(ordinal=0, wrong_elements=0, checked_elements=262144)

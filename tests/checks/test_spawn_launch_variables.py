@@ -1,6 +1,21 @@
 """spawn-launch-variables: seen in a script."""
 
 FLAGGED = [
+    """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def work(rank, world_size):
+    dist.init_process_group("gloo", init_method="env://", rank=rank, world_size=world_size)  # <-
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    processes = [mp.Process(target=work, args=(rank, 2)) for rank in range(2)]
+    for process in processes:
+        process.start()
+""",
     (
         "spawn.py",
         {

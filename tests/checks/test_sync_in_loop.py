@@ -1,6 +1,29 @@
 """sync-in-loop: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for x, y in loader:
+    loss = criterion(model(x), y)
+    accelerator.backward(loss)
+    optimizer.step()
+    total += accelerator.gather(loss).mean().item()  # <-
+""",
+    (
+        "torchrun.py",
+        {
+            "            optimizer.step()\n": "            optimizer.step()\n            if dist.get_world_size() > 1:\n                total = float(loss)  # <-\n"
+        },
+    ),
+    (
+        "torchrun.py",
+        {
+            "            optimizer.step()\n": '            optimizer.step()\n            print(f"loss {loss}")  # <-\n'
+        },
+    ),
     (
         "torchrun.py",
         {
@@ -15,6 +38,12 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    (
+        "torchrun.py",
+        {
+            "            optimizer.step()\n": '            optimizer.step()\n            if step % 100 == 0:\n                print(f"loss {loss}")\n'
+        },
+    ),
     (
         "torchrun.py",
         {

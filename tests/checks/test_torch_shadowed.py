@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.facts import Python, Raised, Shadow, Torch
+from gpudoctor.facts import Distribution, Distributions, Python, Raised, Shadow, Torch
 from gpudoctor.guard import examine
-from gpudoctor.model import Source
+from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -248,6 +248,23 @@ def test_a_script_with_the_name_of_a_module_that_torch_does_without(name):
     )
     result, found = run(torch)
     assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_torchvision_is_hidden_though_torch_is_not():
+    shadows = [Shadow(module="torchvision", path="/a/torchvision.py", loaded=False)]
+    there = Distributions(installed=[Distribution(name="torchvision", version="0.29.2")])
+    facts = {"torch": Torch(imported=True, version="2.15.0", shadows=shadows), "distributions": there}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("/a/torchvision.py is imported as torchvision and hides the real one")
+    for torch in (
+        Torch(imported=False, shadows=shadows),  # it hangs, and not for that
+        Torch(imported=True, version="2.15.0", shadows=shadows),  # there is no real one
+    ):
+        result, _ = examine(
+            CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch, "distributions": Distributions()})
+        )
+        assert result.status is CheckStatus.PASSED
 
 
 def test_secrets_breaks_what_is_imported_later():

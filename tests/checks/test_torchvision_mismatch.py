@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Distribution, Distributions, Python, Torch, Torchvision
+from gpudoctor.facts import Distribution, Distributions, Python, Shadow, Torch, Torchvision
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -233,3 +233,14 @@ def test_a_torchaudio_whose_pin_is_not_met():
 def test_a_torchaudio_that_asks_for_nothing_fits():
     result, found = examine(CHECK, Source.ENVIRONMENT, Snapshot({"distributions": audio("2.11.0")}))
     assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_a_file_that_hides_torchvision_is_torch_shadoweds():
+    shadow = Shadow(module="torchvision", path="/a/torchvision.py")
+    result, _ = run(
+        torch=Torch(imported=True, version="2.15.0", shadows=[shadow]),
+        torchvision=Torchvision(version="0.29.2", torch_version="2.15.0", operators_load=False),
+    )
+    assert result.status is CheckStatus.UNKNOWN
+    assert result.reason is not None
+    assert "torch-shadowed" in result.reason

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from gpudoctor import Fix, Kind
-from gpudoctor.grounds import Grounds, Halves, known, proof_of, seen_on
+from gpudoctor.grounds import Grounds, Halves, held, known, proof_of, seen_on
 from gpudoctor.model import How
 from gpudoctor.registry import Registry
 from gpudoctor.render.marks import legend, mark, sentence
@@ -135,6 +135,18 @@ def test_no_entry_is_left_of_a_fix_that_is_gone():
     for source in [*GROUNDS.documented, *GROUNDS.follows]:
         for pattern in source.commands:
             assert any(re.search(pattern, text, re.MULTILINE) for text in commands), pattern
+
+
+def test_what_a_pattern_holds_stands_in_all_that_it_matches():
+    patterns = [p for source in [*GROUNDS.documented, *GROUNDS.follows] for p in source.commands]
+    assert sum(len(held(pattern)) >= 3 for pattern in patterns) > len(patterns) * 0.6
+    commands = {fix.command for _, fix in fixes()}
+    for pattern in patterns:
+        text = held(pattern)
+        missed = (c for c in commands if text not in c and re.search(pattern, c, re.MULTILINE))
+        assert next(missed, None) is None, pattern
+    assert held(r"colou?r \(x\) is off") == " is off"
+    assert held(r"one|two") == held(r"(?i)one") == ""
 
 
 def test_links_are_links_and_titles_are_there():

@@ -38,5 +38,11 @@ def test_without_interfaces_only_loopback_is_known_to_be_here() -> None:
     assert master("10.0.0.4").master_is_here(None) is None
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "0.0.0.0", "::"])
+def test_what_leads_back_to_this_machine_is_loopback(address: str) -> None:
+    assert Resolution(name="master", addresses=[address]).loopback
+    assert not Resolution(name="master", addresses=[address, "10.0.0.4"]).loopback
+
+
 def test_the_own_name_counts_beside_the_interfaces() -> None:
     assert master("10.0.0.4").master_is_here(Interfaces()) is True

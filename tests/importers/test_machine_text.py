@@ -90,11 +90,32 @@ def test_the_kernel_s_log():
         ("sxid", 20034, "0000:c1:00.0", "", True, 1),
         ("oom-kill", None, "", "python", None, 1),
         ("hung-task", None, "", "kworker/0:1", None, 1),
-        ("nvrm", None, "", "", None, 1),
+        ("nvrm", None, "0000:5f:00.0", "", None, 1),
     ]
     assert "gpu-7" not in str(log)  # a machine's name is no part of the line
     assert log.events[1].seconds == 9124.0
     assert kernel_log.read(["[ 1.0] NVRM: loading NVIDIA UNIX x86_64 Kernel Module"]) is None
+
+
+def test_more_of_the_kernel_s_log():
+    log = kernel_log.read(
+        [
+            "[ 12.0] NVRM: Xid (PCI:0000:01:00 GPU-I:05): 94, pid=7194, Contained: CE User Channel (0x9). RST: No",
+            "[ 13.0] python[4242]: segfault at 8 ip 00007f3a sp 00007ffd error 4 in libnccl.so.2[7f3a5c000000+1000000]",
+            "[ 14.0] nvidia 0000:2b:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer",
+            "[ 15.0] watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [python3:99]",
+            "[ 16.0] mlx5_core 0000:17:00.0: Detected insufficient power on the PCIe slot (27W).",
+            "the server killed process 12 (python) and mlx5_core is loaded",
+        ]
+    )
+    assert log is not None
+    assert [(e.kind, e.code, e.pci_address, e.process, e.fatal) for e in log.events] == [
+        ("xid", 94, "0000:01:00.0", "", None),
+        ("segfault", None, "", "python", None),
+        ("aer", None, "0000:2b:00.0", "", True),
+        ("soft-lockup", None, "", "python3", None),
+        ("mlx5", None, "0000:17:00.0", "", None),
+    ]
 
 
 IP = """\

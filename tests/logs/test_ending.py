@@ -60,6 +60,7 @@ def test_an_error_that_a_program_reports_last_is_worth_a_look():
         (" 37%|███       | 37/100 [00:10<00:17,  3.7it/s]", "37 %"),
         ("step 120/5000 lr 0.1", "step 120 of 5000"),
         ("Epoch 9/10 loss 0.1", ""),  # counted from 0
+        ("a:   0%|   | 0/40 [00:00<?, ?it/s]\na: 100%|███| 40/40 [00:00<00:00, 51.6it/s]", ""),
         ("Train Epoch: 3 [59520/60000 (99%)] Loss: 0.1", ""),
         ("Epoch 2/10 done, best checkpoint saved", ""),
     ],
@@ -103,6 +104,14 @@ def test_a_command_that_somebody_interrupted_has_not_failed():
     assert report.verdict.sentence.startswith(
         "python was interrupted, and ended with exit code 130 after 2.0 s"
     )
+
+
+def test_an_interruption_by_a_time_limit_is_the_cause():
+    text = 'step 1\nTraceback (most recent call last):\n  File "fit.py", line 3, in <module>\n    f()\nKeyboardInterrupt\n'
+    report = explain_run(Run(name="job.sh", exit_code=124, seconds=60.0), text)
+    assert report.verdict.primary == "interrupted"
+    assert [f.id for f in report.findings] == ["interrupted"]
+    assert explain_run(Run(name="job.sh", exit_code=130, seconds=60.0), text).worst() is Severity.NOTE
 
 
 def test_what_tells_ranks_apart_is_offered_where_there_are_some():

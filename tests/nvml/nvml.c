@@ -424,6 +424,8 @@ int nvmlDeviceGetFieldValues(device *gpu, int count, field_value *out) {
     for (int i = 0; i < count; i++) {
         const char *key = out[i].id == 82 ? "memtemp" : out[i].id == 226 ? "reset" : out[i].id == 227 ? "drain"
                           : out[i].id == 230 ? "recovery" : "";
+        char link[32];
+        if (out[i].id == 214) snprintf(link, sizeof link, "link%u_failed", out[i].scope), key = link;
         out[i].type = 1, out[i].value.wide = 0;
         out[i].code = (unsigned)give_number(gpu, key, &out[i].value.number);
     }

@@ -108,6 +108,15 @@ def test_nftables_own_language() -> None:
     assert nft([port(29500, "!="), {"drop": None}])[0].lets_in(29500) is None
 
 
+def test_a_table_that_asks_for_the_family_is_read_for_ipv4() -> None:
+    six = {"match": {"op": "==", "left": {"meta": {"key": "nfproto"}}, "right": "ipv6"}}
+    for rules, family in (([[six, {"accept": None}]], 4), ([], None)):
+        [filter] = nft(*rules, policy="drop")
+        assert filter.family == family
+        assert Firewall(filters=[filter]).stops(29500, ["eth0"]) is not None
+        assert (Firewall(filters=[filter]).stops(29500, ["eth0"], 6) is None) == (family == 4)
+
+
 def test_what_is_no_list_of_rules_is_none() -> None:
     assert from_nft("") == []
     assert from_nft('{"nftables": []}') == []
@@ -127,7 +136,8 @@ def test_the_services_show_without_root(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_namespace_of_its_own() -> None:
     if shutil.which("unshare") is None or shutil.which("iptables") is None:
         pytest.skip("needs unshare (util-linux) and iptables")
-    script = 'iptables -A INPUT -p tcp --dport 29500 -j DROP && echo ready && exec "$@"'
+    rule = "-A INPUT -p tcp -j DROP --dport"
+    script = f'iptables {rule} 29500 && ip6tables {rule} 29502 && echo ready && exec "$@"'
     command = ["unshare", "-n", "sh", "-c", script, "x", *PROBE]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if "ready" not in answer.stdout:
@@ -138,3 +148,6 @@ def test_a_namespace_of_its_own() -> None:
     assert stopped is not None
     assert stopped.chains["INPUT"] == [Rule(target="drop", ports=[(29500, 29500)])]
     assert found.stops(29501, ["eth0"]) is None
+    assert found.stops(29502, ["eth0"]) is None
+    assert found.stops(29502, ["eth0"], 6) is not None
+    assert found.stops(29500, ["eth0"], 6) is None

@@ -38,6 +38,7 @@ FULL = (
     " uncorrected=3 ever=9 dram=1 sram=1 sram_ever=5 threshold=1 rows=4/2/1/0 banks=600/0/1/1/2 retired=2/3"
     " retired_pending=1 unrepairable=1 inforom=14 vbios=96.00.74.00.1A part=692-2G520-0200-000 gsp=1 fabric=3/0"
     " health=0x511 clique=5 processes=4194303:1 remote=0000:05:00.0 link_errors=1/2/3"
+    " link17_failed=4"
 )
 SOURCE = (Path(__file__).parent.parent / "nvml/nvml.c").read_text()
 # The functions of the stand-in; a macro makes some of them.
@@ -297,6 +298,7 @@ def test_every_fact_of_a_gpu(ask: Ask, with_gpus: Scenario) -> None:
     link = gpu.nvlinks[17]
     assert (link.active, link.remote) == (True, "0000:05:00.0")
     assert (link.replay_errors, link.recovery_errors, link.crc_errors) == (1, 2, 3)
+    assert [one.recoveries_failed for one in gpu.nvlinks] == [None] * 17 + [4]
     assert [(pair.path, pair.p2p) for pair in gpus.pairs] == [("NV18", "OK")]
     assert (gpu.lost, gpu.reset_required, gpu.handle_code) == (False, False, None)
 

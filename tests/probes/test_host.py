@@ -63,14 +63,17 @@ def test_kubernetes_is_recognised_by_its_variable(ask: Ask, monkeypatch: pytest.
 def test_a_small_dev_shm_is_measured(tmp_path: Path) -> None:
     """Docker gives a container 64 MiB unless it is told otherwise."""
     probe = f"{sys.executable} -m gpudoctor.probes gpudoctor.probes.host"
-    mount = f"mount -t tmpfs -o size=64m tmpfs /dev/shm && exec {probe}"
+    small = "mount -t tmpfs -o size=64m,nr_inodes=3 tmpfs /dev/shm && touch /dev/shm/a /dev/shm/b"
+    mount = f"{small} && mount -o remount,ro /dev/shm && exec {probe}"
     answer = subprocess.run(
         ["unshare", "-m", "sh", "-c", mount], capture_output=True, text=True, timeout=30, cwd=tmp_path
     )
     if "unshare" in answer.stderr or "mount" in answer.stderr:
         pytest.skip(f"needs a mount namespace (root): {answer.stderr.strip()}")
     told = next(line for line in answer.stdout.splitlines() if line.startswith("gpudoctor "))
-    assert json.loads(told.removeprefix("gpudoctor "))["facts"]["shm_bytes"] == 64 * 2**20
+    facts = json.loads(told.removeprefix("gpudoctor "))["facts"]
+    assert facts["shm_bytes"] == 64 * 2**20
+    assert (facts["shm_inodes_free"], facts["shm_writable"]) == (0, False)
 
 
 def tree(root: Path, files: dict[str, str]) -> Path:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.facts import KernelEvent, KernelLog
+from gpudoctor.kernel_lines import address, events, parse
 from gpudoctor.probes import kernel_log
-from gpudoctor.probes._kernel_lines import address, events, parse
 
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus."
 

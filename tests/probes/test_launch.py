@@ -37,6 +37,7 @@ WANTED = {
     "SLURM_NNODES": "2",
     "SLURM_JOB_NODELIST": "node[1-2]",
     "OMP_NUM_THREADS": "1",
+    "OMPI_COMM_WORLD_RANK": "0",
     "NVIDIA_VISIBLE_DEVICES": "all",
     "NCLL_DEBUG": "INFO",
     "OFI_NCCL_PROTOCOL": "RDMA",

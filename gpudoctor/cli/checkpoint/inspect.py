@@ -64,7 +64,7 @@ def command(
     with output.status() as say:
         report = inspect(
             *files, values=values, verify=verify, against=against, arguments=pairs(arguments), python=python,
-            checks=Registry(folders), say=say, warn=unread.append,
+            checks=Registry.of(folders), say=say, warn=unread.append,
         )  # fmt: skip
     code = output.deliver(report, seconds=time.monotonic() - begun, keys=keys)
     for reason in unread:

@@ -42,10 +42,10 @@ class Readings:
         self.values.setdefault(name, value)
 
     def text(self, *names: str) -> str:
-        """Return the first of the names that has a value; the empty string: none has, or it is not supported."""
+        """Return the first of the names that has a value; empty: none has, it is not supported, or it failed."""
         for name in names:
             value = self.values.get(name, "").strip()
-            if value.lower() not in _NONE:
+            if value.lower() not in _NONE and value.strip("[]").lower() not in _FAILED:
                 return value[:200]
         return ""
 

@@ -396,15 +396,17 @@ def test_a_hundred_thousand_keys_are_read_in_a_moment(tmp_path):
     state = {f"layers.{i // 10}.block{i % 10}.weight": torch.zeros(2, 3) for i in range(20_000)}
     for new in (True, False):
         torch.save(state, tmp_path / "x.pt", _use_new_zipfile_serialization=new)
-        seconds = []
+        seconds = 1.0  # a fifth of the keys, and four times what it takes on a quiet machine
         for _ in range(3):
             gc.collect()
             gc.freeze()  # what the tests before it left is not searched again and again
             start = time.process_time()
             assert sum(1 for _ in read(tmp_path / "x.pt").tensors()) == len(state)
-            seconds.append(time.process_time() - start)
+            seconds = time.process_time() - start
             gc.unfreeze()
-        assert min(seconds) < 1.0  # a fifth of the keys, and four times what it takes on a quiet machine
+            if seconds < 1.0:
+                break
+        assert seconds < 1.0
 
 
 def test_the_collector_is_as_it_was(tmp_path):

@@ -75,7 +75,8 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
     for pattern, make in [
         (
             (
-                rf"\bXid \({PLACE}\): (?P<code>\d{{1,3}})\b(?:, pid='?(?P<pid>\d+|<unknown>)'?)?"
+                # of a GPU in MIG mode: "(PCI:0000:01:00 GPU-I:05)"
+                rf"\bXid \({PLACE}(?: GPU-\S{{1,40}})?\): (?P<code>\d{{1,4}})\b(?:, pid='?(?P<pid>\d+|<unknown>)'?)?"
                 r"(?:, name='?(?P<process>[^,']{1,80}))?"
             ),
             _event("xid"),

@@ -1,0 +1,105 @@
+"""The objects that calls of libraries make."""
+
+import ast
+import functools
+import re
+
+from msgspec.structs import replace
+
+from gpudoctor.code.consequences import PROCESS
+from gpudoctor.code.known_calls import kind
+from gpudoctor.code.program import Frame
+from gpudoctor.code.results import HARMLESS
+from gpudoctor.facts import WRAPPERS, Argument, Known, Value
+
+ACCELERATOR = "accelerate.Accelerator"
+MAKER = re.compile(
+    r"(?:^|\.)[A-Z]\w*[a-z]\w*$|(?:build|create|get|make|load|init)_\w*(?:model|net|network|encoder|decoder)"
+)
+"""Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
+
+
+def made(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    arguments: dict[str, Argument],
+    receiver: Value,
+    attribute: str,
+) -> Value | None:
+    """Return the thing that a library's class or function makes, ``None`` where it makes none."""
+    program = frame.program
+    if attribute == "state_dict" and receiver.things:
+        return program.thing("state_dict", "state_dict", frame.place(node), receiver.things[0])
+    if name == f"{ACCELERATOR}.prepare":
+        return _prepared(frame, node, arguments)
+    if name == PROCESS:
+        return program.thing("process", name, frame.place(node))
+    if name in ("multiprocessing.get_context", "argparse.Namespace"):
+        return program.thing(
+            "arguments" if name.startswith("argparse") else "object", name, frame.place(node)
+        )
+    what = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
+    if not what and name not in HARMLESS and not receiver.things and _makes(name):
+        return program.thing("object", name, frame.place(node))
+    if not what:
+        return None
+    if name == "torch.nn.SyncBatchNorm.convert_sync_batchnorm":
+        return arguments["module"].value if "module" in arguments else None
+    inner = -1
+    if what in WRAPPERS:
+        inner = _given(arguments, "module", "model")
+        _learnt(frame, inner, "model")
+    elif what == "loader" or what == "sampler" or name == "torch.utils.data.Subset":
+        inner = _given(arguments, "dataset", "data_source", "sampler")
+        _learnt(frame, inner, "dataset" if what == "loader" else "")
+    elif what == "model" and name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
+        inner = next((t for a in arguments.values() for t in a.value.things), -1)
+    elif what == "optimizer":
+        given = arguments.get("params")
+        inner = _owner(frame, given.value) if given else -1
+    return program.thing(what, name, frame.place(node), inner)
+
+
+@functools.lru_cache(4096)
+def _makes(name: str) -> bool:
+    return MAKER.search(name) is not None
+
+
+def _prepared(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> Value:
+    """Return what accelerate's ``prepare`` hands back: models in a wrapper, the rest as it was given, in its order."""
+    program = frame.program
+    items = []
+    for argument in arguments.values():
+        value = argument.value
+        if program.kind(value) in ("model", "object") and value.thing >= 0:
+            value = program.thing("prepared", f"{ACCELERATOR}.prepare", frame.place(node), value.thing)
+        items.append(value)
+    return items[0] if len(items) == 1 else Value(Known.SEQUENCE, items=tuple(items))
+
+
+def _given(arguments: dict[str, Argument], *names: str) -> int:
+    """Return the thing that the first of several arguments is which is given, -1 where it is none."""
+    given = next((arguments[name] for name in names if name in arguments), None)
+    return next(iter(given.value.things), -1) if given else -1
+
+
+def _learnt(frame: Frame, number: int, kind: str) -> None:
+    """Note what an object is that nothing was known of: what is wrapped is a model, what is loaded a data set."""
+    things = frame.program.things
+    if kind and number >= 0 and things[number].kind == "object":
+        things[number] = replace(things[number], kind=kind)
+
+
+def _owner(frame: Frame, value: Value) -> int:
+    """Return the module whose parameters a value is, -1 where that is not known."""
+    for item in value.possible():
+        if item.made >= 0 and item.made < len(frame.program.calls):
+            call = frame.program.calls[item.made]
+            if call.method in ("parameters", "named_parameters") and call.receiver.things:
+                return call.receiver.things[0]
+        for nested in item.items:
+            found = _owner(frame, nested)
+            if found >= 0:
+                return found
+    return -1

@@ -1,0 +1,173 @@
+"""What tells that a process went on from a failure, and what tells that it did not."""
+
+import pytest
+
+from gpudoctor import explain
+from gpudoctor.model import Severity
+
+UNCAUGHT = 'Traceback (most recent call last):\n  File "/home/me/fit.py", line 9, in <module>\n    f()\n{}\n'
+BOX = """\
+╭──────────────── Traceback (most recent call last) ────────────────╮
+│ /home/me/plots.py:8 in <module>                                   │
+│                                                                   │
+│    7 for i in range(4):                                           │
+│ ❱  8 │   {:<55} │
+│                                                                   │
+│ /home/me/plots.py:5 in plot                                       │
+│                                                                   │
+│ ❱  5 │   draw(i)                                                  │
+╰───────────────────────────────────────────────────────────────────╯
+ValueError: no axis of that name
+figures: 3/4
+"""
+LIMIT = "MemoryError: {} GiB are over the budget"
+FAILED = "E1122 12:47:09.929000 801 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 1 (pid: 80) of binary: python\n"
+NO_DRIVER = "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU"
+
+
+def quiet(report):
+    return report.worst() in (None, Severity.NOTE)
+
+
+def test_the_marked_line_of_a_box_tells_whether_it_was_caught():
+    assert quiet(explain(BOX.format("try: plot(i)")))
+    assert not quiet(explain(BOX.format("plot(i)")))
+
+
+@pytest.mark.parametrize(
+    ("text", "well"),
+    [
+        (f"cpu   248 ms\ncuda  n/a   [RuntimeError] {NO_DRIVER}\nmps   n/a   [RuntimeError] none\n", True),
+        (f"| cuda | n/a | {NO_DRIVER} |\n", True),
+        (f"cuda: RuntimeError: {NO_DRIVER}\n", False),
+        (f"INFO probe: {NO_DRIVER}\n3 layers\n", True),
+        (f"ERROR probe: {NO_DRIVER}\n", False),
+    ],
+)
+def test_what_is_merely_told_is_no_failure(text, well):
+    assert quiet(explain(text)) == well
+
+
+@pytest.mark.parametrize(
+    ("last", "well"),
+    [
+        ("wer 0.142 cer 0.051\nERROR:root:cleanup: the folder is gone\n", True),
+        ("wer 0.142 cer 0.051\nERROR:tb:events not flushed: the pipe is gone\n", True),
+        (
+            "wer 0.142 cer 0.051\nERROR could not remove /scratch/a: [Errno 2] No such file or directory\n",
+            True,
+        ),
+        ("wer 0.142 cer 0.051\nERROR:root:export: the folder is gone\n", False),
+        ("loading\nERROR:root:cleanup: the folder is gone\n", False),
+    ],
+)
+def test_a_clean_up_that_fails_below_a_result_changes_nothing(last, well):
+    assert quiet(explain(last)) == well
+
+
+def test_a_bar_that_comes_to_its_end_below_an_error_tells_that_it_was_got_over():
+    error = "ERROR cannot identify image file 'b.png'\n"
+    assert quiet(explain(f"{error}images: 100%|████| 40/40 [00:00<00:00, 51.6it/s]\n"))
+    wide = "images: {:3}%|" + 80 * "█" + "| {}/40 [00:00<00:00, 51.6it/s]\n"
+    assert quiet(
+        explain(error.join(["", *(wide.format(n, "04") for n in (0, 10, 20)), wide.format(100, 40)]))
+    )
+    assert not quiet(explain(f"{error}images:  60%|██  | 24/40 [00:00<00:00, 51.6it/s]\n"))
+
+
+def test_an_exception_that_came_again_below_the_same_line_was_caught_there():
+    again = [UNCAUGHT.format(LIMIT.format(n)) for n in (152, 76, 38)]
+    assert quiet(explain("".join(again) + "batch size 64\n"))
+    assert not quiet(explain("".join(again)))
+    assert not quiet(explain(again[0] + "batch size 64\n"))
+
+
+def test_a_thread_ends_alone():
+    thread = (
+        'Traceback (most recent call last):\n  File "/usr/lib/python3.11/threading.py", line 1045, in _bootstrap_inner\n'
+        "    self.run()\nKeyError: 'plugin'\n"
+    )
+    assert quiet(explain(f"{thread}0.8123 0.8154\n"))
+    assert explain(thread).worst() is Severity.WARNING
+
+
+def test_what_torch_says_of_a_rank_beats_what_it_had_printed_before_and_comes_later():
+    """torchrun passes on the two streams of a rank by two threads, and the standard output is kept back."""
+    trace = "".join(
+        f"[default1]:[rank1]: {line}\n" for line in UNCAUGHT.format("KeyError: 'lr'").splitlines()
+    )
+    steps = "".join(f"[default1]:iter {n}: loss 4.{n}\n" for n in range(4))
+    text = steps + trace + steps + FAILED
+    assert explain(text).verdict.primary == "unrecognised-error"
+    assert quiet(explain(trace + FAILED + steps))  # it was started again
+
+
+def test_notes_below_the_message_of_an_uncaught_exception_belong_to_it():
+    report = explain("loading\n" + UNCAUGHT.format("PlanError: no plan for stage 2\nstages count from 0"))
+    assert report.findings[0].severity is Severity.ERROR
+
+
+def test_an_exception_that_passes_on_the_end_of_a_process_is_the_cause_where_nothing_else_tells_of_it():
+    broken = UNCAUGHT.format(
+        "concurrent.futures.process.BrokenProcessPool: A process in the pool was terminated"
+    )
+    (finding,) = explain(broken).findings
+    assert finding.message.startswith("BrokenProcessPool: ")
+    worker = UNCAUGHT.replace("fit.py", "worker.py").format("KeyError: 'lr'")
+    assert explain(worker + broken).findings[0].message.startswith("KeyError")
+
+
+def test_an_exception_without_a_message_is_known_by_its_module():
+    (finding,) = explain(UNCAUGHT.format("_queue.Empty")).findings
+    assert finding.message.startswith("Empty, raised below /home/me/fit.py line 9")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "job.sh: line 5: SCRATCH_DIR: unbound variable\n",
+        "job.sh: line 3: unexpected EOF while looking for matching `\"'\n",
+        'FATAL: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n',
+    ],
+)
+def test_the_last_words_of_a_shell_and_of_torch_are_a_failure(text):
+    assert explain(text).worst() is Severity.ERROR
+
+
+def test_workers_that_print_again_below_the_launchers_word_were_started_again():
+    trace = UNCAUGHT.format("BufferError: ring buffer overrun")
+    again = "".join(f"INFO r1 it {n} lr 0.1\n" for n in range(4))
+    assert quiet(explain(trace + FAILED + again))
+    assert not quiet(explain(trace + FAILED + again + "Root Cause (first observed failure):\n"))
+    assert not quiet(explain(trace + FAILED))
+    steps = "".join(f"[default1]:iter {n}: loss 4.{n}\n" for n in range(4))
+    end = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n"
+    assert not quiet(explain(trace + FAILED + end + steps))  # the standard output, kept back until the end
+    launch = "W1122 12:50:01.100000 44 torch/distributed/run.py:982] Setting OMP_NUM_THREADS\n"
+    assert quiet(explain(trace + FAILED + end + launch + steps))
+
+
+def test_an_exception_group_that_was_caught_and_printed():
+    group = (
+        '  + Exception Group Traceback (most recent call last):\n  |   File "/home/me/fit.py", line 3, in <module>\n'
+        "  |     {}\n  | ExceptionGroup: services (1 sub-exception)\n  +-+---------------- 1 ----------------\n"
+        "    | TimeoutError: ntp\n    +------------------------------------\n{{'parameters': 110}}\n"
+    )
+    assert quiet(explain(group.format("try: probe()")))
+    assert not quiet(explain(group.format("probe()")))
+
+
+def test_a_line_that_was_broken_between_words_and_then_cut_at_a_width_is_read():
+    text = (
+        "RuntimeError: one of the variables needed for gradient computation has been modified\n"
+        "by an inplace operation: [torch.FloatTensor [768]] is at version 3; expected version 2\ninstead.\n"
+    )
+    cut = "\n".join(
+        line[at : at + 60] for line in text.splitlines() for at in range(0, max(1, len(line)), 60)
+    )
+    assert [f.id for f in explain("x" * 60 + "\n" + cut).findings] == ["inplace-gradient"]
+
+
+@pytest.mark.parametrize(("row", "well"), [("rouge: n/a\nbleu: 27.9\n", True), ("rouge\nbleu\n", False)])
+def test_what_a_program_does_without_is_not_available(row, well):
+    assert quiet(explain(UNCAUGHT.format("ModuleNotFoundError: No module named 'rouge'") + row)) == well
