@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpudoctor import checkpoint
     from gpudoctor.bad_input import BadInput
     from gpudoctor.checkpoint.inspection import inspect
-    from gpudoctor.code.linting import lint
+    from gpudoctor.code.linting import lint, mend
     from gpudoctor.environment import check
     from gpudoctor.logs.explain import explain
     from gpudoctor.model import (
@@ -54,6 +54,7 @@ HOMES = {
     "in_bytes": "text",
     "inspect": "checkpoint.inspection",
     "lint": "code.linting",
+    "mend": "code.linting",
     "prove": "proofs",
 }
 """Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""
@@ -61,7 +62,7 @@ HOMES = {
 __all__ = [
     "BadInput", "CannotTell", "Check", "Evidence", "Finding", "Fix", "Kind", "Location", "Report", "Role",
     "Severity", "Sighting", "Source", "Symptom", "__version__", "byte_size", "check", "checkpoint", "count",
-    "explain", "in_bytes", "inspect", "lint", "prove",
+    "explain", "in_bytes", "inspect", "lint", "mend", "prove",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
