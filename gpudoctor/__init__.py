@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from gpudoctor.proofs import prove
     from gpudoctor.report import Report
+    from gpudoctor.scaling import scale
     from gpudoctor.text import byte_size, count, in_bytes
 
 HOMES = {
@@ -56,13 +57,14 @@ HOMES = {
     "lint": "code.linting",
     "mend": "code.linting",
     "prove": "proofs",
+    "scale": "scaling",
 }
 """Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""
 
 __all__ = [
     "BadInput", "CannotTell", "Check", "Evidence", "Finding", "Fix", "Kind", "Location", "Report", "Role",
     "Severity", "Sighting", "Source", "Symptom", "__version__", "byte_size", "check", "checkpoint", "count",
-    "explain", "in_bytes", "inspect", "lint", "mend", "prove",
+    "explain", "in_bytes", "inspect", "lint", "mend", "prove", "scale",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

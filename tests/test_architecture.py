@@ -72,7 +72,8 @@ FLOORS = {
     "side_by_side": "child fork report scripts",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
     "training training_script verdict",
-    "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
+    "scaling": "bad_input collect facts interpreter patient_process registry report snapshot training "
+    "training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
     "recognition registry report snapshot verdict",
@@ -82,7 +83,7 @@ FLOORS = {
     "redact.told": "redact.identifiers redact.word_lists",
     "redact": "facts model redact.identifiers redact.told redact.word_lists report snapshot text",
     "render": "catalogue facts grounds model registry report snapshot text",
-    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report text",
+    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report scaling text",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
     "facts interpreter interruption logs model passthrough proofs redact registry render report scaling scripts text "
     "training training_script verdict",
