@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpudoctor import checkpoint
     from gpudoctor.bad_input import BadInput
     from gpudoctor.checkpoint.inspection import inspect
-    from gpudoctor.code.linting import lint
+    from gpudoctor.code.linting import lint, mend
     from gpudoctor.environment import check
     from gpudoctor.logs.explain import explain
     from gpudoctor.model import (
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from gpudoctor.proofs import prove
     from gpudoctor.report import Report
+    from gpudoctor.scaling import scale
     from gpudoctor.text import byte_size, count, in_bytes, joined, listed
 
 HOMES = {
@@ -56,14 +57,16 @@ HOMES = {
     "joined": "text",
     "lint": "code.linting",
     "listed": "text",
+    "mend": "code.linting",
     "prove": "proofs",
+    "scale": "scaling",
 }
 """Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""
 
 __all__ = [
     "BadInput", "CannotTell", "Check", "Evidence", "Finding", "Fix", "Kind", "Location", "Report", "Role",
     "Severity", "Sighting", "Source", "Symptom", "__version__", "byte_size", "check", "checkpoint", "count",
-    "explain", "in_bytes", "inspect", "joined", "lint", "listed", "prove",
+    "explain", "in_bytes", "inspect", "joined", "lint", "listed", "mend", "prove", "scale",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

@@ -1,23 +1,26 @@
 """Run one function of a check on what it asks for; whatever it does is a result, never the end of the run."""
 
+import contextlib
 import functools
+import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec.structs import replace
 
+from gpudoctor.interruption import Interrupted
 from gpudoctor.model import CannotTell, Check, Finding, Source
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.text import one_line
 
 T = TypeVar("T")
 
-STRANGERS = (Exception, SystemExit, GeneratorExit)
-"""What a stranger's code may raise without ending the run; a user's interrupt does."""
+THE_USERS = (KeyboardInterrupt, Interrupted)
+"""What ends the run when a check's code is at it; all else that it raises is a result of that check."""
 
 
 class Facts(Protocol):
@@ -40,33 +43,52 @@ class Parameter(NamedTuple):
 
 def examine(check: Check, source: Source, facts: Facts) -> tuple[Result, list[Finding]]:
     """Run the function that a check has for one kind of evidence, and return what became of it and what it found."""
+    function = check.functions[source]
+    return made(check, source, lambda: function(**_arguments(function, facts)), function)
+
+
+def made(
+    check: Check,
+    source: Source,
+    make: Callable[[], Iterable[Any]],
+    function: Callable[..., Any] | None = None,
+) -> tuple[Result, list[Finding]]:
+    """Make findings of a check, and return what became of that and the findings, stamped with their source.
+
+    `function` is the check's own one, where that is what makes them. What it prints goes to standard error: standard
+    output is the report's.
+    """
     begun = time.monotonic()
     found: list[Finding] = []
     reason = None
     try:
-        found = _findings(check, source, facts)
+        with contextlib.redirect_stdout(sys.stderr):
+            found = [replace(_whole(finding), source=source) for finding in make()]
         status = CheckStatus.FOUND if found else CheckStatus.PASSED
+    except THE_USERS:
+        raise
     except CannotTell as error:
-        status, reason = CheckStatus.UNKNOWN, str(error)
-    except STRANGERS as error:
-        status, reason = CheckStatus.CRASHED, told(error, check.functions[source])
+        status, reason = CheckStatus.UNKNOWN, _text(error)
+    except BaseException as error:
+        status, reason = CheckStatus.CRASHED, told(error, place(function))
     seconds = round(time.monotonic() - begun, 6)
     return Result(id=check.id, status=status, reason=reason, seconds=seconds), found
 
 
-def _findings(check: Check, source: Source, facts: Facts) -> list[Finding]:
-    function = check.functions[source]
+def _arguments(function: Callable[..., Any], facts: Facts) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for name, kind, optional in parameters(function):
         arguments[name] = facts.get(kind)
         if arguments[name] is None and not optional:
             raise CannotTell(facts.reason(kind))
-    found: list[Any] = list(function(**arguments))
-    for finding in found:
-        if not isinstance(finding, Finding):
-            raise TypeError(f"it yields {finding!r}, which is no Finding")
-        msgspec.convert(msgspec.to_builtins(finding), Finding)  # raises for a field of another type
-    return [replace(finding, source=source) for finding in found]
+    return arguments
+
+
+def _whole(finding: Any) -> Finding:
+    """Return a finding whose fields have their types; raises for one that has not, and for what is no finding."""
+    if not isinstance(finding, Finding):
+        raise TypeError(f"it yields {finding!r}, which is no Finding")
+    return msgspec.convert(msgspec.to_builtins(finding), Finding)
 
 
 @functools.cache
@@ -81,17 +103,30 @@ def parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def told(error: BaseException, function: Callable[..., Any] | None = None) -> str:
+def place(function: Callable[..., Any] | None) -> tuple[str, int] | None:
+    """Return the file and the line of a function; ``None`` for what is written in no file."""
+    code = getattr(function, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else None
+
+
+def told(error: BaseException, own: tuple[str, int] | None = None) -> str:
     """Return what was raised, on one line, with the place where a reader looks for it.
 
-    That is the last line of the traceback, of a check's `function` the last one in its own file.
+    That is the last line of the traceback; with `own`, a check's file and a line in it, the last one in that file, or
+    that line.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
-    says = f"{type(error).__name__}: {error}".rstrip(": ")
+    says = f"{type(error).__name__}: {_text(error)}".rstrip(": ")
     places = [(place.filename, place.lineno) for place in traceback.extract_tb(error.__traceback__)]
-    if function is not None:
-        code = function.__code__
-        own = [place for place in places if place[0] == code.co_filename]
-        places = own or [(code.co_filename, code.co_firstlineno)]
+    if own is not None:
+        places = [place for place in places if place[0] == own[0]] or [own]
     return one_line(f"{places[-1][0]}:{places[-1][1]}: {says}" if places else says)
+
+
+def _text(error: BaseException) -> str:
+    """Return what an exception says; one of a stranger's own may not be able to."""
+    try:
+        return str(error)
+    except Exception:
+        return ""

@@ -7,6 +7,8 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpudoctor.field_types import typed, typed_all
+
 FAMILIES = (
     "hardware",
     "driver",
@@ -232,17 +234,21 @@ class Check:
         left out. A `secondary` failure is mostly the consequence of another one and never wins over a cause; where that
         lies `elsewhere`, in another process, its output is asked for. `follows` names the ids that cause this one where
         both are seen: in one log, on one machine, or this one in a log and the other in a script or facts beside
-        it. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``.
+        it. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``. Raises TypeError
+        for a field of another type.
         """
-        self.severity = severity
-        self.symptoms = tuple(Symptom(s) if isinstance(s, str) else s for s in symptoms)
-        self.message = message
-        self.fixes = tuple(fixes)
-        self.secondary = secondary
-        self.elsewhere = elsewhere
-        self.follows = frozenset(follows)
-        self.no_reproduction = no_reproduction
-        self.otherwise = otherwise
+        self.severity = typed("severity", severity, Severity)
+        self.symptoms = tuple(
+            typed(f"symptoms[{n}]", Symptom(s) if isinstance(s, str) else s, Symptom)
+            for n, s in enumerate(typed_all("symptoms", symptoms, object))
+        )
+        self.message = typed("message", message, str)
+        self.fixes = typed_all("fixes", fixes, Fix)
+        self.secondary = typed("secondary", secondary, bool)
+        self.elsewhere = typed("elsewhere", elsewhere, bool)
+        self.follows = frozenset(typed_all("follows", follows, str))
+        self.no_reproduction = typed("no_reproduction", no_reproduction, str)
+        self.otherwise = typed("otherwise", otherwise, str)
         self.functions: dict[Source, Callable[..., Iterable[Finding]]] = {}
         self.id = self.family = self.title = self.page = ""
         self.site = False

@@ -8,9 +8,7 @@ import contextlib
 import difflib
 import functools
 import importlib
-import importlib.util
 import pkgutil
-import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -23,8 +21,9 @@ from typing import Any, TypeVar, get_type_hints
 from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.guard import STRANGERS, parameters, told
-from gpudoctor.model import FAMILIES, Check, Severity
+from gpudoctor.check_loading import NotLoaded, load_check, load_package
+from gpudoctor.guard import THE_USERS, told
+from gpudoctor.model import FAMILIES, Check
 from gpudoctor.report import CheckStatus, Result
 
 T = TypeVar("T")
@@ -137,19 +136,24 @@ class Registry:
     @functools.cache
     def _mentions(name: str, path: Path | None, text: str) -> bool:
         package, _, last = name.rpartition(".")
-        if path is None:
-            folders = getattr(sys.modules.get(package) or importlib.import_module(package), "__path__", [])
-            path = next((Path(folder, f"{last}.py") for folder in folders), None)
         try:
+            if path is None:
+                with contextlib.redirect_stdout(sys.stderr):
+                    family = sys.modules.get(package) or importlib.import_module(package)
+                path = next((Path(folder, f"{last}.py") for folder in family.__path__), None)
             return path is None or text.encode() in path.read_bytes()
-        except OSError:  # it is compiled, or lies in an archive
+        except THE_USERS:
+            raise
+        except (
+            BaseException
+        ):  # it is compiled, lies in an archive, or its package cannot be loaded: loading it tells
             return True
 
     def _load(self, id: str) -> Check | Result:
         if id not in self._loaded:
             name, path = self.modules[id]
-            site = self.is_site(id)
-            self._loaded[id] = self._guarded(id, lambda: _check(id, name, path, site=site))
+            load = functools.partial(load_check, site=self.is_site(id), family=_family(name))
+            self._loaded[id] = self._guarded(id, lambda: load(id, name, path))
         return self._loaded[id]
 
     def is_site(self, id: str) -> bool:
@@ -164,8 +168,10 @@ class Registry:
         try:
             with contextlib.redirect_stdout(sys.stderr):
                 return load()
-        except STRANGERS as error:
-            reason = str(error) if isinstance(error, _Failure) else told(error)
+        except THE_USERS:
+            raise
+        except BaseException as error:
+            reason = str(error) if isinstance(error, NotLoaded) else told(error)
         result = Result(id=id, status=CheckStatus.CRASHED, reason=f"cannot be loaded: {reason}")
         self.failed.append(result)
         return result
@@ -217,7 +223,7 @@ class Registry:
         packages = []
         for point in metadata.entry_points(group=group):
             name = f"plug-in {point.name} ({point.value})"
-            package = self._guarded(name, functools.partial(_package, point))
+            package = self._guarded(name, functools.partial(load_package, point))
             packages += [package] if isinstance(package, ModuleType) else []
         return packages
 
@@ -238,59 +244,6 @@ def _family(module: str) -> str:
 def _layer(module: str) -> int:
     family = _family(module)
     return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
-
-
-class _Failure(Exception):
-    """Why a stranger's module cannot be loaded, with the file and the line."""
-
-
-def _package(point: metadata.EntryPoint) -> ModuleType:
-    package = point.load()
-    if not hasattr(package, "__path__"):
-        raise _Failure("it is no package")
-    module: ModuleType = package
-    return module
-
-
-def _check(id: str, name: str, path: Path | None, *, site: bool) -> Check:
-    module = importlib.import_module(name) if path is None else _load_file(name, path)
-    check = getattr(module, "check", None)
-    if not isinstance(check, Check):
-        raise _Failure(f"{path or module.__file__}:1: it defines no `check`")
-    if not isinstance(check.severity, Severity):
-        raise _Failure(f"{path or module.__file__}:1: severity={check.severity!r} is no Severity")
-    check.describe(id=id, family=_family(name), docstring=module.__doc__ or "", site=site)
-    if site:
-        for function in check.functions.values():
-            parameters(function)  # raises for a type that does not exist
-        _refuse_unsearchable(check, Path(module.__file__ or ""))
-    return check
-
-
-def _refuse_unsearchable(check: Check, path: Path) -> None:
-    """Refuse a symptom that cannot be looked for; a test does so for the checks that come with gpudoctor."""
-    from gpudoctor.literals import Vague, literals
-
-    for symptom in check.symptoms:
-        for pattern in (symptom.pattern, symptom.near, symptom.unless):
-            try:
-                re.compile(pattern)
-                if pattern is symptom.pattern:
-                    literals(pattern)
-            except (re.error, Vague) as error:
-                lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-                number = next((n for n, line in enumerate(lines, 1) if pattern[:40] in line), 1)
-                raise _Failure(f"{path}:{number}: a symptom cannot be searched for: {error}") from None
-
-
-def _load_file(name: str, path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # get_type_hints looks the module up by its name
-    spec.loader.exec_module(module)
-    return module
 
 
 def _probe_of(name: str) -> Probe:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.collect import collect
 from gpudoctor.facts import Names
 from gpudoctor.facts.scaling import Scaling, ScalingRun
@@ -15,7 +16,7 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, Report, Say
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.training import DEADLINE, train
-from gpudoctor.training_script import DEFAULT, Choice
+from gpudoctor.training_script import DEFAULT, LAUNCHED, MODES, Choice
 from gpudoctor.verdict import conclude
 
 STEPS = 30
@@ -24,9 +25,11 @@ GROUND = ("python", "gpus", "launch", "host", "names")
 PARTS = ("data", "forward", "backward", "communication", "update")
 
 
-def measure_scaling(
-    runs: Sequence[tuple[str, int]],
+def scale(
+    mode: str,
+    devices: Sequence[int] = (),
     *,
+    strategies: Sequence[str] = (),
     python: str | None = None,
     choice: Choice = DEFAULT,
     checks: Registry | Iterable[Path] = (),
@@ -34,11 +37,15 @@ def measure_scaling(
     steps: int = STEPS,
     say: Say = lambda doing: None,
 ) -> Report:
-    """Time the steps of modes on numbers of devices, all at the global batch of `choice`.
+    """Time the steps of a mode, and of those of `strategies`, on numbers of devices, two by default.
 
-    `runs` holds the mode and the devices of each run; ``single`` on one is measured first in any case. A run that fails
-    is in the report as a proof that did not hold. `timeout`, in seconds, is each run's. Raises `BadInput`.
+    All have the global batch of `choice`; ``single`` on one device is measured first in any case. A run that fails
+    is in the report as a proof that did not hold. `python` names the patient; `timeout`, in seconds, is each run's.
+    Raises `BadInput`.
+
+        >>> gpudoctor.scale("ddp", [1, 2, 4]).facts["scaling"].runs
     """
+    runs = asked_runs(mode, devices, strategies)
     registry = Registry.of(checks)
     patient = choose_patient(python)
     say("what this machine and this Python have")
@@ -48,14 +55,19 @@ def measure_scaling(
     nameless = names is not None and names.own.error is not None
     measured: list[ScalingRun] = []
     about: Message = {}
-    for mode, devices in dict.fromkeys([("single", 1), *runs]):
-        say(f"{mode} on {devices}")
-        proof, told = _timed(mode, devices, patient, nameless, choice, steps, timeout or DEADLINE)
-        measured.append(_run(mode, devices, proof, told))
+    for name, number in dict.fromkeys([("single", 1), *runs]):
+        say(f"{name} on {number}")
+        proof, told = _timed(name, number, patient, nameless, choice, steps, timeout or DEADLINE)
+        measured.append(_run(name, number, proof, told))
         about |= told
         if not proof.held:
             report.proofs.append(proof)
-    report.facts["scaling"] = Scaling(
+    report.facts["scaling"] = _scaling(measured, about)
+    return conclude(report)
+
+
+def _scaling(measured: Sequence[ScalingRun], about: Message) -> Scaling:
+    return Scaling(
         runs=tuple(measured),
         batch=int(about.get("batch", 0)),
         model=str(about.get("model", "")),
@@ -63,7 +75,21 @@ def measure_scaling(
         on=str(about.get("device", "")),
         processors=len(os.sched_getaffinity(0)),
     )
-    return conclude(report)
+
+
+def asked_runs(mode: str, devices: Sequence[int], strategies: Sequence[str]) -> list[tuple[str, int]]:
+    """Return the runs that are to be timed, as mode and devices; raises `BadInput` for what is no mode."""
+    if mode not in MODES:
+        raise BadInput("--scale and --strategies time the steps of a training mode")
+    for name in strategies:
+        if name not in MODES:
+            raise BadInput(f"{name!r} is no mode; modes are {', '.join(MODES)}")
+    if devices and {mode, *strategies} == {"single"}:
+        raise BadInput("single has one device: --scale takes another mode")
+    modes = dict.fromkeys([mode, *strategies])
+    runs = [(name, number) for name in modes if name != "single" for number in devices or (2,)]
+    # A mode of one process on one device is the bare network; those with ranks run their own way with one, too.
+    return [(name, number) for name, number in runs if name in LAUNCHED or number > 1]
 
 
 def _timed(

@@ -154,11 +154,16 @@ def _unseen(report: Report, snapshot: Snapshot) -> Verdict | None:
     if causes:
         sentence = f"Nothing wrong was found, and not all was seen: {'; '.join(causes)}."
         return Verdict(status=Status.UNKNOWN, sentence=sentence)
-    examined = report.probes or snapshot.get(Log) is None
-    if report.checks and examined and all(r.status is CheckStatus.UNKNOWN for r in report.checks):
+    if _blind(report):
         sentence = f"Nothing could be examined: {report.checks[0].reason}."
         return Verdict(status=Status.UNKNOWN, sentence=sentence)
     return None
+
+
+def _blind(report: Report) -> bool:
+    """Return whether no check that was asked could tell; of a log all others were asked too, and saw nothing."""
+    examined = report.probes or Snapshot(report.facts).get(Log) is None
+    return bool(report.checks and examined and all(r.status is CheckStatus.UNKNOWN for r in report.checks))
 
 
 def _well(report: Report, snapshot: Snapshot) -> Verdict:
@@ -260,6 +265,7 @@ def exit_code(report: Report, fail_on: str) -> int:
     if (
         crashed
         or idle
+        or (_blind(report) and not report.findings)
         or middle
         or not looked
         or (asked and all(p.status is not ProbeStatus.OK for p in asked))

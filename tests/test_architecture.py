@@ -14,10 +14,12 @@ FLOORS = {
     "text": "",
     "bad_input": "",
     "facts": "",
-    "model": "",
+    "field_types": "",
+    "interruption": "",
+    "model": "field_types",
     "report": "model",
     "snapshot": "facts report",
-    "guard": "model report text",
+    "guard": "interruption model report text",
     "grounds": "model registry report text",
     "fitness": "facts report snapshot text",
     "script_verdict": "facts model report text",
@@ -35,10 +37,12 @@ FLOORS = {
     "probes": "facts kernel_lines",
     "literals": "",
     "launch_command": "model",
-    "registry": "bad_input guard literals model report",
+    "check_loading": "guard literals model",
+    "registry": "bad_input check_loading guard model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
-    "importers": "bad_input facts kernel_lines report snapshot text",
+    "importers.nvidia_smi": "facts",
+    "importers": "importers.nvidia_smi bad_input facts kernel_lines report snapshot text",
     "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
     "registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
@@ -68,7 +72,8 @@ FLOORS = {
     "side_by_side": "child fork report scripts",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
     "training training_script verdict",
-    "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
+    "scaling": "bad_input collect facts interpreter patient_process registry report snapshot training "
+    "training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
     "recognition registry report snapshot verdict",
@@ -78,10 +83,11 @@ FLOORS = {
     "redact.told": "redact.identifiers redact.word_lists",
     "redact": "facts model redact.identifiers redact.told redact.word_lists report snapshot text",
     "render": "catalogue facts grounds model registry report snapshot text",
-    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report text",
+    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report scaling text",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
-    "facts interpreter logs model passthrough proofs redact registry render report scaling scripts text training "
-    "training_script verdict",
+    "facts interpreter interruption logs model passthrough proofs redact registry render report scaling scripts text "
+    "training training_script verdict",
+    "cli.checkpoint": "cli bad_input checkpoint.inspection checkpoint.repair facts registry text",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.

@@ -2,22 +2,21 @@
 
 import ast
 import functools
-import importlib.util
 import inspect
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from gpudoctor.literals import literals
-from gpudoctor.logs.placeholders import PLACE, filled_message
+from gpudoctor.logs.placeholders import PLACE
 from gpudoctor.logs.symptoms import Seen, finder, first_seen, matches
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Check, Source
 from gpudoctor.registry import Registry
 from gpudoctor.scripts import HEADER
+from tests.check_files import its_tests
 
 ROOT = Path(__file__).parent.parent
 REGISTRY = Registry()
@@ -30,19 +29,6 @@ NEEDS = re.compile(
     r"torch|torchvision|\d+ GPUs?(?: or simulated ones)?|no NVIDIA driver|CPU build of torch|CUDA build of torch"
     r"|root|Linux|namespaces|control groups|unshare|mount|setsid|ip|gcc|g\+\+|ninja|nvcc|slurmctld|slurmd|munged"
 )
-
-
-@functools.cache
-def its_tests(id: str) -> ModuleType:
-    """Return a check's test file, executed once."""
-    path = ROOT / "tests/checks" / f"test_{id.replace('-', '_')}.py"
-    assert path.exists(), f"{id} has no test file {path}"
-    spec = importlib.util.spec_from_file_location(f"examples_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def examples(check: Check) -> dict[str, str]:
@@ -58,9 +44,7 @@ def seen_in(text: str) -> list[Seen]:
 
 def said(seen: Seen) -> str:
     """Return the message of what was seen, as `explain` gives it."""
-    if seen.finding is not None:
-        return seen.finding.message
-    return filled_message(seen.check, seen.sighting.groups, seen.line.text)
+    return seen.finding.message
 
 
 def test_the_fourteen_failures_of_the_skeleton_are_known():

@@ -3,8 +3,6 @@
 A snippet is a text, or a good script of ``scripts/`` and what is changed in it: ``("spawn.py", {"old": "new  # <-"})``.
 """
 
-import functools
-import importlib.util
 import re
 from pathlib import Path
 
@@ -13,20 +11,11 @@ import pytest
 from gpudoctor.code.examination import look
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
+from tests.check_files import its_tests
 
 HERE = Path(__file__).parent
 MARK = re.compile(r"# <-((?: [a-z][a-z0-9-]+)*)")
 CHECKS = [check for check in Registry.of(()).checks() if Source.CODE in check.functions]
-
-
-@functools.cache
-def its_tests(id):
-    """A check's test file, executed once."""
-    path = HERE / f"checks/test_{id.replace('-', '_')}.py"
-    spec = importlib.util.spec_from_file_location(f"snippets_of_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def snippets(id, kind):

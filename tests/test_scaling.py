@@ -11,11 +11,12 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from rich.console import Console
 
-from gpudoctor.cli.training_options import asked_runs
+import gpudoctor
 from gpudoctor.facts import Scaling, ScalingRun
 from gpudoctor.render.markdown import ticket
 from gpudoctor.render.scaling import render, rows, svg
 from gpudoctor.report import Report, Status
+from gpudoctor.scaling import asked_runs
 from gpudoctor.verdict import conclude, exit_code
 from tests.warm_python import warm_python
 
@@ -89,14 +90,28 @@ def test_the_report_carries_the_picture_as_svg():
 @pytest.mark.parametrize(
     ("asked", "runs"),
     [
-        (("ddp", (1, 2, 4), (), None), [("ddp", 1), ("ddp", 2), ("ddp", 4)]),
-        (("ddp", (), ("single", "dp", "ddp"), None), [("ddp", 2), ("dp", 2)]),
-        (("dp", (1, 2), (), None), [("dp", 2)]),
-        (("single", (), ("average",), 3), [("average", 3)]),
+        (("ddp", (1, 2, 4), ()), [("ddp", 1), ("ddp", 2), ("ddp", 4)]),
+        (("ddp", (), ("single", "dp", "ddp")), [("ddp", 2), ("dp", 2)]),
+        (("dp", (1, 2), ()), [("dp", 2)]),
+        (("single", (3,), ("average",)), [("average", 3)]),
     ],
 )
 def test_the_runs_that_are_asked_for(asked, runs):
     assert asked_runs(*asked) == runs
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (("dpp",), "time the steps of a training mode"),
+        (("ddp", [2], ["fsdp"]), "'fsdp' is no mode; modes are single, "),
+        (("single", [2]), "single has one device"),
+    ],
+)
+def test_what_is_no_mode_is_refused_before_anything_runs(asked, words):
+    mode, *rest = asked
+    with pytest.raises(gpudoctor.BadInput, match=words):
+        gpudoctor.scale(mode, rest[0] if rest else (), strategies=rest[1] if rest[1:] else ())
 
 
 def repro(*arguments):

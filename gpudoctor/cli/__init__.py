@@ -14,6 +14,7 @@ import rich_click as click
 from gpudoctor import __version__
 from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.streams import silence, warn
+from gpudoctor.interruption import Interrupted
 
 COMMANDS = {
     "check": "Examine this machine and the Python that trains; change nothing.",
@@ -82,13 +83,6 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-class Interrupted(BaseException):
-    """A signal asked gpudoctor to end; every child ends on the way out."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     signal.signal(number, signal.SIG_IGN)  # a second one must not stop the tidying
     raise Interrupted(number)
@@ -105,6 +99,13 @@ def _said(error: click.ClickException) -> str:
     return f"{said}{example}; see {context.command_path} --help"
 
 
+def _complain(line: str) -> None:
+    """Say in one line what is wrong, without what is private unless a terminal shows it."""
+    from gpudoctor.cli.output import Output
+
+    Output(redact="--no-redact" not in sys.argv).warn(line)
+
+
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; errors of use are one line on standard error."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -115,10 +116,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         code = cli.main(arguments, prog_name="gpudoctor", standalone_mode=False)
     except BadInput as error:
-        warn(str(error))
+        _complain(str(error))
         code = error.exit_code
     except click.ClickException as error:
-        warn(_said(error))
+        _complain(_said(error))
         code = error.exit_code
     except Interrupted as error:
         warn("interrupted")
@@ -127,7 +128,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = 0  # the reader of a pipe has gone; rich and click end the process then, and nothing else here does
     except Exception as error:
         traceback.print_exc()
-        warn(f"a fault of gpudoctor itself, please report it: {error!r}")
+        _complain(f"a fault of gpudoctor itself, please report it: {error!r}")
         from gpudoctor.verdict import COULD_NOT
 
         code = COULD_NOT

@@ -9,7 +9,7 @@ import rich_click as click
 
 from gpudoctor.cli.options import checks_option, python_option, timeout_option
 from gpudoctor.cli.output import Output, output_options
-from gpudoctor.cli.streams import make_console, warn
+from gpudoctor.cli.streams import make_console
 from gpudoctor.registry import Registry
 
 
@@ -78,7 +78,7 @@ def command(
 
         report = check(
             *files, python=python, only=only, skip=skip, source=source, log=log, deep=deep, checks=registry,
-            timeout=timeout, cache=not without_cache, say=tell, warn=warn,
+            timeout=timeout, cache=not without_cache, say=tell, warn=output.warn,
         )  # fmt: skip
     return output.deliver(report, seconds=time.monotonic() - begun, here=source is None and not files)
 

@@ -8,7 +8,6 @@ import rich_click as click
 
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
-from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
 
 
@@ -37,5 +36,5 @@ def command(output: Output, logs: tuple[str, ...], facts: str | None, folders: t
     paths = [Path(log) for log in logs or ["-"]]
     with output.status() as say:
         say(f"reading {paths[0]}")
-        report = explain(paths, facts=facts, checks=Registry.of(folders), say=say, warn=warn)
+        report = explain(paths, facts=facts, checks=Registry.of(folders), say=say, warn=output.warn)
     return output.deliver(report, seconds=time.monotonic() - begun)

@@ -3,21 +3,15 @@
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rich_click as click
 
-from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
-from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report
 from gpudoctor.text import count
 from gpudoctor.verdict import exit_code
-
-if TYPE_CHECKING:
-    from gpudoctor.code.linting import Linting
 
 
 @click.command("lint")
@@ -61,47 +55,31 @@ def command(
     gpudoctor lint --format github .
     gpudoctor lint --diff train.py
     """
-    from gpudoctor.code.fixing import refuse_without_libcst
-    from gpudoctor.code.linting import Linting
+    from gpudoctor.code.linting import lint, mend
 
     if sum((form is not None, statistics, diff, output.json, output.quiet)) > 1:
         raise click.UsageError("of --format, --statistics, --diff, --json and -q one alone can be had")
     if unsafe and not (fix or diff):
         raise click.UsageError("--unsafe-fixes belongs to --fix or --diff")
-    if fix and "-" in paths:
-        raise click.UsageError("standard input cannot be mended; --diff shows what would change")
-    if fix or diff:
-        refuse_without_libcst()
     begun = time.monotonic()
     registry = Registry.of(folders)
     with output.status() as say:
-        linting = Linting(paths, only=only, skip=skip, checks=registry, say=say, warn=warn, keep=fix or diff)
+        if not (fix or diff):
+            report = lint(paths, only=only, skip=skip, checks=registry, say=say, warn=output.warn)
+        else:
+            report, files = mend(
+                paths, write=not diff, unsafe=unsafe, only=only, skip=skip, checks=registry, say=say,
+                warn=output.warn,
+            )  # fmt: skip
     if diff:
-        output.give("".join(file.diff for file in linting.mended(unsafe=unsafe)), None)
-        return exit_code(linting.report, output.fail_on)
-    if fix and mended(linting, unsafe=unsafe):
-        linting = Linting(paths, only=only, skip=skip, checks=registry)
-    report = linting.report
+        output.give("".join(file.diff for file in files), None)
+        return exit_code(report, output.fail_on)
+    for file in files if fix else ():
+        output.warn(f"{file.name}: mended {count(file.mended, 'finding')}")
     if statistics:
         output.give(tally(report), None)
         return exit_code(report, output.fail_on)
     return output.deliver(report, seconds=time.monotonic() - begun, default=form or "terminal")
-
-
-def mended(linting: "Linting", *, unsafe: bool) -> int:
-    """Write the mended files, say of each how much is gone, and return how many were written."""
-    from gpudoctor.code.fixing import write
-
-    number = 0
-    for file in linting.mended(unsafe=unsafe):
-        try:
-            write(file)
-        except BadInput as error:
-            warn(str(error))
-            continue
-        number += 1
-        warn(f"{file.name}: mended {count(file.mended, 'finding')}")
-    return number
 
 
 def tally(report: Report) -> str:

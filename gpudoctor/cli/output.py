@@ -6,6 +6,7 @@ import datetime
 import functools
 import importlib
 import io
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -129,7 +130,7 @@ class Output:
     def _crashed(self, report: Report) -> None:
         """Say which checks crashed, where what is put out does not say it for human eyes."""
         for result in report.with_status(CheckStatus.CRASHED):
-            warn(self.safe(f"{result.what}: {result.reason}", sys.stderr))
+            self.warn(f"{result.what}: {result.reason}")
 
     def _save(self, report: Report, draw: Draw, default: str) -> None:
         """Stamp a report, and write it to the file of ``-o`` where there is one."""
@@ -139,7 +140,7 @@ class Output:
         if self.file is not None:
             form = default if default in SCRIPT_FORMATS else FORMATS.get(Path(self.file).suffix, default)
             write(self.file, self.text(report, draw, form))
-            warn(f"wrote {self.file}")
+            self.warn(f"wrote {self.file}")
 
     def give(self, text: str, data: Any) -> int:
         """Put out a text, or with ``--json`` the data behind it, into the file of ``-o`` where there is one."""
@@ -165,6 +166,19 @@ class Output:
 
         return redacted_tree(value, private(Report()))
 
+    def warn(self, line: str) -> None:
+        """Say something on standard error, on one line: as it is on a terminal, else without what is private.
+
+        What was typed on this command line stays as it was typed, and what lies in a folder that was.
+        """
+        typed = "|".join(re.escape(word) for word in sorted(_typed(), key=len, reverse=True))
+        below = r"(?:/[^\s'\")=,;:]*)?"
+        pieces = (
+            re.split(rf"(?<![^\s'\"(=,])((?:{typed}){below})(?![^\s'\")=,;:])", line) if typed else [line]
+        )
+        pieces[::2] = self.safe(pieces[::2], sys.stderr)
+        warn("".join(pieces))
+
     def text(self, report: Report, draw: Draw, form: str) -> str:
         """Render a report in one of its forms, without what is private on this machine."""
         if not self.redact:
@@ -187,8 +201,14 @@ class Output:
     def complain(self, registry: "Registry") -> int:
         """Say which checks and plug-ins could not be loaded, where no report says so; return the exit code."""
         for result in registry.failed:
-            warn(self.safe(f"{result.what}: {result.reason}", sys.stderr))
+            self.warn(f"{result.what}: {result.reason}")
         return COULD_NOT if registry.failed else 0
+
+
+def _typed() -> set[str]:
+    """Return the words of this command line, of ``--log=train.log`` the value too."""
+    words = set(sys.argv[1:])
+    return {part.rstrip("/") for word in words for part in (word, word.partition("=")[2])} - {""}
 
 
 class _Spinner:

@@ -8,7 +8,6 @@ import rich_click as click
 from gpudoctor.cli.options import checks_option, python_option, timeout_option
 from gpudoctor.cli.output import FORMATS, Output, output_options
 from gpudoctor.cli.repro import progress
-from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
 
 
@@ -55,7 +54,9 @@ def command(
         refuse_unknown(registry, name)
     adopt_orphans()
     with output.status() as say:
-        report = check(*files, python=python, log=log, checks=registry, timeout=timeout, say=say, warn=warn)
+        report = check(
+            *files, python=python, log=log, checks=registry, timeout=timeout, say=say, warn=output.warn
+        )
     for name in names:
         with progress(output, name) as (say, on_event):
             report = prove(name, python=python, checks=registry, report=report, say=say, on_event=on_event)

@@ -10,7 +10,7 @@ import rich_click as click
 
 from gpudoctor.cli.options import checks_option, python_option
 from gpudoctor.cli.output import Output, output_options
-from gpudoctor.cli.training_options import asked_runs, scaling_options, training_options
+from gpudoctor.cli.training_options import scaling_options, training_options
 from gpudoctor.registry import Registry
 from gpudoctor.training_script import MODES, Choice
 
@@ -68,8 +68,11 @@ def command(
             )
         return print_script(registry, what, output)
     if scale or strategies:
-        runs = asked_runs(what, scale, strategies, nproc)
-        return compare(output, runs, python=python, choice=choice, registry=registry, timeout=timeout)
+        devices = scale or ((nproc,) if nproc else ())
+        return compare(
+            output, what, devices, strategies,
+            python=python, choice=choice, registry=registry, timeout=timeout,
+        )  # fmt: skip
     from gpudoctor.child import adopt_orphans
     from gpudoctor.proofs import prove
     from gpudoctor.training import is_another_task
@@ -87,7 +90,9 @@ def command(
 
 def compare(
     output: Output,
-    runs: list[tuple[str, int]],
+    mode: str,
+    devices: tuple[int, ...],
+    strategies: tuple[str, ...],
     *,
     python: str | None,
     choice: Choice,
@@ -96,13 +101,20 @@ def compare(
 ) -> int:
     """Time the steps of several runs and show them side by side."""
     from gpudoctor.child import adopt_orphans
-    from gpudoctor.scaling import measure_scaling
+    from gpudoctor.scaling import scale
 
     begun = time.monotonic()
     adopt_orphans()
     with output.status() as say:
-        report = measure_scaling(
-            runs, python=python, choice=choice, checks=registry, timeout=timeout, say=say
+        report = scale(
+            mode,
+            devices,
+            strategies=strategies,
+            python=python,
+            choice=choice,
+            checks=registry,
+            timeout=timeout,
+            say=say,
         )
     return output.deliver(report, seconds=time.monotonic() - begun)
 

@@ -4,15 +4,17 @@ import contextlib
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output
-from gpudoctor.cli.streams import warn
+from gpudoctor.interruption import Interrupted
 from gpudoctor.registry import Registry
 
 if TYPE_CHECKING:
@@ -55,10 +57,10 @@ def command(arguments: tuple[str, ...], file: str | None, redact: bool, folders:
         print(f"gpudoctor: {arguments[0]}: {error.strerror or error}", file=sys.stderr)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     if ended.refused is not None:
-        warn(f"{arguments[0]}: its output could not be passed on: {ended.refused}")
+        output.warn(f"{arguments[0]}: its output could not be passed on: {ended.refused}")
     # A command that ends because nobody reads on has not failed.
     if ended.code and not (ended.unread and ended.code == 128 + signal.SIGPIPE):
-        with _errors_that_nobody_may_read():
+        with _errors_that_nobody_may_read(), _faults_of_the_explanation(output):
             _explain(arguments, ended, output, Registry.of(folders))
     return ended.code
 
@@ -76,6 +78,22 @@ def _explain(arguments: tuple[str, ...], ended: "Ended", output: Output, registr
     )
     report = explain_run(run, ended.output.decode("utf-8", "replace"), registry)
     output.tell(report, ended.seconds)
+
+
+@contextlib.contextmanager
+def _faults_of_the_explanation(output: Output) -> Iterator[None]:
+    """Say why there is no explanation, or only a part of it; the exit code stays the command's."""
+    try:
+        yield
+    except (BadInput, click.ClickException) as error:
+        output.warn(str(error) if isinstance(error, BadInput) else error.format_message())
+    except Interrupted:
+        output.warn("interrupted")
+    except OSError:
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        output.warn(f"a fault of gpudoctor itself, please report it: {error!r}")
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 
 import rich_click as click
 
-from gpudoctor.training_script import LAUNCHED, MODES, Choice
+from gpudoctor.training_script import MODES, Choice
 
 SETS = ("mnist", "fashion-mnist", "cifar10")
 MODELS = ("net", "lenet", "resnet18", "resnet50")
@@ -121,18 +121,3 @@ def scaling_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Time the steps of these modes, too.",
     )
     return scale(strategies(command))
-
-
-def asked_runs(
-    what: str, scale: tuple[int, ...], strategies: tuple[str, ...], nproc: int | None
-) -> list[tuple[str, int]]:
-    """Return the runs that are to be timed, as mode and devices; raises `click.UsageError` for what is no mode."""
-    if what not in MODES:
-        raise click.UsageError("--scale and --strategies time the steps of a training mode")
-    if scale and "single" in (what, *strategies) and what == "single":
-        raise click.UsageError("single has one device: --scale takes another mode")
-    modes = dict.fromkeys([what, *strategies])
-    numbers = scale or (nproc or 2,)
-    runs = [(mode, number) for mode in modes if mode != "single" for number in numbers]
-    # A mode of one process on one device is the bare network; those with ranks run their own way with one, too.
-    return [(mode, number) for mode, number in runs if mode in LAUNCHED or number > 1]

@@ -4,11 +4,13 @@ import contextlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.code.examination import Examined, Examiner, distinct
 from gpudoctor.code.files import STANDARD_INPUT, Chosen, chosen
-from gpudoctor.code.fixing import Fixed, fixed
+from gpudoctor.code.fixing import Fixed, fixed, refuse_without_libcst
+from gpudoctor.code.fixing import write as replace_file
 from gpudoctor.code.settings import Settings, settings
 from gpudoctor.code.source import MOST_NOTEBOOK
 from gpudoctor.code.workers import examined
@@ -38,6 +40,56 @@ def lint(
         >>> [(finding.id, finding.location.line) for finding in report.findings]
     """
     return Linting(paths, only=only, skip=skip, checks=checks, say=say, warn=warn).report
+
+
+class Mended(NamedTuple):
+    """What is left in scripts, and the files in which something is gone."""
+
+    report: Report
+    """Of the scripts as they are now."""
+    files: list[Fixed]
+    """Each with its name, its `diff`, and how many findings are `mended`."""
+
+
+def mend(
+    paths: Iterable[str | Path],
+    *,
+    write: bool = True,
+    unsafe: bool = False,
+    only: Iterable[str] = (),
+    skip: Iterable[str] = (),
+    checks: Registry | Iterable[Path] = (),
+    say: Say = lambda doing: None,
+    warn: Say = lambda skipped: None,
+) -> Mended:
+    """Mend in training scripts what can be mended safely; with `unsafe` what may change what a script does, too.
+
+    Without `write` nothing is changed, and the files say what would be. `warn` is told which files cannot be read or
+    written; the rest is as for `lint`. Needs libcst. Raises `BadInput`.
+
+        >>> [file.diff for file in gpudoctor.mend(["train.py"], write=False).files]
+    """
+    paths, only, skip = list(paths), tuple(only), tuple(skip)
+    if write and STANDARD_INPUT in map(str, paths):
+        raise BadInput("standard input cannot be mended; --diff shows what would change")
+    refuse_without_libcst()
+    registry = Registry.of(checks)
+    linting = Linting(paths, only=only, skip=skip, checks=registry, say=say, warn=warn, keep=True)
+    made = linting.mended(unsafe=unsafe)
+    if not write:
+        return Mended(linting.report, list(made))
+    files = [file for file in made if _written(file, warn)]
+    report = Linting(paths, only=only, skip=skip, checks=registry).report if files else linting.report
+    return Mended(report, files)
+
+
+def _written(file: Fixed, warn: Say) -> bool:
+    try:
+        replace_file(file)
+    except BadInput as error:
+        warn(str(error))
+        return False
+    return True
 
 
 class Linting:

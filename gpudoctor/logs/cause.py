@@ -53,8 +53,7 @@ class Event(Struct):
     @property
     def fault(self) -> bool:
         """Whether it ended or spoilt the training, as far as the log shows."""
-        made = self.seen[0].finding
-        return (made or self.check).severity is Severity.ERROR and not self.survived
+        return self.seen[0].finding.severity is Severity.ERROR and not self.survived
 
 
 class Judgement(Struct):
@@ -85,7 +84,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     """Choose the one cause; whatever else failed followed from it, or is not known to have."""
     log = _Log(lines, seen, raised)
     events = log.events()
-    faults = sorted((event for event in events if event.fault), key=log.when)
+    faults = sorted(_faults(events), key=log.when)
     present = {event.check.id for event in faults}
     echoes = _echoes(faults)
     causes = [
@@ -114,22 +113,18 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
             default=None,
         )
     if first is None and unknown is None:
-        # What is mostly a warning is the cause where it was raised, and nobody got over it.
-        ended = [
-            e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
-        ]
-        first = min(ended, key=log.when, default=None)
+        first = _raised_warning(log, events)
     if first is None and unknown is None and all(event.survived for event in events):
         unknown = log.passed_on()
     at = first.seen[0] if first is not None else unknown
-    notes = [event for event in events if not event.fault and not event.survived and log.raised_in(event)]
+    notes = [event for event in events if event not in faults and not event.survived and log.raised_in(event)]
     return Judgement(
         course=log,
         cause=first,
         own=log.own(first) if first is not None else None,
         raised=unknown,
         consequences=[event for event in faults if event is not first],
-        remarks=[event for event in events if not event.fault and event is not first],
+        remarks=[event for event in events if event not in faults and event is not first],
         raised_note=min(notes, key=log.when, default=None),
         doubt=log.doubt(at.line, at.place) if at is not None else "",
     )
@@ -150,6 +145,27 @@ def of_run(judgement: Judgement, run: Run) -> Judgement:
     if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
+
+
+def _faults(events: Sequence[Event]) -> list[Event]:
+    """Return what ended or spoilt the training, and what a check of the site's own says of the same line.
+
+    That one knows better what it is; the built-in one that it ended the training, whatever severity the other has.
+    """
+    faults = [event for event in events if event.fault]
+    places = {seen.place for event in faults for seen in event.seen}
+    own = [e for e in events if e.check.site and not e.survived and e not in faults]
+    return faults + [e for e in own if any(seen.place in places for seen in e.seen)]
+
+
+def _raised_warning(log: "_Log", events: Sequence[Event]) -> Event | None:
+    """Return what is mostly a warning, and is the cause where it was raised and nobody got over it."""
+    ended = [
+        e for e in events if not e.survived and e.check.severity is Severity.WARNING and log.raised_in(e)
+    ]
+    places = {seen.place for event in ended for seen in event.seen}
+    own = [e for e in events if e.check.site and any(seen.place in places for seen in e.seen)]
+    return min([e for e in own if not e.survived] or ended, key=log.when, default=None)
 
 
 def _echoes(faults: Sequence[Event]) -> list[Event]:

@@ -104,7 +104,7 @@ def explain_lines(
         judgement = of_run(judgement, run)
     none = judgement.cause is None and judgement.raised is None
     ending = ended(lines, run, judgement.course) if none else None
-    found = findings(judgement, ending, lines, registry.get, source)
+    found, unsaid = findings(judgement, ending, lines, registry.get, source)
     log = Log(
         lines=len(lines) if total is None else total,
         middle=middle(lines) if none else "",
@@ -115,7 +115,7 @@ def explain_lines(
     report = Report(
         command="explain" if run is None else "run",
         findings=found,
-        checks=[*failed, *registry.failed],
+        checks=[*failed, *unsaid, *registry.failed],
         facts=facts if run is None else facts | {"run": run},
     )
     return conclude(report)

@@ -1,54 +1,78 @@
 """What a log was judged to show, as findings: the cause with its fixes, then a line for each consequence."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from gpudoctor.guard import made
 from gpudoctor.launch_command import TORCHRUN, fitted
 from gpudoctor.logs.cause import Event, Judgement, rank_of
 from gpudoctor.logs.ending import Ending
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.placeholders import filled_fixes, filled_message
 from gpudoctor.logs.symptoms import Load
 from gpudoctor.logs.tracebacks import Frame, Raised
 from gpudoctor.logs.waiting import apart, silent, stands
 from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Location, Role, Severity, Source
+from gpudoctor.report import CheckStatus, Result
 from gpudoctor.text import ranks
 
 QUOTED = 3
 """Lines that are quoted as evidence of one failure, each of another rank."""
 
 
+class Findings(NamedTuple):
+    """What a log was judged to show, and which checks crashed when that was put into words."""
+
+    found: list[Finding]
+    failed: list[Result]
+
+
 def findings(
     judgement: Judgement, ending: Ending | None, lines: Sequence[Line], load: Load, source: Source
-) -> list[Finding]:
+) -> Findings:
     """Make the findings: the cause, the warnings and notes, then in a line each what followed.
 
     `ending` is how it ended, where no cause is known; `lines` are those of the log.
     """
     found = []
     if judgement.cause is not None:
-        cause = replace(_finding(judgement.cause, source), severity=Severity.ERROR)
+        cause = replace(_finding(judgement.cause), severity=Severity.ERROR)
         cause = _pointed(cause, judgement, lines) if judgement.cause.elsewhere else cause
         found.append(_own_line(cause, judgement.own))
-    unrecognised = load(UNRECOGNISED) if judgement.raised is not None or ending is not None else None
-    if judgement.raised is not None and unrecognised is not None:
-        found.append(_unrecognised(judgement.raised, unrecognised, source))
-    if ending is not None and unrecognised is not None:
-        found.append(_ended(ending, unrecognised, source))
+    unknown, failed = _unknown(judgement.raised, ending, load)
+    found += unknown
     if judgement.doubt:
         found = [_doubtful(finding, judgement.doubt) for finding in found]
-    remarks = [_remark(event, source) for event in judgement.remarks]
+    remarks = [_remark(event) for event in judgement.remarks]
     found += sorted(remarks, key=lambda finding: finding.severity.rank)
-    found += [_consequence(event, source) for event in judgement.consequences]
+    found += [_consequence(event) for event in judgement.consequences]
     if not found:
-        return []
+        return Findings([], failed)
     started = launched(lines)
     if started.launcher is None and all(line.rank is None for line in lines):
         found = [_of_one_process(finding) for finding in found]
-    return [replace(finding, fixes=fitted(finding.fixes, started)) for finding in found]
+    found = [replace(f, source=source, fixes=fitted(f.fixes, started)) for f in found]
+    return Findings(found, failed)
+
+
+def _unknown(raised: Raised | None, ending: Ending | None, load: Load) -> Findings:
+    """Report what no check knows: an exception, and how the log ends."""
+    check = load(UNRECOGNISED) if raised is not None or ending is not None else None
+    if check is None:
+        return Findings([], [])
+    result, found = made(check, Source.LOG, partial(_of_no_check, check, raised, ending))
+    return Findings(found, [result] if result.status is CheckStatus.CRASHED else [])
+
+
+def _of_no_check(check: Check, raised: Raised | None, ending: Ending | None) -> Iterator[Finding]:
+    if raised is not None:
+        yield _unrecognised(raised, check)
+    if ending is not None:
+        yield _ended(ending, check)
 
 
 def _of_one_process(finding: Finding) -> Finding:
@@ -63,16 +87,11 @@ def _doubtful(finding: Finding, doubt: str) -> Finding:
     return replace(finding, severity=Severity.WARNING, behind=f"{finding.behind} {doubt}".strip())
 
 
-def _finding(event: Event, source: Source) -> Finding:
-    first, check = event.seen[0], event.check
-    made = first.finding or check.found(
-        filled_message(check, first.sighting.groups, first.line.text),
-        fixes=filled_fixes(check, first.sighting.groups),
-    )
+def _finding(event: Event) -> Finding:
+    finding = event.seen[0].finding
     return replace(
-        made,
-        source=source,
-        message=_with_ranks(made.message, event.ranks),
+        finding,
+        message=_with_ranks(finding.message, event.ranks),
         evidence=_evidence(event),
         ranks=event.ranks,
         behind=_behind(event),
@@ -128,8 +147,8 @@ def _call(frame: Frame) -> str:
     return f"{place}: {frame.text}" if frame.text else place
 
 
-def _remark(event: Event, source: Source) -> Finding:
-    finding = _finding(event, source)
+def _remark(event: Event) -> Finding:
+    finding = _finding(event)
     if event.survived and finding.severity is Severity.ERROR:
         return replace(
             finding,
@@ -140,8 +159,8 @@ def _remark(event: Event, source: Source) -> Finding:
     return finding
 
 
-def _consequence(event: Event, source: Source) -> Finding:
-    finding = _finding(event, source)
+def _consequence(event: Event) -> Finding:
+    finding = _finding(event)
     return replace(
         finding, role=Role.CONSEQUENCE, severity=Severity.NOTE, evidence=finding.evidence[:1], fixes=[]
     )
@@ -162,17 +181,16 @@ def _with_ranks(message: str, numbers: Sequence[int]) -> str:
     return message if not named or re.search(rf"\b{named}\b", message) else f"{message} ({named})"
 
 
-def _ended(ending: Ending, check: Check, source: Source) -> Finding:
+def _ended(ending: Ending, check: Check) -> Finding:
     """Report what failed without a word that a check knows, with the most telling of the last lines."""
-    found = check.found(
+    return check.found(
         ending.said,
         severity=Severity.ERROR if ending.certain else Severity.WARNING,
         evidence=[Evidence(line.text[:500], line.where, line.rank) for line in ending.lines],
     )
-    return replace(found, source=source)
 
 
-def _unrecognised(raised: Raised, check: Check, source: Source) -> Finding:
+def _unrecognised(raised: Raised, check: Check) -> Finding:
     """Report an exception that no check knows: what it says, who raised it, and where in the user's own code."""
     own = raised.own
     said = f"{raised.type}: {raised.message}" if raised.message else raised.type
@@ -191,4 +209,4 @@ def _unrecognised(raised: Raised, check: Check, source: Source) -> Finding:
         evidence=evidence,
         location=Location(own.path, own.line) if own else None,
     )
-    return replace(found, source=source, ranks=numbers)
+    return replace(found, ranks=numbers)

@@ -22,6 +22,12 @@ def filled_message(check: Check, groups: Mapping[str, str], line: str) -> str:
     return _filled(text, groups)
 
 
+def quotes_no_line(check: Check, groups: Mapping[str, str]) -> bool:
+    """Return whether groups alone fill a check's message: of another line with the same ones it says the same."""
+    text = OPTIONAL.sub("", check.message)
+    return bool(text) and _known(text, groups)
+
+
 def filled_fixes(check: Check, groups: Mapping[str, str]) -> list[Fix]:
     """Return the fixes whose places are all known, filled."""
     return [

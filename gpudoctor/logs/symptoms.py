@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from gpudoctor.guard import examine
+from gpudoctor.guard import examine, made
 from gpudoctor.literals import Finder, literals
 from gpudoctor.logs.lines import Line, read_text
+from gpudoctor.logs.placeholders import filled_fixes, filled_message, quotes_no_line
 from gpudoctor.logs.tracebacks import quoted_source
 from gpudoctor.logs.wrapping import joined
 from gpudoctor.model import Check, Finding, Sighting, Source, Symptom
@@ -28,8 +29,8 @@ class Seen(Struct):
     place: int
     """Of the line among all that were read."""
     sighting: Sighting
-    finding: Finding | None = None
-    """What the check's own log function made of it."""
+    finding: Finding
+    """What the check's own log function made of it, or its message and fixes."""
 
 
 @cache
@@ -89,6 +90,7 @@ def seen_in(
     flags = re.IGNORECASE if any_case else 0
     found: dict[tuple[int, str], Seen] = {}
     failed: dict[str, Result] = {}
+    words = _Words()
 
     def look(line: Line, places: range, owner: Owner) -> None:
         id, number = owner
@@ -99,13 +101,11 @@ def seen_in(
             if check is not None and number < len(check.symptoms):
                 sighting = _sighting(check, check.symptoms[number], line, places[0], lines, flags)
             if check is not None and sighting is not None:
-                result, findings = _findings(check, sighting)
+                result, findings = words.findings(check, sighting)
                 if result.status in (CheckStatus.CRASHED, CheckStatus.UNKNOWN):
                     failed.setdefault(id, result)
-                elif findings is None or findings:
-                    found[places[0], id] = Seen(
-                        check, line, places[0], sighting, findings[0] if findings else None
-                    )
+                elif findings:
+                    found[places[0], id] = Seen(check, line, places[0], sighting, findings[0])
 
     for place, owner in _candidates(lines, find, any_case=any_case):
         look(lines[place], range(place, place + 1), owner)
@@ -141,11 +141,26 @@ def _candidates(
                 yield place, owner
 
 
-def _findings(check: Check, sighting: Sighting) -> tuple[Result, list[Finding] | None]:
-    """Return what a check's own function makes of a sighting; ``None`` where it has none and the line is enough."""
-    if Source.LOG not in check.functions:
-        return Result(id=check.id, status=CheckStatus.FOUND), None
-    return examine(check, Source.LOG, Snapshot({"sighting": sighting}))
+class _Words:
+    """What checks make of sightings; a thousand lines that say the same are put into words once."""
+
+    def __init__(self) -> None:
+        self._said: dict[object, tuple[Result, list[Finding]]] = {}
+
+    def findings(self, check: Check, sighting: Sighting) -> tuple[Result, list[Finding]]:
+        """Return what a check's own function makes of a sighting, or without one its message and fixes."""
+        if Source.LOG in check.functions:
+            return examine(check, Source.LOG, Snapshot({"sighting": sighting}))
+        groups = sighting.groups
+        key = check.id, "" if quotes_no_line(check, groups) else sighting.line, *groups.items()
+        if key not in self._said:
+            self._said[key] = made(check, Source.LOG, lambda: [_filled(check, sighting)])
+        return self._said[key]
+
+
+def _filled(check: Check, sighting: Sighting) -> Finding:
+    message = filled_message(check, sighting.groups, sighting.line)
+    return check.found(message, fixes=filled_fixes(check, sighting.groups))
 
 
 def _sighting(

@@ -1,11 +1,13 @@
 """What `lint --fix` changes, and what it leaves as it is."""
 
 import ast
+import errno
 import os
 import stat
 
 import pytest
 
+import gpudoctor
 from gpudoctor import BadInput
 from gpudoctor.code.fixing import write
 from gpudoctor.code.linting import Linting
@@ -164,6 +166,37 @@ def test_what_a_comment_hides_stays(script):
         LEAK.replace('("gloo")', '("gloo")  # gpudoctor: ignore[process-group-leak] the launcher does')
     )
     assert list(linting("process-group-leak").mended()) == []
+
+
+def test_mend_writes_and_says_what_is_left(script):
+    script.write_text(LEAK)
+    shown = gpudoctor.mend(["train.py"], only=["process-group-leak"], write=False)
+    assert script.read_text() == LEAK
+    assert [finding.id for finding in shown.report.findings] == ["process-group-leak"]
+    done = gpudoctor.mend(["train.py"], only=["process-group-leak"])
+    assert [(file.name, file.mended) for file in done.files] == [("train.py", 1)]
+    assert [file.diff for file in done.files] == [file.diff for file in shown.files]
+    assert done.report.findings == []
+    assert "destroy_process_group" in script.read_text()
+    assert gpudoctor.mend(["train.py"]).files == []
+
+
+def test_mend_leaves_a_file_that_cannot_be_written_and_says_so(script, monkeypatch):
+    script.write_text(LEAK)
+    said = []
+
+    def full(*paths):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    done = gpudoctor.mend(["train.py"], only=["process-group-leak"], warn=said.append)
+    assert said == ["train.py: cannot be written: No space left on device"]
+    assert (len(done.report.findings), done.files, script.read_text()) == (1, [], LEAK)
+
+
+def test_standard_input_is_not_mended():
+    with pytest.raises(BadInput, match="standard input cannot be mended"):
+        gpudoctor.mend(["-"])
 
 
 def test_changed_meanwhile(script):

@@ -27,7 +27,7 @@ COMPUTED = {
     "checks/checkpoint/state_dict_prefix.py": "comparison.fix_line and comparison.load_line",
     "checks/checkpoint/state_dict_shape.py": "comparison.fix_line and comparison.load_line",
 }
-"""Fixes whose text no source holds: tests/checkpoint/test_key_comparison.py runs what is made for real files."""
+"""Fixes whose text no source holds: test_key_comparison.py of tests/checkpoint runs what is made for real files."""
 NOT_RUN_HERE = {
     "cuda:1": "needs two GPUs",
     "get_device_capability": "needs a GPU",

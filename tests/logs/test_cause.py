@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor import explain
 from gpudoctor.model import Role, Severity
+from gpudoctor.registry import Registry
 from gpudoctor.report import Status
 
 OOM = (
@@ -212,6 +213,31 @@ def test_a_sites_own_check_is_the_cause_and_the_built_in_one_its_echo(tmp_path):
     assert (causes(report), consequences(report)) == (["nfs-quota"], ["disk-full"])
     assert report.verdict.primary == "nfs-quota"
     assert report.findings[0].message == "project acme has used up its quota"
+
+
+@pytest.mark.parametrize("severity", ["WARNING", "NOTE"])
+def test_a_sites_own_check_is_the_cause_whatever_its_severity(tmp_path, severity):
+    (tmp_path / "nfs_quota.py").write_text(LOCAL.replace("Severity.ERROR", f"Severity.{severity}"))
+    report = explain("OSError: [Errno 122] Disk quota exceeded: '/nfs/acme/model.pt'\n", checks=[tmp_path])
+    assert (causes(report), consequences(report)) == (["nfs-quota"], ["disk-full"])
+    assert report.findings[0].severity is Severity.ERROR  # it is what ended the training
+    text = OOM + "\nOSError: [Errno 122] Disk quota exceeded: '/nfs/acme/model.pt'\n"
+    assert causes(explain(text, checks=[tmp_path])) == ["cuda-oom"]
+
+
+def test_a_sites_own_check_comes_before_a_built_in_warning_that_was_raised(tmp_path):
+    """Where a built-in warning is the cause, for it was raised, the site's own one in its line is."""
+    built_in = LOCAL.replace("Severity.ERROR", "Severity.WARNING")
+    (tmp_path / "disk_full.py").write_text(built_in.replace('r"Disk', 'r"Errno 122. Disk'))
+    (tmp_path / "nfs_quota.py").write_text(LOCAL.replace("Severity.ERROR", "Severity.NOTE"))
+    text = TRACED.format("OSError: [Errno 122] Disk quota exceeded: '/nfs/acme/model.pt'")
+    registry = Registry((tmp_path,))
+    assert registry.check("disk-full").site
+    registry.check("disk-full").site = False
+    assert causes(explain(text, checks=registry))[0] == "nfs-quota"
+
+
+TRACED = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    save()\n{}\n'
 
 
 def test_a_sites_own_check_in_another_line_is_no_better_than_a_built_in_one(tmp_path):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from gpudoctor.cli.output import Output
-from gpudoctor.cli.streams import warn
 
 if TYPE_CHECKING:
     from gpudoctor.checkpoint.repair.copy import Fixed
@@ -96,7 +95,7 @@ def deliver(done: "Fixed", output: Output, *, verbose: bool) -> int:
 
     if done.suspects:
         names = ", ".join(dict.fromkeys(shown(suspect.name) for suspect in done.suspects[:SHOWN]))
-        warn(f"opening the copy runs code, as opening the original does: {names}")
+        output.warn(f"opening the copy runs code, as opening the original does: {names}")
     done.source, done.target = output.safe((done.source, done.target))
     lines = [f"{line}\n" for line in told(done, verbose)]
     return output.give("".join(lines[-1:] if output.quiet else lines), done)

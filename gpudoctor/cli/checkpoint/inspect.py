@@ -9,7 +9,6 @@ import rich_click as click
 from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
-from gpudoctor.cli.streams import warn
 from gpudoctor.registry import Registry
 
 
@@ -69,7 +68,7 @@ def command(
         )  # fmt: skip
     code = output.deliver(report, seconds=time.monotonic() - begun, keys=keys)
     for reason in unread:
-        warn(reason)
+        output.warn(reason)
     return BadInput.exit_code if unread else code
 
 
