@@ -56,6 +56,7 @@ check = Check(
         r"MPI_ABORT was invoked on rank (?P<rank>\d+)",
         rf"= +EXIT CODE: {CODE}",  # MPICH and Intel MPI
         rf"Process (?P<rank>\d+) exit with status code {CODE}",  # Horovod
+        r"Horovod has been shut down\. This (?:was|has been) caused by an exception on one of the rank",
         rf"Child process with PID \d+ terminated with code {CODE}\.",
         r"\] Worker group FAILED\. \d+/\d+ attempts left",
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",

@@ -61,6 +61,7 @@ check = Check(
         r"Fatal Python error: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction|Floating[- ]point exception)",
         r"!!!!!!! (?P<signal>Segfault) encountered !!!!!!!",
         rf"\*\*\* {SIGNAL} (?:received at|\(@)",
+        rf"\breceived signal {SIGNAL}, ",  # gdb
         r"Caught signal (?:4|6|7|8|11) \((?P<signal>[^:)]+)",
         r"Signal: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction) \(\d+\)",
         r"\[\d+\]: (?P<signal>segfault) at \S+ ip \S+ sp \S+ error \w+(?: in (?P<library>[^\s\[]+))?",

@@ -45,6 +45,9 @@ check = Check(
         r"(?P<reason>\b(?:orted|prted|hydra_pmi_proxy): (?:command )?not found)",
         r"(?P<reason>launcher '\w+' not installed)",
         r"(?P<reason>pdsh: (?:command )?not found)",
+        # DeepSpeed tries ssh to the first node of the hostfile
+        r"Command 'ssh .{1,200}(?P<reason>returned non-zero exit status 255)",
+        r"but host=\S{1,100} was (?P<reason>not reachable via ssh)",
     ],
     message="the launcher could not start its processes on another node: <reason>",
     follows=["hostname-resolution", "rendezvous-unreachable", "thread-limit"],

@@ -46,6 +46,8 @@ check = Check(
         # torchrun, Lightning, submitit
         r"SignalException: Process \d+ got (?P<reason>signal: (?!2\b)\d+)",
         r"Received (?P<reason>(?:Signals\.)?(?!2 |SIGINT)\w+ death signal)",
+        # to the others of a rank that failed torchrun sends SIGTERM; any other signal it got itself, and passes on
+        r"Sending process \d+ closing signal (?P<reason>SIG(?:HUP|QUIT))",
         Symptom(r"\[rank: (?P<rank>\d+)\] Received (?P<reason>SIGTERM)", unless=OTHER),
         Symptom(r"\b(?P<reason>SIGTERMException)\b", unless=OTHER),
         r"Handling auto-requeue (?P<reason>signal: \d+)",

@@ -48,6 +48,7 @@ check = Check(
         r"pthread_create failed for thread (?P<thread>\d+) of (?P<threads>\d+)",
         r"blas_thread_init: (?:pthread_create: Resource|ensure that your address space)",
         r"Thread creation failed: Resource temporarily unavailable",
+        r"\(11 vs\. 0\).{0,80}\bpthread_create\b",  # TensorFlow, TensorBoard, MediaPipe
         r"OMP: Error #34|System unable to allocate necessary resources for OMP thread",
         r"\bfork: (?:retry: )?(?:Resource temporarily unavailable|retry: No child processes)",
         Symptom(

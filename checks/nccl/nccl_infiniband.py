@@ -74,6 +74,9 @@ check = Check(
         r"(?P<reason>Detected mixed local Net device counts across ranks)(?!.{0,80}Ignoring)",  # 2.30
         r"UCX +ERROR.{0,60} (?P<call>ibv_\w+)\(.{0,300}\) failed: (?P<reason>\w[\w ]{2,60})",
         r"Transport retry count exceeded on (?P<hca>[\w:/]+)",  # UCX
+        # perftest, UCCL, GPI-2 and MSCCL++
+        r"(?P<reason>[Ff]ailed to modify (?:\w+ )?QP(?: \d+)?(?: to (?:INIT|RT[RS]))?(?:: \w[\w ]{2,60})?)",
+        r"\b(?P<call>ibv_(?:modify|create)_qp|ibv_reg_mr) failed \(errno \d+\)",
         r"(?P<reason>OpenFabrics \(openib\) BTL failed to initialize while trying to allocate some locked memory)",
     ],
     follows=["interface-down"],

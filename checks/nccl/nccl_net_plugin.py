@@ -52,7 +52,7 @@ check = Check(
         r"NCCL WARN Failed: (?P<network>UCX) error .{0,40}(?P<reason>'-\d+' \w[\w ]*)",
         r"infiniband (?P<network>efa_\d+): (?P<reason>Failed to (?:process command|register mr).{0,80})",
         (
-            r"(?<!INFO )NET/(?P<network>OFI) (?P<reason>(?:Request completed with error|Creating new endpoint|Couldn't |Unable to |Failed to "
+            r"(?<!INFO )NET/(?P<network>OFI) (?P<reason>(?:Request (?:0x\w+ )?completed with error|Creating new endpoint|Couldn't |Unable to |Failed to "
             r"|No eligible providers|Only EFA provider).{0,160})"
         ),
         r"(?P<network>libnccl-(?:net|tuner)[\w.-]*): (?P<reason>undefined symbol: \w+)",

@@ -55,7 +55,10 @@ check = Check(
     otherwise="a note for the default port, where no launch names it; a note for a port that a script has fixed",
     symptoms=[
         # c10d's TCPStore since 1.10; the port stands in the line since 2.1
-        r"server socket has failed to listen on any local network address(?!.{0,80}EACCES)(\. port: (?P<port>\d+))?",
+        Symptom(
+            r"server socket has failed to listen on any local network address(?!.{0,80}EACCES)(\. port: (?P<port>\d+))?",
+            unless=r"\(errno: 13 - ",  # that is port-privileged
+        ),
         r"server socket has failed to bind to \S{1,64}:(?P<port>\d+)(?! \(errno: (?:99|13)\b)\b",
         r"\(errno: (98|48|10048) - Address already in use\)",
         r"(?:port: (?P<port>\d+), .{0,40})?code: -\d+, name: EADDRINUSE",

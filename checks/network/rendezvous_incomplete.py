@@ -49,8 +49,8 @@ check = Check(
     ],
     symptoms=[
         (
-            r"Timed out after (?P<seconds>\d+) seconds waiting for (?:clients|workers)\. "
-            r"(?P<joined>\d+)/(?P<expected>\d+) "
+            r"Timed out after (?P<seconds>\d+) seconds waiting for (?:clients|workers)"
+            r"(?:\. (?P<joined>\d+)/(?P<expected>\d+) )?"
         ),
         # until 1.12, and where the store is a file; other keys are rank-desync
         (

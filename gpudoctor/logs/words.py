@@ -125,6 +125,8 @@ CODE = re.compile(
 """A line of a program's source: a shell quotes the command that a signal ended."""
 STACK = re.compile(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
+SETUP = re.compile(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
+"""What NCCL says of its setup, and of the way that an error takes through it; no result of a program."""
 HELP = "show this help message and exit"
 """What argparse writes of -h in the text of --help."""
 
@@ -146,7 +148,7 @@ def tells_of_failure(text: str) -> bool:
 
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
-    if STACK.search(text) or RETRY.search(text):
+    if STACK.search(text) or RETRY.search(text) or SETUP.search(text):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)

@@ -94,6 +94,9 @@ EXAMPLES = {
     "*** stack smashing detected ***: terminated": (
         "a worker crashed in native code: stack smashing detected"
     ),
+    'Thread 1 "python" received signal SIGSEGV, Segmentation fault.': (
+        "a worker crashed in native code: SIGSEGV"
+    ),
 }
 NOT_THIS = [
     "RuntimeError: DataLoader worker (pid 22761) is killed by signal: Segmentation fault. ",

@@ -159,6 +159,9 @@ EXAMPLES = {
     "[rank3]: MemoryError: ": "a process got no more of the host's memory: MemoryError",
     "ERROR: Training failed with exit code -9": MESSAGE,
     "torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9).": MESSAGE,
+    "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node n1 is used (11.8 / 12.3 GB).": (
+        "a process was killed because the host's memory ran out: More than 95% of the memory on node"
+    ),
 }
 NOT_THIS = [
     "RuntimeError: DataLoader worker (pid 1562937) is killed by signal: Killed. ",

@@ -14,8 +14,15 @@ EXAMPLES = {
     "bash: orted: command not found": MESSAGE + "orted: command not found",
     "RuntimeError: launcher 'pdsh' not installed.": MESSAGE + "launcher 'pdsh' not installed",
     "/bin/sh: 1: pdsh: not found": MESSAGE + "pdsh: not found",
+    "subprocess.CalledProcessError: Command 'ssh -o PasswordAuthentication=no worker-2 hostname' returned non-zero exit status 255.": (
+        MESSAGE + "returned non-zero exit status 255"
+    ),
+    "RuntimeError: Using hostfile at /job/hostfile but host=worker-2 was not reachable via ssh.": (
+        MESSAGE + "not reachable via ssh"
+    ),
 }
 NOT_THIS = [
+    "subprocess.CalledProcessError: Command 'ssh worker-2 python train.py' returned non-zero exit status 1.",
     "PermissionError: [Errno 13] Permission denied: '/data'",
     "ssh: connect to host worker-2 port 22: Connection refused",
     "Warning: Permanently added 'worker-2' (ED25519) to the list of known hosts.",

@@ -65,6 +65,13 @@ EXAMPLES = {
     "[33058.244475] infiniband mlx5_0: create_mkey_warn:158:(pid 2163): async reg mr failed. status -121": (
         "the kernel could not register memory with mlx5_0"
     ),
+    "Failed to modify QP to RTR: Connection timed out": (
+        "the InfiniBand adapters cannot be used: Failed to modify QP to RTR: Connection timed out"
+    ),
+    "[Rank    0]: Error 22 (Invalid argument) at (GPI2_IB.c:813):Failed to modify QP (libibverbs)": (
+        "the InfiniBand adapters cannot be used: Failed to modify QP"
+    ),
+    "ibv_modify_qp failed (errno 19) (Ib failure: No such device)": "ibv_modify_qp failed",
 }
 NOT_THIS = [
     "node0:4711:4790 [0] transport/net_ib.cc:102 NCCL WARN NET/IB : mlx5_0:1 Got async event : port active",

@@ -50,6 +50,10 @@ EXAMPLES = {
         "NCCL's network plug-in does not work here: efa_0: Failed to process command REG_MR (opcode 7) "
         "comp_status 1 err -12"
     ),
+    "NET/OFI Request 0x7f14cc5b60c0 completed with error. RC: 113. Error: 2 (UNDELIVERABLE). Completed length: 0": (
+        "NCCL's network plug-in does not work here: OFI: Request 0x7f14cc5b60c0 completed with error. RC: 113. "
+        "Error: 2 (UNDELIVERABLE). Completed length: 0"
+    ),
 }
 NOT_THIS = [
     "node0:4711:4711 [0] NCCL INFO NET/Plugin : No plugin found (libnccl-net.so), using internal implementation",

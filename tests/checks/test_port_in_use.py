@@ -36,6 +36,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. The server socket has failed to bind to [::]:98 (errno: 13 - Permission denied).",
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "W0101 The server socket is listening on [::]:29500.",
     "The server socket has failed to bind to 10.0.0.9:29500 (errno: 99 - Cannot assign requested address).",

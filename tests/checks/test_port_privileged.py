@@ -10,6 +10,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("port-privileged")
 MESSAGE = "a user may not open the port 80: those below 1024 are root's"
 EXAMPLES = {
+    "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. The server socket has failed to bind to [::]:80 (errno: 13 - Permission denied).": MESSAGE,
     (
         "torch.distributed.DistNetworkError: The server socket has failed to bind. port: 80, useIpv6: 0, code: -13, name: "
         "EACCES, message: permission denied"

@@ -79,6 +79,9 @@ EXAMPLES = {
     ),
     "timeout: sending signal TERM to command 'python'": "the job was ended from outside: signal TERM",
     "python died with <Signals.SIGTERM: 15>.": "the job was ended from outside: SIGTERM",
+    "WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 4712 closing signal SIGHUP": (
+        "the job was ended from outside: SIGHUP"
+    ),
 }
 NOT_THIS = [
     "slurmstepd: error: *** STEP 4711.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 ***",

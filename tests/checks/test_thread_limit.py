@@ -27,6 +27,8 @@ EXAMPLES = {
     ): MESSAGE,
     "  what():  Resource temporarily unavailable": MESSAGE,
     "kernel: cgroup: fork rejected by pids controller in /docker/4f1c": MESSAGE,
+    "F tensorflow/core/platform/default/env.cc:72] Check failed: ret == 0 (11 vs. 0)Thread creation via pthread_create() failed.": MESSAGE,
+    "Check failed: res == 0 (11 vs. 0) pthread_create failed": MESSAGE,
 }
 NOT_THIS = [
     "BlockingIOError: [Errno 11] Resource temporarily unavailable",

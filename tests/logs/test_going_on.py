@@ -29,6 +29,19 @@ def quiet(report):
     return report.worst() in (None, Severity.NOTE)
 
 
+def test_what_nccl_says_of_its_setup_is_no_result():
+    text = (
+        "(pid=97) RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:784, unhandled cuda error, NCCL version 2.7.8\n"
+        "(pid=98) n1:98:337 [0] NCCL INFO Channel 00 : 0[2d000] -> 1[2e000] via P2P/IPC\n"
+        "(pid=98) n1:98:337 [0] transport/p2p.cc:238 NCCL WARN failed to open CUDA IPC handle : 217 peer access is "
+        "not supported between these two devices\n"
+        "(pid=98) n1:98:337 [0] NCCL INFO transport.cc:68 -> 1\n"
+    )
+    report = explain(text)
+    assert report.findings[0].id == "nccl-p2p"
+    assert not quiet(report)
+
+
 def test_the_marked_line_of_a_box_tells_whether_it_was_caught():
     assert quiet(explain(BOX.format("try: plot(i)")))
     assert not quiet(explain(BOX.format("plot(i)")))
