@@ -66,6 +66,7 @@ check = Check(
         r"(?P<words>Job has gone over memory limit)",
         r"(?P<words>Container killed due to memory usage)",
         r"(?P<words>killed due to the node running low on memory)",
+        r"(?P<words>exceeds the memory usage threshold) of [\d.]+\. Ray killed this worker",
         # SIGKILL, and nobody says why
         Symptom(r"\bexitcode *: (?P<signal>-9|137) \(pid: \d+\)", near=RANK, unless=AGENT),
         Symptom(r"(?P<signal>Signal 9) \(SIGKILL\) received by PID", unless=AGENT),
