@@ -56,7 +56,10 @@ check = Check(
         r"^(?!.*Could not load library).*symbol (?P<symbol>\w+),? version \S+ not defined in file \S+ with link time reference",
         r"ValueError: (?P<library>lib(cu|nv|nccl)\w*)\.so\S* not found in the system path",  # torch's search for wheels
         r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(libtorch|libc10|torch/|flash_attn|_cuda\.)",
-        Symptom(r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+\W? not found\W{0,3}$", near=r"\bimport torch\b"),
+        Symptom(
+            r"lib(?:stdc\+\+|c)\.so\.6: version \W?(GLIBC|GLIBCXX|CXXABI)_[\d.]+\W? not found\W{0,3}$",
+            near=r"\bimport torch\b",
+        ),
         r"libtorch\S*: (cannot allocate memory in static TLS block|failed to map segment from shared object)",
         r"Failed to load PyTorch C extensions:",
         r"OSError: \[WinError \d+\].{0,120} Error loading .{0,160}torch.{0,80}\.dll\W",

@@ -104,7 +104,7 @@ check = Check(
         # cut off before it
         rf"(?<!memory\. )(?<!memory )Tried to allocate (?P<asked>{SIZE}) \(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity",
         # 2.1 to 2.9: what was to list the processes on the full GPU failed in its turn
-        r"NVML_SUCCESS == .{1,120}INTERNAL ASSERT FAILED at .{1,200}CUDACachingAllocator\.cpp",
+        r"NVML_SUCCESS == .{1,120}ASSERT FAILED .{1,200}Allocator\.cpp",
         r"MPS backend out of memory",
         r"llocation was preemptively rejected because it would exceed|Preemptively rejecting allocation: requested",
         r"Allocation on device (?P<gpu>\d+) would exceed allowed memory",

@@ -17,14 +17,6 @@ OLD = (
 )
 MESSAGE = "the GPU had no room"
 EXAMPLES = {
-    (
-        'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":830, please report '
-        "a bug to PyTorch. "
-    ): "the GPU had no room",
-    (
-        "Tried to allocate 20.00 MiB (GPU 0; 1.96 GiB total capacity; 1.24 GiB already allocated; 2.88 MiB free; 1.25 GiB "
-        "reserved in total by PyTorch)"
-    ): "GPU 0 had no room for 20.00 MiB: 2.88 MiB of 1.96 GiB were free",
     NEW: "GPU 3 had no room for 2.00 GiB: 1.19 GiB of 79.15 GiB were free",
     OLD: "GPU 0 had no room for 20.00 MiB: 14.75 MiB of 10.76 GiB were free",
     NEW.replace("70.10", "60.10").replace("600.00 MiB", "14.20 GiB"): (
@@ -80,6 +72,14 @@ EXAMPLES = {
     "RuntimeError: No executable batch size found, reached zero.": MESSAGE,
     "Error out of memory at line 380 in file /src/csrc/ops.cu": MESSAGE,
     "RuntimeError: after cudaLaunch in triple_chevron_launcher::launch(): out of memory": MESSAGE,
+    (
+        'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":830, please report '
+        "a bug to PyTorch. "
+    ): "the GPU had no room",
+    (
+        "Tried to allocate 20.00 MiB (GPU 0; 1.96 GiB total capacity; 1.24 GiB already allocated; 2.88 MiB free; 1.25 GiB "
+        "reserved in total by PyTorch)"
+    ): "GPU 0 had no room for 20.00 MiB: 2.88 MiB of 1.96 GiB were free",
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [
