@@ -38,6 +38,8 @@ check = Check(
         rf"(RuntimeError|Exception|InternalError|AcceleratorError): {STATUS}",
         rf"{STATUS},? when calling .?(?P<call>\w+)",
         rf"[Ff]ailed to create cublas handle: {STATUS}",
+        rf"cuBLAS failed with status {STATUS}",  # CTranslate2
+        rf"CUBLAS failure \d+: {STATUS}",
         r"(?P<status>cuFFT error: CUFFT_(?!SUCCESS)[A-Z]\w+)",
         # until 1.4
         r"cublas runtime error : (?P<status>[\w ]{4,80}?) at ",

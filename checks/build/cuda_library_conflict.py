@@ -44,7 +44,7 @@ check = Check(
     otherwise="a warning where another copy may do as well",
     symptoms=[
         # two blanks after "compiled" in some releases; "linked against" until 1.11
-        rf"cuDNN version incompatibility: PyTorch was compiled {{1,3}}against (?P<built>{VERSION}) but (found runtime version|linked against) (?P<found>{VERSION})",
+        rf"cuDNN version (?:incompatibility|mismatch): PyTorch was compiled {{1,3}}against (?P<built>{VERSION}) but (found runtime version|linked against) (?P<found>{VERSION})",
         r"LD_LIBRARY_PATH contains incompatible version of cudnn",
         r"Could not load library (?P<library>(lib)?cudnn[\w.-]+?)\. Error",
         r"Please make sure (?P<library>(lib)?cudnn[\w.-]+) is in your library path",

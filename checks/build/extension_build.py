@@ -45,7 +45,11 @@ check = Check(
         r"Error compiling objects for extension",
         r"Command '\['ninja'.{0,60}\]' returned non-zero exit status",
         r"Unable to JIT load the (?P<extension>\w+) op due to ",
-        Symptom(r"cannot find -l(?P<library>\w+)", unless=r"[/\\]triton[/\\]|cuda_utils\.c|tmp\w+/main\.c"),
+        Symptom(
+            r"cannot find -l(?P<library>\w+)",
+            unless=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
+        ),
+        r"fatal error: (?P<missing>(?:cuda_runtime|cuda_runtime_api|cublas_v2|cusparse|cusolverDn|cudnn|nccl|thrust/\w+)\.h): No such",
         r"unsupported GNU version! gcc versions later than (?P<gcc>\d+) are not supported",
         r"Failed building wheel for (?P<package>[\w.-]+)",
         r"FlashAttention is only supported on CUDA (?P<cuda>[\d.]+) and above",

@@ -51,9 +51,15 @@ check = Check(
         rf"{UNDEFINED}(?P<symbol>mkl_\w+|omp_\w+|__kmpc_\w+|aoti_torch_\w+|THP[A-Z]\w+)",
         # c10::, at:: and torch:: as the compiler spells them: an extension that was compiled for another torch
         rf"{UNDEFINED}(?P<symbol>_Z\w{{0,40}}?(?<!\d)(3c10|2at|5torch|6caffe2)\w*)",
+        # the C++ library's own, missing from the one that is loaded
+        r"(amp_C|apex\w*|fused_\w+|\w+_cuda|_ext)\.[\w.-]{2,60}: undefined symbol: (?P<symbol>_ZN?K?St\w+)",
         r"^(?!.*Could not load library).*symbol (?P<symbol>\w+),? version \S+ not defined in file \S+ with link time reference",
         r"ValueError: (?P<library>lib(cu|nv|nccl)\w*)\.so\S* not found in the system path",  # torch's search for wheels
         r"(GLIBC|GLIBCXX|CXXABI)_[\d.]+. not found \(required by \S*(libtorch|libc10|torch/|flash_attn|_cuda\.)",
+        Symptom(
+            r"lib(?:stdc\+\+|c)\.so\.6: version \W?(GLIBC|GLIBCXX|CXXABI)_[\d.]+\W? not found\W{0,3}$",
+            near=r"\bimport torch\b",
+        ),
         r"libtorch\S*: (cannot allocate memory in static TLS block|failed to map segment from shared object)",
         r"Failed to load PyTorch C extensions:",
         r"OSError: \[WinError \d+\].{0,120} Error loading .{0,160}torch.{0,80}\.dll\W",

@@ -42,6 +42,7 @@ check = Check(
         r"Could not run 'torchvision::(?P<operator>\w+)' with arguments from the '\w+' backend",
         r"Couldn't load custom C\+\+ ops",
         r"PyTorch and torchvision were compiled with different CUDA (major )?versions(\. PyTorch has CUDA Version=(?P<cuda>[\d.]+) and torchvision has CUDA Version=(?P<other>\d+(\.\d+)*))?",
+        r"No such operator image::(?P<operator>\w+)",
         r"torchvision[/\\]_C\w*\.[\w.-]{2,60}: undefined symbol: (?P<symbol>\w+)",
         r"Failed to load '_C\w*' extension",
         r"partially initialized module 'torchvision' has no attribute 'extension'",

@@ -47,7 +47,11 @@ check = Check(
         r"CppCompileError: C\+\+ compile error",
         r"Cannot find a working (?P<library>triton) installation",
         r"(?P<library>libcuda\.so) cannot found!",
-        Symptom(r"cannot find -l(?P<library>cuda)\b", near=r"[/\\]triton[/\\]|cuda_utils\.c|tmp\w+/main\.c"),
+        Symptom(
+            r"cannot find -l(?P<library>cuda)\b",
+            near=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
+        ),
+        r"(?:tmp\w+/main|cuda_utils|__triton_launcher)\.c:\d+:\d+: fatal error: (?P<header>cuda\.h): No such file",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang))', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
     ],
     message="kernels cannot be compiled on this machine[: <compiler> is not there][: <header> is not there][: <library> is not "

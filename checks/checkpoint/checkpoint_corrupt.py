@@ -65,6 +65,7 @@ check = Check(
         r"PytorchStreamReader failed (?P<what>(?!locating file constants\.pkl)[\w ./-]{3,120}: [\w -]{3,60})",
         r"PytorchStreamReader failed(?! [\w ./-]{3,120}: [\w -]{3,60})",
         r"(?P<what>unexpected EOF), expected (?P<missing>\d+) more bytes\. The file might be corrupted",
+        r"RuntimeError: (?P<what>unexpected EOF)\. The file might be corrupted",  # 0.4
         Symptom(r"UnpicklingError: (?P<what>pickle data was truncated)", unless=SPAWN),
         Symptom(rf"UnpicklingError: (?P<what>invalid load key, '(?!{KEY}).{{1,12}}?)\.? *$", unless=SPAWN),
         Symptom(r"EOFError: (?P<what>Ran out of input)", near=LOADING, unless=SPAWN),

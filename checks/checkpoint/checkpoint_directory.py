@@ -67,6 +67,8 @@ check = Check(
         r"Can't find a valid checkpoint at (?P<path>\S{0,300}[^\s.])",
         r"Error no file named .{1,300} found in directory (?P<path>\S{0,300}[^\s.])",
         r"(?P<path>\S{1,300}) does not appear to have (?:a file|files) named \(?'?(?:pytorch_model|model\.safetensors|tf_model|adapter_model)",
+        # the code of a model of one's own, which a checkpoint of it lacks
+        r"OSError: (?P<path>[./~]\S{1,300}) does not appear to have a file named \w{1,100}\.py\b",
         r"Repo id must .{1,200}: ['\"](?P<path>[./~][^'\"\n]{0,300})['\"]",
         r"OSError: (?P<path>[./~]\S{0,300}) is not a local folder and is not a valid model identifier",
         # DeepSpeed, Lightning, accelerate, mmcv, fvcore

@@ -57,7 +57,7 @@ check = Check(
     symptoms=[
         rf"\bProcess (?P<pid>\d+) has (?P<held>{SIZE}) memory in use",
         (
-            rf"\(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity; (?P<allocated>{SIZE}) already allocated; "
+            rf"(?:Tried to allocate (?P<asked>{SIZE}) )?\(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity; (?P<allocated>{SIZE}) already allocated; "
             rf"(?P<free>{SIZE}) free; (?P<own>{SIZE}) (?P<kind>reserved|cached)"
         ),
         r"Free memory on device (?:cuda:(?P<gpu>\d+) )?\((?P<left>[\d.]+)/(?P<all>[\d.]+) GiB\) on startup is less than",
@@ -89,8 +89,11 @@ def _by_total(groups: Mapping[str, str]) -> Iterator[Finding]:
     total, own = in_bytes(groups["total"]), in_bytes(groups["own"])
     if groups["kind"] == "cached":  # until 1.3: beside what is allocated, not above it
         own += in_bytes(groups["allocated"])
-    others = total - own - in_bytes(groups["free"])
-    if others >= MUCH * total:
+    free = in_bytes(groups["free"])
+    if "asked" in groups and in_bytes(groups["asked"]) <= free:
+        return  # there was room, so what others hold is not the reason
+    others = total - own - free
+    if others >= max(MUCH * total, NOTICEABLE):  # this process's own context is among them
         held = f"{byte_size(others)}{_of(groups.get('gpu'))} are held by other processes"
         yield check.found(f"{held}, {byte_size(own)} by this one: the memory is another process's")
 

@@ -91,6 +91,7 @@ check = Check(
         r"(?P<words>Container killed due to memory usage)",
         r"(?P<words>killed due to the node running low on memory)",
         r"(?P<words>More than \d+% of the memory on node)",  # Ray until 1.x
+        r"(?P<words>exceeds the memory usage threshold) of [\d.]+\. Ray killed this worker",
         # SIGKILL, and nobody says why
         Symptom(r"\bexitcode *: (?P<signal>-9|137) \(pid: \d+\)", near=RANK, unless=AGENT),
         Symptom(r"(?P<signal>Signal 9) \(SIGKILL\) received by PID", unless=AGENT),

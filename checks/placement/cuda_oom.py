@@ -101,6 +101,10 @@ check = Check(
             r"(?!\. Tried to allocate (?:more than |[\d.]+ ?[KMGTb]))(?! (?:errors?|issues?|problems?|exceptions?|when|if)\b)",
             unless=HANDLED,
         ),
+        # cut off before it
+        rf"(?<!memory\. )(?<!memory )Tried to allocate (?P<asked>{SIZE}) \(GPU (?P<gpu>\d+); (?P<total>{SIZE}) total capacity",
+        # 2.1 to 2.9: what was to list the processes on the full GPU failed in its turn
+        r"NVML_SUCCESS == .{1,120}ASSERT FAILED .{1,200}Allocator\.cpp",
         r"MPS backend out of memory",
         r"llocation was preemptively rejected because it would exceed|Preemptively rejecting allocation: requested",
         r"Allocation on device (?P<gpu>\d+) would exceed allowed memory",

@@ -94,6 +94,10 @@ EXAMPLES = {
     "OSError: ./out/run1 does not appear to have a file named pytorch_model.bin, model.safetensors, tf_model.h5": (
         "./out/run1 is not there, or holds no checkpoint, where this process looks"
     ),
+    (
+        "OSError: /data/models/run/checkpoint-2205 does not appear to have a file named modeling_qwen3_bidirectional.py. "
+        "Checkout 'https://huggingface.co//data/models/run/checkpoint-2205/tree/main' for available files."
+    ): "/data/models/run/checkpoint-2205 is not there, or holds no checkpoint, where this process looks",
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [

@@ -2,6 +2,8 @@
 
 MESSAGE = "a matrix product or the like failed, mostly after an index out of range, or because memory ran out"
 EXAMPLES = {
+    "RuntimeError: cuBLAS failed with status CUBLAS_STATUS_NOT_SUPPORTED": "the library answered CUBLAS_STATUS_NOT_SUPPORTED: a matrix product or the like failed, mostly after an index out of range, or because memory ran out",
+    "CUBLAS failure 13: CUBLAS_STATUS_EXECUTION_FAILED ; GPU=1 ; expr=cublas_gemm(cuHandle)": "the library answered CUBLAS_STATUS_EXECUTION_FAILED: a matrix product or the like failed, mostly after an index out of range, or because memory ran out",
     "RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`": (
         "the library answered CUBLAS_STATUS_NOT_INITIALIZED: a matrix product or the like failed, mostly after "
         "an index out of range, or because memory ran out"

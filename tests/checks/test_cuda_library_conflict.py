@@ -18,6 +18,9 @@ EXAMPLES = {
     "RuntimeError: cuDNN version incompatibility: PyTorch was compiled against 7605 but linked against 7401": (
         MESSAGE + ": 7401 was found where 7605 was expected"
     ),
+    "RuntimeError: cuDNN version mismatch: PyTorch was compiled against 6021 but linked against 5110": (
+        MESSAGE + ": 5110 was found where 6021 was expected"
+    ),
     "Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn. Please either remove it from the path or install cudnn (9, 10, 2)": MESSAGE,
     "Could not load library libcudnn_cnn_infer.so.8. Error: libcudnn_cnn_infer.so.8: cannot open shared object file: No such file or directory": (
         MESSAGE + ", at libcudnn_cnn_infer.so.8"

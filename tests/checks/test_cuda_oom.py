@@ -72,9 +72,20 @@ EXAMPLES = {
     "RuntimeError: No executable batch size found, reached zero.": MESSAGE,
     "Error out of memory at line 380 in file /src/csrc/ops.cu": MESSAGE,
     "RuntimeError: after cudaLaunch in triple_chevron_launcher::launch(): out of memory": MESSAGE,
+    (
+        'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":830, please report '
+        "a bug to PyTorch. "
+    ): "the GPU had no room",
+    (
+        "Tried to allocate 20.00 MiB (GPU 0; 1.96 GiB total capacity; 1.24 GiB already allocated; 2.88 MiB free; 1.25 GiB "
+        "reserved in total by PyTorch)"
+    ): "GPU 0 had no room for 20.00 MiB: 2.88 MiB of 1.96 GiB were free",
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [
+    (
+        'NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/PeerToPeerAccess.cpp":83'
+    ),
     "RuntimeError: [enforce fail at alloc_cpu.cpp:73] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes",
     "node0:311:377 [1] include/alloc.h:178 NCCL WARN Cuda failure 2 'out of memory'",
     "node0:311:377 [1] include/alloc.h:185 NCCL WARN Failed to CUDA calloc 6291456 bytes",

@@ -2,6 +2,8 @@
 
 MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
+    "cc1plus: fatal error: cuda_runtime.h: No such file or directory": MESSAGE
+    + ": cuda_runtime.h is missing",
     "RuntimeError: Ninja is required to load C++ extensions (pip install ninja to get it)": MESSAGE
     + ": Ninja is missing",
     "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.": (
@@ -36,6 +38,7 @@ EXAMPLES = {
     + ": it needs CUDA 11.7 or later",
 }
 NOT_THIS = [
+    "/tmp/tmp_itxw3hv/main.c:1:10: fatal error: cuda.h: No such file or directory",
     "Building extension module fused_adam...",
     "ninja: no work to do.",
     "No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda'",

@@ -46,6 +46,15 @@ EXAMPLES = {
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [
+    # there was room for what was asked
+    (
+        "CUDA out of memory. Tried to allocate 2.26 GiB (GPU 0; 6.00 GiB total capacity; 781.59 MiB already allocated; "
+        "3.03 GiB free; 1.24 GiB reserved in total by PyTorch)"
+    ),
+    # what is not its tensors is its own context
+    (
+        "(GPU 0; 1.96 GiB total capacity; 1.24 GiB already allocated; 2.88 MiB free; 1.25 GiB reserved in total by PyTorch)"
+    ),
     (
         "GPU 0 has a total capacity of 79.15 GiB of which 1.19 GiB is free. Including non-PyTorch memory, this process has "
         "77.95 GiB memory in use."

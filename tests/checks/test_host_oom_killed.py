@@ -18,6 +18,10 @@ TABLE = """Root Cause (first observed failure):
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
     (
+        "was 12.49GB / 13.15GB (0.950003), which exceeds the memory usage threshold of 0.95. Ray killed this worker (ID: "
+        "79a553ea91fe46f95e83) because it was the most recently scheduled task"
+    ): "a process was killed because the host's memory ran out: exceeds the memory usage threshold",
+    (
         "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=191.batch cgroup. Some of your processes may have been "
         "killed by the cgroup out-of-memory handler."
     ): "a process was killed because the host's memory ran out: Detected 1 oom-kill event(s)",

@@ -12,6 +12,14 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torch-import-broken")
 MESSAGE = "torch, or an extension of it, does not load"
 EXAMPLES = {
+    (
+        "ImportError: /env/lib/python3.8/site-packages/amp_C.cpython-38-x86_64-linux-gnu.so: undefined symbol: "
+        "_ZNSt15__exception_ptr13exception_ptr9_M_addrefEv"
+    ): MESSAGE
+    + ": no library that was loaded has the symbol _ZNSt15__exception_ptr13exception_ptr9_M_addrefEv",
+    (
+        "when I run `import torch` I get\n/env/bin/../lib/libstdc++.so.6: version `GLIBCXX_3.4.29' not found"
+    ): MESSAGE,
     "ImportError: libtorch_cpu.so: cannot open shared object file: No such file or directory": (
         MESSAGE + ": libtorch_cpu.so cannot be opened"
     ),

@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torchvision-mismatch")
 MESSAGE = "torchvision was not made for the torch it meets"
 EXAMPLES = {
+    "RuntimeError: No such operator image::read_file": MESSAGE + ": its operator read_file is not there",
     "RuntimeError: operator torchvision::nms does not exist": MESSAGE + ": its operator nms is not there",
     "RuntimeError: No such operator torchvision::nms": MESSAGE + ": its operator nms is not there",
     (

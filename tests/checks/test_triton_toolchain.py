@@ -12,6 +12,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("triton-toolchain")
 MESSAGE = "kernels cannot be compiled on this machine"
 EXAMPLES = {
+    ("/tmp/tmp_itxw3hv/main.c:1:10: fatal error: cuda.h: No such file or directory"): MESSAGE
+    + ": cuda.h is not there",
     "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.": (
         MESSAGE + ": C compiler is not there"
     ),
