@@ -240,3 +240,29 @@ def test_pattern_of_every_symptom_is_linear_on_a_bomb():
                 begun = time.process_time()  # of a processor: a busy machine makes no pattern slow
                 compiled.search(bomb)
                 assert time.process_time() - begun < 1.0, (check.id, pattern, bomb[:30])
+
+
+MARKED = [
+    pytest.param(check.id, text, id=f"{check.id}-{number}")
+    for check in REGISTRY.checks()
+    for number, text in enumerate(examples(check))
+    if "`" in text
+]
+
+
+@pytest.mark.parametrize(("id", "text"), MARKED)
+def test_an_error_whose_marks_an_issue_tracker_took_away_is_seen(id, text):
+    assert id in {seen.check.id for seen in first_seen(text.replace("`", ""), FIND, KNOWN.get)}
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("多机多卡集群训练RendezvousTimeoutError()", "rendezvous-incomplete"),
+        ("训练时出错RuntimeError: CUDA error: invalid device ordinal怎么办", "cuda-visible-devices"),
+        ("**RuntimeError: CUDA error: device-side assert triggered**", "device-side-assert"),
+        ("`ModuleNotFoundError: No module named 'einops'`", "module-missing"),
+    ],
+)
+def test_an_error_that_other_letters_or_marks_stand_beside_is_seen(text, id):
+    assert id in {seen.check.id for seen in first_seen(text, FIND, KNOWN.get)}

@@ -54,7 +54,7 @@ check = Check(
         r"Invalid handle\. Cannot load symbol (?P<symbol>cudnn\w+)",
         r"CUDNN_STATUS_(SUBLIBRARY_VERSION_MISMATCH|SUBLIBRARY_LOADING_FAILED|VERSION_MISMATCH)",
         r"Loaded runtime CuDNN library: (?P<found>[\d.]+) but source was compiled with: (?P<built>\d+(\.\d+)*)",
-        r"version .(?P<library>lib(cudart|cublas|cublasLt|cudnn|nvJitLink)\.so\.[\d.]+). not found",
+        r"version \W?(?P<library>lib(cudart|cublas|cublasLt|cudnn|nvJitLink)\.so\.[\d.]+)\W? not found",
         Symptom(DETECTED, near=r"PyTorch \((?P<built>\d[\d.]*)\)\. Please make sure"),
         DETECTED,
         r"Installed CUDA version (?P<found>[\d.]+) does not match the version torch was compiled with (?P<built>\d+\.\d+)",

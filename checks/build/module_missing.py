@@ -80,6 +80,23 @@ OWN |= {
     "scripts",
 }
 # Other checks' modules: torch itself, NumPy's inside, flash-attn.
+# Modules that apex has where it was built with its extensions; apex on PyPI is another package.
+APEX = {
+    "amp_C",
+    "apex_C",
+    "syncbn",
+    "mlp_cuda",
+    "fused_dense_cuda",
+    "fused_layer_norm_cuda",
+    "scaled_masked_softmax_cuda",
+    "scaled_upper_triang_masked_softmax_cuda",
+}
+BUILD_APEX = Fix(
+    "Build apex with them, for the torch and the CUDA toolkit that are here",
+    "git clone https://github.com/NVIDIA/apex && cd apex && python -m pip install -v --no-cache-dir --no-build-isolation "
+    "--config-settings '--build-option=--cpp_ext' --config-settings '--build-option=--cuda_ext' .",
+    source="https://github.com/NVIDIA/apex",
+)
 KNOWN = r"(?!torch['\".\s]|torch$|numpy\._core|flash_attn)"
 # Below torch.load it is a class that the file names: pickled-class-moved.
 UNPICKLING = (
@@ -95,7 +112,7 @@ check = Check(
             unless=UNPICKLING,
         ),
         r"packages that were not found in your environment: (?P<packages>[\w.,\[\] -]{2,120}?)\. Run",
-        r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}[`'\"]pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
+        r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}(?:[`'\"]|\b[Rr]un )pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
         r"requires the (?!PyTorch\b)(?P<library>\w[\w. -]{1,40}) library but it was not found in your environment",
     ],
     follows=["torch-missing", "flash-attn-missing", "extension-build"],
@@ -124,11 +141,21 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(f"a library asks for {wanted}, which is not installed", fixes=fixes)
         return
     top = module.partition(".")[0]
+    if module in APEX:
+        yield check.found(
+            f"{message_of(module)}: apex was installed without its CUDA extensions", fixes=[BUILD_APEX]
+        )
+        return
     package = PACKAGES.get(module) or PACKAGES.get(top) or top.replace("_", "-")
-    message = f"the Python that ran has no module {module}"
+    message = message_of(module)
     if top in OWN:
         fixes = [check.fixes[2], check.fixes[1]]
         message += ", by its name a folder of the project itself"
     else:
         fixes[0] = Fix("Install it with the Python that trains", f"python -m pip install {package}")
     yield check.found(message, fixes=fixes)
+
+
+def message_of(module: str) -> str:
+    """Say which module is not there."""
+    return f"the Python that ran has no module {module}"

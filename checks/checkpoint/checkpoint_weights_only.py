@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import Call, CheckpointFile, Format, Script, contents, origins
 
-NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via .add_safe_globals.,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
+NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via \W?add_safe_globals\W?,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-not-a-checkpoint, or checkpoint-corrupt.
 CORRUPT = r"Unsupported operand (?:\d{1,2}|1[01]\d|12[0-7])\b|pickle data was truncated|[Ii]nvalid load key"
 
@@ -87,11 +87,11 @@ check = Check(
         Symptom(r"Weights only load failed", unless=rf"{NAME}|{CORRUPT}"),
         rf"WeightsUnpickler error:.{{0,40}} {NAME}",
         r"GLOBAL (?P<name>[A-Za-z_][\w.]*\w) was not an allowed global by default",
-        r"types allowlisted via .add_safe_globals., but got <class '(?P<name>[A-Za-z_][\w.]*\w)'>",
-        r"classes allowlisted via .add_safe_globals. but got <class '(?P<name>[A-Za-z_][\w.]*\w)'>",
+        r"types allowlisted via \W?add_safe_globals\W?, but got <class '(?P<name>[A-Za-z_][\w.]*\w)'>",
+        r"classes allowlisted via \W?add_safe_globals\W? but got <class '(?P<name>[A-Za-z_][\w.]*\w)'>",
         r"Trying to (?:load unsupported GLOBAL|instantiate unsupported class|call reduce for unrecognized function) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)",
         Symptom(r"In PyTorch 2\.6, we changed the default value of the .{0,2}weights_only", unless=CORRUPT),
-        r"Cannot use ``weights_only=True`` with TorchScript archives",
+        r"Cannot use `{0,2}weights_only=True`{0,2} with TorchScript archives",
     ],
     fixes=[
         LOOK,

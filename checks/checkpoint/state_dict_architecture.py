@@ -46,9 +46,18 @@ ONE_SIDE = (
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
 IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<a>\w+\.[\w.]{{1,200}}){BETWEEN}[\w.]{{1,100}}\.(?P=a)\""
 IN_MODEL = rf"Missing key\(s\) in state_dict: \"[\w.]{{1,100}}?\.(?P<b>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=b)\""
+# Or inside of them, where a part of the model is wrapped.
+INSIDE_MODEL = (
+    rf"Missing key\(s\) in state_dict: \"(?P<d>[\w.]{{1,100}}?)\.{NAMES}\.(?P<e>[\w.]{{1,200}})"
+    rf"{BETWEEN}(?P=d)\.(?P=e)\""
+)
+INSIDE_FILE = (
+    rf"Missing key\(s\) in state_dict: \"(?P<f>[\w.]{{1,100}}?)\.(?P<g>[\w.]{{1,200}})"
+    rf"{BETWEEN}(?P=f)\.{NAMES}\.(?P=g)\""
+)
 # A wrapped model has no key without the wrapper's name.
 BARE = rf"state_dict for (?:Distributed)?DataParallel:\s{{1,9}}Unexpected key\(s\) in state_dict: .(?!{NAMES}\.)\w+\."
-PREFIX = rf"{ONE_SIDE}|{IN_FILE}|{IN_MODEL}|{BARE}"
+PREFIX = rf"{ONE_SIDE}|{IN_FILE}|{IN_MODEL}|{INSIDE_MODEL}|{INSIDE_FILE}|{BARE}"
 FIRST = r"['\"](?P<key>[\w.-]+)"
 # mmcv and mmengine only print it unless strict=True; of a backbone without its head it is meant so.
 RAISED = (
@@ -69,6 +78,11 @@ check = Check(
             rf"([Uu]nexpected|[Mm]issing) keys? in source state_dict: (?!{NAMES}\.)(?P<key>[\w.-]+)",
             near=RAISED,
             unless=rf"{ONE_SIDE}|{IN_SOURCE}",
+        ),
+        # its first line alone: keys or sizes differ, and which is not told
+        Symptom(
+            r"RuntimeError: Error\(s\) in loading state_dict for (?P<model>\w+):?\W{0,4}$",
+            unless=r"(?:Missing|Unexpected) key\(s\)|size mismatch for|[Ww]hile copying the parameter",
         ),
         r"RuntimeError: Missing key in checkpoint state_dict: (?P<key>[\w.-]*\w)",  # torch.distributed.checkpoint
         # the file is not what it was taken for
@@ -114,6 +128,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     """Leave it to state-dict-shape where more tensors differ in size than keys differ in name."""
     listed = sum(keys.count(",") + 1 for keys in LISTED.findall(sighting.around))
     if listed and sighting.around.count("size mismatch for ") >= listed:
+        return
+    if "model" in sighting.groups:
+        model = sighting.groups["model"]
+        yield check.found(
+            f"the file does not fit {model}: which keys or sizes differ stands below that line, and is not here"
+        )
         return
     such = f", such as {sighting.groups['key']}" if "key" in sighting.groups else ""
     said = f"the model and the file have different keys{such}, and no wrapper's prefix explains it"

@@ -63,6 +63,15 @@ WRAPPED = (
 BETWEEN = r"\"[\s\S]{0,9000}?Unexpected key\(s\) in state_dict: \""
 IN_FILE = rf"Missing key\(s\) in state_dict: \"(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P<file>[\w.]{{1,100}})\.(?P=key)\""
 IN_MODEL = rf"Missing key\(s\) in state_dict: \"(?P<model>[\w.]{{1,100}}?)\.(?P<key>\w+\.[\w.]{{1,200}}){BETWEEN}(?P=key)\""
+# Or inside of them, where a part of the model is wrapped.
+INSIDE_MODEL = (
+    rf"Missing key\(s\) in state_dict: \"(?P<front>[\w.]{{1,100}}?)\.(?P<part_of_model>{NAMES})\.(?P<end>[\w.]{{1,200}})"
+    rf"{BETWEEN}(?P=front)\.(?P=end)\""
+)
+INSIDE_FILE = (
+    rf"Missing key\(s\) in state_dict: \"(?P<front>[\w.]{{1,100}}?)\.(?P<end>[\w.]{{1,200}})"
+    rf"{BETWEEN}(?P=front)\.(?P<part_of_file>{NAMES})\.(?P=end)\""
+)
 IN_SOURCE = r"[Uu]nexpected keys? in source state_dict: (?P<file>[\w.]{1,100}?)\.(?P<key>\w+\.[\w.]{1,200}),[\s\S]{0,9000}?missing keys? in source state_dict: (?P=key)\b"
 AVERAGED = "n_averaged"
 """The key that torch.optim.swa_utils.AveragedModel has beside those of the model."""
@@ -87,6 +96,8 @@ check = Check(
         ),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_FILE),
         Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=IN_MODEL),
+        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=INSIDE_MODEL),
+        Symptom(r"(Missing|Unexpected) key\(s\) in state_dict: \"\w", near=INSIDE_FILE),
         # what load_state_dict(strict=False) returns
         Symptom(rf"unexpected_keys=\[['\"]{FILE}", unless=BOTH_SIDES),
         Symptom(rf"missing_keys=\[['\"]{MODEL}", unless=BOTH_SIDES),
@@ -181,6 +192,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     prefix = f"{sighting.groups.get(side, 'module')}."
     opened = OPENED.search(sighting.around)
     path = opened["path"] if opened else "model.pt"
+    if "front" in sighting.groups:
+        yield part_wrapped(sighting.groups)
+        return
     if "count" in sighting.groups:
         said = f"the file holds an average of weights: its keys have {prefix}, and {AVERAGED} counts the averaged models"
         fixes = averaged_off(path, prefix)
@@ -194,6 +208,29 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         said = f"keys have {prefix} on one side alone: the model was wrapped when it was saved, or is when it is loaded"
         fixes = [*taking_off(path, prefix), *putting_on(path, prefix)]
     yield check.found(said, fixes=fixes)
+
+
+def part_wrapped(groups: dict[str, str]) -> Finding:
+    """Say that a part of the model is wrapped on one side, which puts the wrapper's name inside of its keys."""
+    front, end = groups["front"], groups["end"]
+    if "part_of_model" in groups:
+        name, has, lacks = groups["part_of_model"], "model's", "file's"
+        change = f'key.replace("{front}.", "{front}.{name}.", 1) if key.startswith("{front}.") else key'
+    else:
+        name, has, lacks = groups["part_of_file"], "file's", "model's"
+        change = f'key.replace("{front}.{name}.", "{front}.", 1)'
+    said = f"the {has} keys have {name}. behind {front}. ({front}.{name}.{end}) and the {lacks} do not: {front} is wrapped there"
+    load = Fix(
+        "Change the keys while loading",
+        f"state = {{{change}: value for key, value in state.items()}}\nmodel.load_state_dict(state)",
+        Kind.EDIT,
+    )
+    save = Fix(
+        "Save that part without its wrapper next time",
+        f'torch.save(model.{front}.{name}.state_dict(), "model.pt")',
+        Kind.EDIT,
+    )
+    return check.found(said, fixes=[load, save])
 
 
 def taking_off(path: str, prefix: str) -> list[Fix]:

@@ -58,8 +58,8 @@ check = Check(
         # until 0.3; later ones have it for any exception, and there the sizes are the same
         rf"While copying the parameter named ['\"]?{KEY}['\"]?, whose dimensions in the model are {MODEL} and whose dimensions in the checkpoint are {FILE}",
         # transformers
-        r"You may consider adding `ignore_mismatched_sizes=True` in the model",
-        r"You set `ignore_mismatched_sizes` to `False`, thus raising an error",
+        r"You may consider adding `?ignore_mismatched_sizes=True`? in the model",
+        r"You set `?ignore_mismatched_sizes`? to `?False`?, thus raising an error",
         Symptom(
             rf"(?<![\w.])(?P<key>[\w.]{{1,300}})\s{{0,80}}\|\s{{0,80}}MISMATCH\s{{0,80}}\|.{{0,200}}ckpt: {FILE} vs model: ?{MODEL}",
             near=r"thus raising an error",

@@ -103,7 +103,7 @@ check = Check(
             r"Can't load (?:the configuration of|config for|image processor for|feature extractor for) "
             r"'(?P<folder>[^'\n]{1,300})'(?:.{1,600} containing an? (?P<file>[\w.]{1,60}\.json) file)?"
         ),
-        r"Unrecognized model in (?P<folder>\S{1,300}?)\. Should have a `model_type` key in its config\.json",
+        r"Unrecognized model in (?P<folder>\S{1,300}?)\. Should have a `?model_type`? key in its config\.json",
         r"(?:The passed )?configuration file `(?P<accelerate>[^`\n]{1,300})` does not exist",
         r"existing deepspeed config, or a dictionary.{0,60}Received: (?P<file>[^\s{]{1,300})",
         r"You passed in a path to a DeepSpeed config but the path does not exist: (?P<file>\S{1,300})",

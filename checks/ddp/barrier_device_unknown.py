@@ -39,7 +39,7 @@ check = Check(
             r"(?:\b[Rr]ank (?P<rank>\d+)\]? {1,3})?using (?:best-guess )?GPU (?P<gpu>\d+) (?:to perform barrier )?"
             r"as devices? used by this process (?:are|is) currently unknown"
         ),
-        r"No device id is provided via .init_process_group. or .barrier",
+        r"No device id is provided via \W?init_process_group\W? or \W?barrier",
         r"barrier\(\): using the device under current context",
         r"Failed to infer a GPU device id to perform barrier",
     ],

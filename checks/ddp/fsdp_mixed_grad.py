@@ -27,8 +27,8 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"Must flatten tensors with uniform .requires_grad. when .use_orig_params=False.",
-        r".FlatParameter. requires uniform .requires_grad.",
+        r"Must flatten tensors with uniform \W?requires_grad\W? when \W?use_orig_params=False",
+        r"\bFlatParameter\W? requires uniform \W?requires_grad\b",
     ],
     message="FSDP puts the parameters of a module into one, and here some are trained and some are frozen",
     fixes=[

@@ -158,6 +158,11 @@ def _without_bus(
         yield check.found(f"NVML says: {gpus.error or 'Driver Not Loaded'}", fixes=[LOAD, INSTALL, CONTAINER])
         return
     unusable = torch is not None and torch.cuda is not None and torch.cuda_available is False
+    if torch is not None and unusable and gpus is None and (said := _said(torch)):
+        yield check.found(
+            f"torch is built for CUDA {torch.cuda} and says: {said}", fixes=[CONTAINER, LOAD, INSTALL]
+        )
+        return
     if (
         torch is None
         or gpus is None
@@ -188,4 +193,9 @@ def _expected(gpus: Gpus, torch: Torch, launch: Launch | None) -> str | None:
     path = variables.get("LD_LIBRARY_PATH", "")
     if "cuda" in path or "nvidia" in path:
         return f"LD_LIBRARY_PATH={path}"
+    return _said(torch)
+
+
+def _said(torch: Torch) -> str | None:
+    """Return torch's own warning that there is no driver; it has asked the driver's library."""
     return next((warning for warning in torch.warnings if "Found no NVIDIA driver" in warning), None)

@@ -46,6 +46,7 @@ check = Check(
         rf"NVRM: GPU (?:at )?{ADDRESS}:? .{{0,8}}has fallen off the bus",
         r"fallen off the bus",
         r"caused by previous Xid 79\b",
+        r"\b(?:Xid|XID)(?: error)?:? 79\b(?!,? (?:\d|or|and) )",  # what people write
         r"XidCriticalError: Xid=79\b",
         r"DCGM_FI_DEV_XID_ERRORS\{[^}]{0,400}\} 79\b",
         r"GPU lost from the bus|\bNV_ERR_GPU_IS_LOST\b",

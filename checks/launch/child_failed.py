@@ -60,6 +60,13 @@ check = Check(
         r"\] Worker group FAILED\. \d+/\d+ attempts left",
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",
         r"ray\.train\.\S{0,40}TrainingFailedError",
+        # Ray's worker, of which nothing more is known than that it is gone
+        r"\bThe actor died unexpectedly before finishing this task",
+        r"\(raylet\S{0,80}\) A worker died or was killed while executing",
+        # DeepSpeed's launcher ends the others when one has failed, and is itself cut off here
+        Symptom(
+            r"sigkill_handler\] Killing subprocess \d+", near=r"deepspeed[/\\]launcher[/\\]launch\.py\", line"
+        ),
     ],
     message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",
     fixes=[

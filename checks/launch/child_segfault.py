@@ -36,7 +36,7 @@ RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}
 SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
 WORDS = r"(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception)"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
-EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]ode|Code| status)\"?[ :=]{1,12}"
+EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
 
 check = Check(
     severity=Severity.ERROR,

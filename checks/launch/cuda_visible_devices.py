@@ -49,6 +49,7 @@ check = Check(
         r"No CUDA GPUs are available",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",
         r"(CUDA|Cuda) failure .{0,40}'invalid device ordinal'",
+        r"CUDA: invalid device ordinal",  # libraries beside torch
         Symptom(r"device < num_gpus INTERNAL ASSERT FAILED", unless=r"\bMIG\b"),
         r"AssertionError: Invalid device id",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",

@@ -54,7 +54,7 @@ TORCHRUN = Fix(
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"`(?P<name>rank|world_size)` must be an integer\. (?P<value>\S{0,40})",
+        r"`?\b(?P<name>rank|world_size)`? must be an integer\. (?P<value>\S{0,40})",
         Symptom(
             r"TypeError: '[<>]=?' not supported between instances of '(?:str' and 'int|int' and 'str)'",
             near=COMPARED,

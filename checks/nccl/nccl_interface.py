@@ -67,6 +67,11 @@ check = Check(
         rf"ncclOsSocketPollConnect to {PEER} failed with error {REASON}",
         r"socket(?:Start|Poll)Connect: exceeded (?:retries|timeouts)",
         rf"\bWARN Call to connect failed ?: {REASON}",  # until 2.2
+        # 2.2 to 2.7 say it on each try, and of the last one torch's error alone
+        Symptom(
+            rf"\b[Cc]all to connect returned {REASON}",
+            near=r"unhandled system error|ncclSystemError|NCCL (?:runtime )?[Ee]rror",
+        ),
     ],
     message="NCCL has no network interface that reaches the other ranks[ at <address>][: <reason>]",
     follows=["interface-down", "duplicate-hostname", "address-family"],

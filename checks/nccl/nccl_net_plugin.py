@@ -60,7 +60,7 @@ check = Check(
         r"Failed to initialize any NET plugin",
         r"External network plugin (?P<network>\S{1,80}) is (?P<reason>unsupported)",
         r"(?P<network>NCCL_DEVICE_UNPACK) plugin has (?P<reason>incompatible version)",
-        r"(?P<network>libfabric\.so\.\d+): (?P<reason>version .FABRIC_[\d.]+. not found)",
+        r"(?P<network>libfabric\.so\.\d+): (?P<reason>version \W?FABRIC_[\d.]+\W? not found)",
     ],
     message="NCCL's network plug-in does not work here[: <network>][: <reason>]",
     fixes=[

@@ -49,7 +49,7 @@ check = Check(
         r"\[Proxy Service \d+\] Failed to execute operation \w+ from rank \d+",
         r"Proxy Call to rank (?P<other>\d+) failed",
         r"\bncclProxy(?:ClientGetFd|ClientQueryFdBlocking|CallBlockingUDS) call to tpRank (?P<other>\d+)\b.{0,60} failed",
-        r"NCCL communicator was aborted\b",
+        r"NCCL communicator was aborted\b(?!.{0,80}Original reason for failure was:.{0,400}tim(?:eout|ed out))",
         r"\bremote error detected from rank:? ?(?P<other>\d+)",
         r"\bAsync error on rank \d+",  # torch 2.15
         r"retr(?:ie|ei)ving ncclUniqueIds? from .{0,200}?got error: (?!Socket Timeout|[Ww]ait timeout)(?P<reason>[^.]{1,120})",

@@ -38,7 +38,7 @@ check = Check(
     secondary=True,
     follows=["collective-in-branch", "collective-mismatch", "keys-differ-by-rank", "rank-desync"],
     symptoms=[
-        r"watchdog got stuck for (?P<seconds>\d+) ?seconds without making progress",
+        r"\bwatchdog got stuck\b(?: for (?P<seconds>\d+) ?seconds without making progress)?",
         r"Heartbeat monitor timed out! Process will be terminated",
         r"First PG on this rank that detected no heartbeat of its watchdog",
         r"due to ProcessGroupNCCL watchdog hang",

@@ -25,9 +25,17 @@ The message counts: 1/2 means that only this process is there. Compare with node
 - [init_process_group](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group): `world_size`, `rank` and `timeout`
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+
+# What Lightning prints after the last of them came, and what any training prints.
+THERE = (
+    r"srun: [Ww]arning: can't|All distributed processes registered|LOCAL_RANK: \d|CUDA_VISIBLE_DEVICES: \[|Trainable params|\| Name|"
+    r"\b[Ee]poch\b|\b[Ll]oss\b|Error\b|Traceback|NCCL|\d%\||Restoring states|took \d|Sanity Checking"
+)
+MEMBER = re.compile(r"GLOBAL_RANK: \d+, MEMBER: (\d+)/")
 
 check = Check(
     severity=Severity.ERROR,
@@ -55,7 +63,7 @@ check = Check(
             r"Waiting in store based barrier to initialize process group for rank: \d+, .{0,80}"
             r"\(world_size=(?P<expected>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+)"
         ),
-        r"rendezvous\.api\.Rendezvous(?:Timeout|Closed)Error\b",
+        r"(?<!raise )(?<!except )\bRendezvous(?:Timeout|Closed)Error\b",
         r"\"message\": \"Rendezvous(?:Timeout|Closed)Error",
         # a key that another rank should have written
         r"(?<!got error: )\b[Ww]ait timeout after (?P<ms>\d+) ?ms, keys: (?P<key>[^\s,]{1,120})",
@@ -67,6 +75,11 @@ check = Check(
             unless=r"exit.?barrier",
         ),
         r"Timed out waiting for .{1,80}Please check connectivity between servers",  # Horovod
+        # Lightning counts who came, and says when all are there
+        Symptom(
+            r"[Ii]nitializing (?:distributed|ddp): GLOBAL_RANK: \d+, MEMBER: (?P<member>\d+)/(?P<members>\d+)\s*$",
+            unless=THERE,
+        ),
     ],
     fixes=[
         Fix(
@@ -105,6 +118,9 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say how many came; more than expected is a store that two jobs share."""
     groups = sighting.groups
+    if "members" in groups:
+        yield from missing_members(groups, sighting.around)
+        return
     if "joined" in groups and int(groups["joined"]) > int(groups["expected"]):
         return
     if "Waiting in store" in sighting.line and sighting.around.count("Waiting in store based barrier") < 3:
@@ -120,3 +136,12 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     else:
         message = "not all nodes came to the rendezvous before it was closed"
     yield check.found(message)
+
+
+def missing_members(groups: dict[str, str], around: str) -> Iterator[Finding]:
+    """Report Lightning's count where the log ends with it and not all of the members are in it."""
+    here = {int(number) for number in MEMBER.findall(around)}
+    if len(here) < int(groups["members"]):
+        yield check.found(
+            f"{len(here)} of {groups['members']} processes have come, and the log ends while they wait for the others"
+        )

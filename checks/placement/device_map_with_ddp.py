@@ -33,9 +33,9 @@ from gpudoctor.facts import Script
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"can't train a model that has been loaded with `device_map=.(?P<map>\w+).` in any distributed mode",
+        r"can't train a model that has been loaded with `?device_map=\W?(?P<map>\w+)\W{1,3}in any distributed mode",
         r"can't train a model that has been loaded in (?P<bits>8-bit(?: or 4-bit)?) precision (?:on|with) ",
-        r"contains `DTensor` parameters, which is incompatible with DDP",
+        r"contains `?DTensor`? parameters, which is incompatible with DDP",
         r"You've set device_map=`?(?P<map>\w+)`? while triggering a distributed run",
         r"DeepSpeed Zero-3 is not compatible with .{0,60}passing a `?device_map",
     ],

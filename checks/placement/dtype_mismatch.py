@@ -68,7 +68,7 @@ check = Check(
         r"self \((?P<other>\w+)\) and source \((?P<one>\w+)\) must have the same (?:scalar type|dtype)",
         r"Expected self\.dtype to be equal to src\.dtype",
         r"Expected dtype (?P<other>int\S+) for index",
-        r"[Ee]xpected (?:target )?dtype (?:to be )?(?P<other>\w+(?: or \w+)?)(?: for `\w+`)?,? but got (?:dtype )?(?P<one>\w+)",
+        r"[Ee]xpected (?:target )?dtype (?:to be )?(?P<other>\w+(?: or \w+)?)(?: for `?\w+`?)?,? but got (?:dtype )?(?P<one>\w+)",
         r"RNN input dtype \((?P<one>[\w.]+)\) does not match weight dtype \((?P<other>[\w.]+)\)",
         r"tensors are not the same dtype, found input tensor with (?P<one>\w+) and parameter tensor with (?P<other>\w+)",
         r"assign a gradient with dtype '(?P<one>[\w.:]+)' to a tensor with grad_dtype '(?P<other>[\w.:]+)'",

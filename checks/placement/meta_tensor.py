@@ -42,7 +42,7 @@ check = Check(
         r"Tensor on device meta is not on the expected device (?P<device>[\w:]+)",
         r"found at least two devices, (?:meta and (?P<device>[\w:]+)|(?P<other>[\w:]+) and meta)\b",
         r"(?P<name>[\w.]+): copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op",
-        r"(?P<name>[\w.]+) is on the meta device, we need a `value`",
+        r"(?P<name>[\w.]+) is on the meta device, we need a `?value\b",
         r"attempted to run this operator with Meta tensors",
     ],
     message="weights[, among them <name>,] are on the meta device, which holds no numbers[, and others on <device>][, and others "

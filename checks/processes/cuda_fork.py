@@ -36,9 +36,9 @@ check = Check(
     otherwise="a note where the parent leaves CUDA alone",
     symptoms=[
         r"Cannot re-initialize (?P<device>\w+) in forked subprocess",
-        r"(?P<device>CUDA) has been initialized before the `notebook_launcher`",
+        r"(?P<device>CUDA) has been initialized before the `?notebook_launcher\b",
         r"can't create new processes if (?P<device>CUDA) is already initialized",
-        r"the `Accelerator` should only be initialized inside your training function",
+        r"the `?Accelerator`? should only be initialized inside your training function",
         Symptom(
             r"(?:(?P<device>CUDA) error|Cuda failure(?: 3)?|cuda runtime error \(3\) ?):? '?initialization error|"
             r"CUDA_ERROR_NOT_INITIALIZED|cudaErrorInitializationError",

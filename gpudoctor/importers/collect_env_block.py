@@ -65,6 +65,10 @@ _JOINED = re.compile(
     r"|Is XNNPACK available|CPU|Architecture|CPU\(s\)|Model name|Versions of relevant libraries"
     r"): |\[(?:pip3?|conda|uv)\] )"
 )
+_EXAMPLE = re.compile(r" \(e\.g\.,? [^()]{1,40}\)")
+"""What the issue form of 2018 to 2021 had in a key: ``PyTorch Version (e.g., 1.0): 1.4.0``."""
+_WITHOUT_COLON = re.compile(r"PyTorch version (\d{1,2}\.\d{1,3}\S{0,60})$")
+_INCOMPATIBLE = "is not compatible with the current PyTorch installation"
 _TITLES = ("collecting environment information", "system info")
 _BEGINS = re.compile(
     r"[|+]|GPU \d{1,4}:|MIG |\[(?:pip|conda|uv)|[A-Z][\w() ]{0,40}: {2,}|[A-Z][A-Z0-9_]{1,79}=|Traceback |[=`]{3,}"
@@ -130,17 +134,19 @@ def find(all_rows: list[str]) -> Block | None:
     if best is None:
         return None
     entries = sum(1 for row in best.lines if row.startswith("[") and ENTRY.match(row))
-    if not (SPECIFIC & best.values.keys() or entries) or len(best.values) + entries < 2:
+    warned = "pytorch version" in best.values and any(_INCOMPATIBLE in row for row in all_rows)
+    if not (SPECIFIC & best.values.keys() or entries) or len(best.values) + entries + warned < 2:
         return None
     return best
 
 
 def _field(row: str) -> tuple[str, str] | None:
-    """Split ``- PyTorch version   : 2.5.1``; ``None`` for a line without one of the keys."""
+    """Split ``- PyTorch version   : 2.5.1``, by hand ``PyTorch version 2.5.1``; ``None`` for a line without a key."""
     head, colon, value = row[:80].replace("\N{FULLWIDTH COLON}", ":").partition(":")
     if not colon:
-        return None
-    key = " ".join(head.lstrip("-*\u2022 ").split()).lower()
+        retyped = _WITHOUT_COLON.match(row)
+        return ("pytorch version", retyped[1]) if retyped else None
+    key = _EXAMPLE.sub("", " ".join(head.lstrip("-*\u2022 ").split()).lower())
     return (key, (value + row[80:]).strip()) if key in KEYS else None
 
 

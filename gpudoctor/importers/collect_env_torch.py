@@ -40,7 +40,13 @@ def read_torch(
         return "the text does not say for which CUDA torch was built"
     warnings = torch_messages.warnings(block.lines)
     available = block.truth("is cuda available")
-    devices = _devices(block, gpus, launch, torch_messages.capabilities(warnings)) if available else []
+    capabilities = torch_messages.capabilities(warnings)
+    devices = _devices(block, gpus, launch, capabilities) if available else []
+    if available is None and not devices:
+        devices = [
+            TorchDevice(ordinal=n, name=name, capability=told)
+            for n, (name, told) in enumerate(capabilities.items())
+        ]
     return Torch(
         imported=True,
         version=version,

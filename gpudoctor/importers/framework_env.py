@@ -63,7 +63,7 @@ def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
         "torch": torch or "the text does not say for which CUDA torch was built",
         "gpus": Gpus(driver_version=version, devices=devices) if devices else None,
         "driver": Driver(version=version) if version else None,
-        "torchvision": Torchvision(version=vision["version"], torch_version=torch.version if torch else None)
+        "torchvision": Torchvision(version=vision["version"], torch_version=_version(fields))
         if vision
         else None,
         "python": Python(version=python["version"], chosen="it printed the environment") if python else None,
@@ -82,10 +82,9 @@ def _torch(
     fields: dict[str, str], available: bool, runtime: str | None, architectures: list[str]
 ) -> Torch | None:
     """Return the torch where the text says what it was built for; ``None`` where it does not."""
-    match = _VERSION.match(fields.get("PyTorch", fields.get("PyTorch version (GPU?)", "")))
-    if match is None:
+    version = _version(fields)
+    if version is None:
         return None
-    version = match["version"]
     local = _LOCAL.search(version)
     cuda = runtime
     if local and local["cuda"]:
@@ -100,6 +99,11 @@ def _torch(
         cuda_available=available,
         arch_list=architectures,
     )
+
+
+def _version(fields: dict[str, str]) -> str | None:
+    match = _VERSION.match(fields.get("PyTorch", fields.get("PyTorch version (GPU?)", "")))
+    return match["version"] if match else None
 
 
 def _devices(fields: dict[str, str], capability: str) -> tuple[list[Gpu], list[str]]:

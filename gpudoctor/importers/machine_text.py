@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
-from gpudoctor.facts import Distributions, Driver, Gpu, Gpus, Host, Launch, Pci, Torch
+from gpudoctor.facts import Cuda, Distributions, Driver, Gpu, Gpus, Host, Launch, Pci, Torch
 from gpudoctor.facts.distributions import normal_name
 from gpudoctor.importers import (
     collect_env,
@@ -21,6 +21,7 @@ from gpudoctor.importers import (
     nvidia_smi,
     package_lists,
     pasted_text,
+    torch_messages,
     variables,
 )
 from gpudoctor.importers.collect_env_block import begins, spread
@@ -83,6 +84,7 @@ class _Pasted:
             **found,
             "gpus": gpus,
             "driver": found.get("driver") or self._driver(gpus),
+            "cuda": found.get("cuda") or self._cuda(found),
             "pci": bus,
             "kernel_log": kernel_log.read(self.pieces),
             "infiniband": infiniband.read(self.pieces),
@@ -113,6 +115,11 @@ class _Pasted:
             return known if isinstance(known, str) else None
         if not devices and self.refusal.error:
             return Gpus(error=self.refusal.error, error_code=self.refusal.error_code)
+        if not devices:
+            # The matrix has a row for each GPU, and no model.
+            devices = [
+                Gpu(index=index) for index in sorted({n for pair in pairs for n in (pair.first, pair.second)})
+            ]
         if not devices and not self.refusal.no_devices:
             return None
         return Gpus(
@@ -124,9 +131,19 @@ class _Pasted:
 
     def _driver(self, gpus: Gpus | str | None) -> Driver | None:
         if not isinstance(gpus, Gpus):
-            return None
+            version = self.table.driver_version
+            return Driver(version=version) if gpus is None and version else None
         known = gpus.driver_version or (gpus.error_code == collect_env_gpus.NOT_LOADED)
         return Driver(version=gpus.driver_version) if known else None
+
+    def _cuda(self, found: Found) -> Cuda | None:
+        """Read what the driver answered where a text has torch's words for it, and no environment."""
+        if "torch" in found:
+            return None
+        error = torch_messages.init_error(self.pieces)
+        return torch_messages.cuda(
+            [*torch_messages.warnings(self.pieces), *([error.message] if error else [])]
+        )
 
     def _bus(self, gpus: Gpus | str | None) -> Pci | None:
         """Complete a listing without ``-k``: what nvidia-smi shows, its driver holds."""

@@ -30,12 +30,15 @@ _MODULE = re.compile(
 _TORCH_FILE = re.compile(r"File \"(?P<file>[^\"]{1,400}[\\/]torch[\\/]__init__\.py)\"")
 _IMPORT = re.compile(r"(?:import torch|from torch\b|from torch\._C import)")
 # c10/cuda/CUDAFunctions.cpp: what cudaGetDeviceCount gave, in its words for some codes.
-_CODE = re.compile(r"cudaGetDeviceCount\(\).{0,200}?Error (?P<code>\d{1,4}): ")
+# Before 1.5 it was "cuda runtime error (802) : system not yet initialized".
+_CODE = re.compile(
+    r"(?:cudaGetDeviceCount\(\).{0,200}?Error |cuda runtime error \((?=80[234]\)))(?P<code>\d{1,4})[:)]"
+)
 _CODES = {"CUDA unknown error": 999, "CUDA driver initialization failed": 3}
 _FOUND_VERSION = re.compile(r"driver on your system is too old \(found version (?P<version>\d{4,6})\)")
 _INIT_ERROR = re.compile(
     r"(?:RuntimeError|torch\.AcceleratorError): (?P<message>(?:Unexpected error from cudaGetDeviceCount"
-    r"|CUDA unknown error|CUDA driver initialization failed|Found no NVIDIA driver"
+    r"|cuda runtime error \(80[234]\)|CUDA unknown error|CUDA driver initialization failed|Found no NVIDIA driver"
     r"|The NVIDIA driver on your system is too old|No CUDA GPUs are available).*)"
 )
 _MOST = 20

@@ -93,7 +93,7 @@ class Aftermath:
         unnamed = not UNCAUGHT.search(line.full) and self._tail.get((name, ""), False)
         if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
             return self.in_thread(line, place) and self._finished_before(line, place)
-        return not self._kept_back(line, place)
+        return place < self._last_result and not self._kept_back(line, place)
 
     def _kept_back(self, line: Line, place: int) -> bool:
         """Return whether an exception may have ended its process, and what stands below it was printed before it."""
@@ -210,6 +210,12 @@ class Aftermath:
         texts = self.texts[line.name, line.who]
         before = bisect_left(texts, raised.first, key=lambda row: row[0])
         return any(THREAD.match(text) for _, text in texts[max(0, before - 2) : before])
+
+    @functools.cached_property
+    def _last_result(self) -> int:
+        """The place of the last line that holds a result; -1 where no line does."""
+        places = reversed(range(len(self.lines)))
+        return next((p for p in places if self._ordinary(p) and is_result(self.lines[p].text[:400])), -1)
 
     @functools.cached_property
     def _tail(self) -> dict[tuple[str, str], bool]:

@@ -23,6 +23,8 @@ ENTITIES = {
 }
 CURLY = str.maketrans("‘’“”\xa0", "''\"\" ")
 """What word processors and forums make of quotes and blanks."""
+MARKS = ("`", "*")
+BOLD = re.compile(r"\*\*[^*\s].{0,4000}[^*\s]\*\*")
 BAR = re.compile(r"\d{1,3}%\||\d{1,3}%\s*[|\[━█#=>]|it/s[\],]|s/it[\],]")
 FULL = re.compile(r"\b100%\|")
 """A bar of which all is done."""
@@ -98,6 +100,24 @@ def _pieces(text: str) -> Iterator[str]:
             yield text[start : start + LINE_MOST]
 
 
+def unmarked(text: str) -> str:
+    """Take off the marks of inline code and of bold letters that stand around a line.
+
+    At one end alone they stay: a line that a terminal broke is known by its width.
+    ```` `ImportError: No module named 'amp_C'` ```` is what an issue makes of an error.
+    """
+    if text[-1:] not in MARKS:
+        return text
+    body = text.strip()
+    if body.startswith("```") or body.endswith("```") or not body.strip("`* "):
+        return text
+    if BOLD.fullmatch(body):
+        body = body[2:-2].strip()
+    if body.count("`") == 2 and body.startswith("`") and body.endswith("`"):
+        body = body.strip("`")
+    return text[: len(text) - len(text.lstrip())] + body
+
+
 def plain(text: str) -> list[str]:
     """Return the lines of a text as a terminal shows them at last."""
     return [next(reversed(list(visible(line))), "") for line in text.replace("\r\n", "\n").split("\n")]
@@ -110,7 +130,7 @@ def read_lines(
     shown = [
         (number, piece)
         for number, whole in raw
-        for text in visible(whole.rstrip("\r\n"))
+        for text in map(unmarked, visible(whole.rstrip("\r\n")))
         for piece in (_pieces(text) if len(text) > LINE_MOST else (text,))
     ]
     also = habits(text for _, text in shown)

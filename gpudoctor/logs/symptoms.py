@@ -34,7 +34,8 @@ class Seen(Struct):
 
 @cache
 def _compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    return re.compile(pattern, flags)
+    """Compile a pattern; letters are ASCII's, for a Chinese word may stand right beside an error's name."""
+    return re.compile(pattern, flags | re.ASCII)
 
 
 class Sightings(NamedTuple):

@@ -49,7 +49,7 @@ NATIVE = re.compile(
 SOURCE = re.compile(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ )")
 WRAPPERS = re.compile(
     r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
-    r"RayActorError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
+    r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
     r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|RemoteError|WorkerFailedError)$"
 )
 """Exceptions that only pass on that another process failed."""
@@ -60,8 +60,11 @@ NOT_OWN = re.compile(
 )
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LATE = re.compile(
-    r"^Exception ignored in|^Error in atexit|^Error in sys\.excepthook|^Exception in thread QueueManagerThread"
+    r"(?:^|\]\s{0,400})Exception ignored in|^Error in atexit|^Error in sys\.excepthook|"
+    r"^Exception in thread QueueManagerThread"
 )
+FORKED = "can only test a child process"
+"""What a DataLoader's iterator says in a forked process that throws it away: Python ignores it (dataloader.py)."""
 IN_THREAD = re.compile(r"[/\\]threading\.py$")
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
@@ -184,7 +187,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             first, frames = place, []
             before = [x.text for x in lines[max(0, number - 4) : number] if x.text]
             chained = any(x.startswith(CHAINED) for x in before)
-            late = any(LATE.match(x) for x in before)
+            late = any(LATE.search(x) for x in before)
         elif frame := FRAME.search(text) or BOXED.match(text):
             if first is None:
                 first, frames, chained, late = place, [], False, False
@@ -198,7 +201,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 continue  # what() says more
             last = _end(lines, number)
             begun = place if first is None else first
-            yield Raised(*raised, line, begun, place, places[last], frames, chained, late)
+            yield Raised(
+                *raised, line, begun, place, places[last], frames, chained, late or raised[1] == FORKED
+            )
             first, frames, chained, late = None, [], False, False
     if first is not None and len(frames) > 1:
         # The log ends, or was cut, before the line that names the exception.

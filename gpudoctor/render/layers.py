@@ -77,7 +77,9 @@ def describe_gpus(gpus: Gpus) -> str:
     if linked and len(linked) == len(gpus.devices):
         least, most = min(linked), max(linked)
         parts.append(f"{least} NVLinks each" if least == most else f"{least} to {most} NVLinks")
-    elif len(gpus.devices) > 1 and not linked:
+    elif any(pair.path.startswith("NV") for pair in gpus.pairs):
+        parts.append("NVLink")
+    elif len(gpus.devices) > 1 and not linked and (gpus.read or gpus.pairs):
         parts.append("no NVLink")
     return ", ".join(parts)
 
@@ -91,6 +93,8 @@ def _driver(snapshot: Snapshot) -> str | None:
         return version + (f", CUDA up to {gpus.cuda_version}" if gpus and gpus.cuda_version else "")
     if driver is not None and driver.dxg:
         return "the Windows driver, through WSL"
+    if driver is None and gpus is not None and gpus.devices:
+        return "its version is not known"
     return "no NVIDIA driver loaded"
 
 

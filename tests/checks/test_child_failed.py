@@ -16,6 +16,15 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.": (
+        "a worker ended; what it died of is not in the launcher's words"
+    ),
+    "(raylet) A worker died or was killed while executing a task by an unexpected system error.": (
+        "a worker ended; what it died of is not in the launcher's words"
+    ),
+    '[2026-10-02 08:32:07,153] [INFO] [launch.py:131:sigkill_handler] Killing subprocess 4711\nTraceback (most recent call last):\n  File "/opt/venv/lib/python3.11/site-packages/deepspeed/launcher/launch.py", line 167, in main': (
+        "a worker ended; what it died of is not in the launcher's words"
+    ),
     TABLE: "a worker (rank 2) ended with exit code 85; what it died of is not in the launcher's words",
     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ": MESSAGE,
     (

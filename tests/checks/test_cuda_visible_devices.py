@@ -12,6 +12,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("cuda-visible-devices")
 MESSAGE = "the job asks for a GPU that it cannot see"
 EXAMPLES = {
+    "Check failed: e == cudaSuccess CUDA: invalid device ordinal": (
+        "the job asks for a GPU that it cannot see"
+    ),
     "RuntimeError: No CUDA GPUs are available": MESSAGE,
     "RuntimeError: CUDA error: invalid device ordinal": MESSAGE,
     "RuntimeError: cuda runtime error (10) : invalid device ordinal at torch/csrc/cuda/Module.cpp:32": MESSAGE,

@@ -12,6 +12,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-fell-off-bus")
 MESSAGE = "the GPU no longer answers on the bus: every process on it is dead, and the others wait for it"
 EXAMPLES = {
+    "the card dies at random with Xid 79 under load": (
+        "the GPU no longer answers on the bus: every process on it is dead, and the others wait for it"
+    ),
     "[ 8812.440021] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.": (
         "the GPU at 0000:3b:00 no longer answers on the bus: every process on it is dead, and the others wait "
         "for it"

@@ -7,6 +7,9 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("module-missing")
 EXAMPLES = {
+    "ModuleNotFoundError: No module named 'fused_layer_norm_cuda'": (
+        "the Python that ran has no module fused_layer_norm_cuda: apex was installed without its CUDA extensions"
+    ),
     "ModuleNotFoundError: No module named 'einops'": "the Python that ran has no module einops",
     "[rank1]: ModuleNotFoundError: No module named 'apex.optimizers'": (
         "the Python that ran has no module apex.optimizers"

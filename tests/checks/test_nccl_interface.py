@@ -11,6 +11,9 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "NCCL has no network interface that reaches the other ranks"
 EXAMPLES = {
+    'worker pods return "call to connect returned Connection refused" and end with an NCCL runtime error': (
+        "NCCL has no network interface that reaches the other ranks: Connection refused"
+    ),
     "node0:4711:4711 [0] bootstrap.cc:37 NCCL WARN Bootstrap : no socket interface found": MESSAGE,
     "[2026-11-20 12:12:57] node0:988:988 [0] bootstrap.cc:126 (bootstrapNetInit) NCCL WARN Bootstrap : no socket interface found": MESSAGE,
     "[rank0]: Bootstrap : no socket interface found": MESSAGE,

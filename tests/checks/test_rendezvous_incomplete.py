@@ -3,6 +3,12 @@
 BARRIER = "RuntimeError: Timed out initializing process group in store based barrier on rank"
 MESSAGE = "not all nodes came to the rendezvous before it was closed"
 EXAMPLES = {
+    "I encountered RendezvousTimeoutError when using 2 nodes": (
+        "not all nodes came to the rendezvous before it was closed"
+    ),
+    "[rank: 0] Seed set to 42\nInitializing distributed: GLOBAL_RANK: 0, MEMBER: 1/5": (
+        "1 of 5 processes have come, and the log ends while they wait for the others"
+    ),
     "[rank0]: torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.": (
         "1 of 2 processes came within 601 s: the others are missing"
     ),

@@ -2,6 +2,9 @@
 
 MESSAGE = "the model and the file have different keys, and no wrapper's prefix explains it"
 EXAMPLES = {
+    "RuntimeError: Error(s) in loading state_dict for DataParallel:": (
+        "the file does not fit DataParallel: which keys or sizes differ stands below that line, and is not here"
+    ),
     (
         'RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: "fc.weight". \n'
         '\tUnexpected key(s) in state_dict: "head.weight". '

@@ -82,8 +82,14 @@ EXAMPLES = {
         "the model's keys have module. and the file's do not: the model is wrapped now, and was not when it "
         "was saved"
     ),
+    'RuntimeError: Error(s) in loading state_dict for Pipeline:\n\tMissing key(s) in state_dict: "body.module.field.weight", "body.module.field.bias". \n\tUnexpected key(s) in state_dict: "body.field.weight", "body.field.bias". ': (
+        "the model's keys have module. behind body. (body.module.field.weight) and the file's do not: body is wrapped there"
+    ),
+    'RuntimeError: Error(s) in loading state_dict for Pipeline:\n\tMissing key(s) in state_dict: "body.field.weight". \n\tUnexpected key(s) in state_dict: "body._orig_mod.field.weight". ': (
+        "the file's keys have _orig_mod. behind body. (body._orig_mod.field.weight) and the model's do not: body is wrapped there"
+    ),
 }
-TEXTS = list(EXAMPLES)
+TEXTS = [text for text in EXAMPLES if "for Pipeline:" not in text]
 NOT_THIS = [
     '\tMissing key(s) in state_dict: "conv1.weight", "bn1.weight". ',
     '\tUnexpected key(s) in state_dict: "embeddings.position_ids". ',
@@ -388,3 +394,18 @@ if torch.distributed.get_rank() == 0:
 torch.distributed.destroy_process_group()
 """,
 ]
+
+
+def test_a_part_of_a_model_that_is_wrapped_is_mended_in_its_own_keys():
+    for text in EXAMPLES:
+        if "for Pipeline:" not in text:
+            continue
+        [finding] = [found.finding for found in matches(text, [CHECK])]
+        before, after = (
+            ("body.field", "body.module.field")
+            if "body.module" in text
+            else ("body._orig_mod.field", "body.field")
+        )
+        spaces = {"state": {before: 1, "head.weight": 2}}
+        exec(finding.fixes[0].command.partition("\nmodel.")[0], spaces)
+        assert spaces["state"] == {after: 1, "head.weight": 2}

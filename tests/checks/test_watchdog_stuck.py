@@ -4,6 +4,9 @@ MESSAGE = (
     "NCCL's watchdog thread stood still: a CUDA or NCCL call, or Python's lock, is stuck in this process"
 )
 EXAMPLES = {
+    "ProcessGroupNCCL's watchdog got stuck": (
+        "NCCL's watchdog thread stood still: a CUDA or NCCL call, or Python's lock, is stuck in this process"
+    ),
     (
         "[F ProcessGroupNCCL.cpp:1107] [PG 0 Rank 5] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making "
         "progress in monitoring enqueued collectives."

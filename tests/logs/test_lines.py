@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.logs.lines import by_process, plain, read_lines
+from gpudoctor.logs.lines import by_process, plain, read_lines, read_text
 from gpudoctor.logs.wrapping import joined
 
 TEXT = "RuntimeError: it broke"
@@ -128,3 +128,23 @@ def test_a_message_anywhere_in_a_long_line_is_read_whole(place):
 
 def test_quotes_that_a_forum_made_curly_are_straight_again():
     assert one("KeyError: ‘SLURM_PROCID’").text == "KeyError: 'SLURM_PROCID'"
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("`ImportError: no module`", "ImportError: no module"),
+        ("ends the code that began above`", "ends the code that began above`"),
+        ("**RuntimeError: out of memory**", "RuntimeError: out of memory"),
+        ("**`RuntimeError: out of memory`**", "RuntimeError: out of memory"),
+        ("`a` and `b`", "`a` and `b`"),
+        (
+            "*** SIGSEGV received at time=1700000000 on cpu 3 ***",
+            "*** SIGSEGV received at time=1700000000 on cpu 3 ***",
+        ),
+        ("```", "```"),
+        ("****", "****"),
+    ],
+)
+def test_the_marks_of_an_issue_tracker_around_a_line_are_taken_off(raw, text):
+    assert read_text(raw, "")[0].full == text

@@ -122,3 +122,16 @@ def test_quoted_source_is_no_error():
         "return forward_call(*args)",
         "^^^^^^^^^^^^^^^^^^^",
     ]
+
+
+def test_what_a_forked_loader_says_while_it_is_thrown_away_ends_nobody():
+    text = (
+        "Epoch 1:   3%|3         | 1/29 [00:00<00:21,  1.32it/s]      Exception ignored in: <function __del__ at 0x7f>\n"
+        "Traceback (most recent call last):\n"
+        '  File "/opt/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", line 1479, in __del__\n'
+        "    self._shutdown_workers()\n"
+        "AssertionError: can only test a child process\n"
+    )
+    assert [raised.late for raised in exceptions(read(text))] == [True]
+    [cut] = exceptions(read("AssertionError: can only test a child process\nEpoch 4: 10%|1 | 1/10"))
+    assert cut.late

@@ -24,7 +24,7 @@ def listed(lines: Iterable[str]) -> list[Gpu]:
     for line in lines:
         if "GPU " not in line and not line.startswith("MIG "):
             continue
-        for text in _NEXT_GPU.split(" ".join(line.split())):
+        for text in _NEXT_GPU.split(" ".join(line.replace("\N{FULLWIDTH COLON}", ":").split())):
             if match := _GPU.match(text):
                 uuid = _UUID.search(match["name"])
                 name = (match["name"][: uuid.start()] if uuid else match["name"]).strip()

@@ -59,14 +59,14 @@ class Table:
 
 
 def read(lines: Iterable[str]) -> Table:
-    """Read a table; of several the first one's value counts, unless it has none.
+    """Read a table; of several the first one's value counts, unless it has none. Its head may stand alone in prose.
 
     ``| NVIDIA-SMI 535.104.05    Driver Version: 535.104.05   CUDA Version: 12.2     |``
     ``|   0  NVIDIA A100-SXM4-80GB          On  | 00000000:07:00.0 Off |                    0 |``
     """
     table, row, part = Table(), 0, "devices"
     for line in lines:
-        if "|" not in line:
+        if "|" not in line and "NVIDIA-SMI" not in line:
             continue
         if "Driver Version:" in line:
             part = "devices"
