@@ -14,6 +14,9 @@ GATHER = """Traceback (most recent call last):
 """
 MESSAGE = "forward returns something other than tensors, and DataParallel cannot join it"
 EXAMPLES = {
+    "INFO - Using Data parallel ...\nRuntimeError: grad can be implicitly created only for scalar outputs": (
+        "the loss is a vector with one entry per GPU, because each replica returned a single number"
+    ),
     WARNING: (
         "each replica returned a single number, so the model returns a vector of them: average it before "
         "backward"
