@@ -75,7 +75,8 @@ def code(script: Script) -> Iterator[Finding]:
     for call in script.named("torch.load"):
         if call.starred or any(made.name == "io.BytesIO" for made in origins(script, call.value("f"))):
             continue
-        several = of_several(script, call) and not one_alone(call)
+        of_data = any(call.scope.startswith(f"{thing.type}.") for thing in script.of_kind("dataset"))
+        several = of_several(script, call) and not one_alone(call) and not of_data
         # ``if args.gpu is None:`` is a branch for a process that has all GPUs, or none
         several = several and not any("None" in c.text and not c.negated for c in call.conditions)
         if not call.given("map_location") or call.arguments["map_location"].text == "None":

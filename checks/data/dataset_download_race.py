@@ -110,7 +110,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A data set that every rank downloads, at the same time and into one folder."""
-    starts_ranks = bool(BY_SCRIPT & {*script.frameworks}) or (script.distributed and not script.frameworks)
+    own = script.process_group is not None or not script.frameworks
+    starts_ranks = bool(BY_SCRIPT & {*script.frameworks}) or (script.distributed and own)
     if not starts_ranks:
         return
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))

@@ -50,10 +50,14 @@ check = Check(
 )
 
 
+MESHES = ("torch.distributed.device_mesh.init_device_mesh", "torch.distributed.init_device_mesh")
+"""What makes the process group where there is none (torch.distributed.device_mesh)."""
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A program that makes a process group and nowhere destroys it."""
-    made = script.process_group
+    made = script.process_group or next(script.named(*MESHES), None)
     if made is None:
         return
     if not made.reached and not any(_together(call, made) and _trains(script, call) for call in script.calls):

@@ -75,7 +75,7 @@ def _each_step(call: Call) -> bool:
 def _asks_for_number(call: Call) -> bool:
     if call.name == "float":
         return any(a.value.known is Known.TENSOR and a.value.from_data for a in call.arguments.values())
-    return call.method == "item" and (call.receiver.known is Known.TENSOR or "loss" in call.text.lower())
+    return call.method == "item" and (call.receiver.may_be(Known.TENSOR) or "loss" in call.text.lower())
 
 
 def _shows(call: Call) -> bool:

@@ -73,6 +73,8 @@ def code(script: Script) -> Iterator[Finding]:
     made = script.process_group
     if made is None or not made.reached or "try" in made.contexts:
         return
+    if len(list(script.named(made.name))) > 1:
+        return  # it may be made on the other branch, too
     under = [
         c
         for c in made.conditions

@@ -26,7 +26,7 @@ string: '0'" for a device. The number in the message looks right: it stands in q
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Known, Script
+from gpudoctor.facts import Call, Known, Script, Value
 
 # torch's own comparison of a rank is the last frame above the error.
 COMPARED = (
@@ -97,10 +97,17 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 def code(script: Script) -> Iterator[Finding]:
     """A rank or a number of ranks that argparse, or the environment, leaves a text, and that nobody makes a number."""
     yield from _variables(script)
+    taken = {
+        value.text
+        for name, wanted in TAKES_NUMBERS.items()
+        for call in script.named(name)
+        for argument in wanted
+        if (value := call.value(argument)).known is Known.ARGUMENT
+    }
     for call in script.methods("add_argument", "parser"):
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
         options = [name.lstrip("-").replace("-", "_") for name in names if isinstance(name, str)]
-        option = next((name for name in options if name in NUMBERS), None)
+        option = next((name for name in options if name in NUMBERS or name in taken), None)
         if (
             option is None
             or call.given("type")
@@ -136,8 +143,13 @@ def _takes(call: Call, option: str) -> bool:
     """Return whether a call takes the option's value where a number must stand."""
     wanted = TAKES_NUMBERS.get(call.name, ())
     return any(
-        name in wanted and argument.text.endswith(f".{option}") for name, argument in call.arguments.items()
+        name in wanted and (argument.text.endswith(f".{option}") or _is_option(argument.value, option))
+        for name, argument in call.arguments.items()
     )
+
+
+def _is_option(value: Value, option: str) -> bool:
+    return value.known is Known.ARGUMENT and value.text == option
 
 
 def _text(call: Call) -> str:

@@ -164,6 +164,9 @@ def _tcp_port(method: Value) -> str | None:
     if isinstance(method.literal, str):
         found = re.fullmatch(r"tcp://[^:]+:(\d+)", method.literal)
         return found[1] if found else None
+    written = re.fullmatch(r"tcp://\{\}:(\d+)", method.text)
+    if written is not None:
+        return written[1]
     last = method.items[-1].literal if method.text.startswith("tcp://") and method.items else None
     return str(last) if str(last).isdecimal() else None
 

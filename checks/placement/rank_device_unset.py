@@ -81,6 +81,16 @@ def code(script: Script) -> Iterator[Finding]:
         return
     if script.process_group is None and any(_sets_up(call) for call in script.calls):
         return
+    first = next((c for c in script.named("torch.cuda.set_device") if _fixed(c)), None)
+    if first is not None and script.process_group is not None:
+        yield check.found(
+            f"every rank takes the GPU {first.arguments['device'].text}, which is written out: all ranks share it, and NCCL "
+            "refuses two ranks on one GPU",
+            severity=Severity.ERROR,
+            location=first.place,
+            fixes=[SET],
+        )
+        return
     for wrapper in script.of_kind("ddp", "fsdp"):
         model = script.innermost(wrapper)
         moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
@@ -127,6 +137,12 @@ def _on_current(call: Call) -> bool:
     if call.name == "torch.cuda.synchronize":
         return not call.arguments and not call.starred
     return call.method == "cuda" and not call.arguments and not call.starred and not call.rank_conditions
+
+
+def _fixed(call: Call) -> bool:
+    """Return whether a GPU is chosen by a number that is the same on every rank."""
+    value = call.value("device")
+    return value.is_literal and type(value.literal) is int and call.reached and not call.conditions[1:]
 
 
 def _sets_up(call: Call) -> bool:

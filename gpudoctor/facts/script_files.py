@@ -55,7 +55,7 @@ def same_for_all(script: Script, value: Value, text: str) -> bool:
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
-    if script.frameworks or not script.distributed:
+    if not script.distributed or (script.frameworks and script.process_group is None):
         return False
     if call.reached:
         return True

@@ -121,6 +121,12 @@ def test_unknown_without_the_sockets():
 
 
 FLAGGED = [
+    """
+import torch.distributed as dist
+
+dist.init_process_group("gloo", init_method="tcp://{}:23456".format(host), rank=rank, world_size=2)  # <-
+dist.destroy_process_group()
+""",
     ("spawn.py", {'os.environ.get("PORT", "29500")': '"12355"  # <-'}),
     """
 import torch.distributed as dist

@@ -31,6 +31,13 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+mesh = init_device_mesh("cuda", (2,))  # <-
+model = fully_shard(model, mesh=mesh)
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel

@@ -65,6 +65,17 @@ main()
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+
+if torch.cuda.is_available():
+    dist.init_process_group("nccl")
+else:
+    dist.init_process_group("gloo")
+print(dist.get_rank())
+dist.destroy_process_group()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

@@ -56,6 +56,24 @@ NOT_THIS = [
 FLAGGED = [
     """
 import argparse
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def work(rank, world_size):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29500", rank=rank, world_size=world_size)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--np", default=1)  # <-
+    args = parser.parse_args()
+    world_size = args.np
+    mp.spawn(work, args=(world_size,), nprocs=world_size)
+""",
+    """
+import argparse
 import torch
 import torch.distributed as dist
 

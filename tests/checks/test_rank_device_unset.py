@@ -54,6 +54,16 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+
+dist.init_process_group("nccl")
+rank = local_rank = 0
+torch.cuda.set_device(local_rank)  # <-
+dist.all_reduce(torch.ones(2).cuda())
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
 import torch.multiprocessing as mp
 
 

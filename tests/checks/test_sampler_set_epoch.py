@@ -6,6 +6,23 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
+from parts import Net, dataset
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(Net())
+sampler = DistributedSampler(dataset)  # <-
+loader = DataLoader(dataset, batch_size=8, sampler=sampler)
+for epoch in range(5):
+    batches = iter(loader)
+    for _ in range(len(loader)):
+        model(next(batches)).sum().backward()
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
 from engine import train_one_epoch
 from parts import Net, dataset
 
