@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from gpudoctor.proofs import prove
     from gpudoctor.report import Report
-    from gpudoctor.text import byte_size, count, in_bytes
+    from gpudoctor.text import byte_size, count, in_bytes, joined, listed
 
 HOMES = {
     "BadInput": "bad_input",
@@ -53,7 +53,9 @@ HOMES = {
     "explain": "logs.explain",
     "in_bytes": "text",
     "inspect": "checkpoint.inspection",
+    "joined": "text",
     "lint": "code.linting",
+    "listed": "text",
     "prove": "proofs",
 }
 """Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""
@@ -61,7 +63,7 @@ HOMES = {
 __all__ = [
     "BadInput", "CannotTell", "Check", "Evidence", "Finding", "Fix", "Kind", "Location", "Report", "Role",
     "Severity", "Sighting", "Source", "Symptom", "__version__", "byte_size", "check", "checkpoint", "count",
-    "explain", "in_bytes", "inspect", "lint", "prove",
+    "explain", "in_bytes", "inspect", "joined", "lint", "listed", "prove",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

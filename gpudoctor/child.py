@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpudoctor.fork import Forked, fork, may_fork
+from gpudoctor.text import byte_size
 
 STDOUT_MOST = 32 * 1024 * 1024
 """Bytes of standard output after which a child is taken for one that floods, and ended."""
@@ -81,7 +82,7 @@ class Child:
                 ", and it cannot be killed" if self.stuck else ""
             )
         if self.flooded:
-            return f"more than {STDOUT_MOST // 2**20} MiB of output"
+            return f"more than {byte_size(STDOUT_MOST)} of output"
         code = self.returncode or 0
         if code < 0:
             names = {member.value: member.name for member in signal.Signals}

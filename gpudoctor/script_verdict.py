@@ -3,7 +3,7 @@
 from gpudoctor.facts import Code
 from gpudoctor.model import Severity
 from gpudoctor.report import CheckStatus, Report, Status, Verdict
-from gpudoctor.text import count, listed
+from gpudoctor.text import count, joined, listed
 
 
 def of_scripts(report: Report, code: Code) -> Verdict:
@@ -14,8 +14,7 @@ def of_scripts(report: Report, code: Code) -> Verdict:
     unread += f" Not all was seen: {listed(crashed)} crashed." if crashed else ""
     first = next((f for f in report.findings if f.severity is not Severity.NOTE), None)
     numbers = ((sum(f.severity is s for f in report.findings), s.value) for s in Severity)
-    each = [count(number, noun) for number, noun in numbers if number]
-    counts = " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
+    counts = joined(count(number, noun) for number, noun in numbers if number)
     if first is None:
         status = Status.UNKNOWN if unread else Status.HEALTHY
         read += f"; {counts}" if counts else ""

@@ -20,10 +20,22 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
-def listed(names: Sequence[str], most: int = 3, show: Callable[[str], str] | None = None) -> str:
-    """Return the first names, each as `show` gives it (`shown`: on one line, cut), and how many more there are."""
+def listed(
+    names: Sequence[str], most: int = 3, show: Callable[[str], str] | None = None, noun: str = ""
+) -> str:
+    """Return the first names, each as `show` gives it (`shown`: on one line, cut), and how many more there are.
+
+    `noun` says what those are: ``GPU 0 and 2 more devices``.
+    """
     text = ", ".join((show or shown)(name) for name in names[:most])
-    return f"{text} and {len(names) - most} more" if len(names) > most else text
+    left = len(names) - most
+    return f"{text} and {count(left, f'more {noun}') if noun else f'{left} more'}" if left > 0 else text
+
+
+def joined(words: Iterable[str]) -> str:
+    """Return words as a sentence has them: ``a``, ``a and b``, ``a, b and c``."""
+    *first, last = [*words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def capped(lines: Iterable[str], most: int = 20) -> list[str]:

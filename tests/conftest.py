@@ -206,7 +206,7 @@ def wait_for() -> Callable[[Callable[[], bool], float], float]:
 
 @pytest.fixture(scope="session")
 def generated() -> Callable[[str, str], bool]:
-    """Tell whether a generated file is as it must be; with GPUDOCTOR_UPDATE=1, write it."""
+    """Return what compares a generated file with what it must be; with GPUDOCTOR_UPDATE=1 it writes it first."""
 
     def current(name: str, text: str) -> bool:
         path = HERE.parent / name

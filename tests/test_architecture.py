@@ -27,7 +27,7 @@ FLOORS = {
     # the machine
     "patient": "",
     "fork": "",
-    "child": "fork",
+    "child": "fork text",
     "passthrough": "",
     "interpreter": "bad_input",
     "patient_process": "interpreter",
@@ -69,7 +69,7 @@ FLOORS = {
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
     "training training_script verdict",
     "scaling": "collect facts interpreter patient_process registry report snapshot training training_script verdict",
-    "deep": "child facts interpreter patient_process report snapshot",
+    "deep": "child facts interpreter patient_process report snapshot text",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
     "recognition registry report snapshot verdict",
     # how it is given out
@@ -91,13 +91,32 @@ A floor is a folder of gpudoctor or a module; `gpudoctor` is the package's own `
 BANNED = {"utils", "util", "helpers", "helper", "manager", "base", "misc", "common"}
 
 
+def by_position(nodes):
+    """Every line that picks a fix by where it stands: ``fixes[1]``, ``fixes[:2]``, ``first, second = check.fixes``."""
+
+    def fixes(node):
+        if isinstance(node, ast.Call) and node.args:  # list(check.fixes), next(iter(check.fixes))
+            return fixes(node.args[0])
+        return getattr(node, "attr", getattr(node, "id", "")) == "fixes"
+
+    for node in nodes:
+        match node:
+            case (
+                ast.Subscript(value=value)
+                | ast.Assign(targets=[ast.Tuple() | ast.List()], value=value)
+                | ast.Call(func=ast.Name(id="next"), args=[value, *_])
+            ) if fixes(value):
+                yield node.lineno
+
+
 @functools.cache
 def read(path):
-    """A file's imports, and the names of the functions that it calls; each file is parsed once."""
+    """A file's imports, the names of the functions that it calls, and where it picks fixes by position; parsed once."""
     nodes = list(ast.walk(ast.parse(path.read_text())))
     calls = (n.func for n in nodes if isinstance(n, ast.Call))
     found = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
-    return found, frozenset(called.id for called in calls if isinstance(called, ast.Name))
+    names = frozenset(called.id for called in calls if isinstance(called, ast.Name))
+    return found, names, list(by_position(nodes))
 
 
 def imports(path):
@@ -173,6 +192,24 @@ def test_a_check_imports_the_model_and_facts_alone():
         assert not others & {"torch", "os", "subprocess", "socket", "time"}, path
 
 
+def test_a_check_picks_a_fix_by_its_name():
+    """A fix that is put before others would change what a finding says."""
+    assert {str(path): lines for path in CHECKS if (lines := read(path)[2])} == {}
+
+
+def test_a_fix_that_is_picked_by_position_is_seen():
+    for line in (
+        "x = check.fixes[1]",
+        "x = check.fixes[:2]",
+        "x = [*check.fixes[1:]]",
+        "fixes = list(check.fixes)\nfixes[0] = x",
+        "first, second = check.fixes",
+        "first, *rest = list(check.fixes)",
+        "x = next(iter(check.fixes))",
+    ):
+        assert list(by_position(ast.walk(ast.parse(line)))), line
+
+
 def test_a_module_imports_what_lies_below_it():
     for module in sorted(MODULES):
         own = floor(module)
@@ -224,6 +261,11 @@ def test_no_module_is_a_drawer():
         if "fabric_manager" in path.stem:  # a program of NVIDIA's has that name
             continue
         assert not BANNED & set(path.stem.split("_")), path
+
+
+def test_a_docstring_says_what_is_returned():
+    for path in [*ENGINE, *CHECKS, *(ROOT / "tests").rglob("*.py")]:
+        assert not path.read_text().count('"""' + "Tell whether"), f"{path}: write `Return whether ...`"
 
 
 def test_what_runs_under_the_patient_is_standard_library_and_torch_in_the_syntax_of_3_8():

@@ -233,7 +233,7 @@ def test_a_flood_of_output_ends_in_time_and_in_bounded_memory(code: str) -> None
     assert child.flooded or child.timed_out
     assert peak < 3 * STDOUT_MOST
     if child.flooded:
-        assert child.end == "more than 32 MiB of output"
+        assert child.end == "more than 32.0 MiB of output"
 
 
 @pytest.mark.parametrize("merge_errors", [False, True], ids=["apart", "merged"])

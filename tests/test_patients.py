@@ -87,7 +87,7 @@ def examine(registry: Registry) -> Callable[..., Snapshot]:
         ]
         begun = time.monotonic()
         snapshot = collect(probes, patient)
-        assert time.monotonic() - begun < max(p.deadline for p in probes if p.script) + 1.5
+        assert time.monotonic() - begun < max(p.deadline for p in probes if p.script) + 4
         assert {p.name for p in snapshot.probes} == {topic for p in probes for topic in p.topics}
         own = {
             p.name: (p.status, p.reason)
@@ -233,7 +233,7 @@ CORE = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
         ("import os; os.kill(os.getpid(), 4)", "killed by SIGILL"),
         ("import os; os._exit(7)", "exit status 7"),
         ("import os; os._exit(0)", "ended before it was done"),
-        ("import os\nwhile True: os.write(1, b'warning: noise\\n' * 5000)", "more than 32 MiB of output"),
+        ("import os\nwhile True: os.write(1, b'warning: noise\\n' * 5000)", "more than 32.0 MiB of output"),
     ],
     ids=["segfault", "abort", "illegal-instruction", "exit-7", "exit-0", "flood"],
 )

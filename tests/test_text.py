@@ -15,6 +15,7 @@ from gpudoctor.text import (
     count,
     harmless,
     in_bytes,
+    joined,
     listed,
     one_line,
     percent,
@@ -56,6 +57,20 @@ def test_a_list_says_how_many_names_it_leaves_out():
     assert listed(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
     assert listed(["a\x1b[31m", "b"], most=1) == "'a\\x1b[31m' and 1 more"
     assert listed(["a", "b"], show=str.upper) == "A, B"
+
+
+def test_what_a_list_leaves_out_has_a_noun():
+    assert listed(["a", "b", "c"], 1, noun="device") == "a and 2 more devices"
+    assert listed(["a", "b"], 1, noun="device") == "a and 1 more device"
+    assert listed(["a"], 1, noun="device") == "a"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_words_are_joined_as_in_a_sentence(words, text):
+    assert joined(iter(words)) == text
 
 
 def test_lines_that_are_left_out_are_counted():

@@ -31,7 +31,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, listed
 from gpudoctor.facts import Distribution, Distributions, Launch, Python, Torch, WheelFile
 
 VERSION = r"\([\d, ]{3,20}\)|\d{3,6}"
@@ -188,10 +188,9 @@ def _elsewhere(mapped: list[str], wheels: list[Distribution], variables: dict[st
     if not alone:
         return
     path, wheel, file = alone[0]
-    more = f" (and {len(alone) - 1} more)" if len(alone) > 1 else ""
+    paths = listed([other for other, *_ in alone], 1, show=str)
     yield check.found(
-        f"torch loads {path}{more}, and not {PurePath(file.path).name} of {wheel.name} {wheel.version}, which is installed for "
-        "it",
+        f"torch loads {paths}, and not {PurePath(file.path).name} of {wheel.name} {wheel.version}, which is installed for it",
         severity=Severity.WARNING,
         evidence=_paths(variables, path),
         fixes=[OFF_PATH],

@@ -37,6 +37,13 @@ ENDED = re.compile(
     r"as PyTorch extensions root|CANCELLED|slurmstepd|srun: |Terminated|Killed|KeyboardInterrupt|SIGTERM|\^C|Traceback"
     r"|file_baton|cpp_extension|time\.sleep|^\s|^[-=*\s.]*$"
 )
+OWN_DISK = Fix(
+    "Keep compiled extensions on each node's own disk",
+    "export TORCH_EXTENSIONS_DIR=/tmp/$USER/torch_extensions",
+)
+COMPILED_ONCE = Fix(
+    "Compile once with a single process, before several start", "torchrun --nproc-per-node=1 train.py"
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -51,13 +58,8 @@ check = Check(
             "Delete the locks, once no process compiles",
             "find ~/.cache/torch_extensions -name lock -print -delete",
         ),
-        Fix(
-            "Keep compiled extensions on each node's own disk",
-            "export TORCH_EXTENSIONS_DIR=/tmp/$USER/torch_extensions",
-        ),
-        Fix(
-            "Compile once with a single process, before several start", "torchrun --nproc-per-node=1 train.py"
-        ),
+        OWN_DISK,
+        COMPILED_ONCE,
     ],
     no_reproduction="since torch 2.15 such a lock ends with its process",
 )
@@ -77,7 +79,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     elif lock is not None:
         delete = Fix("Delete the lock, once no process compiles", f"rm -f {shlex.quote(lock)}")
         yield check.found(
-            f"a lock stops the start: {lock}; whoever made it may be gone", fixes=[delete, *check.fixes[1:]]
+            f"a lock stops the start: {lock}; whoever made it may be gone",
+            fixes=[delete, OWN_DISK, COMPILED_ONCE],
         )
     else:
         yield check.found("torch waits for the lock of an extension, and whoever made it may be gone")

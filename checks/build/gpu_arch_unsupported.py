@@ -31,7 +31,7 @@ error is reported late: with `CUDA_LAUNCH_BLOCKING=1` the traceback names the ri
 import re
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, listed
 from gpudoctor.facts import Distributions, Gpus, Python, Torch
 
 ARCHITECTURE = re.compile(r"(?P<kind>sm|compute)_(?P<major>\d+)(?P<minor>\d)(?P<suffix>[af]?)")
@@ -117,10 +117,10 @@ def environment(
     left_out = [(name, own) for name, own in known if not any(_runs(a, own) for a in torch.arch_list)]
     if not left_out:
         return
-    name, own = left_out[0]
-    more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+    own = left_out[0][1]
+    names = listed([name or "a GPU" for name, _ in left_out], 1)
     message = (
-        f"{name or 'a GPU'}{more} has compute capability {own[0]}.{own[1]}, and torch {torch.version} has no code for it: its "
+        f"{names} has compute capability {own[0]}.{own[1]}, and torch {torch.version} has no code for it: its "
         "first kernel fails"
     )
     yield check.found(

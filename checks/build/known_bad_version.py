@@ -39,10 +39,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity
-from gpudoctor.facts import Distributions, Launch, Python, Torch
+from gpudoctor.facts import Distributions, Launch, Python, Torch, parsed_version
 
 
 class Fault(Struct, frozen=True, kw_only=True):
@@ -150,8 +149,5 @@ def environment(
 
 
 def _within(version: str | None, versions: str) -> bool:
-    try:
-        known = Version(version.partition("+")[0]) if version else None
-    except InvalidVersion:
-        return False
+    known = parsed_version(version.partition("+")[0] if version else None)
     return known is not None and not known.is_prerelease and SpecifierSet(versions).contains(known)

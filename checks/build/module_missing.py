@@ -93,8 +93,8 @@ APEX = {
 }
 BUILD_APEX = Fix(
     "Build apex with them, for the torch and the CUDA toolkit that are here",
-    "git clone https://github.com/NVIDIA/apex && cd apex && python -m pip install -v --no-cache-dir --no-build-isolation "
-    "--config-settings '--build-option=--cpp_ext' --config-settings '--build-option=--cuda_ext' .",
+    "git clone https://github.com/NVIDIA/apex && python -m pip install -v --no-cache-dir --no-build-isolation "
+    "--config-settings '--build-option=--cpp_ext' --config-settings '--build-option=--cuda_ext' ./apex",
     source="https://github.com/NVIDIA/apex",
 )
 KNOWN = r"(?!torch['\".\s]|torch$|numpy\._core|flash_attn)"
@@ -102,6 +102,12 @@ KNOWN = r"(?!torch['\".\s]|torch$|numpy\._core|flash_attn)"
 UNPICKLING = (
     r"(?:torch[/\\]serialization\.py\"?, line \d+, in (?:find_class|_?load|_legacy_load)\b|unpickler\.load\(\)|find_class\(mod_name)"
     r"(?:[^\n]*\n){1,6}?[^\n]{0,80}(?:ModuleNotFound|Import)Error: No module named"
+)
+WHICH_PYTHON = Fix("See which Python the job runs", 'python -c "import sys; print(sys.executable, sys.path)"')
+OWN_FOLDER = Fix(
+    "A folder of your own project: install the project once, or start in its folder",
+    "python -m pip install --editable . || export PYTHONPATH=$PWD",
+    proof="export PYTHONPATH=$PWD",
 )
 
 check = Check(
@@ -118,12 +124,8 @@ check = Check(
     follows=["torch-missing", "flash-attn-missing", "extension-build"],
     fixes=[
         Fix("Install it with the Python that trains", "python -m pip install PACKAGE"),
-        Fix("See which Python the job runs", 'python -c "import sys; print(sys.executable, sys.path)"'),
-        Fix(
-            "A folder of your own project: install the project once, or start in its folder",
-            "python -m pip install --editable . || export PYTHONPATH=$PWD",
-            proof="export PYTHONPATH=$PWD",
-        ),
+        WHICH_PYTHON,
+        OWN_FOLDER,
     ],
 )
 
@@ -131,13 +133,12 @@ check = Check(
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Name the module, and the package that brings it."""
-    groups, fixes = sighting.groups, list(check.fixes)
+    groups = sighting.groups
     module = groups.get("module", "")
     wanted = groups.get("packages") or groups.get("package") or groups.get("library") or ""
     if not module:
-        names = wanted.replace(",", " ")
-        if "library" not in groups:
-            fixes[0] = Fix("Install it with the Python that trains", f"python -m pip install {names}")
+        # The name of a library need not be that of its package.
+        fixes = None if "library" in groups else _installed(wanted.replace(",", " "))
         yield check.found(f"a library asks for {wanted}, which is not installed", fixes=fixes)
         return
     top = module.partition(".")[0]
@@ -149,13 +150,17 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     package = PACKAGES.get(module) or PACKAGES.get(top) or top.replace("_", "-")
     message = message_of(module)
     if top in OWN:
-        fixes = [check.fixes[2], check.fixes[1]]
         message += ", by its name a folder of the project itself"
+        yield check.found(message, fixes=[OWN_FOLDER, WHICH_PYTHON])
     else:
-        fixes[0] = Fix("Install it with the Python that trains", f"python -m pip install {package}")
-    yield check.found(message, fixes=fixes)
+        yield check.found(message, fixes=_installed(package))
 
 
 def message_of(module: str) -> str:
     """Say which module is not there."""
     return f"the Python that ran has no module {module}"
+
+
+def _installed(packages: str) -> list[Fix]:
+    install = Fix("Install it with the Python that trains", f"python -m pip install {packages}")
+    return [install, WHICH_PYTHON, OWN_FOLDER]

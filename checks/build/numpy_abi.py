@@ -29,10 +29,10 @@ the warning names the module that was compiled for NumPy 1: it need not be torch
 
 from collections.abc import Iterator
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Severity, Symptom
-from gpudoctor.facts import Distributions, Python, Torch
+from gpudoctor.facts import Distributions, Python, Torch, parsed_version
 
 FIRST = Version("2.3")
 """The first torch that was compiled against NumPy 2 (release notes of 2.3.0; on Windows it was 2.4.1)."""
@@ -88,7 +88,7 @@ def environment(
         if distributions is not None and numpy is None:
             return  # torch does without
         raise CannotTell("the version of torch or of NumPy is not known")
-    built, there = _version(torch.version), _version(numpy.version if numpy else None)
+    built, there = parsed_version(torch.version), parsed_version(numpy.version if numpy else None)
     old = built is not None and there is not None and there.major >= 2 and built < FIRST
     if not said and (not old or (built is not None and built.is_prerelease)):
         return
@@ -106,10 +106,3 @@ def environment(
             Fix("Or a torch that knows NumPy 2", newer),
         ],
     )
-
-
-def _version(text: str | None) -> Version | None:
-    try:
-        return Version(text) if text else None
-    except InvalidVersion:
-        return None

@@ -25,10 +25,10 @@ fails where the operators do not load; with TORCHVISION_WARN_WHEN_EXTENSION_LOAD
 from collections.abc import Iterator
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity
-from gpudoctor.facts import Distributions, Python, Torch, Torchvision
+from gpudoctor.facts import Distributions, Python, Torch, Torchvision, parsed_version
 
 # From this release on, torchvision asks for its torch or a later one (Requires-Dist: torch>=2.14.0).
 STABLE_INTERFACE = 29
@@ -96,7 +96,7 @@ def _audio(
         return
     wanted = _unmet(audio.requires, base)
     if wanted is not None:
-        both = f"torch=={(_version(base) or Version('0')).public} torchaudio"
+        both = f"torch=={(parsed_version(base) or Version('0')).public} torchaudio"
         command = (python or Python()).install_command(both, distributions, reinstall=True)
         yield check.found(
             f"torchaudio {audio.version} beside torch {base}, and it asks for {wanted}: its compiled part was made for "
@@ -146,7 +146,7 @@ def _vision(
 
 def _unmet(pins: list[str], base: str | None) -> str | None:
     """Return the first of a library's own pins on torch that this torch does not meet."""
-    version = _version(base)
+    version = parsed_version(base)
     if version is None or version.is_prerelease:
         return None
     for text in pins:
@@ -161,7 +161,7 @@ def _unmet(pins: list[str], base: str | None) -> str | None:
 
 def _by_release(vision: str | None, base: str | None, pair: str, fixes: list[Fix]) -> Iterator[Finding]:
     """Compare the releases alone; a torch between releases (nightly, NVIDIA's containers) fits what it came with."""
-    torch, mine = _version(base), _version(vision)
+    torch, mine = parsed_version(base), parsed_version(vision)
     if torch is None or mine is None:
         raise CannotTell("the version of torch or of torchvision is not known")
     expected = _partner(torch)
@@ -184,15 +184,8 @@ def _partner(torch: Version) -> int | None:
     return None
 
 
-def _version(text: str | None) -> Version | None:
-    try:
-        return Version(text) if text else None
-    except InvalidVersion:
-        return None
-
-
 def _fixes(base: str | None, python: Python | None, distributions: Distributions | None) -> list[Fix]:
-    patient, torch = python or Python(), _version(base)
+    patient, torch = python or Python(), parsed_version(base)
     expected = None if torch is None or torch.is_prerelease else _partner(torch)
     if torch is None or expected is None:
         command = patient.install_command("torch torchvision", distributions, reinstall=True)

@@ -31,7 +31,7 @@ fails now and then, or on one rank only, several wrote or one read too early.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
 from gpudoctor.facts import CheckpointFile
 
 # A spawned worker whose parent died finds no pickle either, nor does a rank that gathers from others which do something else.
@@ -129,6 +129,5 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     """What is wrong with the file as a container: cut off, records missing or of another size, wrong checksums."""
     if not file.trouble or file.trouble[0].startswith(NO_CHECKPOINT):
         return
-    more = f" (and {len(file.trouble) - 1} more)" if len(file.trouble) > 1 else ""
-    said = f"the file is damaged or incomplete: {file.trouble[0]}{more}"
+    said = f"the file is damaged or incomplete: {listed(file.trouble, 1, show=str, noun='fault')}"
     yield check.found(said, evidence=file.trouble[1:6])

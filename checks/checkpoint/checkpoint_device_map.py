@@ -29,7 +29,7 @@ that is what you expect, the file needs `map_location`; if not, run `gpudoctor c
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, count
+from gpudoctor import Check, Finding, Fix, Kind, Severity, count, listed
 from gpudoctor.facts import Call, CheckpointFile, Known, Script, of_several, one_alone, origins
 
 CPU = Fix(
@@ -122,8 +122,7 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     devices = {device: n for device, n in sorted(counts.items()) if device not in ("cpu", "meta")}
     if not devices:
         return
-    shown = ", ".join(f"{count(n, 'tensor')} from {device}" for device, n in list(devices.items())[:4])
-    shown += f" and {len(devices) - 4} more devices" if len(devices) > 4 else ""
+    shown = listed([f"{count(n, 'tensor')} from {device}" for device, n in devices.items()], 4, noun="device")
     back = "it" if len(devices) == 1 else "each"
     yield check.found(
         f"saved with {shown}: torch.load without map_location asks for {back} again, on every rank",

@@ -32,7 +32,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, listed
 from gpudoctor.facts import CheckpointFile, Foreign, Format
 
 HARMLESS = frozenset(
@@ -134,12 +134,12 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
     bad = [foreign for foreign in file.foreign if not known(foreign)]
     shown = sorted(bad or file.foreign, key=lambda foreign: foreign.place)
     names = list(dict.fromkeys(foreign.name for foreign in shown))
-    listed = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    first = listed(names, 2)
     place = f"{shown[0].opcode} at byte {shown[0].place} of {shown[0].entry}"
     if bad:
-        said = f"opening this file runs code: {listed} ({place}){unless(file)}"
+        said = f"opening this file runs code: {first} ({place}){unless(file)}"
     else:
-        said = f"opening this file imports {listed}, known types which only hold values ({place})"
+        said = f"opening this file imports {first}, known types which only hold values ({place})"
     yield check.found(
         said,
         severity=Severity.ERROR if bad else Severity.NOTE,

@@ -35,7 +35,7 @@ Classes that only hold values, such as `argparse.Namespace` or numpy's numbers, 
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
 from gpudoctor.facts import Call, CheckpointFile, Format, Script, contents, origins
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via \W?add_safe_globals\W?,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
@@ -202,9 +202,8 @@ def checkpoint(file: CheckpointFile) -> Iterator[Finding]:
         yield check.found(said, severity=Severity.NOTE, fixes=[TORCHSCRIPT])
     elif file.foreign and file.kind in (Format.TORCH_ZIP, Format.TORCH_LEGACY):
         names = list(dict.fromkeys(foreign.name for foreign in file.foreign))
-        listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         yield check.found(
-            f"the file holds {listed}: torch.load refuses it since torch 2.6 unless weights_only=False",
+            f"the file holds {listed(names)}: torch.load refuses it since torch 2.6 unless weights_only=False",
             # A library's own settings or random state, which that library loads: nobody waits for weights from it.
             severity=Severity.WARNING if file.state_dicts or file.optimizers else Severity.NOTE,
             fixes=[*leaving_out(file), ANEW, OWN],
@@ -227,10 +226,9 @@ def leaving_out(file: CheckpointFile) -> list[Fix]:
     _, dot, suffix = file.path.rpartition("/")[2].rpartition(".")
     copy = f"clean.{suffix if dot and suffix.isalnum() else 'pt'}"
     dropped = " ".join(f"--drop {shlex.quote(entry)}" for entry in entries)
-    listed = ", ".join(entries[:4]) + (f" and {len(entries) - 4} more" if len(entries) > 4 else "")
     return [
         Fix(
-            f"Write a copy without {listed}: the weights are copied as they are, and torch.load takes it",
+            f"Write a copy without {listed(entries, 4)}: the weights are copied as they are, and torch.load takes it",
             f"gpudoctor checkpoint fix {shlex.quote(file.path)} -o {copy} {dropped}",
         )
     ]

@@ -56,6 +56,10 @@ UNDER_MAIN = Fix(
     "from train import <name>",
     Kind.EDIT,
 )
+ON_THE_PATH = Fix(
+    "Start where the class was, or put that folder on the path",
+    "PYTHONPATH=FOLDER torchrun --nproc-per-node=N train.py",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -73,10 +77,7 @@ check = Check(
         rf"AttributeError: '(?P<type>\w{{1,60}})' object has no attribute '(?P<attribute>{CHANGED})'",
     ],
     fixes=[
-        Fix(
-            "Start where the class was, or put that folder on the path",
-            "PYTHONPATH=FOLDER torchrun --nproc-per-node=N train.py",
-        ),
+        ON_THE_PATH,
         ALIAS,
         LATER,
     ],
@@ -87,22 +88,21 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Say which class or module, and what brings it back."""
     seen = sighting.groups
-    path, alias, later = check.fixes
     if "type" in seen:
         said = f"the file holds an object of {seen['type']} that was made before the class had {seen['attribute']}"
         version = Fix(
             "Load it with the version of torch that it was saved with, once, and save the weights alone"
         )
-        yield check.found(said, fixes=[version, later])
+        yield check.found(said, fixes=[version, LATER])
     elif seen.get("module") in ("__main__", "__mp_main__"):
         said = f"the file asks for {seen['name']} of the script that was started, and this script has none"
         name = seen["name"].partition(".")[0]
         main = Fix(UNDER_MAIN.summary, UNDER_MAIN.command.replace("<name>", name), UNDER_MAIN.kind)
-        yield check.found(said, fixes=[main, later])
+        yield check.found(said, fixes=[main, LATER])
     elif "name" in seen:
         yield check.found(
             f"the file asks for {seen['name']} of the module {seen['module']}, which has no such class or function now",
-            fixes=[path, alias, later],
+            fixes=[ON_THE_PATH, ALIAS, LATER],
         )
     else:
         yield check.found(

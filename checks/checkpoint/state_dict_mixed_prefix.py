@@ -64,7 +64,7 @@ def checkpoint(file: CheckpointFile, comparison: Comparison | None) -> Iterator[
         bare = len(state.keys) - sum(prefix.keys for prefix in partial)
         counts = [f"{have(prefix.keys)} {prefix.text}" for prefix in partial]
         counts += [f"{have(bare)} none"] if bare else []
-        said = f"of {count(len(state.keys), 'key')}{where(state)}, {', '.join(counts)}"
+        said = f"of {count(len(state.keys), 'key')}{state.of_entry}, {', '.join(counts)}"
         if twice:
             said += f"; {twice[0]} is there with and without it"
         example = [next(k.name for k in state.keys if k.name.startswith(prefix.text)) for prefix in partial]
@@ -93,8 +93,3 @@ def doubled(state: StateDict, fronts: tuple[str, ...]) -> list[str]:
             twice.append(bare)
         seen.add(bare)
     return twice
-
-
-def where(state: StateDict) -> str:
-    """Name the entry that a state dict is."""
-    return f" of {state.entry!r}" if state.entry else ""

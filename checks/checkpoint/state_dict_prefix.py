@@ -226,8 +226,9 @@ def part_wrapped(groups: dict[str, str]) -> Finding:
         Kind.EDIT,
     )
     save = Fix(
-        "Save that part without its wrapper next time",
-        f'torch.save(model.{front}.{name}.state_dict(), "model.pt")',
+        "Take the wrapper's name out of the keys when saving",
+        f'state = {{key.replace("{front}.{name}.", "{front}.", 1): value for key, value in model.state_dict().items()}}\n'
+        'torch.save(state, "model.pt")',
         Kind.EDIT,
     )
     return check.found(said, fixes=[load, save])
@@ -313,9 +314,11 @@ def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     own = prefix.text.endswith(("model.", "net."))
     who = "which may be the model's own, or " if own else "which comes from "
     besides = f" but {AVERAGED}" if prefix.keys < len(state.keys) else ""
-    said = f"all {count(prefix.keys, 'key')}{of(state)}{besides} have {prefix.text}, {who}{prefix.wrapper}"
+    said = (
+        f"all {count(prefix.keys, 'key')}{state.of_entry}{besides} have {prefix.text}, {who}{prefix.wrapper}"
+    )
     said += "" if own else ": a bare model does not load them"
-    if whole(state, file):
+    if file.is_module(state.entry):
         fixes = [unpickled(prefix, state, file)]
     else:
         fixes = (averaged if besides else renamed)(prefix, state, file)
@@ -376,10 +379,10 @@ def unpickled(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Fix:
 def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     """Report a wrapper's name in the middle of keys."""
     name = prefix.text.removeprefix("*.")
-    said = f"{prefix.keys} of {count(prefix.total, 'key')}{of(state)} have {name} inside, which comes from {prefix.wrapper}"
+    said = f"{prefix.keys} of {count(prefix.total, 'key')}{state.of_entry} have {name} inside, which comes from {prefix.wrapper}"
     pattern = "\\." + name.replace(".", "\\.") + "=."
     mend = Fix("Write a copy for a model without it", f"{mending(file.path)} --rename '{pattern}'")
-    held = "loaded.state_dict()" if whole(state, file) else "state"
+    held = "loaded.state_dict()" if file.is_module(state.entry) else "state"
     load = Fix(
         "Or take it out while loading",
         f'state = {{key.replace("{name}", ""): value for key, value in {held}.items()}}',
@@ -399,20 +402,10 @@ def mendable(state: StateDict, file: CheckpointFile) -> bool:
         file.kind in (Format.TORCH_ZIP, Format.TORCH_LEGACY, Format.SAFETENSORS)
         and file.path != "standard input"
     )
-    return known and not whole(state, file)
-
-
-def whole(state: StateDict, file: CheckpointFile) -> bool:
-    """Return whether keys are those of a model that was pickled itself."""
-    return any(entry.kind == "module" and entry.path == state.entry for entry in file.entries)
+    return known and not file.is_module(state.entry)
 
 
 def mending(path: str) -> str:
     """Write the command that mends a file into a copy of the same kind of name."""
     _, dot, suffix = path.rpartition("/")[2].rpartition(".")
     return f"gpudoctor checkpoint fix {shlex.quote(path)} -o mended.{suffix if dot and suffix.isalnum() else 'pt'}"
-
-
-def of(state: StateDict) -> str:
-    """Name the entry that a state dict is."""
-    return f" of {state.entry!r}" if state.entry else ""

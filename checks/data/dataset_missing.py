@@ -43,6 +43,17 @@ FOLDER = r"(?:[^'\"\n]{0,200}/)?(?:data|datasets?|train|val|valid|validation|tes
 JSON = r"[^'\"\n]{0,300}(?:annotations?|instances|captions|train|val|test|data)[^'\"\n/]{0,60}\.json"
 # After a download it is the download that went wrong: dataset-download-race.
 DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S"
+RESOLVED = Fix(
+    "Use a path that does not depend on where the job starts",
+    'root = Path(os.environ["DATA"]).resolve(strict=True)',
+    Kind.EDIT,
+    proof='root = Path(os.environ["DATA"]).resolve(strict=True)',
+)
+MOUNTED = Fix("In docker: mount it", "docker run --volume DATA:DATA:ro IMAGE")
+OFFLINE = Fix(
+    "Nodes without internet: download where there is some, onto the shared disk, then forbid the attempt",
+    "export HF_HOME=/DISK/hf HF_HUB_OFFLINE=1",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -95,17 +106,9 @@ check = Check(
             "Look for it on every node, where and as the job runs",
             "srun --ntasks-per-node=1 bash -c 'hostname; pwd; ls -ld DATA'",
         ),
-        Fix(
-            "Use a path that does not depend on where the job starts",
-            'root = Path(os.environ["DATA"]).resolve(strict=True)',
-            Kind.EDIT,
-            proof='root = Path(os.environ["DATA"]).resolve(strict=True)',
-        ),
-        Fix("In docker: mount it", "docker run --volume DATA:DATA:ro IMAGE"),
-        Fix(
-            "Nodes without internet: download where there is some, onto the shared disk, then forbid the attempt",
-            "export HF_HOME=/DISK/hf HF_HUB_OFFLINE=1",
-        ),
+        RESOLVED,
+        MOUNTED,
+        OFFLINE,
     ],
 )
 
@@ -151,8 +154,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         )
         return
     named = f" {path}" if path else ""
-    fixes = list(check.fixes)
+    fixes = None
     if ANY.match(path):
-        fixes[0] = Fix("Look for it on every node", f"srun --ntasks-per-node=1 ls -ld {path}")
+        look = Fix("Look for it on every node", f"srun --ntasks-per-node=1 ls -ld {path}")
+        fixes = [look, RESOLVED, MOUNTED, OFFLINE]
     said = f"the data{named} is not there for this process, or holds nothing that it can read"
     yield check.found(said, fixes=fixes)

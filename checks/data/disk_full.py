@@ -45,6 +45,8 @@ ELSEWHERE = Fix(
     filled=(),
 )
 SHM = r"/dev/shm|ctx\.Lock\(|_rlock|/torch_\d+_|SemLock|shared memory segment|shared memory ?\(shm\)|joblib will operate|inotify|posix_fallocate|ftruncate|shm_open|shm\.h"
+WHICH = Fix("See which file system it is, its inodes too", "df -h . /tmp ~; df -i . /tmp ~; quota -s")
+IN_HOME = Fix("See what takes the space in your home", "du -sh ~/.cache/* ~/.triton")
 
 check = Check(
     severity=Severity.ERROR,
@@ -66,8 +68,8 @@ check = Check(
     ],
     message="the disk[ under <path>] is full[, by the user's quota: <quota>][: <needed> are needed][: <written> of <asked> items could be written][ or went away while <part> was written]",
     fixes=[
-        Fix("See which file system it is, its inodes too", "df -h . /tmp ~; df -i . /tmp ~; quota -s"),
-        Fix("See what takes the space in your home", "du -sh ~/.cache/* ~/.triton"),
+        WHICH,
+        IN_HOME,
         Fix(
             "Put temporary files and caches on the large disk",
             "export TMPDIR=/DISK/tmp HF_HOME=/DISK/hf TRITON_CACHE_DIR=/DISK/triton TORCHINDUCTOR_CACHE_DIR=/DISK/inductor; "
@@ -103,7 +105,7 @@ def environment(storage: Storage) -> Iterator[Finding]:
         message = "no folder takes temporary files, neither TMPDIR nor /tmp, /var/tmp or the working folder"
         yield check.found(
             f"{message}: torch, Triton and multiprocessing end with 'No usable temporary directory found'",
-            fixes=[ELSEWHERE, check.fixes[0]],
+            fixes=[ELSEWHERE, WHICH],
         )
 
 
@@ -114,7 +116,7 @@ def _name(folder: Folder) -> str:
 
 def _full(folder: Folder) -> Finding | None:
     free, total = folder.free_bytes, folder.total_bytes
-    fixes = [check.fixes[0], check.fixes[1], ELSEWHERE]
+    fixes = [WHICH, IN_HOME, ELSEWHERE]
     if free is not None and total and not folder.read_only:
         left = f"{_name(folder)} ({folder.mount or folder.path}) has {byte_size(free)} of {byte_size(total)} left"
         if free < NOTHING:
@@ -129,7 +131,7 @@ def _full(folder: Folder) -> Finding | None:
         if folder.inodes_free < min(INODES_FEW, folder.inodes / 20):
             severity = Severity.ERROR if folder.inodes_free == 0 else Severity.WARNING
             message = f"{left}: no more files can be made there, however much space `df -h` shows"
-            return check.found(message, severity=severity, fixes=[check.fixes[0], ELSEWHERE])
+            return check.found(message, severity=severity, fixes=[WHICH, ELSEWHERE])
     return None
 
 

@@ -40,6 +40,17 @@ GOT = (
 )
 TYPE = r"module parameters \{device\(type='"
 ONE = r"\{device\(type='\w+'(?:, index=\d+)?\)\}"
+ONE_GPU = Fix(
+    "Move the whole model to this process's GPU first, and name that one",
+    "torch.cuda.set_device(local_rank)\n"
+    "model = DistributedDataParallel(model.to(local_rank), device_ids=[local_rank])",
+    Kind.EDIT,
+)
+NONE_NAMED = Fix(
+    "On the CPU, or with a model that is spread over GPUs: name none",
+    "model = DistributedDataParallel(model)",
+    Kind.EDIT,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -63,17 +74,8 @@ check = Check(
         "cuda-init-failed",
     ],
     fixes=[
-        Fix(
-            "Move the whole model to this process's GPU first, and name that one",
-            "torch.cuda.set_device(local_rank)\n"
-            "model = DistributedDataParallel(model.to(local_rank), device_ids=[local_rank])",
-            Kind.EDIT,
-        ),
-        Fix(
-            "On the CPU, or with a model that is spread over GPUs: name none",
-            "model = DistributedDataParallel(model)",
-            Kind.EDIT,
-        ),
+        ONE_GPU,
+        NONE_NAMED,
         Fix("Start one process for each GPU (here 2)", "torchrun --nproc-per-node=2 train.py"),
     ],
 )
@@ -106,7 +108,7 @@ def code(script: Script) -> Iterator[Finding]:
                 f"device_ids={text} names a GPU, and the model is on the CPU: nothing moves it, and DistributedDataParallel "
                 "refuses it",
                 location=made.place,
-                fixes=[check.fixes[1], check.fixes[0]],
+                fixes=[NONE_NAMED, ONE_GPU],
             )
 
 

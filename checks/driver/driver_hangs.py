@@ -26,7 +26,7 @@ lists who waits in the kernel. `timeout 60 nvidia-smi -L` tells a slow driver fr
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, listed
 from gpudoctor.facts import Cuda, Gpus, Torch
 
 LOOK = Fix(
@@ -87,8 +87,7 @@ def _hanging(cuda: Cuda | None, gpus: Gpus | None, torch: Torch | None) -> Itera
     found = False
     if gpus is not None and gpus.hanging:
         found = True
-        more = f" and {len(gpus.hanging) - 1} more calls" if len(gpus.hanging) > 1 else ""
-        yield f"NVML's {gpus.hanging[0]}{more} did not return"
+        yield f"NVML's {listed(gpus.hanging, 1, noun='call')} did not return"
     if cuda is not None and _late(cuda.interrupted):
         found = True
         yield f"{cuda.stage or 'the CUDA driver library'}: {cuda.interrupted}"

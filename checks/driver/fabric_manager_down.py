@@ -27,7 +27,7 @@ fault that CUDA's release notes name.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, joined
 from gpudoctor.facts import Cuda, Fabric, Gpus, Pci, Torch
 
 SYSTEM_NOT_READY = 802
@@ -102,7 +102,7 @@ def environment(
     evidence = [Evidence(said, "CUDA")] if said else []
     states = {gpu.fabric_state for gpu in gpus.devices if gpu.fabric_state} if gpus else set()
     if waits:
-        told = " and ".join(sorted(state.replace("_", " ") for state in states))
+        told = joined(sorted(state.replace("_", " ") for state in states))
         evidence.append(Evidence(f"fabric state of every GPU: {told}", "NVML"))
     if fabric is not None and fabric.manager is False:
         here = "is installed and does not run" if fabric.manager_installed else "is not installed"

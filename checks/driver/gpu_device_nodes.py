@@ -26,7 +26,7 @@ with the host.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count, joined, listed
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, Pci
 
 CONTROL, UNIFIED = "/dev/nvidiactl", "/dev/nvidia-uvm"
@@ -79,37 +79,34 @@ def environment(
     if missing:
         code = f" (cuInit gives error {cuda.init})" if cuda.init else ""
         yield check.found(
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing{where}: CUDA cannot reach the "
+            f"{joined(missing)} {'is' if len(missing) == 1 else 'are'} missing{where}: CUDA cannot reach the "
             f"driver{code}",
             evidence=[Evidence(f"there: {', '.join(sorted(nodes))}")],
             fixes=[CONTAINER, MAKE] if inside else [LEAVE_OUT, MAKE, ALWAYS],
         )
     elif closed:
-        names = ", ".join(node.path for node in closed[:3])
-        more = f" and {count(len(closed) - 3, 'other node')}" if len(closed) > 3 else ""
+        names = listed([node.path for node in closed], noun="node")
         yield check.found(
-            f"this user may not read and write {names}{more}: CUDA cannot reach the driver",
+            f"this user may not read and write {names}: CUDA cannot reach the driver",
             fixes=[WHO, *([CONTAINER] if inside else []), GROUP],
         )
 
 
 def _some(driver: Driver, cuda: Cuda, gpus: Gpus | None, host: Host | None) -> Iterator[Finding]:
     """Find GPUs that NVML lists and CUDA does not start, where there are nodes for those that start alone."""
-    listed = len(gpus.devices) if gpus else 0
+    shown = len(gpus.devices) if gpus else 0
     cards = driver.gpu_nodes
     usable = [node for node in cards if node.usable]
-    if not usable or cuda.count != len(usable) or len(usable) >= listed:
+    if not usable or cuda.count != len(usable) or len(usable) >= shown:
         return
     inside = host is not None and bool(host.container)
-    lacking = count(listed - len(usable), "GPU")
+    lacking = count(shown - len(usable), "GPU")
     what = (
-        f"has no node in /dev for {lacking}"
-        if len(cards) < listed
-        else f"may not open the nodes of {lacking}"
+        f"has no node in /dev for {lacking}" if len(cards) < shown else f"may not open the nodes of {lacking}"
     )
-    who = "this container" if inside else "the machine" if len(cards) < listed else "this user"
+    who = "this container" if inside else "the machine" if len(cards) < shown else "this user"
     yield check.found(
-        f"{who} {what} of {listed}, and CUDA starts {cuda.count}: the others cannot be reached",
+        f"{who} {what} of {shown}, and CUDA starts {cuda.count}: the others cannot be reached",
         evidence=[Evidence(f"there: {', '.join(sorted(node.path for node in cards))}")],
         fixes=[WHO, *([CONTAINER, MAKE] if inside else [LEAVE_OUT, MAKE, ALWAYS])],
     )

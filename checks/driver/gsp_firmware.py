@@ -23,7 +23,7 @@ use. If one GPU alone does it with every driver, it is that GPU.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, joined
 from gpudoctor.facts import Driver, Gpus, KernelLog
 
 SILENT = (119, 120)
@@ -60,7 +60,7 @@ def environment(gpus: Gpus | None, log: KernelLog | None, driver: Driver | None)
     events = [event for event in log.of("xid") if event.code in SILENT]
     if not events:
         return
-    where = " and ".join(dict.fromkeys(event.pci_address or "an unknown address" for event in events))
+    where = joined(dict.fromkeys(event.pci_address or "an unknown address" for event in events))
     on = gpus is None or any(gpu.gsp_firmware is not False for gpu in gpus.devices)
     closed = driver is not None and driver.loaded and "Open Kernel Module" not in driver.description
     message = f"the firmware of the GPU at {where} stopped answering the driver (Xid {events[0].code}): what runs there hangs"

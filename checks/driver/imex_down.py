@@ -26,7 +26,7 @@ belong together: the same cluster UUID and clique.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, joined
 from gpudoctor.facts import (
     Fabric,
     Gpus,
@@ -103,9 +103,7 @@ def environment(
         if several
         else "a job over several nodes cannot use NVLink between them"
     )
-    message = (
-        f"the GPUs belong to an NVLink domain of several nodes, and {' and '.join(missing)}: {consequence}"
-    )
+    message = f"the GPUs belong to an NVLink domain of several nodes, and {joined(missing)}: {consequence}"
     fixes = [CHANNEL, DRIVER, SERVICE, WITHOUT]
     if host and host.container:
         fixes.insert(1, CONTAINER)

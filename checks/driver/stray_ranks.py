@@ -24,7 +24,7 @@ more. `nvidia-smi` shows which processes hold memory; in a container it shows th
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Evidence, Finding, Fix, Severity, count
+from gpudoctor import Check, Evidence, Finding, Fix, Severity, count, listed
 from gpudoctor.facts import Gpus, Launch, Process, Processes, Sockets
 
 check = Check(
@@ -50,23 +50,18 @@ def environment(
         return
     held = _held(stray, gpus, sockets, launch)
     one = len(stray) == 1
-    names = ", ".join(p.words + (f", rank {p.rank}" if p.rank else "") for p in stray[:3])
-    more = f" and {len(stray) - 3} more" if len(stray) > 3 else ""
+    names = listed([p.words + (f", rank {p.rank}" if p.rank else "") for p in stray])
     holds = f", and {'holds' if one else 'hold'} {held}" if held else ""
     message = (
         f"{count(len(stray), 'rank')} of an earlier launch still {'runs' if one else 'run'} without a launcher "
-        f"({names}{more}){holds}"
+        f"({names}){holds}"
     )
     message += ": the next launch finds what they use taken"
     pids = " ".join(str(p.pid) for p in stray)
-    fixes = [
-        Fix(
-            "See that they are what you think", f"ps -o pid,ppid,user,lstart,args -p {pids.replace(' ', ',')}"
-        ),
-        Fix("End them", f"kill {pids}; sleep 5; kill -9 {pids}"),
-    ]
-    if not all(p.same_user for p in stray):
-        fixes = fixes[:1]  # somebody else's
+    look = f"ps -o pid,ppid,user,lstart,args -p {pids.replace(' ', ',')}"
+    fixes = [Fix("See that they are what you think", look)]
+    if all(p.same_user for p in stray):  # others are somebody else's to end
+        fixes.append(Fix("End them", f"kill {pids}; sleep 5; kill -9 {pids}"))
     evidence = [Evidence(_line(p), f"/proc/{p.pid}") for p in stray[:8]]
     yield check.found(message, severity=_severity(stray, sockets, launch), evidence=evidence, fixes=fixes)
 

@@ -24,7 +24,7 @@ root only the first 64 bytes of a device's configuration can be read, and nobody
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count, listed
 from gpudoctor.facts import Gpus, Pci, over_pcie
 
 check = Check(
@@ -68,9 +68,8 @@ def environment(pci: Pci, gpus: Gpus | None) -> Iterator[Finding]:
                 "the bridges' configuration is readable for root alone: sudo gpudoctor check --only acs-enabled"
             )
         return
-    named = ", ".join(redirecting[:4]) + (f" and {len(redirecting) - 4} more" if len(redirecting) > 4 else "")
     message = (
-        f"ACS redirects on {count(len(redirecting), 'PCIe bridge')} above the GPUs ({named}): what they copy to each other "
-        "goes through the processor, slowly or never"
+        f"ACS redirects on {count(len(redirecting), 'PCIe bridge')} above the GPUs ({listed(redirecting, 4)}): what they "
+        "copy to each other goes through the processor, slowly or never"
     )
     yield check.found(message)

@@ -25,7 +25,7 @@ activated. Across nodes there may be another reason: the IMEX service or its cha
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, joined
 from gpudoctor.facts import Gpus, Pci
 
 BLOCK = r"(?:^|\n)\s*Fabric\s*\n"
@@ -100,7 +100,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
             message = f"{gpu.place} could not join the NVLink fabric: registration ended with NVML error {gpu.fabric_status}"
             yield check.found(message)
         elif gpu.fabric_health:
-            told = " and ".join(WORDS.get(bit, bit.replace("_", " ")) for bit in gpu.fabric_health)
+            told = joined(WORDS.get(bit, bit.replace("_", " ")) for bit in gpu.fabric_health)
             serious = any(bit in SERIOUS for bit in gpu.fabric_health)
             message = f"{gpu.place}: the NVLink fabric is not healthy: {told}"
             yield check.found(message, severity=None if serious else Severity.WARNING)

@@ -33,14 +33,17 @@ stays below where nothing holds it down: the maximum of a GeForce is more than i
 REACHING = ("7.0", "8.0", "9.0", "10.0", "10.3")
 """Capabilities of chips for computing alone (V100 to B300), which reach their maximum where nothing holds them down."""
 
+CLOCKS = Fix("See the clocks", "nvidia-smi -q -d CLOCK,PERFORMANCE")
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and that output",
+    "sbatch --exclude=NODE job.sh",
+)
+
 check = Check(
     severity=Severity.WARNING,
     fixes=[
-        Fix("See the clocks", "nvidia-smi -q -d CLOCK,PERFORMANCE"),
-        Fix(
-            "On a cluster: leave this node out, and send the administrators its name and that output",
-            "sbatch --exclude=NODE job.sh",
-        ),
+        CLOCKS,
+        LEAVE_OUT,
         Fix("Take back application clocks", "sudo nvidia-smi -rac", Kind.ADMIN),
         Fix("Take back locked clocks", "sudo nvidia-smi -rgc", Kind.ADMIN),
     ],
@@ -63,10 +66,10 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         message = f"the clocks of {gpus.named(capped)} are held down by a setting: {reasons[capped[0].index]}"
         numbers = gpus.numbers(capped)
         fixes = [
-            check.fixes[1],
+            LEAVE_OUT,
             Fix("Take back application clocks", f"sudo nvidia-smi -i {numbers} -rac", Kind.ADMIN),
             Fix("Take back locked clocks", f"sudo nvidia-smi -i {numbers} -rgc", Kind.ADMIN),
-            check.fixes[0],
+            CLOCKS,
         ]
         yield check.found(message, evidence=said, fixes=fixes)
 

@@ -60,6 +60,10 @@ MANY_CORRECTED = 20_000_000
 MANY_SRAM = 4
 """Over the GPU's life, after which clusters exchange a card whose driver has no flag for it yet."""
 LOOK = Fix("See all counters", "nvidia-smi -q -d ECC,ROW_REMAPPER")
+LEAVE_OUT = Fix(
+    "Start again from the last checkpoint without this node, and send the administrators its name and the line above",
+    "sbatch --exclude=NODE job.sh",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -79,10 +83,7 @@ check = Check(
         r"DCGM_FR_(?:VOLATILE_DBE_DETECTED|UNCONTAINED_ERROR|ROW_REMAP_FAILURE|SRAM_THRESHOLD)",
     ],
     fixes=[
-        Fix(
-            "Start again from the last checkpoint without this node, and send the administrators its name and the line above",
-            "sbatch --exclude=NODE job.sh",
-        ),
+        LEAVE_OUT,
         Fix("Find the GPU's number", "nvidia-smi --query-gpu=index,pci.bus_id,serial --format=csv"),
         Fix(
             "Reset it, with nothing running on it: this also puts a pending row remapping into effect",
@@ -157,7 +158,7 @@ def _found(gpus: Gpus, ill: list[Gpu]) -> Finding:
     )
     rest = gpus.without(ill)
     fixes = [Fix("Go on without it", f"export CUDA_VISIBLE_DEVICES={rest}")] if rest else []
-    fixes += [check.fixes[0], LOOK]
+    fixes += [LEAVE_OUT, LOOK]
     reset = f"sudo nvidia-smi --gpu-reset -i {gpus.numbers(ill)}"
     fixes.append(
         Fix(

@@ -37,6 +37,7 @@ from gpudoctor.facts import Gpus, KernelLog, Pci
 
 ADDRESS = r"(?P<address>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)"
 FALLEN = 79
+GO_ON = Fix("Go on from the last checkpoint on the GPUs that are left", "export CUDA_VISIBLE_DEVICES=GPU,GPU")
 
 check = Check(
     severity=Severity.ERROR,
@@ -58,9 +59,7 @@ check = Check(
     ],
     message="the GPU[ at <address>] no longer answers on the bus: every process on it is dead, and the others wait for it",
     fixes=[
-        Fix(
-            "Go on from the last checkpoint on the GPUs that are left", "export CUDA_VISIBLE_DEVICES=GPU,GPU"
-        ),
+        GO_ON,
         Fix(
             "On a cluster: leave this node out, and send the administrators its name and the line above",
             "sbatch --exclude=NODE job.sh",
@@ -95,7 +94,7 @@ check = Check(
 def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
     """NVML calls a GPU lost or gives no handle of it, or the kernel log has Xid 79."""
     gone = [gpu for gpu in gpus.devices if gpu.gone]
-    fixes = [fix for fix in check.fixes if "GPU,GPU" not in fix.command]
+    fixes = [fix for fix in check.fixes if fix is not GO_ON]
     if gone:
         rest = gpus.without(gone)
         if rest:

@@ -35,7 +35,7 @@ says why the driver did not take a GPU.
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count, listed
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Torch
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -212,8 +212,7 @@ def _torch(gpus: Gpus, cuda: Cuda | None, torch: Torch | None, variables: dict[s
 
 
 def _named(cards: list[PciDevice]) -> str:
-    more = f" and {len(cards) - 4} more" if len(cards) > 4 else ""
-    return ", ".join(card.address for card in cards[:4]) + more
+    return listed([card.address for card in cards], 4)
 
 
 def _evidence(cards: list[PciDevice], log: KernelLog | None) -> list[Evidence]:

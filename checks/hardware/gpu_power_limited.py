@@ -28,13 +28,15 @@ from gpudoctor.facts import Gpu, Gpus, Pci
 LESS = 0.95
 """Of the default limit: a little below it costs next to nothing."""
 
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and both limits",
+    "sbatch --exclude=NODE job.sh",
+)
+
 check = Check(
     severity=Severity.WARNING,
     fixes=[
-        Fix(
-            "On a cluster: leave this node out, and send the administrators its name and both limits",
-            "sbatch --exclude=NODE job.sh",
-        ),
+        LEAVE_OUT,
         Fix("Give it its default again", "sudo nvidia-smi -i GPU -pl WATTS", Kind.ADMIN),
     ],
     no_reproduction="needs a GPU, and root",
@@ -69,7 +71,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         message,
         evidence=said,
         fixes=[
-            check.fixes[0],
+            LEAVE_OUT,
             Fix("Set the default, unless somebody lowered it on purpose", command, Kind.ADMIN),
         ],
     )

@@ -40,6 +40,10 @@ ACTIONS = {
 }
 REBOOTS = ("node_reboot", "system_reboot")
 LATER = ("drain_p2p",)
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and the line above",
+    "sbatch --exclude=NODE job.sh",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -58,10 +62,7 @@ check = Check(
     follows=["gpu-fell-off-bus", "gpu-ecc-error", "nvlink-errors"],
     fixes=[
         Fix("Use the other GPUs meanwhile", "export CUDA_VISIBLE_DEVICES=GPU,GPU"),
-        Fix(
-            "On a cluster: leave this node out, and send the administrators its name and the line above",
-            "sbatch --exclude=NODE job.sh",
-        ),
+        LEAVE_OUT,
         Fix(
             "Reset it, with nothing running on it; where NVSwitch connects the GPUs, leave out -i and reset all",
             "sudo systemctl stop nvidia-persistenced nvidia-dcgm; sudo nvidia-smi --gpu-reset -i GPU; "
@@ -140,7 +141,7 @@ def _fixes(gpus: Gpus, needy: list[Gpu], wanted: set[str]) -> list[Fix]:
     if wanted <= set(LATER):
         fixes = [Fix("End the jobs on the GPUs of this node; it goes away by itself then", kind=Kind.ADMIN)]
     else:
-        fixes.insert(0, check.fixes[1])
+        fixes.insert(0, LEAVE_OUT)
     if rest := gpus.without(needy):
         fixes.insert(0, Fix("Use the other GPUs meanwhile", f"export CUDA_VISIBLE_DEVICES={rest}"))
     return fixes

@@ -27,14 +27,16 @@ from gpudoctor.facts import Gpus, Pci
 FULL, MANY = 60, 10
 """Pages: 64 can be retired, and NVIDIA exchanges a card near that; Meta's health checks take it out of use beyond 10."""
 
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and these counts",
+    "sbatch --exclude=NODE job.sh",
+)
+
 check = Check(
     severity=Severity.WARNING,
     otherwise="an error where no more pages can be retired",
     fixes=[
-        Fix(
-            "On a cluster: leave this node out, and send the administrators its name and these counts",
-            "sbatch --exclude=NODE job.sh",
-        ),
+        LEAVE_OUT,
         Fix(
             "Retire what is pending, with nothing running on the GPU",
             "sudo nvidia-smi --gpu-reset -i GPU",
@@ -59,7 +61,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         full = most >= FULL
         why = "there is room for 64: the next failing page stays in use" if full else "its memory is failing"
         exchange = "Have the card exchanged" if full else "Have the card exchanged if the count grows"
-        fixes = [check.fixes[0], Fix(exchange, "nvidia-smi -q -d PAGE_RETIREMENT", Kind.ADMIN)]
+        fixes = [LEAVE_OUT, Fix(exchange, "nvidia-smi -q -d PAGE_RETIREMENT", Kind.ADMIN)]
         if rest := gpus.without(many):
             fixes.insert(0, Fix("Until then, go on without", f"export CUDA_VISIBLE_DEVICES={rest}"))
         message = f"{gpus.named(many)}: {most} pages of memory were taken out of use; {why}"
@@ -68,7 +70,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         reset = f"sudo nvidia-smi --gpu-reset -i {gpus.numbers(waiting)}"
         message = f"{gpus.named(waiting)}: a failing page of memory is still in use until the driver is loaded again"
         fixes = [
-            check.fixes[0],
+            LEAVE_OUT,
             Fix("Reset it, with nothing running there", reset, Kind.ADMIN),
             Fix("Or reboot", "sudo reboot", Kind.ADMIN),
         ]

@@ -29,14 +29,16 @@ from gpudoctor.facts import Gpu, Gpus, Pci
 MANY = 512
 """Rows remapped for uncorrectable errors, of which NVIDIA's DCGM and Azure's health checks fail a GPU beyond."""
 
+LEAVE_OUT = Fix(
+    "On a cluster: leave this node out, and send the administrators its name and these counts",
+    "sbatch --exclude=NODE job.sh",
+)
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where no spare row is left in a bank, a note where few are",
     fixes=[
-        Fix(
-            "On a cluster: leave this node out, and send the administrators its name and these counts",
-            "sbatch --exclude=NODE job.sh",
-        ),
+        LEAVE_OUT,
         Fix("Test it, and have the card exchanged", "sudo dcgmi diag -r 3 -i GPU", Kind.ADMIN),
     ],
     no_reproduction="needs a GPU that fails",
@@ -66,7 +68,7 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         grave = failed or any(gpu.remapped_rows and gpu.remapped_rows.uncorrectable > MANY for gpu in worn)
         severity = Severity.ERROR if grave else Severity.WARNING
         fixes = [
-            check.fixes[0],
+            LEAVE_OUT,
             Fix(
                 "Test it, and have the card exchanged",
                 f"sudo dcgmi diag -r 3 -i {gpus.numbers(some)}",

@@ -32,6 +32,15 @@ from gpudoctor.facts import Gpus, Launch, Pci
 
 # Without one of these, the ranks simply share a GPU: nccl-duplicate-gpu.
 MIG = r"\bMIG-[0-9a-f]{8}|\bMIG (?:devices?|mode|instances?|\d+g\.\d+gb)\b"
+INSTANCES = Fix("See the instances of each GPU", "nvidia-smi -L")
+WHOLE_GPUS = Fix(
+    "Ask for whole GPUs; on Slurm this shows which there are",
+    "sinfo -o '%P %G'",
+)
+SEPARATE = Fix(
+    "Or run separate trainings, one process on each instance and no DDP",
+    "CUDA_VISIBLE_DEVICES=MIG-UUID python train.py",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -48,15 +57,9 @@ check = Check(
         ),
     ],
     fixes=[
-        Fix("See the instances of each GPU", "nvidia-smi -L"),
-        Fix(
-            "Ask for whole GPUs; on Slurm this shows which there are",
-            "sinfo -o '%P %G'",
-        ),
-        Fix(
-            "Or run separate trainings, one process on each instance and no DDP",
-            "CUDA_VISIBLE_DEVICES=MIG-UUID python train.py",
-        ),
+        INSTANCES,
+        WHOLE_GPUS,
+        SEPARATE,
         Fix("Turn MIG off, with nothing running on the GPU", "sudo nvidia-smi -i GPU -mig 0", Kind.ADMIN),
         Fix(
             "To try out code alone: gloo works between instances",
@@ -117,7 +120,7 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         message = (
             f"{on}, and {asked}: a CUDA process sees one instance, and there is no peer access between them"
         )
-        yield check.found(message, fixes=[*check.fixes[:3], turn_off])
+        yield check.found(message, fixes=[INSTANCES, WHOLE_GPUS, SEPARATE, turn_off])
     elif off:
         whole = f"off for {count(len(off), 'other GPU')}"
         message = f"{on}, and {whole}: ranks cannot use both together"
@@ -125,4 +128,4 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         yield check.found(message, severity=Severity.WARNING, fixes=fixes)
     elif len(cut) > 1 and not named:
         message = f"{on}: a CUDA process sees one instance of one of them; several ranks want whole GPUs"
-        yield check.found(message, severity=Severity.NOTE, fixes=[check.fixes[0], turn_off])
+        yield check.found(message, severity=Severity.NOTE, fixes=[INSTANCES, turn_off])

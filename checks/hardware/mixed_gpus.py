@@ -34,6 +34,10 @@ UNEQUAL = 0.95
 NAME = r"[^\n(]{3,60}?"
 END = r"(?: \(UUID[^\n]{0,80})?\s*(?:\n|$)"
 LIST = rf"GPU 0: (?P<first>{NAME}){END}(?:GPU \d+: (?P=first){END}){{0,15}}GPU \d+: (?!(?P=first){END})(?P<other>{NAME}){END}"
+WHICH = Fix(
+    "See which is which",
+    "nvidia-smi --query-gpu=index,name,memory.total,compute_cap --format=csv",
+)
 
 check = Check(
     severity=Severity.WARNING,
@@ -49,10 +53,7 @@ check = Check(
             "Use GPUs of one model alone",
             "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1 torchrun --standalone --nproc-per-node=2 train.py",
         ),
-        Fix(
-            "See which is which",
-            "nvidia-smi --query-gpu=index,name,memory.total,compute_cap --format=csv",
-        ),
+        WHICH,
         Fix(
             "Or leave the others out of DataParallel",
             "model = torch.nn.DataParallel(model, device_ids=[0, 1])",
@@ -85,7 +86,7 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
     if sizes and min(sizes) < UNEQUAL * max(sizes):
         span = f"{byte_size(min(sizes))} to {byte_size(max(sizes))}"
         message = f"the GPUs are of one model and differ in memory: {span}; the batch must fit the smallest"
-        yield check.found(message, evidence=_sizes(used), fixes=[check.fixes[1]])
+        yield check.found(message, evidence=_sizes(used), fixes=[WHICH])
     elif len(modes) > 1:
         off = [gpu for gpu in used if gpu.ecc is False]
         message = f"ECC is off on {gpus.named(off)} and on elsewhere: memory errors there go unseen"
@@ -108,4 +109,4 @@ def _one_kind(gpus: Gpus, kinds: dict[str, list[Gpu]]) -> list[Fix]:
     summary = (
         f"Use the {count(len(most), 'GPU')} of one model alone" if len(most) > 1 else "Use one GPU alone"
     )
-    return [Fix(summary, f"{command} {launch}"), check.fixes[1]]
+    return [Fix(summary, f"{command} {launch}"), WHICH]

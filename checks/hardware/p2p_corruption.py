@@ -27,7 +27,7 @@ where it does not.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import Measurements, PeerCopy
 
 ZEROS = r"tensor\(\[0\.(?:, *0\.){0,20}\], device='cuda:[1-9]\d?'\)"
@@ -94,7 +94,7 @@ def environment(measurements: Measurements) -> Iterator[Finding]:
     hung = [copy for copy in measurements.copies if copy.error and "no answer" in copy.error]
     if wrong:
         first = wrong[0]
-        more = f", and between {len(wrong) - 1} more pairs" if len(wrong) > 1 else ""
+        more = f", and between {count(len(wrong) - 1, 'more pair')}" if len(wrong) > 1 else ""
         message = (
             f"{first.wrong_elements} of {first.checked_elements} elements that GPU {first.source} sent to GPU {first.target} "
             f"arrived wrong{more} ({first.sample}): gradients and weights are wrong without an error"
@@ -102,7 +102,7 @@ def environment(measurements: Measurements) -> Iterator[Finding]:
         yield check.found(message, evidence=[_words(copy) for copy in wrong[:16]])
     elif hung:
         first = hung[0]
-        more = f", nor between {len(hung) - 1} more pairs" if len(hung) > 1 else ""
+        more = f", nor between {count(len(hung) - 1, 'more pair')}" if len(hung) > 1 else ""
         message = (
             f"a copy from GPU {first.source} to GPU {first.target} did not end ({first.error}){more}: training over these "
             "GPUs hangs"

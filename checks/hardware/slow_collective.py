@@ -29,7 +29,7 @@ is a finding, and so is less than half of what the NVLinks between the GPUs carr
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, byte_size, count
 from gpudoctor.facts import (
     Collective,
     Gpus,
@@ -106,7 +106,11 @@ def environment(measurements: Measurements, gpus: Gpus | None, launch: Launch | 
     slow = [words for c in collectives if (words := _slow_collective(c, measurements, links))]
     slow += _slow_copies(copies, links)
     if slow:
-        more = f"; {len(slow) - 1} more measurements are low, too" if len(slow) > 1 else ""
+        more = (
+            f"; {count(len(slow) - 1, 'more measurement')} {'is' if len(slow) == 2 else 'are'} low, too"
+            if len(slow) > 1
+            else ""
+        )
         message = f"{slow[0]}{more}: every step of the training waits for it"
         yield check.found(message, evidence=slow[:20] if len(slow) > 1 else [], fixes=_fixes(launch))
     elif failed := next((c.error for c in measurements.collectives if c.backend == "nccl" and c.error), None):
@@ -170,11 +174,10 @@ def _slow_collective(collective: Collective, measurements: Measurements, links: 
         least, usual = max(least or 0.0, table.least), table.usual
     if least is None or usual is None or payload.bus >= least:
         return ""
-    size = f"{payload.size >> 20} MiB"
     share = 100 * payload.bus / usual
     return (
-        f"all-reduce of {size} over {collective.ranks} GPUs has a bus bandwidth of {payload.bus:.0f} GB/s, {share:.0f} % "
-        f"of the {usual:.0f} that such links give"
+        f"all-reduce of {byte_size(payload.size)} over {collective.ranks} GPUs has a bus bandwidth of {payload.bus:.0f} GB/s, "
+        f"{share:.0f} % of the {usual:.0f} that such links give"
     )
 
 

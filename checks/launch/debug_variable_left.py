@@ -26,7 +26,6 @@ and on torch 2.15 for CPU a healthy DDP script dies of it. INFO does not.
 """
 
 import re
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity
@@ -35,7 +34,6 @@ from gpudoctor.facts import (
     Launch,
     NcclConfiguration,
     Pci,
-    Setting,
     Torch,
     for_processors_alone,
     settings,
@@ -123,21 +121,17 @@ def environment(
                 more = "; without a GPU it changes nothing" if idle else ""
                 message = f"{known[name]}: {costs}{more}"
                 yield check.found(
-                    message, severity=Severity.NOTE if idle else severity, fixes=[_without(known[name])]
+                    message,
+                    severity=Severity.NOTE if idle else severity,
+                    fixes=[Fix(known[name].removal(), known[name].removal_command)],
                 )
     level = known.get("TORCH_DISTRIBUTED_DEBUG")
     if level is not None and level.value.upper() in LEVELS:
         severity, costs = LEVELS[level.value.upper()]
-        yield check.found(f"{level}: {costs}", severity=severity, fixes=[_without(level)])
+        yield check.found(
+            f"{level}: {costs}", severity=severity, fixes=[Fix(level.removal(), level.removal_command)]
+        )
     logs = known.get("TORCH_CPP_LOG_LEVEL")
     if logs is not None and logs.value.strip().upper() in ("INFO", "0"):
         message = f"{logs}: torch's C++ parts print what they do, in every rank"
-        yield check.found(message, severity=Severity.NOTE, fixes=[_without(logs)])
-
-
-def _without(setting: Setting) -> Fix:
-    if setting.where:
-        return Fix(
-            f"Take the line out of {setting.where}", f"grep -n {setting.name} {shlex.quote(setting.where)}"
-        )
-    return Fix("Do without it", f"unset {setting.name}")
+        yield check.found(message, severity=Severity.NOTE, fixes=[Fix(logs.removal(), logs.removal_command)])

@@ -30,7 +30,7 @@ container; `sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem`; `kubectl describ
 import re
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, count
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, byte_size, count
 from gpudoctor.facts import Host, KernelLog, Launch
 
 # With one of these the scheduler killed the job for another reason.
@@ -40,6 +40,30 @@ AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b
 RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
 EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
+UNDER_SLURM = Fix(
+    "Under Slurm: see how much it used and had, then ask for more (0 is all of the node's)",
+    "sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem; sbatch --mem=0 job.sh",
+)
+MAPPED = Fix(
+    "Map the checkpoint instead of reading a copy into each rank",
+    'state = torch.load("model.pt", map_location="cpu", mmap=True, weights_only=True)',
+    Kind.EDIT,
+)
+FEWER_WORKERS = Fix(
+    "Fewer workers per rank, and fewer batches waiting in each",
+    "DataLoader(dataset, num_workers=2, prefetch_factor=1)",
+    Kind.EDIT,
+)
+LOOK = Fix(
+    "See whether the kernel killed it, on the node where it ran",
+    'sudo dmesg -T | grep -iE "oom|killed process"',
+    Kind.ADMIN,
+)
+IN_DOCKER = Fix(
+    "In docker: raise the container's limit",
+    "docker run --memory=64g --memory-swap=64g IMAGE",
+    Kind.ADMIN,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -94,30 +118,11 @@ check = Check(
     ],
     message="a process[ (<process>)][ of rank <rank>][ of local rank <local_rank>][ on <host>][ was killed because the host's memory ran out: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
     fixes=[
-        Fix(
-            "Under Slurm: see how much it used and had, then ask for more (0 is all of the node's)",
-            "sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem; sbatch --mem=0 job.sh",
-        ),
-        Fix(
-            "Map the checkpoint instead of reading a copy into each rank",
-            'state = torch.load("model.pt", map_location="cpu", mmap=True, weights_only=True)',
-            Kind.EDIT,
-        ),
-        Fix(
-            "Fewer workers per rank, and fewer batches waiting in each",
-            "DataLoader(dataset, num_workers=2, prefetch_factor=1)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "See whether the kernel killed it, on the node where it ran",
-            'sudo dmesg -T | grep -iE "oom|killed process"',
-            Kind.ADMIN,
-        ),
-        Fix(
-            "In docker: raise the container's limit",
-            "docker run --memory=64g --memory-swap=64g IMAGE",
-            Kind.ADMIN,
-        ),
+        UNDER_SLURM,
+        MAPPED,
+        FEWER_WORKERS,
+        LOOK,
+        IN_DOCKER,
     ],
 )
 
@@ -134,7 +139,7 @@ def environment(host: Host | None, kernel_log: KernelLog | None, launch: Launch 
     if (group is None or group.oom_kills is None) and kernel_log is None:
         raise CannotTell("neither the control group's counters nor the kernel log could be read")
     if group is not None and group.oom_kills:
-        limit = f", which may use {group.memory_max_bytes / 2**30:.1f} GiB" if group.memory_max_bytes else ""
+        limit = f", which may use {byte_size(group.memory_max_bytes)}" if group.memory_max_bytes else ""
         message = (
             f"the kernel killed {count(group.oom_kills, 'process', 'processes')} of this container or job{limit}, "
             "because its memory was used up: a rank or a data loader worker ends so without a word"
@@ -166,7 +171,6 @@ def _age(seconds: float | None, host: Host | None) -> float | None:
 
 def _fixes(host: Host | None, launch: Launch | None) -> list[Fix]:
     """Return the fixes for where this runs: Slurm's own, a container's, those of the script."""
-    slurm, mapped, workers, look, docker = check.fixes
     job = launch is not None and "SLURM_JOB_ID" in launch.variables
     contained = host is not None and host.container in ("docker", "podman")
-    return [*([slurm] if job else []), mapped, workers, *([docker] if contained else []), look]
+    return [*([UNDER_SLURM] if job else []), MAPPED, FEWER_WORKERS, *([IN_DOCKER] if contained else []), LOOK]

@@ -25,7 +25,7 @@ may use, `nvidia-smi topo -m` the processors near each GPU.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Severity, count
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity, count, listed
 from gpudoctor.facts import Affinity, Gpus, Launch, Pci, PciDevice, own_gpu
 
 check = Check(
@@ -72,9 +72,7 @@ def _processors(
     far = [card for card in cards if not near.get(card.address, own) & own]
     if len(cards) < 2 or not far or own == online:
         return
-    named = ", ".join(card.address for card in far[:4]) + (
-        f" and {len(far) - 4} more" if len(far) > 4 else ""
-    )
+    named = listed([card.address for card in far], 4)
     message = (
         f"this process may run on {len(own)} of {count(len(online), 'processor')}, none of which is near "
         f"{len(far)} of its {count(len(cards), 'GPU')} ({named}): their ranks and loaders would run far from them"

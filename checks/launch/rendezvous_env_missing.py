@@ -30,7 +30,7 @@ that is empty there (`$JOBPORT`), or a host and a port in one.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, joined
 from gpudoctor.facts import Launch
 
 # What init_process_group(init_method="env://") reads (torch/distributed/rendezvous.py: _env_rendezvous_handler).
@@ -127,7 +127,7 @@ def environment(launch: Launch) -> Iterator[Finding]:
             yield check.found(message, fixes=[_set("MASTER_PORT"), TORCHRUN])
         return
     empty = [name for name in missing if name in variables]
-    lacking = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not set"
+    lacking = f"{joined(missing)} {'is' if len(missing) == 1 else 'are'} not set"
     lacking += f" ({', '.join(empty)} empty)" if empty else ""
     if set(given) <= {"MASTER_ADDR", "MASTER_PORT"} and not empty:
         message = f"{shown}, and {lacking}: right for mp.spawn or where srun starts the ranks, too little for env://"

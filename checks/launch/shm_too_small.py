@@ -24,7 +24,7 @@ behind (`ls -l /dev/shm`). The same words with "Too many open files" are another
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, byte_size
 from gpudoctor.facts import Gpus, Host, Launch
 
 MIB = 1 << 20
@@ -101,12 +101,14 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
     count = len(gpus.devices) if gpus else 0
     ranks = max(count, (launch.number("LOCAL_WORLD_SIZE") if launch else None) or 0)
     size, free = host.shm_bytes, host.shm_free_bytes
-    text = f"/dev/shm is {_mib(size)}" + (
-        f", {_mib(free)} of it free" if free is not None and free != size else ""
+    text = f"/dev/shm is {byte_size(size)}" + (
+        f", {byte_size(free)} of it free" if free is not None and free != size else ""
     )
     need = ranks * SEGMENTS_PER_RANK * NCCL_SEGMENT
     if count > 1 and free is not None and free < need:
-        message = f"{text}: NCCL may need {_mib(need)} for {ranks} ranks, and DataLoader workers use it too"
+        message = (
+            f"{text}: NCCL may need {byte_size(need)} for {ranks} ranks, and DataLoader workers use it too"
+        )
         yield check.found(message, fixes=_fixes(host.container))
     elif size <= DOCKER_DEFAULT:
         message = (
@@ -126,10 +128,6 @@ def _closed(host: Host) -> Finding:
         return check.found(message, fixes=[SEE, OPEN, *_fixes(host.container)])
     message = f"/dev/shm takes no more files (no inode is left), however much room it has: {rest}"
     return check.found(message, fixes=[COUNT, *_fixes(host.container)])
-
-
-def _mib(size: int) -> str:
-    return f"{size / MIB / 1024:.1f} GiB" if size >= 1024 * MIB else f"{size / MIB:.0f} MiB"
 
 
 def _fixes(container: str | None) -> list[Fix]:

@@ -29,6 +29,17 @@ from gpudoctor.facts import Gpus, Launch, Torch
 
 # What shows that the process ran under Slurm; elsewhere the same words mean cuda-visible-devices.
 SLURM = r"srun: |slurmstepd|SLURM_[A-Z]{3}|/slurm_script|/slurmd?/|\bhandled by Slurm\b|--gpus-per-task|--gpu-bind|SLURMEnvironment|sbatch"
+TOGETHER = Fix(
+    "Give the GPUs to the node's tasks together, and let each choose by its local rank",
+    "srun --gpus-per-node=4 --ntasks-per-node=4 --gpu-bind=none python train.py",
+)
+AMONG_SEEN = Fix(
+    "Or choose among those that the task sees",
+    'local = int(os.environ["SLURM_LOCALID"]) % torch.cuda.device_count()\ntorch.cuda.set_device(local)',
+    Kind.EDIT,
+    proof="% torch.cuda.device_count()",
+)
+LOOK = Fix("See what each task sees", "srun bash -c 'echo $SLURM_LOCALID $CUDA_VISIBLE_DEVICES'")
 
 check = Check(
     severity=Severity.ERROR,
@@ -46,17 +57,9 @@ check = Check(
     ],
     message="Slurm bound this task to its own GPU, which is cuda:0 for it[; the script asked for <asked>]",
     fixes=[
-        Fix(
-            "Give the GPUs to the node's tasks together, and let each choose by its local rank",
-            "srun --gpus-per-node=4 --ntasks-per-node=4 --gpu-bind=none python train.py",
-        ),
-        Fix(
-            "Or choose among those that the task sees",
-            'local = int(os.environ["SLURM_LOCALID"]) % torch.cuda.device_count()\ntorch.cuda.set_device(local)',
-            Kind.EDIT,
-            proof="% torch.cuda.device_count()",
-        ),
-        Fix("See what each task sees", "srun bash -c 'echo $SLURM_LOCALID $CUDA_VISIBLE_DEVICES'"),
+        TOGETHER,
+        AMONG_SEEN,
+        LOOK,
     ],
 )
 
@@ -72,7 +75,6 @@ def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Itera
         return
     value = launch.variables.get("CUDA_VISIBLE_DEVICES")
     sees = f"{count(seen, 'GPU')}{f' (CUDA_VISIBLE_DEVICES={value})' if value is not None else ''}"
-    look, ask, choose = check.fixes[2], check.fixes[0], check.fixes[1]
     if launch.torchrun:
         message = (
             f"LOCAL_RANK is {local}, and Slurm shows this task {sees}: torchrun's ranks share what one task has, so "
@@ -83,12 +85,12 @@ def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Itera
             "Give the node's GPUs to the one task in which torchrun runs",
             f"srun --ntasks-per-node=1 --gpus-per-node={ranks} --gpu-bind=none torchrun --standalone --nproc-per-node={ranks} train.py",
         )
-        yield check.found(message, fixes=[whole, look])
+        yield check.found(message, fixes=[whole, LOOK])
         return
     message = f"LOCAL_RANK is {local}, and Slurm shows this task {sees}: cuda:{local} does not exist here"
     message += ", the task's own GPU is cuda:0" if seen == 1 else ""
     # A script that takes the remainder, or cuda:0, is right.
-    yield check.found(message, severity=Severity.WARNING, fixes=[ask, choose, look])
+    yield check.found(message, severity=Severity.WARNING, fixes=[TOGETHER, AMONG_SEEN, LOOK])
 
 
 def _visible(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> int:

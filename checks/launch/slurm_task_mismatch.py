@@ -24,11 +24,20 @@ interactive job counts as one task. srun ignores `--ntasks-per-node` where it co
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Severity, Symptom, count
 from gpudoctor.facts import Gpus, Launch
 
 # srun warns of much that does no harm, under mpirun above all; here a rank is waited for.
 WAITING = r"clients joined|worker_count=|MEMBER: 1/(?!1\b)\d"
+RANKS_BY_SRUN = Fix(
+    "With srun starting the ranks: one task per GPU, on every node",
+    "srun --nodes=2 --ntasks-per-node=4 --gpus-per-node=4 python train.py",
+)
+RANKS_BY_TORCHRUN = Fix(
+    "With torchrun starting the ranks: one task per node",
+    "srun --nodes=2 --ntasks-per-node=1 --gpus-per-node=4 torchrun --nnodes=2 --nproc-per-node=4 "
+    "--rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1):29500 train.py",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -48,15 +57,8 @@ check = Check(
     ],
     message="the launch[ asks for <asked> and] has <given> by Slurm's count: the ranks that are missing or too many upset it",
     fixes=[
-        Fix(
-            "With srun starting the ranks: one task per GPU, on every node",
-            "srun --nodes=2 --ntasks-per-node=4 --gpus-per-node=4 python train.py",
-        ),
-        Fix(
-            "With torchrun starting the ranks: one task per node",
-            "srun --nodes=2 --ntasks-per-node=1 --gpus-per-node=4 torchrun --nnodes=2 --nproc-per-node=4 "
-            "--rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID --rdzv-endpoint=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1):29500 train.py",
-        ),
+        RANKS_BY_SRUN,
+        RANKS_BY_TORCHRUN,
         Fix(
             "In an interactive job: let Lightning start the processes itself",
             "SLURM_JOB_NAME=interactive python train.py",
@@ -73,7 +75,7 @@ def environment(launch: Launch, gpus: Gpus | None) -> Iterator[Finding]:
         return  # the batch script: what is started from it cannot be seen here
     tasks, here = launch.slurm_tasks, launch.slurm_tasks_here
     message = _each_starts_ranks(launch, here, gpus) if launch.torchrun else _counted(launch, tasks)
-    fixes = [check.fixes[1], check.fixes[0]] if launch.torchrun else [check.fixes[0], check.fixes[1]]
+    fixes = [RANKS_BY_TORCHRUN, RANKS_BY_SRUN] if launch.torchrun else [RANKS_BY_SRUN, RANKS_BY_TORCHRUN]
     if message:
         # With one task somebody may start the other ranks by hand.
         severity = Severity.WARNING if tasks == 1 and not launch.torchrun else Severity.ERROR
@@ -117,7 +119,7 @@ def _counted(launch: Launch, tasks: int | None) -> str | None:
     if world == tasks * (launch.number("LOCAL_WORLD_SIZE") or 1):
         return None  # a launcher in each task
     if tasks < world:
-        return f"WORLD_SIZE is {world}, and srun started {tasks} task{'s' * (tasks != 1)}: the other ranks never come"
+        return f"WORLD_SIZE is {world}, and srun started {count(tasks, 'task')}: the other ranks never come"
     return f"WORLD_SIZE is {world}, and srun started {tasks} tasks: some ranks are too many, or train alone"
 
 
@@ -130,4 +132,4 @@ def _alone(launch: Launch) -> Iterator[Finding]:
         f"srun starts torchrun on {nodes} nodes, and each of them knows of one node alone (GROUP_WORLD_SIZE=1): "
         f"{nodes} trainings run side by side"
     )
-    yield check.found(message, severity=Severity.WARNING, fixes=[check.fixes[1]])
+    yield check.found(message, severity=Severity.WARNING, fixes=[RANKS_BY_TORCHRUN])

@@ -31,7 +31,7 @@ Threads count like processes, all of one user's together (`ulimit -u`), and all 
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import Gpus, Host, Launch, Processes
 
 FEWER = Fix(
@@ -108,7 +108,9 @@ def environment(
     if need > limit.soft and omp is None:
         message = f"{front}, and {ranks} x {host.cpus_usable} threads of OpenMP are {need}: the ranks may not even start"
         if computing < THREADS_PER_RANK:
-            message = f"{front}, and {ranks} rank{'s' * (ranks > 1)} may need {need}: they may not even start"
+            message = f"{front}, and {count(ranks, 'rank')} may need {need}: they may not even start"
     else:
-        message = f"{front} and has {has}: there is no room for the {need} that {ranks} rank{'s' * (ranks > 1)} may need"
+        message = (
+            f"{front} and has {has}: there is no room for the {need} that {count(ranks, 'rank')} may need"
+        )
     yield check.found(message, severity=Severity.WARNING, fixes=[FEWER, RAISE])

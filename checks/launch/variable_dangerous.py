@@ -33,7 +33,6 @@ torchrun itself sets TORCH_NCCL_ASYNC_ERROR_HANDLING=1: that is right.
 - [pytorch#50820](https://github.com/pytorch/pytorch/issues/50820): NCCL_BLOCKING_WAIT makes training slow
 """
 
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity
@@ -65,7 +64,11 @@ def environment(
     for setting, message, severity in [*_waits(effective), *_hidden(effective, gpus)]:
         nccl = "NCCL" in setting.name
         weight = Severity.NOTE if nccl and without_nccl else severity
-        yield check.found(f"{setting}: {message}", severity=weight, fixes=[_without(setting)])
+        yield check.found(
+            f"{setting}: {message}",
+            severity=weight,
+            fixes=[Fix(setting.removal("Do without it: the default is right"), setting.removal_command)],
+        )
 
 
 def _waits(known: dict[str, Setting]) -> Iterator[tuple[Setting, str, Severity]]:
@@ -154,11 +157,3 @@ def _whole(setting: Setting | None) -> int | None:
     """Return a value that is a number and nothing else; another one is nccl-variable-unknown."""
     text = setting.value.strip() if setting is not None else ""
     return int(text) if text.lstrip("+-").isdecimal() and text.isascii() and len(text) < 15 else None
-
-
-def _without(setting: Setting) -> Fix:
-    if setting.where:
-        return Fix(
-            f"Take the line out of {setting.where}", f"grep -n {setting.name} {shlex.quote(setting.where)}"
-        )
-    return Fix("Do without it: the default is right", f"unset {setting.name}")

@@ -32,6 +32,16 @@ OLD = (
     r"(?:init_process_group|destroy_process_group|is_initialized|get_rank|get_world_size|get_backend|new_group|group|"
     r"ReduceOp|Backend|barrier|all_reduce|all_gather|broadcast|TCPStore|PrefixStore|Store|Work|ProcessGroup)"
 )
+OTHER_BACKEND = Fix(
+    "Choose a backend that the build has",
+    'dist.init_process_group("nccl" if dist.is_nccl_available() else "gloo")',
+    Kind.EDIT,
+)
+ALONE = Fix(
+    "On one device, do without it",
+    "if dist.is_available() and dist.is_initialized():\n    dist.all_reduce(loss)",
+    Kind.EDIT,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -59,16 +69,8 @@ check = Check(
             "Install a build with torch.distributed; on Jetson take NVIDIA's or your own, built with USE_DISTRIBUTED=1",
             "python -m pip install --force-reinstall torch torchvision torchaudio",
         ),
-        Fix(
-            "Choose a backend that the build has",
-            'dist.init_process_group("nccl" if dist.is_nccl_available() else "gloo")',
-            Kind.EDIT,
-        ),
-        Fix(
-            "On one device, do without it",
-            "if dist.is_available() and dist.is_initialized():\n    dist.all_reduce(loss)",
-            Kind.EDIT,
-        ),
+        OTHER_BACKEND,
+        ALONE,
     ],
     no_reproduction="needs a torch without torch.distributed",
 )
@@ -97,5 +99,5 @@ def environment(
     yield check.found(
         f"torch {torch.version} was built without torch.distributed: no process group can be made with it",
         severity=None if needed else Severity.NOTE,
-        fixes=[Fix("Install a build with torch.distributed", again), *check.fixes[2:]],
+        fixes=[Fix("Install a build with torch.distributed", again), OTHER_BACKEND, ALONE],
     )

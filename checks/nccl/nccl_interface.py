@@ -40,6 +40,7 @@ from gpudoctor.facts import (
     means_nothing_elsewhere,
     nccl_asked,
     nccl_choice,
+    outward_interfaces,
     settings,
     spans_nodes,
 )
@@ -115,7 +116,7 @@ def environment(
     if not spans or not choice.interfaces or not means_nothing_elsewhere(choice.interfaces[0]):
         return
     first = choice.interfaces[0]
-    better = _offered(interfaces)
+    better = outward_interfaces(interfaces)
     down = [i for i in interfaces.all if not i.runs and i.addresses and not means_nothing_elsewhere(i)]
     if down and not better and not choice.asked:
         return  # interface-down: that is the one it would take
@@ -137,7 +138,7 @@ def _fits_none(
     if nccl_asked(interfaces, variables) and not asked.startswith("^"):
         if any(one.runs for one in nccl_asked(interfaces, variables)):
             message = f"{_asked(choice, place)}, and what it fits has no address"
-            yield check.found(message, fixes=_environment_fixes(_offered(interfaces), place))
+            yield check.found(message, fixes=_environment_fixes(outward_interfaces(interfaces), place))
         return
     has = ", ".join(i.name for i in interfaces.usable) or "lo alone"
     message = (
@@ -146,12 +147,7 @@ def _fits_none(
     if " " in asked:
         message += "; NCCL takes a space for a part of the name"
     message += ': NCCL ends with "no socket interface found"'
-    yield check.found(message, fixes=_environment_fixes(_offered(interfaces), place))
-
-
-def _offered(interfaces: Interfaces) -> list[Interface]:
-    real = [i for i in interfaces.usable if i.runs and not means_nothing_elsewhere(i)]
-    return sorted(real, key=lambda i: not i.default_route)
+    yield check.found(message, fixes=_environment_fixes(outward_interfaces(interfaces), place))
 
 
 def _environment_fixes(better: list[Interface], place: str) -> list[Fix]:

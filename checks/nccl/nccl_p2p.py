@@ -26,7 +26,7 @@ NCCL_P2P_DISABLE=1, this is it.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, listed
 from gpudoctor.facts import Gpus, Pci
 
 WARN = r"(?: \(\w+\))? NCCL WARN"  # since 2.30 the function's name stands before it
@@ -118,10 +118,10 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     for pairs, severity in ((linked, Severity.ERROR), (turned_off, Severity.WARNING), (near, Severity.NOTE)):
         if pairs:
             first = pairs[0]
-            more = f" and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
+            named = listed([f"GPU {pair.first} and GPU {pair.second}" for pair in pairs], 1, noun="pair")
             joined = f" are joined ({first.path})" if first.path else " are here"
             message = (
-                f"GPU {first.first} and GPU {first.second}{more}{joined}, and peer access is denied ({first.p2p}): "
+                f"{named}{joined}, and peer access is denied ({first.p2p}): "
                 f"{REASONS[first.p2p]}. NCCL goes through host memory, or stops"
             )
             yield check.found(message, severity=severity)

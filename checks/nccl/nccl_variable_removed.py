@@ -86,17 +86,13 @@ def _found(setting: Setting, known: dict[str, Setting]) -> Finding:
     note = Severity.NOTE if name in HARMLESS else Severity.WARNING
     gone = f"{setting}: the installed {'torch' if name.startswith(('TORCH', 'PYTORCH')) else 'NCCL'} no longer reads it"
     if name in REMOVED or new is None:
-        return check.found(f"{gone}; {REMOVED[name]}", severity=note, fixes=[_without(setting)])
+        return check.found(
+            f"{gone}; {REMOVED[name]}", severity=note, fixes=[Fix(setting.removal(), setting.removal_command)]
+        )
     if new in known:
         message = f"{gone}, and {known[new]} is what counts"
-        return check.found(message, severity=Severity.NOTE, fixes=[_without(setting)])
+        return check.found(
+            message, severity=Severity.NOTE, fixes=[Fix(setting.removal(), setting.removal_command)]
+        )
     rename = Fix("Use the name of today", f"export {new}={shlex.quote(setting.value)}; unset {name}")
     return check.found(f"{gone}; it is {new} now", severity=note, fixes=[rename])
-
-
-def _without(setting: Setting) -> Fix:
-    if setting.where:
-        return Fix(
-            f"Take the line out of {setting.where}", f"grep -n {setting.name} {shlex.quote(setting.where)}"
-        )
-    return Fix("Do without it", f"unset {setting.name}")

@@ -116,7 +116,11 @@ def _misread(known: dict[str, Setting], torch: Torch | None) -> Iterator[Finding
         alone = setting.name.startswith(("NCCL_", "TORCH_NCCL_"))
         if alone and torch is not None and torch.imported and torch.cuda is None:
             severity = Severity.NOTE  # no NCCL in this torch
-        fixes = [_set(setting, setting.name, wrong.write)] if wrong.write else [_without(setting)]
+        fixes = (
+            [_set(setting, setting.name, wrong.write)]
+            if wrong.write
+            else [Fix(setting.removal(), setting.removal_command)]
+        )
         yield check.found(f"{setting}: {wrong.why}", severity=severity, fixes=fixes)
 
 
@@ -156,7 +160,9 @@ def _unknown(
         return
     words = f"{setting}: nothing reads a variable of this name, {_looked(name, variables)}"
     if name in INSTEAD:
-        yield check.found(f"{words}; {INSTEAD[name]}", fixes=[_without(setting)])
+        yield check.found(
+            f"{words}; {INSTEAD[name]}", fixes=[Fix(setting.removal(), setting.removal_command)]
+        )
     elif near is not None:
         others = f", which is set too, to {known[near].value}" if near in known else ""
         message = f"{words}; the nearest name that is read is {near}{others}"
@@ -164,12 +170,16 @@ def _unknown(
         if near == _opposite(name):
             message = f"{words}; {near} is, and says the opposite"
             value = {"0": "1", "1": "0"}.get(value, value)
-        yield check.found(message, fixes=[_set(setting, near, value), _without(setting)])
+        yield check.found(
+            message, fixes=[_set(setting, near, value), Fix(setting.removal(), setting.removal_command)]
+        )
     else:
         # A plug-in, or the script itself, may read what looks like nothing known.
         plug_in = next((f" ({loader} is set)" for loader in LOADERS if loader in known), "")
         message = f"{words}; only a plug-in{plug_in} or your own script could"
-        yield check.found(message, severity=Severity.NOTE, fixes=[_without(setting)])
+        yield check.found(
+            message, severity=Severity.NOTE, fixes=[Fix(setting.removal(), setting.removal_command)]
+        )
 
 
 def _judged(name: str, variables: Variables, torch: Torch | None) -> bool:
@@ -238,11 +248,3 @@ def _set(setting: Setting, name: str, value: str) -> Fix:
         return Fix(f"Write it in that file as {name}={value}", f"grep -n {setting.name} {where}", Kind.ADMIN)
     unset = f"; unset {setting.name}" if name != setting.name else ""
     return Fix("Write it as it is read", f"export {name}={shlex.quote(value)}{unset}")
-
-
-def _without(setting: Setting) -> Fix:
-    if setting.where:
-        return Fix(
-            f"Take the line out of {setting.where}", f"grep -n {setting.name} {shlex.quote(setting.where)}"
-        )
-    return Fix("Do without it", f"unset {setting.name}")

@@ -33,6 +33,12 @@ from gpudoctor import CannotTell, Check, Finding, Fix, Severity, Sighting
 from gpudoctor.facts import Distributions, Python, Torch
 
 VERSION = r"\d+(?:\.\d+)*"
+COMPARE = Fix(
+    "Compare on every node; the versions must agree",
+    'python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"; '
+    'echo "$LD_LIBRARY_PATH $LD_PRELOAD"',
+)
+UNSET = Fix("Keep the system's NCCL from being loaded before the wheel's", "unset LD_LIBRARY_PATH LD_PRELOAD")
 
 check = Check(
     severity=Severity.ERROR,
@@ -54,14 +60,8 @@ check = Check(
         r"socketFinalizeAccept: wrong (?P<field>type|magic) \w+ != \w+",
     ],
     fixes=[
-        Fix(
-            "Compare on every node; the versions must agree",
-            'python -c "import torch; print(torch.__version__, torch.cuda.nccl.version())"; '
-            'echo "$LD_LIBRARY_PATH $LD_PRELOAD"',
-        ),
-        Fix(
-            "Keep the system's NCCL from being loaded before the wheel's", "unset LD_LIBRARY_PATH LD_PRELOAD"
-        ),
+        COMPARE,
+        UNSET,
         Fix(
             "Install the same on all nodes, with the NCCL that torch asks for",
             "python -m pip install --force-reinstall torch==VERSION torchvision",
@@ -122,20 +122,20 @@ def environment(torch: Torch, distributions: Distributions, python: Python | Non
         distributions,
         reinstall=True,
     )
-    fixes = [Fix("Install torch again, with the NCCL that it asks for", again), *check.fixes[:2]]
+    install = Fix("Install torch again, with the NCCL that it asks for", again)
     if loads and _numbers(torch.nccl) != _numbers(wheel.version):
         yield check.found(
             f"torch runs with NCCL {torch.nccl}, and the installed wheel {wheel.name} is of version {wheel.version}: another "
             "libnccl.so.2 is loaded first",
             severity=Severity.WARNING,
-            fixes=[*fixes[1:], fixes[0]],
+            fixes=[COMPARE, UNSET, install],
         )
     elif pin is not None and loads and _numbers(wheel.version) < _numbers(pin[2]):
         yield check.found(
             f"{wheel.name} {wheel.version} is installed, and this torch was built with {pin[2]}: an older NCCL lacks what it "
             "may call",
             severity=Severity.WARNING,
-            fixes=fixes,
+            fixes=[install, COMPARE, UNSET],
         )
 
 

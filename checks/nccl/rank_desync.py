@@ -38,6 +38,18 @@ from gpudoctor.facts import Script, joined
 EVERY_NTH = re.compile(r"range\(.+,.+,.+\)")
 """Every n-th sample, from the rank on; slices are mostly of lists whose length fits, which nobody sees here."""
 
+EQUAL_BATCHES = Fix(
+    "Give every rank the same number of batches",
+    "DataLoader(dataset, sampler=DistributedSampler(dataset, drop_last=True), drop_last=True)",
+    Kind.EDIT,
+    proof="DistributedSampler(dataset",
+)
+JOINED = Fix(
+    "Or let the ranks that are done answer for the rest",
+    "with torch.distributed.algorithms.join.Join([model]):\n    train_one_epoch()",
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
     follows=[
@@ -87,17 +99,8 @@ check = Check(
     ],
     message="not every rank came to a common call[: rank <waiting> waited][ for <ms> ms][; missing: rank <missing>]",
     fixes=[
-        Fix(
-            "Give every rank the same number of batches",
-            "DataLoader(dataset, sampler=DistributedSampler(dataset, drop_last=True), drop_last=True)",
-            Kind.EDIT,
-            proof="DistributedSampler(dataset",
-        ),
-        Fix(
-            "Or let the ranks that are done answer for the rest",
-            "with torch.distributed.algorithms.join.Join([model]):\n    train_one_epoch()",
-            Kind.EDIT,
-        ),
+        EQUAL_BATCHES,
+        JOINED,
         Fix(
             "Take collectives out of branches that some ranks do not enter",
             "dist.all_reduce(loss)  # on every rank\nif rank == 0:\n    print(loss.item())",
@@ -141,5 +144,5 @@ def code(script: Script) -> Iterator[Finding]:
                 "more waits in its collectives for ranks that have left the loop",
                 severity=Severity.WARNING,
                 location=share.place,
-                fixes=check.fixes[:2],
+                fixes=[EQUAL_BATCHES, JOINED],
             )

@@ -28,12 +28,12 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import (
-    Interface,
     Interfaces,
     Launch,
     Names,
     gloo_names,
     means_nothing_elsewhere,
+    outward_interfaces,
     spans_nodes,
 )
 
@@ -124,7 +124,7 @@ def _wrong(name: str, interfaces: Interfaces, spans: bool) -> str:
             return f"there is a space in {name!r}, and gloo takes it for a part of the name"
         if name.startswith(("^", "=")):
             return f"{name[0]} is of NCCL's language, and gloo takes full names alone"
-        has = ", ".join(i.name for i in _offered(interfaces)) or "none with an address"
+        has = ", ".join(i.name for i in outward_interfaces(interfaces)) or "none with an address"
         return f"this machine has no interface {name}; it has {has}"
     if not one.runs:
         return ""
@@ -137,15 +137,10 @@ def _wrong(name: str, interfaces: Interfaces, spans: bool) -> str:
     return ""
 
 
-def _offered(interfaces: Interfaces) -> list[Interface]:
-    real = [i for i in interfaces.usable if i.runs and not means_nothing_elsewhere(i)]
-    return sorted(real, key=lambda i: not i.default_route)
-
-
 def _environment_fixes(interfaces: Interfaces, spans: bool) -> list[Fix]:
     """Name an interface of this machine; each node has its own."""
     fixes = []
-    offered = _offered(interfaces)
+    offered = outward_interfaces(interfaces)
     if offered:
         said = f"Take the interface that leads to the other nodes, each node's own name for it; here {offered[0].name}"
         fixes.append(Fix(said, f"export GLOO_SOCKET_IFNAME={offered[0].name}"))

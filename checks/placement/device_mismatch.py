@@ -38,6 +38,12 @@ CUDA = r"(torch\.cuda\.|CUDA|MPS)\w+"
 PAIR = r"(?P<device>[\w:]+) and (?P<other>[\w:]+)"
 KIND = r"(?:backend|device type|device)"
 CPU = r"(torch\.(?!cuda)|CPU|Variable\[CPU)\w+\]?"
+REGISTERED = Fix(
+    "Register a tensor that belongs to a module, so that it moves with it",
+    'self.register_buffer("mean", torch.zeros(8))  # was: self.mean = torch.zeros(8)',
+    Kind.EDIT,
+    proof='self.register_buffer("mean", torch.zeros(8))',
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -74,10 +80,7 @@ check = Check(
             "x, target = x.to(device), target.to(device)",
             Kind.EDIT,
         ),
-        Fix(
-            "Register a tensor that belongs to a module, so that it moves with it",
-            'self.register_buffer("mean", torch.zeros(8))  # was: self.mean = torch.zeros(8)',
-            Kind.EDIT, proof='self.register_buffer("mean", torch.zeros(8))'),
+        REGISTERED,
         Fix(
             "Make tensors in forward on the device of the input",
             "mask = torch.ones(n, device=x.device)",
@@ -138,7 +141,7 @@ def left_behind(script: Script, item: ModuleClass) -> Iterator[Finding]:
             f"self.{name} is a plain tensor: it stays on the CPU when the model moves to the GPU, and forward computes with both",
             severity=Severity.WARNING,
             location=attribute.place,
-            fixes=check.fixes[1:2],
+            fixes=[REGISTERED],
         )
 
 

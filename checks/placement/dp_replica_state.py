@@ -31,6 +31,18 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 from gpudoctor.facts import ModuleClass, Script, wrapped_classes
 
+STATE_IN_FORWARD = Fix(
+    "Make states in forward, from the input that this replica got",
+    "hidden = x.new_zeros(layers, x.size(0), width)  # batch_first; was: self.hidden",
+    Kind.EDIT,
+    proof="hidden = x.new_zeros(",
+)
+STATE_RETURNED = Fix(
+    "Return a new state from forward, and keep it outside",
+    "out, state = model(x, state)",
+    Kind.EDIT,
+)
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for weights in pieces, a warning for a script that keeps something",
@@ -49,17 +61,8 @@ check = Check(
             "One process per GPU, here 2, with DistributedDataParallel instead of DataParallel",
             "torchrun --standalone --nproc-per-node=2 train.py",
         ),
-        Fix(
-            "Make states in forward, from the input that this replica got",
-            "hidden = x.new_zeros(layers, x.size(0), width)  # batch_first; was: self.hidden",
-            Kind.EDIT,
-            proof="hidden = x.new_zeros(",
-        ),
-        Fix(
-            "Return a new state from forward, and keep it outside",
-            "out, state = model(x, state)",
-            Kind.EDIT,
-        ),
+        STATE_IN_FORWARD,
+        STATE_RETURNED,
         Fix(
             "Count in a buffer, in place; the first GPU's replica keeps it",
             'self.register_buffer("step", torch.zeros(1))\n\nself.step += 1  # in forward',
@@ -106,7 +109,7 @@ def whole(item: ModuleClass) -> Iterator[Finding]:
                 "batch: the sizes do not fit",
                 severity=Severity.WARNING,
                 location=attribute.place,
-                fixes=check.fixes[1:3],
+                fixes=[STATE_IN_FORWARD, STATE_RETURNED],
             )
 
 

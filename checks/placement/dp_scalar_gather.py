@@ -38,6 +38,17 @@ NOT_SCALAR = (
     r"a Tensor with \d+ elements cannot be converted to Scalar)"
 )
 SHAPE = r"\[[\d, ]*\]"
+AVERAGED = Fix(
+    "Average the losses of the replicas before backward",
+    "loss = model(x, target).mean()\nloss.backward()",
+    Kind.EDIT,
+)
+ON_THE_GPU = Fix(
+    "Return tensors on the replica's GPU, with the batch as first dimension",
+    "return torch.tensor([value], device=x.device)  # was: return value",
+    Kind.EDIT,
+    proof="], device=x.device)",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -70,17 +81,8 @@ check = Check(
         rf"Gather got an input of invalid size: got (?P<got>{SHAPE}),? but expected (?P<wanted>{SHAPE})",
     ],
     fixes=[
-        Fix(
-            "Average the losses of the replicas before backward",
-            "loss = model(x, target).mean()\nloss.backward()",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Return tensors on the replica's GPU, with the batch as first dimension",
-            "return torch.tensor([value], device=x.device)  # was: return value",
-            Kind.EDIT,
-            proof="], device=x.device)",
-        ),
+        AVERAGED,
+        ON_THE_GPU,
         Fix(
             "Pad sequences to the whole batch's length on every replica",
             "pad_packed_sequence(out, batch_first=True, total_length=x.size(1))",
@@ -106,7 +108,7 @@ def code(script: Script) -> Iterator[Finding]:
             yield check.found(
                 "forward returns a Python number, and DataParallel joins tensors alone: it fails where there are several GPUs",
                 location=way.place,
-                fixes=check.fixes[1:2],
+                fixes=[ON_THE_GPU],
             )
     for call in script.calls:
         if call.method not in ("backward", "item") or not 0 <= call.receiver.made < len(script.calls):
@@ -129,7 +131,7 @@ def code(script: Script) -> Iterator[Finding]:
                 f"`{call.text}()` is called on what DataParallel returned (line {made.place.line}): with several GPUs that is a "
                 "vector with an entry for each of them, and not one number",
                 location=call.place,
-                fixes=check.fixes[:1],
+                fixes=[AVERAGED],
             )
 
 

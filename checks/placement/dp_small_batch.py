@@ -33,6 +33,17 @@ from gpudoctor.facts import Known, Script
 
 LATER = r"in replica (?P<replica>[1-9]\d*) on device (?P<device>\d+)"
 FIRST = r"in replica 0 on device \d+"
+WHOLE_BATCHES = Fix(
+    "Leave out the last, smaller batch, and make the batch a multiple of the number of GPUs",
+    "DataLoader(dataset, batch_size=8 * torch.cuda.device_count(), drop_last=True)",
+    Kind.EDIT,
+)
+BARE_MODEL = Fix(
+    "Validate with the bare model on one GPU, which takes any batch",
+    "model.module(x)",
+    Kind.EDIT,
+    proof="model.module(x",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -58,17 +69,8 @@ check = Check(
     ],
     message="the batch gave[ replica <replica>] too small a piece or none[: <pieces> pieces for <replicas> replicas]",
     fixes=[
-        Fix(
-            "Leave out the last, smaller batch, and make the batch a multiple of the number of GPUs",
-            "DataLoader(dataset, batch_size=8 * torch.cuda.device_count(), drop_last=True)",
-            Kind.EDIT,
-        ),
-        Fix(
-            "Validate with the bare model on one GPU, which takes any batch",
-            "model.module(x)",
-            Kind.EDIT,
-            proof="model.module(x",
-        ),
+        WHOLE_BATCHES,
+        BARE_MODEL,
         Fix(
             "Pass tensors only: keyword arguments of another kind go to every replica",
             "model(x, mask)  # was: model(x, mask=mask, names=names)",
@@ -116,6 +118,6 @@ def keywords(script: Script) -> Iterator[Finding]:
                     "misses its input",
                     severity=Severity.NOTE,
                     location=call.place,
-                    fixes=[check.fixes[1], check.fixes[0]],
+                    fixes=[BARE_MODEL, WHOLE_BATCHES],
                 )
                 break

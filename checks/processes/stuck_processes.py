@@ -28,7 +28,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, listed
 from gpudoctor.facts import Host, KernelLog, Process, Processes
 
 SEVERAL = 4
@@ -114,9 +114,7 @@ def _launched(process: Process) -> bool:
 
 
 def _named(processes: list[Process]) -> str:
-    names = ", ".join(p.words for p in processes[:3])
-    more = f" and {count(len(processes) - 3, 'process', 'processes')} more" if len(processes) > 3 else ""
-    return names + more
+    return listed([p.words for p in processes])
 
 
 def _lines(processes: list[Process]) -> list[Evidence | str]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.text import one_line
+from gpudoctor.text import byte_size, one_line
 
 MOST_BYTES = 4 * 2**20
 """A script is smaller; what is larger is generated, and its tree would take gigabytes."""
@@ -35,7 +35,7 @@ class Source:
         self.path, self.name = path, name
         self.notebook = name.endswith(".ipynb")
         if len(data) > (MOST_NOTEBOOK if self.notebook else MOST_BYTES):
-            raise Unreadable(f"{name}: {len(data) / 2**20:.0f} MiB, more than a script is; it was not read")
+            raise Unreadable(f"{name}: {byte_size(len(data))}, more than a script is; it was not read")
         self.cells: list[tuple[int, int]] = []
         """Of a notebook: the first line of each code cell in `text`, and the cell's number."""
         self.text = self._cells(data) if self.notebook else _decoded(data, name)

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from gpudoctor.facts import Disk
+from gpudoctor.text import byte_size
 
 BLOCK = 4 << 20
 MOST = 256 << 20
@@ -27,7 +28,7 @@ def measure(folder: str, most: int = MOST) -> Disk:
     free = os.statvfs(folder)
     blocks = min(most, free.f_bavail * free.f_frsize // 4) // BLOCK
     if not blocks:
-        raise OSError(f"{folder} has less than {4 * BLOCK >> 20} MiB left")
+        raise OSError(f"{folder} has less than {byte_size(4 * BLOCK)} left")
     random = os.urandom(BLOCK - 8)
     with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
         written, seconds = _write(file.fileno(), random, blocks)

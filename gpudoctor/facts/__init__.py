@@ -20,7 +20,7 @@ from gpudoctor.facts.checkpoint_file import (
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
 from gpudoctor.facts.cuda import Cuda, CudaDevice
-from gpudoctor.facts.distributions import Distribution, Distributions, WheelFile
+from gpudoctor.facts.distributions import Distribution, Distributions, WheelFile, parsed_version
 from gpudoctor.facts.driver import DeviceNode, Driver
 from gpudoctor.facts.evidence import Code, Given, GivenFile, GivenKind, Log, Run, Silence, SourceLine
 from gpudoctor.facts.fabric import Fabric
@@ -36,6 +36,7 @@ from gpudoctor.facts.interface_choice import (
     nccl_asked,
     nccl_choice,
     outward_addresses,
+    outward_interfaces,
 )
 from gpudoctor.facts.interfaces import Interface, Interfaces
 from gpudoctor.facts.kernel_log import KernelEvent, KernelLog
@@ -239,8 +240,10 @@ __all__ = [
     "one_alone",
     "origins",
     "outward_addresses",
+    "outward_interfaces",
     "over_pcie",
     "own_gpu",
+    "parsed_version",
     "parted",
     "path_between",
     "pcie_speed",

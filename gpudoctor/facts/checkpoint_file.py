@@ -84,6 +84,11 @@ class StateDict(Struct, frozen=True, kw_only=True):
     sharded: str = ""
     """What the file has where that is one rank's part of its tensors, ``one rank's part of …``; empty where whole."""
 
+    @property
+    def of_entry(self) -> str:
+        """Which entry it is, to stand behind a noun: `` of 'model'``; empty where it is the file itself."""
+        return f" of {self.entry!r}" if self.entry else ""
+
 
 class Optimizer(Struct, frozen=True, kw_only=True):
     """The state of an optimizer."""
@@ -134,3 +139,7 @@ class CheckpointFile(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """Its name without the folder."""
         return os.path.basename(self.path)
+
+    def is_module(self, entry: str) -> bool:
+        """Return whether an entry is a whole pickled module, and no state dict."""
+        return any(known.path == entry and known.kind == "module" for known in self.entries)

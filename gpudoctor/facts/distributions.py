@@ -1,8 +1,12 @@
 """What is installed in the patient's environment."""
 
 import re
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from packaging.version import Version
 
 
 class WheelFile(Struct, frozen=True, kw_only=True):
@@ -49,6 +53,16 @@ class Distributions(Struct, frozen=True, kw_only=True):
     def get(self, name: str) -> Distribution | None:
         """Return the copy of a distribution that is imported, or ``None``."""
         return next(iter(self.named(name)), None)
+
+
+def parsed_version(text: str | None) -> "Version | None":
+    """Return a version that can be compared, or ``None`` where it is not known or none of PEP 440's."""
+    from packaging.version import InvalidVersion, Version  # few examinations need it, all import this module
+
+    try:
+        return Version(text) if text else None
+    except InvalidVersion:
+        return None
 
 
 def normal_name(name: str) -> str:

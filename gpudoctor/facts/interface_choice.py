@@ -87,10 +87,16 @@ def means_nothing_elsewhere(interface: Interface) -> bool:
     return interface.name.startswith(OWN_TO_EACH_MACHINE) and not interface.default_route
 
 
+def outward_interfaces(interfaces: Interfaces) -> list[Interface]:
+    """Return the interfaces over which other machines may reach this one, that of the default route first."""
+    real = [i for i in interfaces.usable if i.runs and not means_nothing_elsewhere(i)]
+    return sorted(real, key=lambda i: not i.default_route)
+
+
 def outward_addresses(interfaces: Interfaces) -> set[str]:
     """Return the addresses from which this machine speaks to others: of what runs, neither loopback nor a bridge."""
-    running = [i for i in interfaces.usable if i.runs and not means_nothing_elsewhere(i)]
-    return {address for one in running for address in one.addresses if not address.startswith("fe80:")}
+    each = (address for one in outward_interfaces(interfaces) for address in one.addresses)
+    return {address for address in each if not address.startswith("fe80:")}
 
 
 def _version(address: str) -> int:

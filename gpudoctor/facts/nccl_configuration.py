@@ -1,5 +1,7 @@
 """What NCCL's own configuration files set, beside the environment."""
 
+import shlex
+
 from msgspec import Struct
 
 from gpudoctor.facts.launch import Launch
@@ -36,6 +38,15 @@ class Setting(Struct, frozen=True):
         """Return it as it is written, and where unless that is the environment."""
         shown = f"{self.name}={self.value}"
         return f"{shown} in {self.where}" if self.where else shown
+
+    def removal(self, otherwise: str = "Do without it") -> str:
+        """Return what takes it away, in words: `otherwise` says it of the environment."""
+        return f"Take the line out of {self.where}" if self.where else otherwise
+
+    @property
+    def removal_command(self) -> str:
+        """The command that takes it away; of a file the one that finds its line."""
+        return f"grep -n {self.name} {shlex.quote(self.where)}" if self.where else f"unset {self.name}"
 
 
 def settings(launch: Launch, configuration: NcclConfiguration | None) -> dict[str, Setting]:

@@ -57,6 +57,7 @@ _FORMS = (
     # c10d and gloo
     _form("host", "]:", rf"(?:\[(?:(?<=to \[)|(?<=on \[)|(?<=at \[)|(?<=from \[)|(?<==\[)|(?<=er \[)))({_NAME})\]:\d"),
     _form("host", "of (|connect to (", rf"(?:addresse?s? of|connect to) \(({_NAME}), \d{{1,5}}\)"),
+    _form("host", "ode '", rf"[Nn]ode '({_NAME}?)_\d{{1,10}}_\d{{1,6}}'"),
     _form("host", "<", rf"(?:peer|to|from) ({_LETTER_NAME})<\d{{1,5}}>"),
     # Slurm
     _form("host", "srun: error: ", rf"srun: error: ({_NAMES}): task"),

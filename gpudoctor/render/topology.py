@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from gpudoctor.facts import Gpu, GpuPair, Gpus, Pci, PciDevice, path_between
 from gpudoctor.model import Finding, Severity
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.text import listed
 
 SPEAKS_OF_IT = frozenset(
     "acs-enabled fabric-manager-down fabric-state gpu-missing gpu-sxid imex-down iommu-translating nccl-p2p "
@@ -101,8 +102,7 @@ def _nics(device: PciDevice | None, pci: Pci | None) -> str:
     if best is None:
         return ""
     names = [name for path, name in ways if path == NEAR[best]]
-    more = f" and {len(names) - NICS_SHOWN} more" if len(names) > NICS_SHOWN else ""
-    return f"{', '.join(names[:NICS_SHOWN])}{more} ({NEAR[best]})"
+    return f"{listed(names, NICS_SHOWN)} ({NEAR[best]})"
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:

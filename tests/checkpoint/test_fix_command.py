@@ -86,7 +86,7 @@ def load(torch, path, **options):
 
 
 def same(torch, one, two):
-    """Tell whether two tensors are equal bit for bit, in shape, place in their storage, kind and gradient too."""
+    """Return whether two tensors are equal bit for bit, in shape, place in their storage, kind and gradient too."""
     described = [
         (type(t), t.dtype, t.shape, t.stride(), t.storage_offset(), t.requires_grad, t.device, t.is_conj())
         for t in (one, two)

@@ -92,7 +92,7 @@ NOT_THIS = [
 def test_what_is_wrong_with_a_file_is_quoted():
     look = Registry().check("checkpoint-corrupt").functions[Source.CHECKPOINT]
     (finding,) = look(CheckpointFile(path="m.pt", kind="torch zip", trouble=("storage 3 is missing", "more")))
-    assert finding.message == "the file is damaged or incomplete: storage 3 is missing (and 1 more)"
+    assert finding.message == "the file is damaged or incomplete: storage 3 is missing and 1 more fault"
     assert [evidence.text for evidence in finding.evidence] == ["more"]
     assert list(look(CheckpointFile(path="m.pt", kind="torch zip"))) == []
 

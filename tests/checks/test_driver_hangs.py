@@ -32,7 +32,7 @@ def test_a_driver_that_sleeps_may_only_be_slow():
 
 def test_calls_of_nvml_are_counted():
     _, [finding] = run(gpus=Gpus(hanging=["nvmlDeviceGetName of GPU 0", "nvmlDeviceGetName of GPU 1"]))
-    assert "NVML's nvmlDeviceGetName of GPU 0 and 1 more calls did not return" in finding.message
+    assert "NVML's nvmlDeviceGetName of GPU 0 and 1 more call did not return" in finding.message
 
 
 def test_torch_alone_is_named_where_nothing_else_is():

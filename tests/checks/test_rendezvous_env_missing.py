@@ -85,7 +85,7 @@ def test_part_of_a_launch_is_an_error_that_names_what_is_missing():
         "MASTER_PORT is not set, while RANK=0, WORLD_SIZE=2, MASTER_ADDR=node-1"
     )
     _, [finding] = run({"RANK": "0"})
-    assert "WORLD_SIZE and MASTER_ADDR and MASTER_PORT are not set" in finding.message
+    assert "WORLD_SIZE, MASTER_ADDR and MASTER_PORT are not set" in finding.message
 
 
 def test_an_empty_value_is_none():

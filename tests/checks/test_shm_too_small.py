@@ -88,7 +88,7 @@ def run(**facts):
 def test_a_containers_default_is_a_warning():
     _, [finding] = run(host=host(64, 64), gpus=gpus(1))
     assert finding.severity is Severity.WARNING
-    assert finding.message.startswith("/dev/shm is 64 MiB, a container's default")
+    assert finding.message.startswith("/dev/shm is 64.0 MiB, a container's default")
     assert finding.fixes[0].command == "docker run --shm-size=8g IMAGE"
     assert finding.fixes[-1].kind is Kind.MITIGATION
 
@@ -96,7 +96,7 @@ def test_a_containers_default_is_a_warning():
 def test_an_error_where_nccl_of_several_gpus_does_not_fit():
     _, [finding] = run(host=host(64, 64), gpus=gpus(2))
     assert finding.severity is Severity.ERROR
-    assert "NCCL may need 74 MiB for 2 ranks" in finding.message
+    assert "NCCL may need 73.5 MiB for 2 ranks" in finding.message
 
 
 def test_one_that_takes_no_files_whatever_its_size():
@@ -116,7 +116,7 @@ def test_one_that_takes_no_files_whatever_its_size():
 def test_a_large_file_system_that_is_full():
     _, [finding] = run(host=host(8192, 12, container=None), gpus=gpus(4))
     assert finding.severity is Severity.ERROR
-    assert "/dev/shm is 8.0 GiB, 12 MiB of it free" in finding.message
+    assert "/dev/shm is 8.0 GiB, 12.0 MiB of it free" in finding.message
     assert finding.fixes[0].command == "sudo mount -o remount,size=8G /dev/shm"
 
 

@@ -58,7 +58,7 @@ def copy(a, b, speed, **more):
 def test_eight_h100_with_200():
     _, [finding] = run(collectives=[nccl(200.0)])
     assert finding.message == (
-        "all-reduce of 1024 MiB over 8 GPUs has a bus bandwidth of 200 GB/s, 43 % of the 460 that such links give: "
+        "all-reduce of 1.0 GiB over 8 GPUs has a bus bandwidth of 200 GB/s, 43 % of the 460 that such links give: "
         "every step of the training waits for it"
     )
 

@@ -29,7 +29,7 @@ def test_dead_ranks_that_the_first_process_does_not_collect():
     dead = [Process(pid=n, name="python", state="Z", parent=1, parent_name="sh") for n in (4, 5, 6, 8)]
     _, [finding] = run(processes=Processes(zombies=dead), host=Host(container="docker"))
     assert finding.severity is Severity.WARNING
-    assert "and 1 process more have ended and are not collected by sh (pid 1)" in finding.message
+    assert "and 1 more have ended and are not collected by sh (pid 1)" in finding.message
     assert finding.fixes[0].command == "docker run --init IMAGE"
 
 

@@ -26,7 +26,10 @@ UNREADABLE = {
     "encoding": (b"# coding: utf-8\nx = '\xe4'\n", r"^bad\.py: cannot be decoded: "),
     "unknown encoding": (b"# coding: klingon\n", r"^bad\.py: cannot be decoded: "),
     "zeros": (b"import torch\n\0\0\0", r"^bad\.py"),
-    "ten megabytes": (b"x = 1\n" * 1_750_000, r"^bad\.py: 10 MiB, more than a script is; it was not read$"),
+    "ten megabytes": (
+        b"x = 1\n" * 1_750_000,
+        r"^bad\.py: 10\.0 MiB, more than a script is; it was not read$",
+    ),
     "brackets": (b"x = " + b"(" * 100_000 + b")" * 100_000, r"^bad\.py"),
     "signs": (b"import torch.distributed\nx = " + b"-" * 100_000 + b"1\n", r"^bad\.py"),
     "picture": (bytes(range(256)) * 40, r"^bad\.py"),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpudoctor.facts import Distribution, Distributions, Python
+from gpudoctor.facts import Distribution, Distributions, Python, Setting
 
 BRACES = re.compile(r"\{(\w+)\}")
 MOST = 24
@@ -94,6 +94,8 @@ def texts(
             func=ast.Attribute(attr=("install_command" | "uv_install_command") as maker), args=[value, *_]
         ):
             found = [text for requirements in again(value) for text in _installing(maker, requirements)]
+        case ast.Attribute(attr="removal_command"):
+            found = [Setting("NAME", "1", where).removal_command for where in ("", "/etc/nccl.conf")]
         case ast.Attribute(attr="command", value=ast.Name(id=name)):
             found = _command_of(name, module)
         case ast.Call(func=ast.Name(id=name)) if name in module.functions and name not in seen:

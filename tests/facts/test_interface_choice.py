@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.facts import Interface, Interfaces, gloo_names, means_nothing_elsewhere, nccl_choice
+from gpudoctor.facts import (
+    Interface,
+    Interfaces,
+    gloo_names,
+    means_nothing_elsewhere,
+    nccl_choice,
+    outward_addresses,
+    outward_interfaces,
+)
 
 
 def up(name: str, index: int, *addresses: str, **fields: object) -> Interface:
@@ -62,6 +70,11 @@ def test_what_gloo_is_told() -> None:
 def test_whose_addresses_mean_nothing_elsewhere() -> None:
     assert [i.name for i in ALL if means_nothing_elsewhere(i)] == ["docker0", "lo"]
     assert not means_nothing_elsewhere(up("veth0", 2, "10.0.0.4", default_route=True))
+
+
+def test_over_which_interfaces_others_may_reach_this_machine() -> None:
+    assert [i.name for i in outward_interfaces(Interfaces(all=ALL))] == ["eth0", "ib0", "ens6", "eth1"]
+    assert outward_addresses(Interfaces(all=ALL)) == {"10.5.0.4", "fd00::4", "10.1.0.4", "10.0.0.4"}
 
 
 ASKED: list[dict[str, str]] = [

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from gpudoctor.checkpoint.comparison.key_groups import globs
 from gpudoctor.checkpoint.comparison.renames import Step
-from gpudoctor.checkpoint.comparison.snippets import is_module
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Format
 
 MENDED = (Format.TORCH_ZIP, Format.TORCH_LEGACY, Format.SAFETENSORS)
@@ -34,7 +33,7 @@ def fix_line(
     `kept` are the keys that stay, by their names in the file too. Empty where there is nothing to do to the file, or
     too much for one line.
     """
-    if not (entry or steps or without) or is_module(file, entry) or _in_list(file, entry):
+    if not (entry or steps or without) or file.is_module(entry) or _in_list(file, entry):
         return ""
     if any("=" in step.pattern for step in steps):  # --rename could not tell which of them parts old from new
         return ""

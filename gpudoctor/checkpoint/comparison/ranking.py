@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from gpudoctor.checkpoint.comparison.alignment import copy_rank
 from gpudoctor.checkpoint.comparison.key_comparison import Draft
-from gpudoctor.checkpoint.comparison.snippets import is_module
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.text import listed
@@ -30,7 +29,7 @@ def ranked(drafts: Sequence[Draft], file: CheckpointFile) -> list[Draft]:
 
     def key(found: Draft) -> tuple[object, ...]:
         entry = found.comparison.entry
-        outcome, module = list(Outcome).index(found.comparison.outcome), is_module(file, entry)
+        outcome, module = list(Outcome).index(found.comparison.outcome), file.is_module(entry)
         if found.fits:
             return (0, _poor(found), module, copy_rank(entry), outcome)
         return (1, outcome, -found.comparison.matched, module, copy_rank(entry))
@@ -45,7 +44,7 @@ def with_others(best: Draft, drafts: Sequence[Draft], file: CheckpointFile) -> C
         return found
 
     def alike(draft: Draft) -> tuple[bool, bool, bool]:
-        return draft.fits, _poor(draft), is_module(file, draft.comparison.entry)
+        return draft.fits, _poor(draft), file.is_module(draft.comparison.entry)
 
     equal = [draft for draft in drafts if best.fits and alike(draft) == alike(best)]
     entries = list(dict.fromkeys(d.comparison.entry or "the outermost" for d in (best, *equal)))

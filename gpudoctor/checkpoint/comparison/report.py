@@ -8,7 +8,7 @@ from gpudoctor.checkpoint.comparison.alignment import Alignment
 from gpudoctor.checkpoint.comparison.differences import Differences
 from gpudoctor.checkpoint.comparison.key_groups import globs
 from gpudoctor.checkpoint.comparison.renames import Step
-from gpudoctor.checkpoint.comparison.snippets import OPENED_BY_TORCH, is_module
+from gpudoctor.checkpoint.comparison.snippets import OPENED_BY_TORCH
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Format, StateDict
 from gpudoctor.facts.comparison import Outcome
 from gpudoctor.text import count, listed
@@ -30,7 +30,7 @@ def part_of_set(file: CheckpointFile) -> str:
 
 def refused(file: CheckpointFile, entry: str) -> bool:
     """Return whether ``torch.load(weights_only=True)`` refuses a file for what else is in it."""
-    return file.kind in OPENED_BY_TORCH and bool(file.foreign) and not is_module(file, entry)
+    return file.kind in OPENED_BY_TORCH and bool(file.foreign) and not file.is_module(entry)
 
 
 def sentence(
@@ -144,7 +144,7 @@ def _lacking(alignment: Alignment, differences: Differences, file: CheckpointFil
 def notes_on(alignment: Alignment, own: StateDict, file: CheckpointFile, load_line: str) -> list[str]:
     """Return the notes: which of several prefixes, other element types, what else is in the file, trust."""
     notes = [*_which(alignment), *_types(alignment)]
-    if own.entry and not is_module(file, own.entry):
+    if own.entry and not file.is_module(own.entry):
         notes.append(
             f"the file is a whole checkpoint: its state dict is the entry {own.entry}; "
             "load_state_dict must be given that, not the whole"
@@ -155,7 +155,7 @@ def notes_on(alignment: Alignment, own: StateDict, file: CheckpointFile, load_li
             "torch.distributed.checkpoint.format_utils dcp_to_torch FOLDER FILE makes one file of it, which "
             "gpudoctor checkpoint fix mends"
         )
-    if is_module(file, own.entry):
+    if file.is_module(own.entry):
         notes.append(
             "the file holds a whole pickled module: the lines need its classes, and run what is in the file; "
             "only for a file whose origin you trust"
@@ -174,9 +174,8 @@ def _which(alignment: Alignment) -> Sequence[str]:
     if not alignment.fits:
         return []
     taken, *others = (f'"{text}"' if text else "the names without a prefix" for text in alignment.fits)
-    shown = ", ".join(others[:4]) + (" and more" if len(others) > 4 else "")
     said = f"{len(alignment.fits)} prefixes fit equally: the lines take {taken}"
-    return [f"{said}; put {shown} in its place to have that one"]
+    return [f"{said}; put {listed(others, 4)} in its place to have that one"]
 
 
 def _types(alignment: Alignment) -> list[str]:

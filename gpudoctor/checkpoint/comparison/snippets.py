@@ -60,15 +60,10 @@ def state_lines(file: CheckpointFile, entry: str) -> list[str]:
     if kind not in OPENED_BY_TORCH:
         return []
     keys = "".join(f"[{key!r}]" for key in entry_keys(entry, file))
-    module = is_module(file, entry)
+    module = file.is_module(entry)
     safe = not module and not file.foreign
     inner = ".state_dict()" if module else ""
     return [f"state = torch.load({path!r}, map_location='cpu', weights_only={safe}){keys}{inner}"]
-
-
-def is_module(file: CheckpointFile, entry: str) -> bool:
-    """Return whether an entry of a file is a whole pickled module, and no state dict."""
-    return any(known.path == entry and known.kind == "module" for known in file.entries)
 
 
 def entry_keys(entry: str, file: CheckpointFile) -> list[str | int]:

@@ -103,7 +103,7 @@ FAULTS = [
         "board-8xh100",
         edit("host", shm_free_bytes=20 * MIB),
         "shm-too-small",
-        says="20 MiB of it free",
+        says="20.0 MiB of it free",
     ),
     Fault(
         "shm-nccl-left",
@@ -285,7 +285,7 @@ FAULTS = [
         "server-4xt4",
         edit("processes", stuck=[Process(pid=n, name="nvidia-smi", state="D") for n in (80, 81, 82, 83)]),
         "stuck-processes",
-        says="and 1 process more",
+        says="and 1 more",
     ),
     Fault(
         "zombies",

@@ -59,7 +59,7 @@ SAMPLE = "element 4096 is 0 and was sent as 4097"
 
 FAULTS = [
     Fault("all-reduce-of-200", "board-8xh100", all_reduce(200 / 328), "slow-collective", says="8 GPUs"),
-    Fault("all-reduce-over-pcie", "board-8xh200", all_reduce(0.06), "slow-collective", says="1024 MiB"),
+    Fault("all-reduce-over-pcie", "board-8xh200", all_reduce(0.06), "slow-collective", says="1.0 GiB"),
     Fault("all-reduce-a100-half", "board-8xa100", all_reduce(0.5), "slow-collective"),
     Fault("all-reduce-past-the-bridge", "server-2xh100-pcie-bridged", all_reduce(0.04), "slow-collective"),
     Fault(
