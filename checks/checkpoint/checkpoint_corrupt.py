@@ -34,8 +34,8 @@ from collections.abc import Iterator
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
 from gpudoctor.facts import CheckpointFile
 
-# A spawned worker whose parent died finds no pickle either.
-SPAWN = r"spawn_main|multiprocessing[/\\](?:spawn|popen|forkserver|connection|queues)"
+# A spawned worker whose parent died finds no pickle either, nor does a rank that gathers from others which do something else.
+SPAWN = r"spawn_main|multiprocessing[/\\](?:spawn|popen|forkserver|connection|queues)|in all_gather_list\b"
 LOADING = r"torch[/\\](?:_weights_only_unpickler|serialization|hub)\.py|torch\.load\(|torch[/\\]distributed[/\\]checkpoint"
 # Characters with which no pickle begins, by number and by themselves: checkpoint-not-a-checkpoint.
 TEXT = r"(?:3[1-9]|4[2-57]|5[1-9]|6[0-589]|72|79|87|89|9[0-24-6]|1(?:02|07|09|10|1[89]|2[0-4]|26))"

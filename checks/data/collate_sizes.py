@@ -76,7 +76,7 @@ FIND = Fix(
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        Symptom(STACK, near=COLLATE),
+        Symptom(STACK, near=rf"{COLLATE}|in DataLoader worker process"),
         Symptom(
             STACK, unless=rf"{COLLATE}|Traceback|, line \d"
         ),  # the line alone: it is hardly ever another stack

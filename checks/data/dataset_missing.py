@@ -85,6 +85,8 @@ check = Check(
         r"Dataset .{0,100}not found.{0,10}, missing paths? \[?['\"](?P<path>[^'\"]+)",
         # Hugging Face
         r"FileNotFoundError: Directory (?P<path>\S+) (?:not found|is neither a)",
+        r"FileNotFoundError: Unable to find '(?P<path>[^'\n]{1,300})'(?: at \S| with any supported extension|\s*$)",
+        r"No \(supported\) data files(?: or dataset script)? found in (?P<path>\S+)",
         r"Couldn't find any data file at (?P<path>\S+?)\.? ",
         r"Couldn't find any data file at (?P<path>\S+?)\.? *$",
         # a gated one is there: hub-gated

@@ -27,7 +27,7 @@ is at fault; the line of your code in the traceback says whether it is validatio
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
-GOT = r"when training, got input size (?:torch\.Size\()?(?P<size>\[[\d, ]*\])"
+GOT = r"when training(?:, got input size (?:torch\.Size\()?(?P<size>\[[\d, ]*\]))?"
 
 check = Check(
     severity=Severity.ERROR,
@@ -38,7 +38,7 @@ check = Check(
             unless=r"in replica \d+ on device \d+",
         ),
     ],
-    message="a normalisation layer in training got an input of size <size>, a single value per channel, which has no spread",
+    message="a normalisation layer in training got an input[ of size <size>] with a single value per channel, which has no spread",
     fixes=[
         Fix(
             "Leave out the last batch where it is not full",

@@ -38,6 +38,7 @@ GOT = (
     r"DistributedDataParallel device_ids and output_device arguments only work with .{0,80}modules?, "
     r"but got device_ids (?P<ids>\[.{0,120}?\]|None), output_device .{0,40}?, and module parameters "
 )
+TYPE = r"module parameters \{device\(type='"
 ONE = r"\{device\(type='\w+'(?:, index=\d+)?\)\}"
 ONE_GPU = Fix(
     "Move the whole model to this process's GPU first, and name that one",
@@ -57,6 +58,8 @@ check = Check(
     symptoms=[
         rf"{GOT}\{{device\(type='(?P<device>\w+)'(?:, index=\d+)?\)\}}",
         rf"{GOT}(?!{ONE})(?P<devices>\{{.{{1,200}}?(?:\}}|$))",
+        # retold, or cut before it says where the module is
+        rf"DistributedDataParallel device_ids and output_device arguments only work with (?!.{{1,400}}{TYPE})",
         r"device_ids can only be None or contain a single element",
         r"DistributedDataParallel.{0,80}, but (?:input )?module parameters locate in (?P<devices>\{.{1,200}?\})",
     ],

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
-HEAD = r"Check batch related parameters"
+HEAD = r"Check batch related parameters|train_batch_size is not equal to micro_batch_per_gpu"
 SUM = r"world_size\s?(?P<batch>\d+) ?!= ?(?P<micro>\d+) \* (?P<steps>\d+) \* (?P<world>\d+)"
 AUTO = Fix(
     "transformers and accelerate: leave the sizes to one place",

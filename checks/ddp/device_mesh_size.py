@@ -33,7 +33,7 @@ check = Check(
         r"Mesh should not be bigger than default world size(?: (?P<world>\d+))?, but found (?P<mesh>\d+) ranks",
         r"DeviceMesh only support homogeneous hardware, but found (?P<world>\d+) ranks and (?P<devices>\d+) \w+ devices",
         r"Invalid parallel dims: (?P<product>.{1,200}?) ?!= ?(?:WORLD_SIZE|world_size)\(?(?P<world>\d+)",
-        r"world_size.? ?\(?(?P<world>\d+)\)? is not divisible by (?P<by>\d+|tensor_model_parallel_size.{0,200})",
+        r"[Ww]orld[ _]size.? ?\(?(?P<world>\d+)\)? is not divisible by (?P<by>\d+|\w{0,20}tensor[ _]model[ _]\w{0,20}.{0,200})",
         r"[Ww]orld[ _]size \(?(?P<world>\d+)\)? must be divisible by the product of all parallel degrees",
         r"Number of GPUs must be divisible by the product of all parallelism sizes",
         r"ParallelismConfig total_size \((?P<mesh>\d+)\) does not match num_processes \((?P<world>\d+)\)",

@@ -43,6 +43,8 @@ check = Check(
             r"size mismatch for (?P<key>[\w.-]{1,300}): copying a param with shape torch\.Size\(\[0\]\) from checkpoint",
             near=rf"{ZERO3}|{MATRIX}",
         ),
+        # transformers, where it may go on with numbers of its own
+        r"(?P<key>[\w.-]{1,300}): found shape torch\.Size\(\[\d[\d, ]*\]\) in the checkpoint and torch\.Size\(\[0\]\) in the model",
         r"but got (?:weight|bias) of shape \[0\]",  # layer, group and instance norm
         r"(?:weight|bias|running_mean) should contain \d+ elements not 0\b",  # batch norm
         r"size mismatch, got .{1,80}, vec \(0\)",

@@ -32,7 +32,7 @@ named shows where it is instead.
 import re
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Script, joined
 
 EVERY_NTH = re.compile(r"range\(.+,.+,.+\)")
@@ -90,6 +90,9 @@ check = Check(
             r"Timed out waiting on barrier on rank (?P<waiting>\d+), for key prefix: "
             r".{0,160}missing_ranks=\[(?P<missing>\d[\d, ]*)"
         ),
+        # fairseq, whose ranks pickle what they gather
+        r"all_gather_list requires all workers to enter the function together",
+        Symptom(r"UnpicklingError: ", near=r"in all_gather_list\b"),
         # Join, NCCL's ncclras, Horovod
         r"Communicator ranks have different \w+ operation counts",
         r"submitted to be reduced, gathered or broadcasted by subset of ranks",

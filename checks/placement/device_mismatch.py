@@ -67,6 +67,10 @@ check = Check(
         r"Input, output and indices must be on the current device",
         r"Expected a '(?P<other>\w+)' device type for generator but found '(?P<device>\w+)'",
         r"Placeholder storage has not been allocated on MPS device",
+        # FSDP's flat parameter lies elsewhere than its device_id; torch before 2.1 does not say where
+        r"Expects tensor to be on the compute device (?P<device>[\w:]+)(?:, was on (?P<other>[\w:]+))?",
+        # the current GPU is another one than the tensor's, or the tensor is the host's
+        r"Pointer argument (?:\(at \d+\) )?cannot be accessed from Triton",
         r"Unhandled FakeTensor Device Propagation for \S+, found two different devices (?P<device>\S+), (?P<other>\S+)",
     ],
     message="the tensors of one operation lie on different devices[: one on <device>, one on <other>]",

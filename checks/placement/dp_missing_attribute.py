@@ -44,7 +44,7 @@ NOT_A_MODEL = r"NoneType|DataFrame|Tensor|Namespace|Parameter"
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        rf"'(?P<wrapper>{WRAPPER})' object has no attribute '(?!{OWN})(?P<name>\w+)'",
+        rf"(?<!\w)'?(?P<wrapper>{WRAPPER})'? object has no attribute '(?!{OWN})(?P<name>\w+)'",
         rf"'(?!(?:{NOT_A_MODEL}|{WRAPPER})')(?P<bare>[A-Z]\w+)' object has no attribute 'module'(?!\w)",
     ],
     message="[<wrapper> does not pass on <name>: ask the model inside, at .module][<bare> is not wrapped, so it has no .module]",

@@ -55,7 +55,10 @@ check = Check(
     otherwise="a note for the warning alone",
     symptoms=[
         rf"(?P<warning>Was asked to gather along dimension \d+, but {SCALARS})",
-        Symptom(NOT_SCALAR, near=rf"{SCALARS}|in replica \d+ on device \d+"),
+        Symptom(
+            NOT_SCALAR,
+            near=rf"{SCALARS}|in replica \d+ on device \d+|\bDataParallel\b|Using Data ?[Pp]arallel",
+        ),
         Symptom(r"'(?P<type>\w+)' object is not iterable", near=JOINING),
         Symptom(r"zip argument #\d+ must support iteration", near=JOINING),
         Symptom(

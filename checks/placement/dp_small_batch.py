@@ -63,7 +63,8 @@ check = Check(
         r"The number of modules (?P<replicas>\d+) is not equal to the number of inputs (?P<pieces>\d+)",
         Symptom(r"AssertionError:? *$", near=r"assert len\(modules\) == len\(inputs\)"),
         Symptom(
-            r"chunk expects at least a 1-dimensional tensor", near=r"in scatter|in replica \d+ on device \d+"
+            r"chunk expects at least a 1-dimensional tensor",
+            near=r"in scatter|self\.scatter\(|in replica \d+ on device \d+",
         ),
     ],
     message="the batch gave[ replica <replica>] too small a piece or none[: <pieces> pieces for <replicas> replicas]",

@@ -74,6 +74,8 @@ check = Check(
         r"assign a gradient with dtype '(?P<one>[\w.:]+)' to a tensor with grad_dtype '(?P<other>[\w.:]+)'",
         r"assigned grad has data of a different type",
         r"\"(?P<kernel>\w+)\" not implemented for '(?P<unsupported>\w+)'",
+        # FSDP until torch 2.0, and since
+        rf"FlatParameter\W? requires uniform dtype(?: but got {PAIR})?",
         rf"Must flatten tensors with uniform dtype but got {PAIR}",
         r"FSDP expects uniform original parameter dtype but got",
         r"output tensor must have the same type as input tensor",

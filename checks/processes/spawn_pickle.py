@@ -58,6 +58,10 @@ check = Check(
             unless=SAVING,
         ),
         Symptom(r"(?P<object>h5py objects?) can(?:no|')t be pickled", unless=SAVING),
+        # cython's, of PyTables for one
+        Symptom(
+            r"(?P<object>[\w.,]{1,200}) cannot be converted to a Python object for pickling", unless=SAVING
+        ),
         Symptom(r"no default __reduce__ due to non-trivial __cinit__", near=STARTING, unless=SAVING),
         Symptom(
             r"Can't get attribute '(?P<object>[\w.<>]{1,120})' on <module '__(?:mp_)?main__'",

@@ -1,16 +1,19 @@
 """batchnorm-single-sample: seen in logs."""
 
 EXAMPLES = {
+    '"Expected more than 1 value per channel when training" in the last batch': (
+        "a normalisation layer in training got an input with a single value per channel, which has no spread"
+    ),
     "[rank1]: ValueError: Expected more than 1 value per channel when training, got input size torch.Size([1, 256, 1, 1])": (
-        "a normalisation layer in training got an input of size [1, 256, 1, 1], a single value per channel, "
+        "a normalisation layer in training got an input of size [1, 256, 1, 1] with a single value per channel, "
         "which has no spread"
     ),
     "ValueError: Expected more than 1 value per channel when training, got input size [1, 3]": (
-        "a normalisation layer in training got an input of size [1, 3], a single value per channel, which has "
+        "a normalisation layer in training got an input of size [1, 3] with a single value per channel, which has "
         "no spread"
     ),
     "ValueError: Expected more than 1 spatial element when training, got input size torch.Size([1, 3, 1, 1])": (
-        "a normalisation layer in training got an input of size [1, 3, 1, 1], a single value per channel, "
+        "a normalisation layer in training got an input of size [1, 3, 1, 1] with a single value per channel, "
         "which has no spread"
     ),
 }

@@ -67,6 +67,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "  File \"fairseq/distributed_utils.py\", line 177, in all_gather_list\n_pickle.UnpicklingError: invalid load key, '\\xe2'.",
     (
         '  File "/opt/lib/python3.10/multiprocessing/spawn.py", line 126, in _main\n    self = reduction.pickle.load(from_parent)\n'
         "EOFError: Ran out of input"

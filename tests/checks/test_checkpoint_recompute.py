@@ -16,6 +16,9 @@ def metadata(saved, again):
 
 
 EXAMPLES = {
+    metadata(("128", "bfloat16"), ("0", "bfloat16"))[1:]: (
+        f"{MESSAGE}: [128] the first time, and [0] then, which is a parameter of ZeRO-3 that nobody gathered"
+    ),
     "RuntimeError: Attempt to retrieve a tensor saved by autograd multiple times without checkpoint recomputation being "
     "triggered in between, this is not currently supported.": MESSAGE,
     HEADLINE: MESSAGE,

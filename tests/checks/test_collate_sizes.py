@@ -14,6 +14,11 @@ BELOW = (
 )
 EXAMPLES = {
     (
+        "RuntimeError: Caught RuntimeError in DataLoader worker process 2.\n"
+        'Original Traceback (most recent call last):\n  File "/content/train_util.py", line 1189, in __getitem__\n'
+        "RuntimeError: stack expects each tensor to be equal size, but got [4, 18, 14] at entry 0 and [4, 17, 15] at entry 3"
+    ): "the samples of a batch have different sizes: [4, 18, 14] and, as number 3 of it, [4, 17, 15]",
+    (
         "RuntimeError: Caught RuntimeError in DataLoader worker process 0.\n"
         f"Original Traceback (most recent call last):\n{BELOW}"
         "RuntimeError: stack expects each tensor to be equal size, but got [5] at entry 0 and [9] at entry 1"

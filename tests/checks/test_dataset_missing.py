@@ -10,6 +10,12 @@ ITEM = (
     "FileNotFoundError: [Errno 2] No such file or directory: '{}'\n"
 )
 EXAMPLES = {
+    "FileNotFoundError: Unable to find '/home/me/dataset/infos.json' at /home/me": (
+        "the data /home/me/dataset/infos.json is not there for this process, or holds nothing that it can read"
+    ),
+    "datasets.exceptions.DataFilesNotFoundError: No (supported) data files found in /data/squad": (
+        "the data /data/squad is not there for this process, or holds nothing that it can read"
+    ),
     ITEM.format("imgs/0007.raw"): (
         "the data imgs/0007.raw is not there for this process, or holds nothing that it can read"
     ),

@@ -2,6 +2,10 @@
 
 EXAMPLES = {
     (
+        "ValueError: DistributedDataParallel device_ids and output_device arguments only work with "
+        "single-device/multiple-device GPU modules or CPU modules, but got device_ids [3], output_device None, and modu"
+    ): "DDP's device_ids must name the one GPU of this process, with all of the module on it",
+    (
         "[rank0]: ValueError: DistributedDataParallel device_ids and output_device arguments only work with "
         "single-device/multiple-device GPU modules or CPU modules, but got device_ids [0], output_device None, and module "
         "parameters {device(type='cpu')}."

@@ -1,6 +1,9 @@
 """deepspeed-batch: seen in logs."""
 
 EXAMPLES = {
+    "train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size2 != 1 * 1 * 1": (
+        "train_batch_size is 2, and 1 samples x 1 steps x 1 rank are 1"
+    ),
     (
         "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * "
         "gradient_acc_step * world_size 32 != 4 * 1 * 2"

@@ -2,6 +2,12 @@
 
 MESSAGE = "the parallel sizes do not fit the number of ranks"
 EXAMPLES = {
+    "RuntimeError: decoder world_size (4) is not divisible by expert_tensor_model_pipeline_parallel size (8)": (
+        MESSAGE + ", here 4: it must be divisible by expert_tensor_model_pipeline_parallel size (8)"
+    ),
+    "AssertionError: world size (8) is not divisible by tensor model parallel size (3)": (
+        MESSAGE + ", here 8: it must be divisible by tensor model parallel size (3)"
+    ),
     "[rank0]: RuntimeError: Mesh should not be bigger than default world size 2, but found 8 ranks!": (
         MESSAGE + ", here 2: the mesh has 8"
     ),

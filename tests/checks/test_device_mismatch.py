@@ -80,6 +80,11 @@ EXAMPLES = {
         MESSAGE + ": one on cuda:0, one on cpu"
     ),
     "RuntimeError: Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'weight'; but type torch.cuda.FloatTensor does not equal torch.FloatTensor (while checking arguments for cudnn_convolution)": MESSAGE,
+    "AssertionError: Expects tensor to be on the compute device cuda:1": MESSAGE,
+    "AssertionError: Expects tensor to be on the compute device cuda:0, was on cpu": (
+        MESSAGE + ": one on cuda:0, one on cpu"
+    ),
+    "ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)": MESSAGE,
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [

@@ -1,6 +1,9 @@
 """dp-missing-attribute: seen in logs."""
 
 EXAMPLES = {
+    "the error, `DataParallel object has no attribute 'config'`": (
+        "DataParallel does not pass on config: ask the model inside, at .module"
+    ),
     "AttributeError: 'DataParallel' object has no attribute 'config'": (
         "DataParallel does not pass on config: ask the model inside, at .module"
     ),

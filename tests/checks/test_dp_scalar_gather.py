@@ -52,6 +52,9 @@ EXAMPLES = {
     ),
     'Traceback (most recent call last):\n  File "/venv/torch/nn/parallel/scatter_gather.py", line 68, in gather\n    return gather_map(outputs)': MESSAGE,
     "RuntimeError: dimension specified as 0 but tensor has no dimensions": MESSAGE,
+    "INFO - Using Data parallel ...\nRuntimeError: grad can be implicitly created only for scalar outputs": (
+        "the loss is a vector with one entry per GPU, because each replica returned a single number"
+    ),
 }
 TEXTS = list(EXAMPLES)
 NOT_THIS = [

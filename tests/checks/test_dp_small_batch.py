@@ -7,6 +7,8 @@ Original Traceback (most recent call last):
 """
 MESSAGE = "the batch gave replica 3 too small a piece or none"
 EXAMPLES = {
+    "    inputs, kwargs = self.scatter(inputs, kwargs, self.device_ids)\n"
+    "RuntimeError: chunk expects at least a 1-dimensional tensor": "the batch gave too small a piece or none",
     CAUGHT + "TypeError: forward() missing 1 required positional argument: 'x'": MESSAGE,
     CAUGHT + "TypeError: Net.forward() missing 2 required positional arguments: 'x' and 'mask'": MESSAGE,
     CAUGHT.replace("TypeError", "IndexError") + "IndexError: tuple index out of range": MESSAGE,

@@ -2,6 +2,9 @@
 
 MESSAGE = "an operation got tensors whose number types do not fit together"
 EXAMPLES = {
+    "ValueError: `FlatParameter` requires uniform dtype but got torch.float16 and torch.float32": (
+        MESSAGE + ": torch.float16 and torch.float32"
+    ),
     "[rank2]: RuntimeError: mat1 and mat2 must have the same dtype, but got Half and Float": (
         MESSAGE + ": Half and Float"
     ),

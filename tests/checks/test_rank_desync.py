@@ -51,6 +51,15 @@ EXAMPLES = {
     "torch.distributed.DistBackendError: [3] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Socket Timeout": (
         MESSAGE + "; missing: rank 0"
     ),
+    (
+        "Exception: Unable to unpickle data from other workers. all_gather_list requires all workers to enter the function "
+        "together, so this error usually indicates that the workers have fallen out of sync somehow."
+    ): MESSAGE,
+    (
+        '  File "fairseq/distributed_utils.py", line 169, in all_gather_list\n'
+        "    result.append(pickle.loads(bytes(out_buffer[2 : size + 2].tolist())))\n"
+        "_pickle.UnpicklingError: could not find MARK"
+    ): MESSAGE,
 }
 NOT_THIS = [
     "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE) ran for 10 milliseconds",

@@ -5,6 +5,9 @@ FRAME = """  File "/opt/conda/lib/python3.11/multiprocessing/reduction.py", line
 """
 MESSAGE = "a process is started with something that cannot be sent to it"
 EXAMPLES = {
+    "TypeError: self.dims,self.dims_chunk,self.maxdims cannot be converted to a Python object for pickling": (
+        MESSAGE + ": self.dims,self.dims_chunk,self.maxdims"
+    ),
     "AttributeError: Can't pickle local object 'main.<locals>.<lambda>'": (
         MESSAGE + ": main.<locals>.<lambda>"
     ),

@@ -5,6 +5,9 @@ MESSAGE = (
     "the parameter is empty here; ZeRO-3 or FSDP holds it in parts on all ranks, and nothing gathered it"
 )
 EXAMPLES = {
+    "- model.norm.weight: found shape torch.Size([4096]) in the checkpoint and torch.Size([0]) in the model instantiated": (
+        f"model.norm.weight: {MESSAGE}"
+    ),
     (
         "[INFO] [config.py:984:print] DeepSpeedEngine configuration:\n\tsize mismatch for model.decoder.layers.25.q_proj.weight: "
         "copying a param with shape torch.Size([0]) from checkpoint, the shape in current model is torch.Size([2560, 2560])."
@@ -44,6 +47,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "- lm_head.weight: found shape torch.Size([32000, 4096]) in the checkpoint and torch.Size([32001, 4096]) in the model",
     "RuntimeError: 'weight' must be 2-D",
     "RuntimeError: shape '[8, 8]' is invalid for input of size 0",
     "RuntimeError: running_mean should contain 64 elements not 32",
