@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 import sys
 
 import psutil
@@ -80,6 +81,7 @@ def test_a_process_that_tells_nothing_is_said(tmp_path):
     (tmp_path / "rank.py").write_text("sleep 30\n")
     process = subprocess.Popen(["sh", str(tmp_path / "rank.py")], start_new_session=True)
     try:
+        time.sleep(0.5)  # until its child is `sleep`, and no copy of the shell
         stacks = Stacks(process.pid, str(tmp_path / "rank.py"))
         while not stacks.look():
             pass

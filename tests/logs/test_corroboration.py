@@ -30,7 +30,7 @@ def reports(log, facts, passed=()):
     results = [Result(id=id, status=CheckStatus.PASSED) for id in passed]
     diagnosed = Report(
         findings=[
-            made(id, "/dev/shm is 64 MiB", fixes=[Fix("for this machine")], evidence=["df"]) for id in facts
+            made(id, "/dev/shm is 64.0 MiB", fixes=[Fix("for this machine")], evidence=["df"]) for id in facts
         ],
         checks=results,
         created="2026-11-20T08:00:00Z",
@@ -40,7 +40,7 @@ def reports(log, facts, passed=()):
 
 def test_condition_and_symptom_together_are_confirmed_with_the_value():
     (finding,) = corroborate(*reports(["shm"], ["shm"])).findings
-    assert finding.message == "the log's words; confirmed by the facts: /dev/shm is 64 MiB"
+    assert finding.message == "the log's words; confirmed by the facts: /dev/shm is 64.0 MiB"
     assert finding.source is Source.LOG
     assert [fix.summary for fix in finding.fixes] == ["for this machine", "general fix of shm"]
     assert [evidence.text for evidence in finding.evidence] == ["df"]
@@ -102,6 +102,6 @@ def test_explain_with_facts_and_check_with_a_log_join_the_two(saved, command):
     report, confirmed = joined("small.json")
     assert report["verdict"]["primary"] == "shm-too-small"
     assert confirmed["severity"] == "error"
-    assert "confirmed by the facts: /dev/shm is 64 MiB" in confirmed["message"]
+    assert "confirmed by the facts: /dev/shm is 64.0 MiB" in confirmed["message"]
     assert confirmed["evidence"][0]["where"].endswith("train.log:1")
     assert "show no sign of it" in joined("large.json")[1]["message"]

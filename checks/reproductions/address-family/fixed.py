@@ -70,5 +70,6 @@ else:
     for one in nodes:
         one.start()
     for one in nodes:
-        one.join()
+        one.join(30)
+        one.kill()  # an agent that outlives the one with the store may wait for it for minutes
     sys.exit(any(one.exitcode for one in nodes))
