@@ -3,8 +3,8 @@
 import os
 import shutil
 import subprocess
-import time
 import sys
+import time
 
 import psutil
 import pytest
