@@ -110,11 +110,11 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 def code(script: Script) -> Iterator[Finding]:
     """A number as the group, and names of torch.distributed that are gone or deprecated."""
     for name, place in script.imports.items():
+        last = name.rpartition(".")[2]
         if name.startswith("torch.distributed.deprecated"):
             said = "torch.distributed.deprecated is gone: torch.distributed does the same"
             yield check.found(said, severity=Severity.ERROR, location=place)
-        elif name.rpartition(".")[2] in REMOVED and name.startswith("torch.") and place.column == 1:
-            last = name.rpartition(".")[2]
+        elif last in REMOVED and name.startswith("torch.") and place.column == 1:
             said = f"{last} {REMOVED[last]}: this import fails"
             yield check.found(
                 said, severity=Severity.ERROR, location=place, fixes=[CPU] if last.endswith("CPU") else GONE
@@ -163,7 +163,7 @@ REMOVED = {
         for name in ("all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter")
     },
 }
-"""What can no longer be imported, and since when."""
+"""What can no longer be imported."""
 OLD_NAMES = {
     "_all_gather_base": "is all_gather_into_tensor today",
     "_reduce_scatter_base": "is reduce_scatter_tensor today",

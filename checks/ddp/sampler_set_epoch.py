@@ -25,7 +25,7 @@ Or have the script check it: compare what two epochs yield: `assert orders[0] !=
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing
+from gpudoctor.facts import Known, Script, Thing
 
 check = Check(
     severity=Severity.WARNING,
@@ -67,7 +67,7 @@ def code(script: Script) -> Iterator[Finding]:
         loops = [
             loop for loader in loaders for loop in script.iterations(loader) if not QUIET & {*loop.contexts}
         ]
-        drawn = [c for c in script.named("iter") for loader in loaders if loader.number in _given(c)]
+        drawn = [c for c in script.named("iter") for loader in loaders if c.takes(loader)]
         again = any(len(loop.loops) > 1 for loop in loops) or any(c.within("epoch") for c in drawn)
         if again or any(_without_epoch(script, loader) for loader in loaders):
             yield check.found(
@@ -90,11 +90,6 @@ def _without_epoch(script: Script, loader: Thing) -> bool:
         )
         for call in uses
     )
-
-
-def _given(call: Call) -> set[int]:
-    """Return the objects that a call is given."""
-    return {number for argument in call.arguments.values() for number in argument.value.things}
 
 
 def _takes(script: Script, loader: Thing, sampler: Thing) -> bool:

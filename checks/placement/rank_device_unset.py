@@ -82,7 +82,8 @@ def code(script: Script) -> Iterator[Finding]:
     if script.process_group is None and any(_sets_up(call) for call in script.calls):
         return
     first = next((c for c in script.named("torch.cuda.set_device") if _fixed(c)), None)
-    if first is not None and script.process_group is not None:
+    group = script.process_group
+    if first is not None and group is not None:
         yield check.found(
             f"every rank takes the GPU {first.arguments['device'].text}, which is written out: all ranks share it, and NCCL "
             "refuses two ranks on one GPU",
@@ -105,7 +106,6 @@ def code(script: Script) -> Iterator[Finding]:
                 fixes=[SET],
             )
             return
-    group = script.process_group
     if group is None or not any(v.literal == "nccl" for v in group.value("backend").possible()):
         return
     indexed = next((c for c in script.calls if _own(c)), None)

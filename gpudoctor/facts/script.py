@@ -128,6 +128,10 @@ class Call(Struct, frozen=True, kw_only=True):
         """Return whether an argument is given, or may be by ``**kwargs``."""
         return name in self.arguments or self.starred
 
+    def takes(self, thing: Thing) -> bool:
+        """Return whether an object may be one of its arguments."""
+        return any(thing.number in argument.value.things for argument in self.arguments.values())
+
     @property
     def variable(self) -> str:
         """The environment variable that it reads or sets, empty where that is none or not known."""
@@ -273,9 +277,7 @@ class Script(Struct, frozen=True, kw_only=True):
     def uses(self, thing: Thing) -> Iterator[Call]:
         """Yield the calls that are given an object, or are methods of it."""
         for call in self.calls:
-            if thing.number in call.receiver.things or any(
-                thing.number in argument.value.things for argument in call.arguments.values()
-            ):
+            if thing.number in call.receiver.things or call.takes(thing):
                 yield call
 
     def made_by(self, thing: Thing) -> Call | None:
