@@ -67,7 +67,7 @@ def trials(drafts: Sequence[Draft], questions: list[dict[str, Any]]) -> list[Ask
     return asked
 
 
-def settle(
+def as_torch_says(
     asked: Asked, verdicts: Sequence[Verdict], other: StateDict, file: CheckpointFile, target: str
 ) -> Comparison:
     """Return the comparison as torch has it."""

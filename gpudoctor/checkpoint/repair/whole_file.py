@@ -71,7 +71,7 @@ class Target:
             self._heard(self.position, self._size)
         return crc
 
-    def settle(self) -> None:
+    def wait_for_disk(self) -> None:
         """Wait until all bytes are on the disk; raises OSError where they cannot be."""
         self.flush()
         self.rest()
@@ -160,7 +160,7 @@ def whole(path: str, size: int, heard: Heard = unheard) -> Iterator[Target]:
         target = Target(descriptor, size, heard)
         try:
             yield target
-            target.settle()
+            target.wait_for_disk()
         finally:
             target.rest()
             os.close(descriptor)
