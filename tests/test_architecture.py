@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from pathlib import Path
 
 from gpudoctor.training_script import PARTS
@@ -216,6 +217,13 @@ def test_a_fix_that_is_picked_by_position_is_seen():
         "x = next(iter(check.fixes))",
     ):
         assert list(by_position(ast.walk(ast.parse(line)))), line
+
+
+def test_an_example_is_picked_by_its_name():
+    """One that is put before others would change which text a test is about."""
+    counted = re.compile(r"list\(EXAMPLES|iter\(EXAMPLES|\b(?:EXAMPLES|TEXTS|NOT_THIS|FLAGGED|FINE)\[-?\d")
+    files = (ROOT / "tests/checks").glob("test_*.py")
+    assert [path.name for path in files if counted.search(path.read_text())] == []
 
 
 def test_a_module_imports_what_lies_below_it():
