@@ -4,12 +4,10 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any
 
-from gpudoctor.checkpoint.tree import Call, Global, Tensor
+from gpudoctor.checkpoint.tree import WRAPPED, Call, Global, Tensor
 
 DTENSOR, SHARDED = ".DTensor", ".ShardedTensor"
 """Ends of the names of the classes, which were in several modules of ``torch.distributed``."""
-WRAPPED = "wrapped"
-"""Layout of tensors that are made of others."""
 SHARDING = (".Shard", "._StridedShard")
 """Placements that split a tensor; the others repeat it."""
 
