@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import UNCAUGHT, Aftermath
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.tracebacks import Frame, Raised
 from gpudoctor.logs.words import (
     ALIVE,
     END,
     ENOUGH,
+    FELL,
     FINISHED,
     HANDLED,
     NO_VALUE,
@@ -62,7 +63,7 @@ class Timeline(Aftermath):
         """
         if place <= self.restart or place < self.finished or self._mentioned(line, place):
             return True
-        if self._ended_rank(line, place):
+        if self._ended_rank(line, place) or (self.in_thread(line, place) and self._fell(place)):
             return False
         places = self.progress[line.name, line.who]
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
@@ -77,6 +78,12 @@ class Timeline(Aftermath):
             return False
         informs = ALIVE.search(line.full) is not None and self.goes_on(line)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
+
+    def _fell(self, place: int) -> bool:
+        """Return whether the last line of the log, below what failed, says that the program ends with a part of it."""
+        below = (line.text for line in reversed(self.lines[place + 1 :]))
+        last = next((text[:400] for text in below if text and not NOISE.search(text)), "")
+        return FELL.search(last) is not None and not SETTLED.search(last)
 
     def _ended_rank(self, line: Line, place: int) -> bool:
         """Return whether torch says that an exception ended a rank, and the launcher that it was not started again.
@@ -147,7 +154,8 @@ class Timeline(Aftermath):
         """Say why a failure may not have ended its process; nothing where that is no question."""
         if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
-        return "It ended a thread, and not the process." if self.in_thread(line, place) else ""
+        thread = self.in_thread(line, place) and not self._fell(place)
+        return "It ended a thread, and not the process." if thread else ""
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
@@ -173,6 +181,28 @@ class Timeline(Aftermath):
             told = (at for at in reversed(range(len(rows))) if not TRYING.search(rows[at][1], 0, 400))
             self.ordinary[process] = next(told, -1)
         return self.ordinary[process]
+
+    def chains(self) -> list[list[Raised]]:
+        """Put each exception together with those that were raised while it was handled."""
+        chains: list[list[Raised]] = []
+        last: dict[tuple[str, str], list[Raised]] = {}
+        for one in sorted(self.raised, key=lambda raised: self.order(raised.place)):
+            key = (one.line.name, one.line.who)
+            if one.chained and key in last:
+                last[key].append(one)
+            else:
+                last[key] = [one]
+                chains.append(last[key])
+        return chains
+
+    def own_of(self, raised: Raised | None) -> Frame | None:
+        """Return the innermost line of the user's own code that led to an exception.
+
+        The traceback of a cause may hold a library's lines alone: the one that it was turned into has the user's.
+        """
+        chain = next((chain for chain in self.chains() if raised in chain), [])
+        own = (one.own for one in itertools.dropwhile(lambda one: one is not raised, chain))
+        return next((frame for frame in own if frame is not None), None)
 
 
 def _times(lines: Sequence[Line]) -> list[float]:

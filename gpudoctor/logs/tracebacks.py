@@ -56,7 +56,9 @@ WRAPPERS = re.compile(
 PASSED_ON = re.compile(r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
 """What torch writes in front of "Original Traceback" (torch/_utils.py, ExceptionWrapper)."""
 NOT_OWN = re.compile(
-    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$"
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$|"
+    # Cython's, whose paths are those of the machine that compiled it: pandas/_libs/hashtable_class_helper.pxi
+    r"\.p(?:yx|x[id])$"
 )
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LATE = re.compile(

@@ -46,6 +46,7 @@ RESULT = re.compile(r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score|me
 STATUS = re.compile(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
+    r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
@@ -119,6 +120,10 @@ GAVE_UP = re.compile(
     r"\bgiving up\b(?! on)|\bcannot continue\b"
 )
 """What a program says of a failure with which it ends."""
+FELL = re.compile(
+    r"\b(?:died|is dead|crashed|gave up|giving up|aborted|aborting)\b|(?<![Ee]arly[ -])\b[Ss]topping\b"
+)
+"""What a program says last that ends because a part of it did."""
 CODE = re.compile(
     r"^(?:import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
 )
