@@ -76,7 +76,7 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
         return None if stopped else Ending(said, telling(lines))
-    if course.well >= 0:
+    if course.well >= 0 or course.only_help:
         return None
     if any(SHORTENED.match(line.text) for line in last):
         above = telling([line for line in lines if not SHORTENED.match(line.text)])

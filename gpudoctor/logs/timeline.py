@@ -1,5 +1,6 @@
 """The course of a log: in which order its lines were written, what its processes went on from."""
 
+import functools
 import itertools
 import re
 from bisect import bisect_left, bisect_right
@@ -38,6 +39,9 @@ LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b
 """What torchrun says at the start of a launch, and c10d in it."""
 
 
+TORCHRUN = re.compile(r"^\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
+
+
 class Timeline(Aftermath):
     """What is asked of a log again and again: the time of a line, what its process printed before and after it."""
 
@@ -69,7 +73,8 @@ class Timeline(Aftermath):
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
         if went_on and not self._kept_back(line, place):
             return True
-        return self._handled(line, place) or self._went_on(line, place) or self._is_help(line, place)
+        handled = self._handled(line, place) or self._tried(line, place)
+        return handled or self._went_on(line, place) or self._is_help(line, place)
 
     def _mentioned(self, line: Line, place: int) -> bool:
         """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""
@@ -154,7 +159,7 @@ class Timeline(Aftermath):
         """Say why a failure may not have ended its process; nothing where that is no question."""
         if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
-        thread = self.in_thread(line, place) and not self._fell(place)
+        thread = self.in_thread(line, place) and self.reported < place and not self._fell(place)
         return "It ended a thread, and not the process." if thread else ""
 
     def _handled(self, line: Line, place: int) -> bool:
@@ -170,8 +175,26 @@ class Timeline(Aftermath):
         if self._last_ordinary(line) <= after:
             # Nothing comes after it but what failed; it may have been the last that one of several ranks said.
             return self.has_results(line.name) and any(SETTLED.search(text) for text in around)
-        thread = raised is not None and any(THREAD.match(text) for text in around)
+        # Where a launcher says below it that a worker failed, that may be why.
+        thread = raised is not None and self.reported < place and any(THREAD.match(text) for text in around)
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
+
+    def _tried(self, line: Line, place: int) -> bool:
+        """Return whether an exception was raised in a line that tries something, and its process went on.
+
+        Something was printed below it, or torchrun, whose own lines are in the log, says of no process that it failed.
+        """
+        raised = self.around(line, place)
+        if raised is None or not raised.tried or self._gave_up(line, place):
+            return False
+        return self.wrote_last(line) or (
+            self._torchrun and self.reported < place and raised is self.raised[-1]
+        )
+
+    @functools.cached_property
+    def _torchrun(self) -> bool:
+        """Whether lines of torchrun itself are in the log, as the warning is with which it starts several ranks."""
+        return any(TORCHRUN.search(line.full, 0, 200) for line in self.lines)
 
     def _last_ordinary(self, line: Line) -> int:
         """Return the number, among its process's lines, of the last one that reports no failure; -1 without any."""

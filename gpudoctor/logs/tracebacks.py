@@ -118,10 +118,12 @@ class Raised(Struct):
     @property
     def caught(self) -> bool:
         """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
-        if not self.frames:
-            return False
-        outer = self.frames[0]
-        return (outer.function or "<module>") not in OUTERMOST or outer.text.startswith("try:")
+        return bool(self.frames) and ((self.frames[0].function or "<module>") not in OUTERMOST or self.tried)
+
+    @property
+    def tried(self) -> bool:
+        """Whether its traceback begins in a line that tries something, and goes on where that fails."""
+        return bool(self.frames) and self.frames[0].text.startswith("try:")
 
     @property
     def of_thread(self) -> bool:
