@@ -8,9 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import UNCAUGHT, Aftermath
-from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import Frame, Raised
-from gpudoctor.logs.words import (
+from gpudoctor.logs.line_kinds import (
     ALIVE,
     END,
     ENOUGH,
@@ -30,16 +28,15 @@ from gpudoctor.logs.words import (
     sentence,
     tells_of_failure,
 )
+from gpudoctor.logs.lines import Line
+from gpudoctor.logs.tracebacks import Frame, Raised
 
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
-
-
 LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
 """What torchrun says at the start of a launch, and c10d in it."""
-
-
 TORCHRUN = re.compile(r"^\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
+"""The warnings of torchrun itself, as torch 2.15 writes them."""
 
 
 class Timeline(Aftermath):
