@@ -13,7 +13,7 @@ from gpudoctor.fork import fork, may_fork
 from gpudoctor.proofs import prove, scripts_of
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.side_by_side import proofs_side_by_side, run_alone
+from gpudoctor.side_by_side import Company, company, proofs_side_by_side
 
 REGISTRY = Registry()
 forks = pytest.mark.skipif(not may_fork(), reason="this process cannot be forked without harm")
@@ -23,20 +23,20 @@ several = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    ("id", "alone"),
+    ("id", "beside"),
     [
-        ("matmul-shapes", False),
-        ("backward-twice", False),  # torchrun --standalone takes a free port
-        ("dp-small-batch", False),  # on simulated GPUs
-        ("cuda-oom", True),
-        ("port-in-use", True),
-        ("torchrun-option-order", True),  # torchrun without --standalone: 29500
-        ("pids-limit", True),
-        ("slurm-gres", True),
+        ("matmul-shapes", Company.ANY),
+        ("backward-twice", Company.ANY),  # torchrun --standalone takes a free port
+        ("dp-small-batch", Company.ANY),  # on simulated GPUs
+        ("cuda-oom", Company.NONE),
+        ("port-in-use", Company.NOT_ITS_LIKE),
+        ("torchrun-option-order", Company.NOT_ITS_LIKE),  # torchrun without --standalone: 29500
+        ("pids-limit", Company.NOT_ITS_LIKE),
+        ("slurm-gres", Company.NOT_ITS_LIKE),
     ],
 )
-def test_what_shares_something_runs_alone(id, alone):
-    assert run_alone(scripts_of(REGISTRY, id)) is alone
+def test_what_shares_something_does_not_run_beside_its_like(id, beside):
+    assert company(scripts_of(REGISTRY, id)) is beside
 
 
 def proof_of(id):
