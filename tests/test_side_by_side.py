@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 
 import pytest
 
@@ -42,6 +43,7 @@ def test_what_shares_something_does_not_run_beside_its_like(id, beside):
 def proof_of(id):
     if id == "dies":
         os._exit(3)
+    time.sleep(0.2)  # as long as another process needs to come for the next one
     return Proof(id=id, fixed=ProofStatus.PASSED, label=str(os.getpid()))
 
 
@@ -97,6 +99,16 @@ def test_a_fork_has_the_descriptors_that_it_is_given_and_no_others():
         pass
     for end in (kept, source, lost, other):
         os.close(end)
+
+
+@forks
+@several
+def test_what_meets_its_like_runs_one_after_the_other_beside_the_others():
+    turns, others = ["t1", "t2", "t3"], ["a", "b", "c", "d"]
+    found = proofs_side_by_side(others, proof_of, len, 30.0, lambda doing: None, turns)
+    assert sorted(found) == sorted(turns + others)
+    assert len({found[id].label for id in turns}) == 1
+    assert found["t1"].label not in {found[id].label for id in others}
 
 
 class Reader:
