@@ -105,11 +105,13 @@ class Bench:
         )
 
     def weight(self, id: str) -> int:
-        """Return about how many times a reproduction imports torch, which is most of its time."""
+        """Return about how many seconds a reproduction takes: most of it imports torch, or waits for another host."""
         reproduction = scripts_of(self.registry, id)
-        launched = "torchrun" in (reproduction / "broken.py").read_text(encoding="utf-8")
+        text = (reproduction / "broken.py").read_text(encoding="utf-8")
+        if "# needs: namespaces" in text:
+            return 30
         forked = self.warm is not None and suits(reproduction)
-        return (1 if forked else 4) * (3 if launched else 1)
+        return (1 if forked else 4) * (3 if "torchrun" in text else 1)
 
     def prove(self, what: str) -> list[Proof]:
         """Train in a mode, or run a reproduction, or all of them."""

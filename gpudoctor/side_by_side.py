@@ -21,10 +21,10 @@ MOST_WORKERS = 8
 SHARED = re.compile(r"\b[1-6]\d{4}\b|MASTER_PORT")
 """A port of its own choice, which another script may choose too."""
 LAUNCHER = re.compile(r"torchrun|torch\.distributed\.(?:run|launch)")
-OWN_WORLD = frozenset(
-    {"root", "namespaces", "control groups", "setsid", "ip", "slurmctld", "slurmd", "munged"}
-)
-"""Needs of scripts that make names, limits or jobs of their own, of which two at once may meet."""
+OWN_HOSTS = "namespaces"
+"""Need of scripts with a network, names or mounts of their own: their ports are nobody else's."""
+MACHINE_WIDE = frozenset({"control groups", "slurmctld", "slurmd", "munged"})
+"""Needs of scripts that make limits or jobs, of which two at once may meet."""
 REAL_GPUS = re.compile(r"\d+ GPUs?")
 Prove = Callable[[str], Proof]
 _Line = tuple[str, Proof | None]
@@ -37,7 +37,7 @@ class Company(Enum):
     """Beside what a reproduction may run."""
 
     ANY = "any other"
-    NOT_ITS_LIKE = "none that takes a port of its own choice, or makes a namespace or a job, as it does"
+    NOT_ITS_LIKE = "none that takes a port of its own choice, or makes a control group or a job, as it does"
     NONE = "none: it needs a GPU, and its memory"
 
 
@@ -50,7 +50,8 @@ def company(reproduction: Path) -> Company:
     if any(map(REAL_GPUS.fullmatch, needs)):
         return Company.NONE
     takes_a_port = SHARED.search(text) or (LAUNCHER.search(line) and "--standalone" not in line)
-    return Company.NOT_ITS_LIKE if needs & OWN_WORLD or takes_a_port else Company.ANY
+    meets = takes_a_port and OWN_HOSTS not in needs
+    return Company.NOT_ITS_LIKE if meets or needs & MACHINE_WIDE else Company.ANY
 
 
 def proofs_side_by_side(

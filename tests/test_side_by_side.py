@@ -34,6 +34,7 @@ several = pytest.mark.skipif(
         ("torchrun-option-order", Company.NOT_ITS_LIKE),  # torchrun without --standalone: 29500
         ("pids-limit", Company.NOT_ITS_LIKE),
         ("slurm-gres", Company.NOT_ITS_LIKE),
+        ("duplicate-hostname", Company.ANY),  # its port is of its own network
     ],
 )
 def test_what_shares_something_does_not_run_beside_its_like(id, beside):
