@@ -71,8 +71,9 @@ FLOORS = {
     "stacks": "child text",
     "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
     "side_by_side": "child fork report scripts",
+    "warm_patient": "child interpreter scripts",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
-    "training training_script verdict",
+    "training training_script verdict warm_patient",
     "scaling": "bad_input collect facts interpreter patient_process registry report snapshot training "
     "training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
