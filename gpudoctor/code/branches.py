@@ -134,7 +134,7 @@ def match(frame: Frame, node: ast.Match) -> None:
     before = dict(frame.names)
     for case in node.cases:
         condition = Condition(
-            frame.place(node), frame.text(node.subject), value, loops=len(frame.loops), kind="match"
+            frame.place(case.pattern), frame.text(node.subject), value, loops=len(frame.loops), kind="match"
         )
         frame.conditions = (*outside, condition)
         after, frame.names = frame.names, dict(before)

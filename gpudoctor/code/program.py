@@ -96,7 +96,7 @@ class Frame:
 
     __slots__ = (
         "base", "conditions", "contexts", "depth", "file", "guarded", "loops", "names", "outer", "owner", "program",
-        "reached", "returned", "scope", "self_value", "shared", "spawned", "stack",
+        "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -108,6 +108,8 @@ class Frame:
         self.shared: set[str] = set()
         """Names declared global or nonlocal."""
         self.returned: list[Value] = []
+        self.yielded: list[Value] = []
+        """What a generator hands out: loaders that it goes through, and other values."""
         self.self_value: Value | None = None
         self.owner: Class | None = None
         self.conditions: tuple[Condition, ...] = caller.conditions if caller else ()
