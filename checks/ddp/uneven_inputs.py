@@ -119,7 +119,7 @@ def cut(value: Value, text: str) -> bool:
     """Return whether a value holds the numbers of samples that this rank takes: every n-th, or those of a branch."""
     if not value.by_rank:
         return False
-    of_branches = value.known is Known.CHOICE and all(item.known is Known.INDEX for item in value.items)
+    of_branches = value.known is Known.INDEX and value.text == "if"
     return of_branches or EVERY_NTH.search(text) is not None
 
 

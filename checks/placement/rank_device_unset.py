@@ -97,7 +97,7 @@ def code(script: Script) -> Iterator[Finding]:
         moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
         made = script.made_by(wrapper)
         before = [c for c in moves if made is None or c.number < made.number]
-        if made is not None and wrapper.inner < 0 and "module" in made.arguments:
+        if made is not None and group is not None and wrapper.inner < 0:
             # a model of which nothing is known but where it was put: instantiate(cfg).to(device)
             before = [
                 c

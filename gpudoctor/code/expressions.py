@@ -201,6 +201,8 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     found = one_of([then, _under(frame, node.orelse, node.test, test, negated=True)])
     if test.by_rank and found.known is Known.CHOICE:
         return Value(Known.CHOICE, items=found.items, by_rank=True, from_data=found.from_data)
+    if test.by_rank and found.known is Known.INDEX:
+        return Value(Known.INDEX, text="if", by_rank=True, from_data=found.from_data)  # of other numbers
     return found
 
 

@@ -23,7 +23,7 @@ THROUGH = frozenset(
     "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.autonotebook.tqdm iter list tuple reversed sorted "
     "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy functools.partial int str float abs "
     "round set functools.wraps torch.distributed.elastic.multiprocessing.errors.record "
-    "torch.distributed.fsdp.fully_shard".split()
+    "torch.distributed.fsdp.fully_shard torch.distributed.tensor.parallel.parallelize_module".split()
 )
 """Functions whose result is their first argument, in another form."""
 HARMLESS = (

@@ -27,6 +27,10 @@ OF_ACCELERATE = frozenset(
     for name in "wait_for_everyone gather gather_for_metrics reduce pad_across_processes".split()
 )
 """Methods of an Accelerator for which every rank has to come (accelerate's documentation of each)."""
+OF_DEEPSPEED = frozenset(
+    f"deepspeed.DeepSpeedEngine.{name}" for name in "save_checkpoint load_checkpoint save_16bit_model".split()
+)
+"""Methods of a DeepSpeedEngine for which every rank has to come (deepspeed's documentation of checkpointing)."""
 STATES = "torch.distributed.checkpoint.state_dict."
 """Where the functions are that get a whole state dict from its shards."""
 OF_FSDP = frozenset({"__call__", "forward", "state_dict", "clip_grad_norm_", "load_state_dict"})
@@ -102,6 +106,8 @@ def _waits(script: Script, call: Call, forwards: set[Place], shards: frozenset[i
     if call.method == "backward":
         around = {condition.place for condition in call.conditions} | {loop.place for loop in call.loops}
         return bool(forwards & around)
+    if call.method == "full_tensor" or call.name in OF_DEEPSPEED:
+        return True
     if call.method in OF_FSDP and script.thing(call.receiver, "fsdp"):
         return True
     if call.method in ("__call__", "forward") and call.receiver.things and call.receiver.thing in shards:

@@ -3,6 +3,15 @@
 FLAGGED = [
     """
 import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(torch.nn.Linear(2, 2), DataLoader([1]))
+torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")  # <-
+""",
+    """
+import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -59,6 +68,17 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(torch.nn.Linear(2, 2), DataLoader([1]))
+if accelerator.is_main_process:
+    torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")
+accelerator.save(accelerator.unwrap_model(model).state_dict(), "last.pt")
+""",
     """
 import torch
 import torch.distributed as dist
