@@ -238,4 +238,19 @@ def one_of(values: list[Value]) -> Value:
     if len(found) == 1:
         return found[0]
     by_rank, from_data = mixed([*found, *values])
-    return Value(Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data)
+    sole, all_but = _asked(found)
+    return Value(
+        Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data, sole=sole, all_but=all_but
+    )
+
+
+def _asked(values: list[Value]) -> tuple[int | None, int | None]:
+    """Return for which rank several values ask, where one does and the others are the answer of a run without ranks."""
+    soles = {value.sole for value in values if value.sole is not None}
+    others = {value.all_but for value in values if value.all_but is not None}
+    rest = [value.literal for value in values if value.sole is None and value.all_but is None]
+    if len(soles) == 1 and not others and all(literal is True for literal in rest):
+        return soles.pop(), None
+    if len(others) == 1 and not soles and all(literal is False for literal in rest):
+        return None, others.pop()
+    return None, None
