@@ -45,6 +45,7 @@ INDICES = r"(?P<indices>\d+(?: \d+){0,19})"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where a method uses it that nobody calls here",
     symptoms=[
         Symptom(HEADLINE, near=rf"Parameters which did not receive grad for rank \d+: {NAMES}"),
         Symptom(

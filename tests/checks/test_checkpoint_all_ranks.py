@@ -2,6 +2,22 @@
 
 FLAGGED = [
     """
+import sys
+import torch
+import torch.distributed as dist
+
+mixed = sys.argv[1] == "mixed" if len(sys.argv) > 1 else False
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+path = "model"
+if mixed:
+    path += "-mixed"
+if dist.get_rank() == 0:
+    print(path)
+torch.save(model.module.state_dict(), path)  # <-
+dist.destroy_process_group()
+""",
+    """
 import torch
 from accelerate import Accelerator
 from torch.utils.data import DataLoader

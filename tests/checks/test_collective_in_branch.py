@@ -2,6 +2,46 @@
 
 FLAGGED = [
     """
+import os
+import torch.distributed as dist
+
+def setup():
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if "SLURM_PROCID" in os.environ:
+        return int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
+    return 0, 1
+
+def main():
+    rank, size = setup()
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    if rank == 0:
+        dist.barrier()  # <-
+
+def worker(gpu, gpus, args):
+    args.rank = args.rank * gpus + gpu
+    dist.init_process_group("gloo", rank=args.rank, world_size=args.world_size)
+    if args.rank == 0:
+        dist.barrier()  # <-
+
+main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+ddp = int(os.environ.get("RANK", -1)) != -1
+if ddp:
+    dist.init_process_group("gloo")
+    master_process = int(os.environ["RANK"]) == 0
+else:
+    master_process = True
+if master_process:
+    print("begin")
+    dist.barrier()  # <-
+""",
+    """
 import deepspeed
 import torch
 
@@ -319,6 +359,22 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+
+def setup():
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return 0, 1
+
+rank, size = setup()
+dist.init_process_group("gloo", rank=rank, world_size=size)
+debug = rank == 0 if size > 1 else False
+if debug:
+    print("begin")
+dist.barrier()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -2,6 +2,33 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+def main(args, dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    loader = DataLoader(dataset, args.batch, shuffle=True)  # <-
+    for epoch in range(10):
+        batches = iter(loader)
+        for i in range(len(loader)):
+            model.forward(next(batches)).sum().backward()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from engine import train_one_epoch
+
+def main(args, dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    loader = DataLoader(dataset, args.batch // dist.get_world_size(), shuffle=True)  # <-
+    for epoch in range(10):
+        train_one_epoch(model, loader, epoch)
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -61,6 +88,20 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from engine import share_out, train_one_epoch
+
+def main(args, dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    loader = DataLoader(dataset, args.batch, shuffle=True)
+    mine = share_out(loader)
+    for epoch in range(10):
+        train_one_epoch(model, mine, epoch)
+""",
     """
 import torch
 import torch.distributed as dist
