@@ -39,7 +39,8 @@ else:
     master_process = True
 if master_process:
     print("begin")
-    dist.barrier()  # <-
+    if ddp:
+        dist.barrier()  # <-
 """,
     """
 import deepspeed
