@@ -62,7 +62,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     return Judgement(
         course=log,
         cause=first,
-        own=log.own(first) if first is not None else None,
+        own=log.own(first) if first is not None else log.own_of(unknown),
         raised=unknown,
         consequences=[event for event in faults if event is not first],
         remarks=[event for event in events if event not in faults and event is not first],
@@ -237,16 +237,3 @@ class _Log(Timeline):
         # A message that was cut off stands somewhere else in full: in the title of a report, say.
         begin = raised.message[:60].rstrip(". ")
         return len(begin) >= 20 and any(begin in seen.line.full for seen in self.seen)
-
-    def chains(self) -> list[list[Raised]]:
-        """Put each exception together with those that were raised while it was handled."""
-        chains: list[list[Raised]] = []
-        last: dict[tuple[str, str], list[Raised]] = {}
-        for one in sorted(self.raised, key=lambda raised: self.order(raised.place)):
-            key = (one.line.name, one.line.who)
-            if one.chained and key in last:
-                last[key].append(one)
-            else:
-                last[key] = [one]
-                chains.append(last[key])
-        return chains
