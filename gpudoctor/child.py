@@ -41,7 +41,7 @@ class Child:
     command: list[str]
     deadline: float
     """Seconds from its start."""
-    on_line: Callable[[bytes], None]
+    on_line: Callable[[bytes], None] = lambda line: None
     """Called with each line of standard output, without its end."""
     environment: Mapping[str, str] | None = None
     folder: str | None = None

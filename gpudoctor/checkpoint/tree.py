@@ -12,12 +12,14 @@ from gpudoctor.facts.checkpoint_file import Foreign, Format
 DEEPEST = 200
 """Levels of nesting that are followed; a checkpoint has ten."""
 TENSORS_MOST = 200_000
-"""Times that tensors are named beyond `TIMES` for each: what is shared counts each time."""
-TIMES = 20
+"""Times that tensors are named beyond `SHARED_TIMES` for each: what is shared counts each time."""
+SHARED_TIMES = 20
 DIMS_MOST = 64
 """More than any tensor has; torch's own iterators take 64."""
 SIZE_MOST = 1 << 63
 """Elements or bytes: more than torch can count."""
+BLOCK = 1 << 20
+"""Bytes of a file that are read at a time; a multiple of every element's width."""
 
 COMPUTED = "something that the pickle computes"
 """What is called that was not imported by name."""
@@ -221,7 +223,7 @@ class _Outline:
         self.tensors: set[int] = set()
         if isinstance(root, CONTAINERS):
             self._count(root)
-            most = TENSORS_MOST + TIMES * len(self.tensors)
+            most = TENSORS_MOST + SHARED_TIMES * len(self.tensors)
             if self.counts[id(root)] > most:
                 raise Unreadable(f"the same tensors are named more than {most} times: no checkpoint")
 

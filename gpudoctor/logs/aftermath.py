@@ -7,9 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.launcher import launched
-from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.tracebacks import Raised
-from gpudoctor.logs.words import (
+from gpudoctor.logs.line_kinds import (
     ALIVE,
     CODE,
     DATA,
@@ -24,6 +22,8 @@ from gpudoctor.logs.words import (
     sentence,
     tells_of_failure,
 )
+from gpudoctor.logs.lines import FULL, Line
+from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")

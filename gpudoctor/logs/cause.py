@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.facts import Run
+from gpudoctor.logs.line_kinds import NATIVE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import CUT_OFF, Frame, Raised
-from gpudoctor.logs.words import NATIVE
 from gpudoctor.model import Check, Severity
 
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.facts import Run
-from gpudoctor.logs.lines import FULL, Line, read_lines
-from gpudoctor.logs.timeline import Timeline
-from gpudoctor.logs.words import (
+from gpudoctor.logs.line_kinds import (
     CLOSING,
     ENOUGH,
     FINISHED,
@@ -22,6 +20,8 @@ from gpudoctor.logs.words import (
     sentence,
     tells_of_failure,
 )
+from gpudoctor.logs.lines import FULL, Line, read_lines
+from gpudoctor.logs.timeline import Timeline
 from gpudoctor.patterns import late_pattern
 
 LAST = 12

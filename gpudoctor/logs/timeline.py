@@ -7,9 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import UNCAUGHT, Aftermath
-from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import Raised
-from gpudoctor.logs.words import (
+from gpudoctor.logs.line_kinds import (
     ALIVE,
     END,
     ENOUGH,
@@ -28,6 +26,8 @@ from gpudoctor.logs.words import (
     sentence,
     tells_of_failure,
 )
+from gpudoctor.logs.lines import Line
+from gpudoctor.logs.tracebacks import Raised
 
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""

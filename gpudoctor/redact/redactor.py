@@ -12,9 +12,9 @@ from gpudoctor.patterns import late_pattern
 from gpudoctor.redact import identifiers, secrets
 from gpudoctor.redact.aliases import Aliases
 from gpudoctor.redact.identifiers import Span
+from gpudoctor.redact.name_forms import names_told, names_under
 from gpudoctor.redact.names import Private, known
 from gpudoctor.redact.paths import AFTER_FOLDER, home_owner, owner_place, paths, split_path, windows_paths
-from gpudoctor.redact.told import names_told, names_under
 from gpudoctor.redact.word_lists import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
 
 __all__ = ["Redactor"]

@@ -72,7 +72,7 @@ FUSED = re.compile(
 """What attention calls a tensor that holds query, key and value."""
 ROLE = re.compile(r"(?:^|[._])w?(q|k|v|query|key|value)(?=[._]|$)", re.IGNORECASE)
 ADAPTER = re.compile(r"(?:^|\.)lora_\w+(?:\.|$)")
-EXTRA = (
+EXTRAS = (
     Extra(
         r"embeddings\.position_ids", "transformers 4.31 stopped saving embeddings.position_ids", harmless=True
     ),
@@ -184,7 +184,7 @@ def extras(
         kinds[kind].append(name)
     harmless: set[str] = set()
     notes: list[str] = []
-    for extra in EXTRA:
+    for extra in EXTRAS:
         end = re.compile(rf"(^|\.){extra.end}$")
         hit = [name for members in kinds.values() if end.search(members[0]) for name in members]
         if extra.end == COUNTER:

@@ -9,7 +9,7 @@ from gpudoctor.checkpoint.description.state_dicts import mapping
 from gpudoctor.checkpoint.tree import CONTAINERS, Call, Checkpoint, Global, Tensor
 from gpudoctor.facts.checkpoint_file import Foreign
 
-MOST = 500_000
+NODES_MOST = 500_000
 """Nodes that are looked at."""
 
 
@@ -24,7 +24,7 @@ def holders(root: Any, names: set[str]) -> dict[str, tuple[str, ...]]:
     items = mapping(root)
     if items is None or not all(isinstance(key, str) for key in items):
         return {}
-    room = MOST
+    room = NODES_MOST
     found: dict[str, list[str]] = {}
     for entry, value in items.items():
         held = set()

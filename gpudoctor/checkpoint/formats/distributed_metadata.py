@@ -15,15 +15,15 @@ from gpudoctor.checkpoint.tree import Call, Global, Unreadable
 from gpudoctor.facts.checkpoint_file import Foreign
 from gpudoctor.text import shown
 
-METADATA = "torch.distributed.checkpoint.metadata"
-SHARDED = "torch.distributed._shard.sharded_tensor.metadata"  # until 2.2
-ENUMS = {f"{METADATA}._MEM_FORMAT_ENCODING", f"{SHARDED}.MEM_FORMAT_ENCODING"}
+CLASSES = "torch.distributed.checkpoint.metadata"
+OLD_CLASSES = "torch.distributed._shard.sharded_tensor.metadata"  # until 2.2
+ENUMS = {f"{CLASSES}._MEM_FORMAT_ENCODING", f"{OLD_CLASSES}.MEM_FORMAT_ENCODING"}
 PATHS = ("PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")
 DATACLASSES = """Metadata TensorStorageMetadata BytesStorageMetadata ChunkStorageMetadata TensorProperties MetadataIndex
     StorageMeta""".split()
-OWN = {
-    *(f"{METADATA}.{name}" for name in DATACLASSES),
-    f"{SHARDED}.TensorProperties",
+IMPORTED = {
+    *(f"{CLASSES}.{name}" for name in DATACLASSES),
+    f"{OLD_CLASSES}.TensorProperties",
     "torch.distributed.checkpoint.filesystem._StorageInfo",
     *(f"{module}.{name}" for module in ("pathlib", "pathlib._local") for name in PATHS),
     *ENUMS,
@@ -88,7 +88,7 @@ def parse(data: bytes) -> Metadata:
     """Read the pickle without running it; raises `Unreadable`."""
     enums = _Enums()
     found = load(
-        data, ".metadata", enums, report=False, allowed=lambda name: name.full in OWN or allowed(name)
+        data, ".metadata", enums, report=False, allowed=lambda name: name.full in IMPORTED or allowed(name)
     )
     state = _state(found.root, "Metadata")
     suspects = found.suspects

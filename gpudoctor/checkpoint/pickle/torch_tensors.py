@@ -25,7 +25,7 @@ from gpudoctor.text import shown
 
 DEVICE_MOST = 100
 """Characters of a device."""
-PACKED = ("quint4x2", "quint2x4")
+PACKED_TYPES = ("quint4x2", "quint2x4")
 """Types of which several elements are in one byte."""
 TROUBLE_MOST = 20
 """Lines of trouble with tensors that are kept."""
@@ -82,7 +82,7 @@ class Rebuilder:
     def make(self, call: Call) -> Any:
         """Return a `Tensor` for a call that rebuilds one; any other call as it is."""
         function = call.function
-        rebuild = REBUILD.get(function.full) if type(function) is Global else None
+        rebuild = REBUILDERS.get(function.full) if type(function) is Global else None
         if rebuild is None:
             return call
         try:
@@ -121,7 +121,7 @@ class Rebuilder:
             elements *= length
         if elements >= SIZE_MOST:
             raise ValueError("more elements than torch can count")
-        if elements and (end + 1) * WIDTHS.get(dtype, 1) > storage.size and dtype not in PACKED:
+        if elements and (end + 1) * WIDTHS.get(dtype, 1) > storage.size and dtype not in PACKED_TYPES:
             self._note(f"a tensor of shape {list(size)} goes beyond its storage {shown(storage.key)}")
         return Tensor(
             dtype=dtype, shape=size, stride=stride, offset=held.offset + offset, storage=storage,
@@ -183,7 +183,7 @@ class Rebuilder:
         )  # fmt: skip
 
     def _subclass(self, call: Call, function: Any, _: Any, arguments: Any, state: Any) -> Any:
-        rebuild = REBUILD.get(function.full) if isinstance(function, Global) else None
+        rebuild = REBUILDERS.get(function.full) if isinstance(function, Global) else None
         if rebuild is None or rebuild is Rebuilder._subclass:
             return call
         inner = rebuild(self, Call(function, arguments, call.kind, call.place), *arguments)
@@ -227,7 +227,7 @@ def _parts(values: Any) -> tuple[Tensor, ...]:
     return parts
 
 
-REBUILD: dict[str, Callable[..., Any]] = {
+REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": Rebuilder._tensor,
     "torch._utils._rebuild_tensor_v2": Rebuilder._tensor,
     "torch._utils._rebuild_tensor_v3": Rebuilder._tensor_v3,
