@@ -12,16 +12,17 @@ ENGINE = sorted(p for p in (ROOT / "gpudoctor").rglob("*.py") if p.parent.name !
 CHECKS = sorted(p for p in (ROOT / "checks").rglob("*.py") if "reproductions" not in p.parts)
 FLOORS = {
     # words and data
-    "text": "",
+    "patterns": "",
+    "text": "patterns",
     "bad_input": "",
-    "facts": "",
+    "facts": "patterns",
     "field_types": "",
     "interruption": "",
     "model": "field_types",
     "report": "model",
     "snapshot": "facts report",
     "guard": "interruption model report text",
-    "grounds": "model registry report text",
+    "grounds": "model patterns registry report text",
     "fitness": "facts report snapshot text",
     "script_verdict": "facts model report text",
     "verdict": "facts fitness grounds model report script_verdict snapshot text",
@@ -38,14 +39,15 @@ FLOORS = {
     "probes": "facts kernel_lines",
     "literals": "",
     "launch_command": "model",
-    "check_loading": "guard literals model",
-    "registry": "bad_input check_loading guard model report",
+    "entry_points": "",
+    "check_loading": "entry_points guard literals model",
+    "registry": "bad_input check_loading entry_points guard model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers.nvidia_smi": "facts",
     "importers": "importers.nvidia_smi bad_input facts kernel_lines report snapshot text",
-    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.name_forms "
-    "registry report snapshot text verdict",
+    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model patterns "
+    "redact.name_forms registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
@@ -71,8 +73,9 @@ FLOORS = {
     "stacks": "child text",
     "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
     "side_by_side": "child fork report scripts",
+    "warm_patient": "child interpreter scripts",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
-    "training training_script verdict",
+    "training training_script verdict warm_patient",
     "scaling": "bad_input collect facts interpreter patient_process registry report snapshot training "
     "training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
@@ -80,10 +83,10 @@ FLOORS = {
     "recognition registry report snapshot verdict",
     "ticketing": "environment proofs registry report",
     # how it is given out
-    "redact.word_lists": "",
-    "redact.identifiers": "redact.word_lists",
-    "redact.name_forms": "redact.identifiers redact.word_lists",
-    "redact": "facts model redact.identifiers redact.name_forms redact.word_lists report snapshot text",
+    "redact.word_lists": "patterns",
+    "redact.identifiers": "patterns redact.word_lists",
+    "redact.name_forms": "patterns redact.identifiers redact.word_lists",
+    "redact": "facts model patterns redact.identifiers redact.name_forms redact.word_lists report snapshot text",
     "render": "catalogue facts grounds model registry report snapshot text",
     "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report scaling text "
     "ticketing",

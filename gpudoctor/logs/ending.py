@@ -22,10 +22,11 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import FULL, Line, read_lines
 from gpudoctor.logs.timeline import Timeline
+from gpudoctor.patterns import late_pattern
 
 LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
-REPORTED = re.compile(
+REPORTED = late_pattern(
     r"^(?:\S+ )?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
     r"(?!\W{0,4}(?:0\b|None\b|[Ff]alse\b))(?:[: |\]-]|$)|"
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
@@ -34,20 +35,20 @@ REPORTED = re.compile(
     r"No such|Abort|Giving up|Exiting)\b|\b(?:refus(?:e|es|ed|ing) to|giving up|aborting|cannot continue)\b"
 )
 """What a program reports as an error, by the level of its logger or in its first word."""
-TELLING = re.compile(
+TELLING = late_pattern(
     r"[Ee]rror|ERROR|[Ff]ail|[Ff]atal|FATAL|[Cc]annot|[Cc]an't|[Cc]ould not|"
     r"denied|not found|[Ii]nvalid|[Aa]bort|[Kk]ill"
 )
-AT = re.compile(
+AT = late_pattern(
     r"(?P<what>\b[Ee]pochs?|\b[Ss]teps?|\b[Ii]ter(?:ation)?s?|\b[Bb]atch(?:es)?)\b\W{0,4}(?P<at>\d{1,9})\s?(?:/|of)\s?(?P<of>\d{1,9})\b|"
     r"(?P<percent>\b\d{1,2})%\|"
 )
 """How far a training says that it has come."""
-TOOL = re.compile(r": (?:command not found|No such file or directory|Permission denied)$")
+TOOL = late_pattern(r": (?:command not found|No such file or directory|Permission denied)$")
 """What a shell says of one of a job's commands; the training may be another."""
-SHORTENED = re.compile(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
+SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
 """What Hydra says below an error with which it ends the program (hydra/_internal/utils.py)."""
-BEHIND = re.compile(
+BEHIND = late_pattern(
     r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
 )
 """What a program prints behind its last step."""

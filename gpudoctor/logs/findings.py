@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from gpudoctor.guard import made
 from gpudoctor.launch_command import TORCHRUN, fitted
-from gpudoctor.logs.cause import Event, Judgement, rank_of
 from gpudoctor.logs.ending import Ending, telling
+from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Load

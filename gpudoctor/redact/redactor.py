@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, cast
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact import identifiers, secrets
 from gpudoctor.redact.aliases import Aliases
 from gpudoctor.redact.identifiers import Span
@@ -21,9 +22,9 @@ __all__ = ["Redactor"]
 T = TypeVar("T")
 Tree = dict[object, object] | list[object] | tuple[object, ...] | str | float | bool | None
 
-_RESERVED = re.compile("[\ufdd0-\ufdd3]")
-_PATH_ENDS = re.compile(r"[\s\"'<>|:;,()\[\]{}`\\]")
-_HOME = re.compile(r"/(?:home|Users)/+(?=[^/])|[A-Za-z]:[\\/]+(?i:users)[\\/]+")
+_RESERVED = late_pattern("[\ufdd0-\ufdd3]")
+_PATH_ENDS = late_pattern(r"[\s\"'<>|:;,()\[\]{}`\\]")
+_HOME = late_pattern(r"/(?:home|Users)/+(?=[^/])|[A-Za-z]:[\\/]+(?i:users)[\\/]+")
 _BY_SHAPE = frozenset(("email", "gpu-uuid", "mac", "token"))
 _ROUNDS = 6
 
