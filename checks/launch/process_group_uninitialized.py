@@ -26,7 +26,7 @@ The last frame in your own file shows the call. `env | grep -E '^(RANK|WORLD_SIZ
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Condition, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -83,7 +83,10 @@ def code(script: Script) -> Iterator[Finding]:
     if not under:
         return
     for call in script.calls[made.number :]:
-        asks = call.name in ("torch.distributed.get_rank", "torch.distributed.get_world_size")
+        asks = call.name in ("torch.distributed.get_rank", "torch.distributed.get_world_size") or (
+            call.name == "torch.utils.data.DistributedSampler"
+            and not (call.given("num_replicas") and call.given("rank"))
+        )
         if (call.collective or asks) and call.reached and not _guarded(call):
             yield check.found(
                 f"the process group is made only if {under[0].text}, line {made.place.line}, and {call.text} is called "
@@ -94,11 +97,19 @@ def code(script: Script) -> Iterator[Finding]:
             return
 
 
+def _checks_input(condition: Condition) -> bool:
+    """Return whether an early exit is one for a file or folder that is missing."""
+    return condition.early and "os.path." in condition.text
+
+
 def _guarded(call: Call) -> bool:
     """Return whether a call stands under any test but one for the rank, or may fail."""
     others = any(c.by_rank and c.rank != 0 for c in call.conditions)  # without a group there is rank 0 alone
     return (
         others
         or "try" in call.contexts
-        or any(c.kind not in ("main", "while") and not c.by_rank for c in call.conditions)
+        or any(
+            c.kind not in ("main", "while") and not c.by_rank and not _checks_input(c)
+            for c in call.conditions
+        )
     )

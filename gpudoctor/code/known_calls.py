@@ -76,6 +76,7 @@ SIGNATURES = {
         "torch.distributed.fsdp.fully_shard": "module",
         "torch.nn.SyncBatchNorm.convert_sync_batchnorm": "module process_group",
         "torch.compile": "model",
+        "ray.train.torch.prepare_model": "model",
         "torch.utils.data.DataLoader": "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn "
         "pin_memory drop_last timeout worker_init_fn multiprocessing_context generator",
         "torch.utils.data.DistributedSampler": "dataset num_replicas rank shuffle seed drop_last",
@@ -149,6 +150,7 @@ KINDS = {
     "torch.nn.DataParallel": "dp",
     "torch.distributed.fsdp.FullyShardedDataParallel": "fsdp",
     "torch.compile": "compiled",
+    "ray.train.torch.prepare_model": "prepared",
     "torch.distributed.optim.ZeroRedundancyOptimizer": "optimizer",
     "torch.utils.data.DataLoader": "loader",
     "torchdata.stateful_dataloader.StatefulDataLoader": "loader",

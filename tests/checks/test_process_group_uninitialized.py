@@ -27,6 +27,23 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, path):
+    if "LOCAL_RANK" in os.environ:
+        dist.init_process_group("gloo")
+    if not os.path.exists(path):
+        return
+    sampler = DistributedSampler(dataset)  # <-
+    for batch in DataLoader(dataset, sampler=sampler):
+        print(batch)
+
+main([1], "x")
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 
 world_size = int(os.environ.get("WORLD_SIZE", 1))
 if world_size > 1:
@@ -64,6 +81,22 @@ main()
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, rank, size):
+    if "LOCAL_RANK" in os.environ:
+        dist.init_process_group("gloo")
+    sampler = DistributedSampler(dataset, num_replicas=size, rank=rank)
+    if not dist.is_initialized():
+        return
+    other = DistributedSampler(dataset, shuffle=False)
+
+main([1], 0, 1)
+""",
     """
 import torch
 import torch.distributed as dist

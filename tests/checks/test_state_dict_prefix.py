@@ -247,6 +247,16 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+import copy
+import torch
+from ray import train
+
+def work(config):
+    model = train.torch.prepare_model(torch.nn.Linear(2, 2))
+    state = copy.deepcopy(model).cpu().state_dict()  # <-
+    torch.save(state, f"{config['folder']}/model.pt")
+""",
+    """
 import torch
 
 model = torch.nn.DataParallel(torch.nn.Linear(2, 2))
