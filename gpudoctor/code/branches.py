@@ -20,13 +20,11 @@ def branch(frame: Frame, node: ast.If) -> bool:
     opposite = Condition(
         condition.place, condition.text, value, negated=True, loops=condition.loops, kind=kind
     )
-    outside, guarded = frame.conditions, frame.guarded
+    outside = frame.conditions
     program = frame.program
     names, heap = dict(frame.names), dict(program.heap)
     frame.conditions = (*outside, condition)
-    frame.guarded = guarded or kind == "main"
     left = program.execute(frame, node.body)
-    frame.guarded = guarded
     then, frame.names = frame.names, dict(names)
     then_heap, program.heap = program.heap, dict(heap)
     frame.conditions = (*outside, opposite)

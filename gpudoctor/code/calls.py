@@ -49,7 +49,7 @@ def perform(
         return _super(frame, node, attribute[6:], receiver, positional, keywords)
     if callee.thing >= 0:
         receiver, attribute = callee, "__call__"
-        own = _own_method(frame, callee, "__call__")
+        own = _own_call(frame, callee)
         if own is not None:
             return _own_function(frame, node, own, receiver, positional, keywords, starred=starred, used=used)
     name = _name(frame, callee, receiver, attribute)
@@ -117,9 +117,9 @@ def _name(frame: Frame, callee: Value, receiver: Value, attribute: str) -> str:
     return callee.text or "?"
 
 
-def _own_method(frame: Frame, value: Value, attribute: str) -> Function | None:
+def _own_call(frame: Frame, value: Value) -> Function | None:
     item = frame.program.defined.get(frame.program.things[value.thing].type)
-    return method_of(frame, item, attribute) if isinstance(item, Class) else None
+    return method_of(frame, item, "__call__") if isinstance(item, Class) else None
 
 
 def _own_function(

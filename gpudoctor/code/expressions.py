@@ -154,7 +154,7 @@ def _mapping(frame: Frame, node: ast.Dict) -> Value:
 
 def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     inner = Frame(frame.program, frame.file, frame.scope, frame)
-    inner.depth, inner.outer, inner.guarded = frame.depth, frame, frame.guarded
+    inner.depth, inner.outer = frame.depth, frame
     inner.self_value, inner.owner = frame.self_value, frame.owner
     chosen = False  # by the rank
     states: list[Value] = []

@@ -95,7 +95,7 @@ class Frame:
     """One run of a function, or of a file's module level."""
 
     __slots__ = (
-        "base", "conditions", "contexts", "depth", "file", "guarded", "loops", "names", "outer", "owner", "program",
+        "base", "conditions", "contexts", "depth", "file", "loops", "names", "outer", "owner", "program",
         "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
@@ -120,8 +120,6 @@ class Frame:
         self.depth: int = caller.depth + 1 if caller else 0
         self.reached: bool = caller.reached if caller else True
         self.spawned: bool = caller.spawned if caller else False
-        self.guarded: bool = caller.guarded if caller else False
-        """Whether it runs under ``if __name__ == "__main__"``."""
 
     def place(self, node: ast.AST) -> Place:
         """Return where a node stands."""
@@ -210,7 +208,6 @@ class Frame:
                 loops=self.loops,
                 contexts=self.contexts,
                 reached=self.reached,
-                module_level=self.depth == 0 and self.scope == "<module>" and not self.guarded,
                 spawned=self.spawned,
             )
         )

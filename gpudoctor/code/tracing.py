@@ -46,7 +46,6 @@ def trace(file: File) -> Script:
         signatures=tuple(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
         imports={name: frame.place(node) for name, node in file.imported.items()},
         frameworks=tuple(sorted(frameworks(frozenset(file.imported)))),
-        main_guard=any(isinstance(n, ast.If) and _guards(n.test) for n in file.source.tree.body),
         notebook=file.source.notebook,
         complete=complete,
     )
@@ -72,10 +71,6 @@ def frameworks(imported: frozenset[str]) -> set[str]:
     """Return the libraries among imports that distribute for the user."""
     found = {FRAMEWORKS[top] for name in imported if (top := name.partition(".")[0]) in FRAMEWORKS}
     return found | ({"transformers"} if imported & TRAINERS else set())
-
-
-def _guards(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def _follow(

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from gpudoctor.facts.script import Call, Script
 from gpudoctor.facts.script_values import Known, Value
+from gpudoctor.patterns import late_pattern
 
-MAIN = re.compile(
+MAIN = late_pattern(
     r"rank|main_process|is_main|\bmain\b|is_master|master|is_root|is_primary|global_zero|is_leader", re.I
 )
 """What a test names that lets one process through."""
