@@ -70,6 +70,7 @@ SIGNATURES = {
         "torch.distributed.new_group": "ranks timeout backend",
         "torch.distributed.destroy_process_group": "group",
         "torch.nn.parallel.DistributedDataParallel": "module device_ids output_device dim broadcast_buffers",
+        "apex.parallel.DistributedDataParallel": "module",
         "torch.nn.DataParallel": "module device_ids output_device dim",
         "torch.nn.parallel.data_parallel": "module inputs device_ids output_device dim module_kwargs",
         "torch.distributed.fsdp.FullyShardedDataParallel": "module process_group",
@@ -147,6 +148,7 @@ METHODS = {
 
 KINDS = {
     "torch.nn.parallel.DistributedDataParallel": "ddp",
+    "apex.parallel.DistributedDataParallel": "ddp",
     "torch.nn.DataParallel": "dp",
     "torch.distributed.fsdp.FullyShardedDataParallel": "fsdp",
     "torch.compile": "compiled",
