@@ -70,6 +70,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A collective in a program that makes no process group, or makes it only where torchrun started it."""
+    yield from _before_or_after(script)
     made = script.process_group
     if made is None or not made.reached or "try" in made.contexts:
         return
@@ -113,3 +114,37 @@ def _guarded(call: Call) -> bool:
             for c in call.conditions
         )
     )
+
+
+NEEDING = ("torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.barrier")
+
+
+def _before_or_after(script: Script) -> Iterator[Finding]:
+    """Report what asks for the group before the line that makes it, or after the one that destroys it."""
+    made = script.process_group
+    if made is None or not made.reached or "try" in made.contexts:
+        return
+    gone = list(script.named("torch.distributed.destroy_process_group"))
+    last = gone[-1] if gone and not gone[-1].given("group") else None
+    for call in script.calls:
+        needs = (call.collective or call.name in NEEDING) and call.method != "new_group"
+        if not needs or not call.reached or call.spawned != made.spawned or _under_a_test(call, made):
+            continue
+        if call.number < made.number:
+            said = f"{call.text} is called here, and the process group is made only later, in line {made.place.line}"
+        elif (
+            last is not None and call.number > last.number and not _under_a_test(last, made) and last.reached
+        ):
+            said = f"{call.text} is called here, and the process group was destroyed before, in line {last.place.line}"
+        else:
+            continue
+        yield check.found(said, severity=Severity.ERROR, location=call.place)
+        return
+
+
+def _under_a_test(call: Call, made: Call) -> bool:
+    """Return whether a call stands under a test, or in a loop or ``try``, that the making of the group does not."""
+    tests = [
+        c for c in call.conditions if c.kind != "main" and c not in made.conditions and not _checks_input(c)
+    ]
+    return bool(tests) or call.loops != made.loops or "try" in call.contexts

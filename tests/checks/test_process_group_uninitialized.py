@@ -24,6 +24,27 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    print(dist.get_world_size())
+    dist.destroy_process_group()
+    dist.barrier()  # <-
+
+main()
+""",
+    """
+import torch.distributed as dist
+
+def main():
+    rank = dist.get_rank()  # <-
+    dist.init_process_group("gloo")
+    dist.destroy_process_group()
+
+main()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -81,6 +102,23 @@ main()
     ),
 ]
 FINE = [
+    """
+import torch.distributed as dist
+
+def rank():
+    return dist.get_rank() if dist.is_initialized() else 0
+
+def main(again):
+    print(rank())
+    dist.init_process_group("gloo")
+    if again:
+        dist.destroy_process_group()
+    print(dist.get_world_size())
+    dist.destroy_process_group()
+    print(rank())
+
+main(False)
+""",
     """
 import os
 import torch

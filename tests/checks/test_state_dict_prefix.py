@@ -240,6 +240,18 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+import torch
+
+def main(options):
+    model = torch.nn.Linear(2, 2)
+    if options.amp:
+        from apex.parallel import DistributedDataParallel as DDP
+    else:
+        from torch.nn.parallel import DistributedDataParallel as DDP
+    model = DDP(model)
+    torch.save(model.state_dict(), f"model{options.rank}.pt")  # <-
+""",
+    """
 import copy
 import torch
 from ray import train
