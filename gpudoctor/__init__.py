@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from gpudoctor.report import Report
     from gpudoctor.scaling import scale
     from gpudoctor.text import byte_size, count, in_bytes, joined, listed
+    from gpudoctor.ticketing import ticket
 
 HOMES = {
     "BadInput": "bad_input",
@@ -68,6 +69,7 @@ HOMES = {
     "mend": "code.linting",
     "prove": "proofs",
     "scale": "scaling",
+    "ticket": "ticketing",
 }
 """Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""
 
@@ -75,6 +77,7 @@ __all__ = [
     "BadInput", "CannotTell", "Check", "Evidence", "Finding", "Fix", "Kind", "Location", "Report", "Role",
     "Severity", "Sighting", "Source", "Symptom", "__version__", "byte_size", "check", "checkpoint", "count",
     "explain", "in_bytes", "inspect", "joined", "lint", "listed", "mend", "prove", "scale",
+    "ticket",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

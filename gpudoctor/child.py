@@ -41,7 +41,7 @@ class Child:
     command: list[str]
     deadline: float
     """Seconds from its start."""
-    on_line: Callable[[bytes], None]
+    on_line: Callable[[bytes], None] = lambda line: None
     """Called with each line of standard output, without its end."""
     environment: Mapping[str, str] | None = None
     folder: str | None = None
@@ -197,7 +197,8 @@ def run(
                     if pipe in selector.get_map():
                         child.read(pipe)
                         selector.unregister(pipe)
-            end(ended)
+            if ended:  # what a command detaches lives as long as the command does
+                end(ended)
             running = [child for child in running if child not in ended]
             if on_tick is not None and running:
                 on_tick(running)

@@ -16,20 +16,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.model import Finding, Fix, How, Known
+from gpudoctor.patterns import late_pattern
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, ProofStatus
 from gpudoctor.text import listed
 
 T = TypeVar("T")
 
-REPORT = re.compile(r"/(?:issues|pull|discussions)/\d|^https://(?:discuss|forums)\.|stackoverflow\.com")
+REPORT = late_pattern(r"/(?:issues|pull|discussions)/\d|^https://(?:discuss|forums)\.|stackoverflow\.com")
 """A link to what somebody reports; any other is documentation."""
 
-ESCAPED, BRANCHING = re.compile(r"\\(?:[xuU\d][0-9A-Fa-f]*|.)"), re.compile(r"[|(\[{]")
-PLAIN = re.compile(r"[\w =/:,-]+(?![?*])")
+ESCAPED, BRANCHING = late_pattern(r"\\(?:[xuU\d][0-9A-Fa-f]*|.)"), late_pattern(r"[|(\[{]")
+PLAIN = late_pattern(r"[\w =/:,-]+(?![?*])")
 """Characters of a pattern that stand for themselves; of ``colou?r`` those are ``colo``."""
 
-PART = re.compile(r"""(?:'[^']*'|"[^"]*"|(?<!&)&(?!&)|[^;|&\n'"])+""")
+PART = late_pattern(r"""(?:'[^']*'|"[^"]*"|(?<!&)&(?!&)|[^;|&\n'"])+""")
 """A command between the shell's separators; what stands in quotes separates nothing."""
 
 

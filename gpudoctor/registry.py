@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, get_type_hints
@@ -22,6 +21,7 @@ from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.check_loading import NotLoaded, load_check, load_package
+from gpudoctor.entry_points import entry_points
 from gpudoctor.guard import THE_USERS, told
 from gpudoctor.model import FAMILIES, Check
 from gpudoctor.report import CheckStatus, Result
@@ -221,7 +221,7 @@ class Registry:
 
     def _packages(self, group: str) -> list[ModuleType]:
         packages = []
-        for point in metadata.entry_points(group=group):
+        for point in entry_points(group):
             name = f"plug-in {point.name} ({point.value})"
             package = self._guarded(name, functools.partial(load_package, point))
             packages += [package] if isinstance(package, ModuleType) else []

@@ -1,10 +1,14 @@
-"""Reproductions run side by side, as many at a time as there are processors; what shares something runs alone."""
+"""Reproductions run side by side; those that would disturb each other one after the other, on a GPU nothing beside."""
 
+import contextlib
 import os
 import re
+import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,67 +17,100 @@ from gpudoctor.fork import may_fork
 from gpudoctor.report import Proof, Say
 from gpudoctor.scripts import HEADER
 
-MOST_WORKERS = 4
+MOST_WORKERS = 8
 SHARED = re.compile(r"\b[1-6]\d{4}\b|MASTER_PORT")
 """A port of its own choice, which another script may choose too."""
 LAUNCHER = re.compile(r"torchrun|torch\.distributed\.(?:run|launch)")
-ALONE = frozenset({"root", "namespaces", "control groups", "setsid", "ip", "slurmctld", "slurmd", "munged"})
-"""Needs of scripts that change what others see: the machine's names, its limits, its jobs."""
+OWN_HOSTS = "namespaces"
+"""Need of scripts with a network, names or mounts of their own: their ports are nobody else's."""
+MACHINE_WIDE = frozenset({"control groups", "slurmctld", "slurmd", "munged"})
+"""Needs of scripts that make limits or jobs, of which two at once may meet."""
 REAL_GPUS = re.compile(r"\d+ GPUs?")
 Prove = Callable[[str], Proof]
 _Line = tuple[str, Proof | None]
 """An id, and its proof; ``None`` where its turn begins."""
+_NUMBER = struct.Struct("H")
+"""The place of an id in a list, in the pipe from which processes take the next one."""
 
 
-def run_alone(reproduction: Path) -> bool:
-    """Return whether a reproduction must not run beside another one: it needs a GPU, root or a port that it names."""
+class Company(Enum):
+    """Beside what a reproduction may run."""
+
+    ANY = "any other"
+    NOT_ITS_LIKE = "none that takes a port of its own choice, or makes a control group or a job, as it does"
+    NONE = "none: it needs a GPU, and its memory"
+
+
+def company(reproduction: Path) -> Company:
+    """Return beside what a reproduction may run."""
     text = (reproduction / "broken.py").read_text(encoding="utf-8")
     headers = HEADER.findall(text)
     needs = {value for key, value in headers if key == "needs"}
     line = next((value for key, value in headers if key == "run"), "")
+    if any(map(REAL_GPUS.fullmatch, needs)):
+        return Company.NONE
     takes_a_port = SHARED.search(text) or (LAUNCHER.search(line) and "--standalone" not in line)
-    return bool(needs & ALONE or any(map(REAL_GPUS.fullmatch, needs)) or takes_a_port)
+    meets = takes_a_port and OWN_HOSTS not in needs
+    return Company.NOT_ITS_LIKE if meets or needs & MACHINE_WIDE else Company.ANY
 
 
 def proofs_side_by_side(
-    ids: Sequence[str], prove: Prove, weight: Callable[[str], int], patience: float, say: Say
+    ids: Sequence[str],
+    prove: Prove,
+    weight: Callable[[str], int],
+    patience: float,
+    say: Say,
+    in_turn: Sequence[str] = (),
+    each: int = 1,
 ) -> dict[str, Proof]:
     """Let forks of this process prove failures, and return the proofs by id.
 
-    `weight` says how much work an id is, `patience` how many seconds one may take. One that has no proof in the end
+    There are `each` of them for a processor, and one more for `in_turn`, one after the other. `weight` says how much
+    work an id is, the most comes first; `patience` is how many seconds one may take. One that has no proof in the end
     kept its process from going on, or no process could be had: it is left to the caller.
     """
-    count = min(len(os.sched_getaffinity(0)), MOST_WORKERS, len(ids)) if may_fork() else 0
+    count = min(len(os.sched_getaffinity(0)) * each, MOST_WORKERS, len(ids)) if may_fork() else 0
     if count < 2:
         return {}
     found: dict[str, Proof] = {}
+    several = count + bool(in_turn)
 
     def say_how_far(id: str) -> None:
-        say(f"{len(found)} of {len(ids)}, {count} at a time: {id}")
+        say(f"{len(found)} of {len(ids) + len(in_turn)}, {several} at a time: {id}")
 
-    run([_worker(part, prove, patience, found, say_how_far) for part in _parts(ids, weight, count)])
+    with _queue(sorted(ids, key=weight, reverse=True)) as shared, _queue(in_turn) as own:
+        queues = [shared] * count + [own] * bool(in_turn)
+        run([_worker(queue, prove, patience, found, say_how_far) for queue in queues])
     return found
 
 
-def _parts(ids: Sequence[str], weight: Callable[[str], int], count: int) -> list[list[str]]:
-    """Share ids out, the heaviest first, each to the one who has the least."""
-    parts: list[list[str]] = [[] for _ in range(count)]
-    loads = [0] * count
-    for id in sorted(ids, key=weight, reverse=True):
-        least = loads.index(min(loads))
-        parts[least].append(id)
-        loads[least] += weight(id)
-    return parts
+class _Queue(NamedTuple):
+    """Ids, and the pipe from which each process takes the number of the next one."""
+
+    ids: Sequence[str]
+    pipe: int
+
+
+@contextlib.contextmanager
+def _queue(ids: Sequence[str]) -> Iterator[_Queue]:
+    pipe, end = os.pipe()
+    os.write(end, b"".join(map(_NUMBER.pack, range(len(ids)))))
+    os.close(end)
+    try:
+        yield _Queue(ids, pipe)
+    finally:
+        os.close(pipe)
 
 
 def _worker(
-    ids: list[str], prove: Prove, patience: float, found: dict[str, Proof], say: Callable[[str], None]
+    queue: _Queue, prove: Prove, patience: float, found: dict[str, Proof], say: Callable[[str], None]
 ) -> Child:
-    """Return a process that proves its share of the failures one after the other."""
+    """Return a process that proves one failure after the other, while the queue has some."""
 
     def work() -> None:
         adopt_orphans()
-        for id in ids:
+        while number := os.read(queue.pipe, _NUMBER.size):
+            id = queue.ids[_NUMBER.unpack(number)[0]]
             _tell((id, None))
             _tell((id, prove(id)))
 
@@ -85,9 +122,8 @@ def _worker(
         else:
             found[id] = proof
 
-    child = Child(
-        "reproductions", [sys.executable, "-c", "raise SystemExit(1)"], patience, hear, function=work
-    )
+    command = [sys.executable, "-c", "raise SystemExit(1)"]
+    child = Child("reproductions", command, patience, hear, function=work, keep=(queue.pipe,))
     return child
 
 

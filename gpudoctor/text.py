@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
+from gpudoctor.patterns import late_pattern
+
 NAME_MOST = 120
 """Characters of a name that are shown."""
 UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 # Colours and what else programs send to a terminal (ECMA-48; BEL or ST ends what begins with ESC ]).
-CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]")
+CONTROL_SEQUENCE = late_pattern(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]")
 # C0, DEL, C1, and what turns the direction of writing (Unicode's bidirectional controls);
 # what ends a line besides C0 and C1 (U+2028 and U+2029); halves of surrogate pairs, which no encoding can write.
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+CONTROL = late_pattern(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

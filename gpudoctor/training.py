@@ -11,7 +11,7 @@ from gpudoctor.bad_input import BadInput
 from gpudoctor.child import Child, run
 from gpudoctor.interpreter import Patient
 from gpudoctor.patience import Patience
-from gpudoctor.patient_process import Garbled, Message, answer, surroundings
+from gpudoctor.patient_process import Conversation, Message, by_torchrun, surroundings, typed
 from gpudoctor.report import Proof, ProofStatus
 from gpudoctor.reproduction import LINES_KEPT, last_words
 from gpudoctor.stacks import ANSWER, LOOK, MOST, Stacks
@@ -69,18 +69,8 @@ class Training:
         elif self.stacks.look():
             child.deadline = 0.0
 
-    def hear(self, line: bytes, seconds: float = 0.0) -> None:
-        """Take a line, printed `seconds` after the start: an event, or anything else that torch and the ranks print."""
-        try:
-            event = answer(line, Message)
-        except Garbled:
-            event = None
-        if event is None or "event" not in event:
-            text = line.decode(errors="replace")
-            self.output.append(text)
-            if self.stacks is not None:
-                self.stacks.hear(text)
-            return
+    def hear(self, event: Message, seconds: float = 0.0) -> None:
+        """Take an event, told `seconds` after the start."""
         self.patience.hear(str(event["event"]), seconds)
         if event["event"] == "result":
             self.result = event
@@ -93,6 +83,13 @@ class Training:
         elif event["event"] == "data" and str(event.get("source", "")).startswith("read directly"):
             self.notes.append(f"the images were {event['source']}")
         self.on_event(event)
+
+    def print(self, line: bytes) -> None:
+        """Keep a line of anything else that torch and the ranks print."""
+        text = line.decode(errors="replace")
+        self.output.append(text)
+        if self.stacks is not None:
+            self.stacks.hear(text)
 
 
 def train(
@@ -122,14 +119,8 @@ def train(
         # torchrun leaves folders of its own behind, and a rank that is killed its images: they go with this one.
         # Python's fault handler tells where a rank stands that has not come as far as its own.
         environment = {**surroundings(folder, launch=True), "PYTHONFAULTHANDLER": "1"}
-        child = Child(
-            mode,
-            command,
-            deadline + TAKING_STACKS,
-            lambda line: training.hear(line, child.running),
-            environment,
-            merge_errors=True,
-        )
+        child = Child(mode, command, deadline + TAKING_STACKS, environment=environment, merge_errors=True)
+        Conversation(child, lambda event: training.hear(event, child.running), aside=training.print)
         run([child], on_tick=lambda running: training.watch(child, script))
     if training.refusal is not None:
         raise UnusableData(training.refusal)
@@ -154,12 +145,10 @@ def is_another_task(mode: str) -> bool:
 def _launch(mode: str, patient: Patient, script: Path, nproc: int | None, nameless: bool) -> list[str]:
     """Return the command that starts a mode's script."""
     if mode not in LAUNCHED:
-        return [patient.executable, str(script), *(["--nproc", str(nproc)] if nproc else [])]
+        return typed(patient, script, *(["--nproc", str(nproc)] if nproc else []))
     if by_srun():
-        return [patient.executable, str(script)]
-    # Underscores: torchrun of torch 1.13 knows no other spelling.
-    way = [*(NAMELESS if nameless else STANDALONE), f"--nproc_per_node={nproc or 2}"]
-    return [*patient.torchrun, *way, str(script)]
+        return typed(patient, script)
+    return by_torchrun(patient, nproc or 2, NAMELESS if nameless else STANDALONE, script)
 
 
 def _proof(training: Training, child: Child, output: str) -> Proof:

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from pathlib import Path
 
 from gpudoctor.training_script import PARTS
@@ -11,16 +12,17 @@ ENGINE = sorted(p for p in (ROOT / "gpudoctor").rglob("*.py") if p.parent.name !
 CHECKS = sorted(p for p in (ROOT / "checks").rglob("*.py") if "reproductions" not in p.parts)
 FLOORS = {
     # words and data
-    "text": "",
+    "patterns": "",
+    "text": "patterns",
     "bad_input": "",
-    "facts": "",
+    "facts": "patterns",
     "field_types": "",
     "interruption": "",
     "model": "field_types",
     "report": "model",
     "snapshot": "facts report",
     "guard": "interruption model report text",
-    "grounds": "model registry report text",
+    "grounds": "model patterns registry report text",
     "fitness": "facts report snapshot text",
     "script_verdict": "facts model report text",
     "verdict": "facts fitness grounds model report script_verdict snapshot text",
@@ -32,19 +34,20 @@ FLOORS = {
     "child": "fork text",
     "passthrough": "",
     "interpreter": "bad_input",
-    "patient_process": "interpreter",
+    "patient_process": "child interpreter",
     "kernel_lines": "facts",
     "probes": "facts kernel_lines",
     "literals": "",
     "launch_command": "model",
-    "check_loading": "guard literals model",
-    "registry": "bad_input check_loading guard model report",
+    "entry_points": "",
+    "check_loading": "entry_points guard literals model",
+    "registry": "bad_input check_loading entry_points guard model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers.nvidia_smi": "facts",
     "importers": "importers.nvidia_smi bad_input facts kernel_lines report snapshot text",
-    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model redact.told "
-    "registry report snapshot text verdict",
+    "logs": "bad_input code correlation diagnose facts guard importers launch_command literals model patterns "
+    "redact.name_forms registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
@@ -70,23 +73,26 @@ FLOORS = {
     "stacks": "child text",
     "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
     "side_by_side": "child fork report scripts",
+    "warm_patient": "child interpreter scripts",
     "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
-    "training training_script verdict",
+    "training training_script verdict warm_patient",
     "scaling": "bad_input collect facts interpreter patient_process registry report snapshot training "
     "training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
     "recognition registry report snapshot verdict",
+    "ticketing": "environment proofs registry report",
     # how it is given out
-    "redact.word_lists": "",
-    "redact.identifiers": "redact.word_lists",
-    "redact.told": "redact.identifiers redact.word_lists",
-    "redact": "facts model redact.identifiers redact.told redact.word_lists report snapshot text",
+    "redact.word_lists": "patterns",
+    "redact.identifiers": "patterns redact.word_lists",
+    "redact.name_forms": "patterns redact.identifiers redact.word_lists",
+    "redact": "facts model patterns redact.identifiers redact.name_forms redact.word_lists report snapshot text",
     "render": "catalogue facts grounds model registry report snapshot text",
-    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report scaling text",
+    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report scaling text "
+    "ticketing",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
     "facts interpreter interruption logs model passthrough proofs redact registry render report scaling scripts text "
-    "training training_script verdict",
+    "ticketing training training_script verdict",
     "cli.checkpoint": "cli bad_input checkpoint.inspection checkpoint.repair facts registry text",
     "__main__": "cli",
 }
@@ -214,6 +220,13 @@ def test_a_fix_that_is_picked_by_position_is_seen():
         "x = next(iter(check.fixes))",
     ):
         assert list(by_position(ast.walk(ast.parse(line)))), line
+
+
+def test_an_example_is_picked_by_its_name():
+    """One that is put before others would change which text a test is about."""
+    counted = re.compile(r"list\(EXAMPLES|iter\(EXAMPLES|\b(?:EXAMPLES|TEXTS|NOT_THIS|FLAGGED|FINE)\[-?\d")
+    files = (ROOT / "tests/checks").glob("test_*.py")
+    assert [path.name for path in files if counted.search(path.read_text())] == []
 
 
 def test_a_module_imports_what_lies_below_it():

@@ -17,7 +17,7 @@ import pytest
 
 from gpudoctor.cli.output import Output
 from gpudoctor.logs.explain import explain
-from gpudoctor.redact.told import machine_name, names_told
+from gpudoctor.redact.name_forms import machine_name, names_told
 from gpudoctor.registry import Registry
 from gpudoctor.render.terminal import render
 from gpudoctor.report import Report

@@ -15,8 +15,10 @@ import psutil
 import pytest
 
 from gpudoctor import patience, prove, training
+from gpudoctor.child import Child
 from gpudoctor.facts import Gpu, Gpus, Launch
 from gpudoctor.model import Role
+from gpudoctor.patient_process import Conversation
 from gpudoctor.proofs import default_ranks
 from gpudoctor.report import ProofStatus, Status
 from gpudoctor.snapshot import Snapshot
@@ -40,9 +42,10 @@ def repro(*arguments, env=None, python=sys.executable):
 def test_a_marked_line_that_tells_no_event_is_output_like_any_other():
     heard = []
     training = Training("dp", heard.append)
+    conversation = Conversation(Child("dp", [], 1.0), training.hear, aside=training.print)
     lines = [b'gpudoctor {"topic": "torch"}', b'{"event": "note", "text": "one GPU"}', b'{"event"', b"[]"]
     for line in lines:
-        training.hear(line)
+        conversation.hear(line)
     assert list(training.output) == [line.decode() for line in (lines[0], *lines[2:])]
     assert (heard, training.notes) == ([{"event": "note", "text": "one GPU"}], ["one GPU"])
 

@@ -134,10 +134,10 @@ def _line(named: Named, error: Exception) -> str:
 
 
 def _values(seen: Looked, checkpoint: Checkpoint, named: Named, heard: Heard) -> None:
-    from gpudoctor.checkpoint.formats.values import look as look_at
+    from gpudoctor.checkpoint.formats.values import look_at_values
 
     try:
-        seen.others["values"] = look_at(checkpoint, heard)
+        seen.others["values"] = look_at_values(checkpoint, heard)
     except Unreadable as error:
         seen.lost = _line(named, error)
         seen.note(f"its numbers were not looked at: {str(error).removeprefix(named.path + ': ')}")

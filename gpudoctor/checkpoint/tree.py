@@ -12,13 +12,18 @@ from gpudoctor.facts.checkpoint_file import Foreign, Format
 DEEPEST = 200
 """Levels of nesting that are followed; a checkpoint has ten."""
 TENSORS_MOST = 200_000
-"""Times that tensors are named beyond `TIMES` for each: what is shared counts each time."""
-TIMES = 20
+"""Times that tensors are named beyond `SHARED_TIMES` for each: what is shared counts each time."""
+SHARED_TIMES = 20
 DIMS_MOST = 64
 """More than any tensor has; torch's own iterators take 64."""
 SIZE_MOST = 1 << 63
 """Elements or bytes: more than torch can count."""
+BLOCK = 1 << 20
+"""Bytes of a file that are read at a time; a multiple of every element's width."""
 
+STRIDED, QUANTIZED = "strided", "quantized"
+WRAPPED = "wrapped"
+"""Layout of tensors that are made of others."""
 COMPUTED = "something that the pickle computes"
 """What is called that was not imported by name."""
 
@@ -117,7 +122,7 @@ class Tensor(Struct, frozen=True, kw_only=True):
     storage: Storage | None = None
     requires_grad: bool = False
     parameter: bool = False
-    layout: str = "strided"
+    layout: str = STRIDED
     """``strided``, ``sparse_coo``, ``sparse_csr`` …, ``quantized``, ``wrapped`` for a subclass."""
     parts: tuple["Tensor", ...] = ()
     """The tensors that a sparse one or a subclass is made of."""
@@ -221,7 +226,7 @@ class _Outline:
         self.tensors: set[int] = set()
         if isinstance(root, CONTAINERS):
             self._count(root)
-            most = TENSORS_MOST + TIMES * len(self.tensors)
+            most = TENSORS_MOST + SHARED_TIMES * len(self.tensors)
             if self.counts[id(root)] > most:
                 raise Unreadable(f"the same tensors are named more than {most} times: no checkpoint")
 

@@ -1,5 +1,8 @@
 """The command line: one file per command, imported when it is asked for."""
 
+from gpudoctor.cli import garbage  # before all that is imported below
+
+# isort: split
 import fcntl
 import importlib
 import os
@@ -132,7 +135,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         from gpudoctor.verdict import COULD_NOT
 
         code = COULD_NOT
-    sys.exit(_close(code if isinstance(code, int) else 0))
+    code = _close(code if isinstance(code, int) else 0)
+    garbage.leave()
+    sys.exit(code)
 
 
 def _open_closed() -> None:

@@ -1,5 +1,6 @@
 """``gpudoctor report``."""
 
+import functools
 import time
 from pathlib import Path
 
@@ -43,22 +44,14 @@ def command(
     gpudoctor report -o report.json
     """
     from gpudoctor.child import adopt_orphans
-    from gpudoctor.environment import check
-    from gpudoctor.proofs import prove, refuse_unknown
+    from gpudoctor.ticketing import ticket
 
     begun = time.monotonic()
     if output.file is not None and Path(output.file).suffix not in FORMATS:
         raise click.UsageError(f"-o {output.file}: a ticket is written as {' or '.join(sorted(FORMATS))}")
-    registry = Registry.of(folders)
-    for name in names:
-        refuse_unknown(registry, name)
     adopt_orphans()
-    with output.status() as say:
-        report = check(
-            *files, python=python, log=log, checks=registry, timeout=timeout, say=say, warn=output.warn
-        )
-    for name in names:
-        with progress(output, name) as (say, on_event):
-            report = prove(name, python=python, checks=registry, report=report, say=say, on_event=on_event)
-    report.command = "report"
+    report = ticket(
+        *files, repro=names, python=python, log=log, checks=Registry.of(folders), timeout=timeout,
+        watch=functools.partial(progress, output), warn=output.warn,
+    )  # fmt: skip
     return output.deliver(report, seconds=time.monotonic() - begun, default="markdown")

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.deep.bench import Bench, Measuring
+from gpudoctor.deep.bench import Bench
 from gpudoctor.facts import Collective, Interfaces, Payload
+from gpudoctor.patient_process import Conversation
 
 NCCL_SECONDS = 60.0
 GLOO_SECONDS = 20.0
@@ -68,7 +69,7 @@ def measure_group(
     return collective(backend, interface, ranks)
 
 
-def collective(backend: str, interface: str, ranks: list[Measuring]) -> Collective:
+def collective(backend: str, interface: str, ranks: list[Conversation]) -> Collective:
     """Put together what the ranks told."""
     figures: dict[str, Any] = {}
     for told in ranks[0].all("figures"):

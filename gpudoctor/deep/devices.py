@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.deep.bench import Bench, Measuring
+from gpudoctor.deep.bench import Bench
 from gpudoctor.facts import DeviceSpeed, Missing
+from gpudoctor.patient_process import Conversation
 
 GPU_SECONDS = 45.0
 """The import of torch and a context take up to 15 s where eight processes start at once, the rest about 8 s."""
@@ -33,7 +34,7 @@ def measure_processor(bench: Bench) -> tuple[list[DeviceSpeed], list[Missing]]:
     return told([measuring])
 
 
-def told(measurings: list[Measuring]) -> tuple[list[DeviceSpeed], list[Missing]]:
+def told(measurings: list[Conversation]) -> tuple[list[DeviceSpeed], list[Missing]]:
     """Return what processes told of their devices, and what they could not measure."""
     devices, missing = [], []
     for measuring in measurings:
@@ -41,10 +42,10 @@ def told(measurings: list[Measuring]) -> tuple[list[DeviceSpeed], list[Missing]]
         if "ordinal" in facts:
             devices.append(msgspec.convert(facts, DeviceSpeed))
         missing += [
-            Missing(what=f"{measuring.what}: {message['missing']}", why=str(message.get("why", "")))
+            Missing(what=f"{measuring.child.name}: {message['missing']}", why=str(message.get("why", "")))
             for message in measuring.told
             if "missing" in message
         ]
         if measuring.why:
-            missing.append(Missing(what=measuring.what, why=measuring.why))
+            missing.append(Missing(what=measuring.child.name, why=measuring.why))
     return devices, missing

@@ -5,7 +5,7 @@ import time
 
 import msgspec
 
-from gpudoctor.deep.bench import Bench, Measuring
+from gpudoctor.deep.bench import Bench
 from gpudoctor.deep.collectives import interfaces_to_measure, measure_gloo, measure_nccl
 from gpudoctor.deep.copies import measure_copies
 from gpudoctor.deep.devices import measure_gpus, measure_processor
@@ -24,6 +24,7 @@ from gpudoctor.facts import (
     Torch,
 )
 from gpudoctor.interpreter import Patient
+from gpudoctor.patient_process import Conversation
 from gpudoctor.report import Say
 from gpudoctor.snapshot import Snapshot
 
@@ -100,10 +101,10 @@ class _Measured:
         elif facts := self._told(connection):
             self.connection = msgspec.convert(facts, Connection)
 
-    def _told(self, measuring: Measuring) -> object:
+    def _told(self, measuring: Conversation) -> object:
         facts = measuring.last("facts")
         if facts is None:
-            self.lack(measuring.what, measuring.why or "it gave no answer")
+            self.lack(measuring.child.name, measuring.why or "it gave no answer")
         return facts
 
     def inside(self, torch: Torch, gpus: int, interfaces: Interfaces | None) -> None:

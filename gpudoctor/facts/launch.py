@@ -5,7 +5,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-ALLOWED = re.compile(
+from gpudoctor.patterns import late_pattern
+
+ALLOWED = late_pattern(
     r"(CUDA|NCCL|TORCH|PYTORCH|GLOO|MASTER|LOCAL|GROUP|ROLE|SLURM|TORCHELASTIC|PET)_\w+"
     # misspelt, as people do: such a name is read by nobody, and that is what is looked for
     r"|(NCLL|NNCL|NCC|NCL|NCCCL|TROCH|PTORCH)_\w+"
@@ -17,7 +19,9 @@ ALLOWED = re.compile(
     r"|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH"
 )
 # SLURM_JWT, for one, is a key to the whole cluster, and NCCL_PSK the one that encrypts NCCL's traffic.
-SECRET = re.compile(r"(?:^|_)(JWT|TOKEN|SECRET|PASSWORD|PASSWD|PSK|CREDENTIALS?|API_?KEY|ACCESS_?KEY)(?:_|$)")
+SECRET = late_pattern(
+    r"(?:^|_)(JWT|TOKEN|SECRET|PASSWORD|PASSWD|PSK|CREDENTIALS?|API_?KEY|ACCESS_?KEY)(?:_|$)"
+)
 
 
 class Launch(Struct, frozen=True, kw_only=True):

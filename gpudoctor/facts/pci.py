@@ -1,14 +1,14 @@
 """Accelerators on the PCI bus: what is plugged in, whatever the driver thinks of it."""
 
-import re
-
 from msgspec import Struct
+
+from gpudoctor.patterns import late_pattern
 
 # PCI class codes (PCI Code and ID Assignment Specification): VGA controller, 3D controller.
 GPU_CLASSES = ("0x0300", "0x0302")
 # Control groups of jobs and containers: Slurm's are /slurm/uid_1000/job_7/step_0 and .../slurmstepd.scope/job_7/...;
 # /system.slice/slurmd.service is the daemon's own, in which a prolog runs that sees all.
-GROUPS = re.compile(
+GROUPS = late_pattern(
     r"/job_\d+\b|docker[-/][0-9a-f]{12}|kubepods|libpod|/lxc|cri-containerd|crio-|buildkit|htcondor|machine\.slice"
 )
 NVSWITCH_CLASS = "0x0680"

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from gpudoctor.facts.script import Call, Script
 from gpudoctor.facts.script_values import Known, Value
+from gpudoctor.patterns import late_pattern
 
-MAIN = re.compile(
+MAIN = late_pattern(
     r"rank|main_process|is_main|\bmain\b|is_master|master|is_root|is_primary|global_zero|is_leader", re.I
 )
 """What a test names that lets one process through."""
@@ -55,6 +56,8 @@ def same_for_all(script: Script, value: Value, text: str) -> bool:
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
+    if next(script.of_kind("prepared"), None) is not None:
+        return call.reached and not {"lightning", "transformers"} & {*script.frameworks}
     if not script.distributed or (script.frameworks and script.process_group is None):
         return False
     if call.reached:

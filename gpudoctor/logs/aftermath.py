@@ -7,9 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.launcher import launched
-from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.tracebacks import Raised
-from gpudoctor.logs.words import (
+from gpudoctor.logs.line_kinds import (
     ALIVE,
     CODE,
     DATA,
@@ -24,6 +22,8 @@ from gpudoctor.logs.words import (
     sentence,
     tells_of_failure,
 )
+from gpudoctor.logs.lines import FULL, Line
+from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
@@ -32,6 +32,8 @@ LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
 MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
+TOP = 5
+"""Lines at the top of a log among which the usage stands where it is the text of --help."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
@@ -190,6 +192,12 @@ class Aftermath:
             return False
         raised = self.around(line, place)
         return raised is None or not raised.frames
+
+    @property
+    def only_help(self) -> bool:
+        """Whether the log is the text that --help prints: it begins with the usage."""
+        begin = [line.text for line in self.lines[:TOP] if line.text]
+        return self._help is not None and any(text.lower().startswith("usage: ") for text in begin)
 
     @functools.cached_property
     def _help(self) -> int | None:

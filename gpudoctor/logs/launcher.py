@@ -6,24 +6,27 @@ from collections.abc import Iterable, Sequence
 from gpudoctor.launch_command import Launched, Launcher
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import FRAME, NOT_OWN
+from gpudoctor.patterns import late_pattern
 
 LAUNCHERS = {
-    Launcher.ACCELERATE: re.compile(r"\baccelerate[/\\]commands[/\\]|\baccelerate launch\b|bin/accelerate\b"),
-    Launcher.DEEPSPEED: re.compile(r"\bdeepspeed[/.\\]launcher\b|bin/deepspeed\b|\[launch\.py:\d+:\w+\]"),
-    Launcher.TORCHRUN: re.compile(
+    Launcher.ACCELERATE: late_pattern(
+        r"\baccelerate[/\\]commands[/\\]|\baccelerate launch\b|bin/accelerate\b"
+    ),
+    Launcher.DEEPSPEED: late_pattern(r"\bdeepspeed[/.\\]launcher\b|bin/deepspeed\b|\[launch\.py:\d+:\w+\]"),
+    Launcher.TORCHRUN: late_pattern(
         r"\btorch[./\\]distributed[./\\](?:run|launch|launcher|elastic)\b|\btorchrun\b|\belastic_launch\b|^\[default\d+\]:"
     ),
-    Launcher.SRUN: re.compile(r"\bsrun: |\bslurmstepd: |\bSLURM_PROCID\b"),
-    Launcher.PYTHON: re.compile(
+    Launcher.SRUN: late_pattern(r"\bsrun: |\bslurmstepd: |\bSLURM_PROCID\b"),
+    Launcher.PYTHON: late_pattern(
         r"\btorch[./\\]multiprocessing[./\\]spawn\b|\bProcess(?:Raised|Exited)Exception\b|"
         r"\blightning(?:_fabric|[./\\](?:pytorch|fabric))?[./\\](?:strategies|launchers|trainer)\b"
     ),
 }
 """The words by which each is known, the more particular one first: accelerate and DeepSpeed start torchrun's parts."""
-ENDED = re.compile(r"^(?P<script>\S{1,200}\.py) FAILED$")
-LOCAL = re.compile(r"\blocal_rank: (\d{1,3})\b")
-GPUS = re.compile(r"NCCL|nccl|\bcuda\b|CUDA|\bGPU")
-CPU = re.compile(r"\b[Gg]loo\b|GLOO")
+ENDED = late_pattern(r"^(?P<script>\S{1,200}\.py) FAILED$")
+LOCAL = late_pattern(r"\blocal_rank: (\d{1,3})\b")
+GPUS = late_pattern(r"NCCL|nccl|\bcuda\b|CUDA|\bGPU")
+CPU = late_pattern(r"\b[Gg]loo\b|GLOO")
 FIRST, LAST = 500, 2000
 """Lines of a log, at its beginning and its end, in which a launcher speaks."""
 

@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.logs.lines import Line
 from gpudoctor.model import Finding
-from gpudoctor.redact.told import machine_name, names_told
+from gpudoctor.redact.name_forms import machine_name, names_told
 
 TOPICS = {"host": "hosts", "site": "hosts", "user": "users", "repository": "repositories"}
 NUMBER = re.compile(r"(?<![\w.-])\d[\d.,:]*")

@@ -1,7 +1,6 @@
 """The exceptions in a log: what was raised, by which process, where in the user's own code."""
 
 import itertools
-import re
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,18 +8,19 @@ from msgspec import Struct
 
 from gpudoctor.facts import SourceLine
 from gpudoctor.logs.lines import Line, by_process
+from gpudoctor.patterns import late_pattern
 
-HEADER = re.compile(r"(?:Traceback|Exception Group Traceback) \(most recent call last\)")
-FRAME = re.compile(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?')
+HEADER = late_pattern(r"(?:Traceback|Exception Group Traceback) \(most recent call last\)")
+FRAME = late_pattern(r'File "(?P<path>[^"\n]{1,400})", line (?P<line>\d+)(?:, in (?P<function>[^\s`]+))?')
 # rich's and IPython's: "│ /home/me/train.py:204 in fit │", "/home/me/train.py in fit(self)"
-BOXED = re.compile(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
-MARKED = re.compile(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
+BOXED = late_pattern(r"^[│|] (?P<path>\S{1,400}\.py):(?P<line>\d+) in (?P<function>\S+)")
+MARKED = late_pattern(r"^[│|] +❱ +\d+ +(?:│ +)*(?P<text>\S.*?) *[│|]?$")
 """The line of a box's source that was running."""
 GROUP = "|+ "
 """What stands in front of the lines of an exception group."""
 BOX = 12
 """Lines below a box's frame among which its marked line stands."""
-RAISED = re.compile(
+RAISED = late_pattern(
     r"^(?:[#*`>|│E ]{0,8})(?P<type>(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[a-z]{0,12}error|timeout)(?=: |:?$)|"
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}_?[A-Z]\w{0,80}"
     # Any capitalised name may be an exception where a message follows; alone, its name must say so.
@@ -29,11 +29,11 @@ RAISED = re.compile(
     r"(?:[A-Za-z_]\w{0,60}\.){1,8}[A-Z]\w{0,80}(?=$))(?:: ?(?P<message>.*))?$"
 )
 # Outside of a traceback the name itself must say that it is an exception.
-NAMED = re.compile(
+NAMED = late_pattern(
     r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit))"
     r": (?P<message>\S.*)$"
 )
-USAGE = re.compile(
+USAGE = late_pattern(
     r"^(?P<message>[\w./-]*python[\d.]*: (?:can't open file|No module named ).*|[\w./-]+\.py: error: .*|"
     r"Error .{1,200} at line \d+ in file \S+|"
     # argparse and click, whatever the program is called
@@ -43,29 +43,31 @@ USAGE = re.compile(
     r"(?:/bin/)?(?:ba|z)?sh: .{0,200}(?:command not found|No such file or directory|Permission denied))$"
 )
 """What Python, argparse and a shell say before a script runs."""
-NATIVE = re.compile(
+NATIVE = late_pattern(
     r"^(?:terminate called after throwing an instance of '(?P<type>[^']{1,80})'|what\(\): +(?P<message>\S.*))"
 )
-SOURCE = re.compile(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ )")
-WRAPPERS = re.compile(
+SOURCE = late_pattern(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ )")
+WRAPPERS = late_pattern(
     r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
     r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
     r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|RemoteError|WorkerFailedError)$"
 )
 """Exceptions that only pass on that another process failed."""
-PASSED_ON = re.compile(r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
+PASSED_ON = late_pattern(r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
 """What torch writes in front of "Original Traceback" (torch/_utils.py, ExceptionWrapper)."""
-NOT_OWN = re.compile(
-    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$"
+NOT_OWN = late_pattern(
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$|"
+    # Cython's, whose paths are those of the machine that compiled it: pandas/_libs/hashtable_class_helper.pxi
+    r"\.p(?:yx|x[id])$"
 )
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
-LATE = re.compile(
+LATE = late_pattern(
     r"(?:^|\]\s{0,400})Exception ignored in|^Error in atexit|^Error in sys\.excepthook|"
     r"^Exception in thread QueueManagerThread"
 )
 FORKED = "can only test a child process"
 """What a DataLoader's iterator says in a forked process that throws it away: Python ignores it (dataloader.py)."""
-IN_THREAD = re.compile(r"[/\\]threading\.py$")
+IN_THREAD = late_pattern(r"[/\\]threading\.py$")
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
@@ -116,10 +118,12 @@ class Raised(Struct):
     @property
     def caught(self) -> bool:
         """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
-        if not self.frames:
-            return False
-        outer = self.frames[0]
-        return (outer.function or "<module>") not in OUTERMOST or outer.text.startswith("try:")
+        return bool(self.frames) and ((self.frames[0].function or "<module>") not in OUTERMOST or self.tried)
+
+    @property
+    def tried(self) -> bool:
+        """Whether its traceback begins in a line that tries something, and goes on where that fails."""
+        return bool(self.frames) and self.frames[0].text.startswith("try:")
 
     @property
     def of_thread(self) -> bool:

@@ -60,7 +60,7 @@ def literal(text):
 
 def load_module(place):
     """Import `package.module`, or the file that `place` names, whose folder comes first on the path."""
-    tell({"doing": "importing " + place})
+    tell({"doing": "the import of " + place})
     try:
         if not place.endswith(".py"):
             return importlib.import_module(place)
@@ -129,13 +129,13 @@ def build(torch, factory, name, arguments):
     check_arguments(factory, name, arguments)
     why = "torch {} has no torch.device('meta') to build under".format(torch.__version__)
     if hasattr(torch.device("cpu"), "__enter__"):
-        tell({"doing": "building {} on the meta device".format(name)})
+        tell({"doing": "the building of {} on the meta device".format(name)})
         try:
             with torch.device("meta"):
                 return factory(**arguments), ""
         except Exception as error:
             why = "it cannot be built on the meta device ({})".format(one_line(error))
-    tell({"doing": "building {} with its weights".format(name)})
+    tell({"doing": "the building of {} with its weights".format(name)})
     limit_memory()
     try:
         return factory(**arguments), why + ": the weights were allocated"
@@ -174,7 +174,7 @@ def state_of(model):
 
 def keys_of(torch, model, name):
     """Return a row for each tensor of the state dict, and the names of its other entries."""
-    tell({"doing": "asking the model for its state dict"})
+    tell({"doing": "the question for its state dict"})
     found = []
     others = []
     numbers = {}
@@ -255,7 +255,7 @@ def try_all(torch, model, name, path):
     asked = questions(path)
     if not asked:
         return []
-    tell({"doing": "loading the names into {}".format(name)})
+    tell({"doing": "the loading of the names into {}".format(name)})
     import warnings
 
     warnings.simplefilter("ignore")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.word_lists import public_host
 
 __all__ = [
@@ -48,22 +49,22 @@ def before(text: str, end: int, letters: str = _WORD, most: int = 253) -> str:
 
 _IP4 = re.compile(r"\d(?<![A-Za-z0-9]\d)(?<!\.\d)\d{0,2}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\d|\.\d)")
 _COMPARED = ("==", ">=", "<=", "~=", "!=")
-_PACKAGE = re.compile(
+_PACKAGE = late_pattern(
     r"(?:nvidia[-_])?(?:lib)?(?:cublas|cuda|cudnn|cufft|cufile|curand|cusolver|cusparse|cutensor|nccl|npp"
     r"|nvjitlink|nvjpeg|nvshmem|nvtx|tensorrt)(?:lt|mp)?"
     r"(?:[-_](?:cu\d\d|cupti|dev|frontend|libraries|nvcc|nvrtc|runtime)){0,3}"
     r"|[\w-]{0,48}[-_]cu\d\d"
 )
-_VERSION_AFTER = re.compile(r"[A-Za-z]|-py\d|-cp\d|-\d+\+|\+cu|\.dist-info|\.whl|\.tar|-manylinux")
+_VERSION_AFTER = late_pattern(r"[A-Za-z]|-py\d|-cp\d|-\d+\+|\+cu|\.dist-info|\.whl|\.tar|-manylinux")
 _IP6 = re.compile(
     r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])(?<!\.[0-9A-Fa-f])[0-9A-Fa-f]{0,3}:[0-9A-Fa-f:]{2,}"
 )
-_ROUTED = re.compile(r"[23][0-9a-f]{3}|f[c-f][0-9a-f]{2}", re.IGNORECASE)
-_MAC = re.compile(
+_ROUTED = late_pattern(r"[23][0-9a-f]{3}|f[c-f][0-9a-f]{2}", re.IGNORECASE)
+_MAC = late_pattern(
     r"[0-9A-Fa-f](?<![A-Za-z0-9][0-9A-Fa-f])[0-9A-Fa-f](?:(?::[0-9A-Fa-f]{2}){5,19}"
     r"|(?:-[0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{4}){3})(?![A-Za-z0-9]|[:-][0-9A-Fa-f]{2}(?![A-Za-z0-9]))"
 )
-_GPU = re.compile(
+_GPU = late_pattern(
     r"(?<![A-Za-z0-9])(?:MIG-GPU|GPU|MIG)-(?P<uuid>[0-9A-Fa-f]{8}"
     r"(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:/\d{1,3}/\d{1,3})?)?)(?![A-Za-z0-9])"
 )
@@ -150,16 +151,16 @@ def gpu_uuids(text: str) -> Iterator[Span]:
 
 # --- names with an @ or a :// ------------------------------------------------------------------------------
 
-AT = re.compile(r"(?<=[A-Za-z0-9_.%+-])@(?=[A-Za-z0-9])")
-DOMAIN = re.compile(r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}")
-_URL = re.compile(
+AT = late_pattern(r"(?<=[A-Za-z0-9_.%+-])@(?=[A-Za-z0-9])")
+DOMAIN = late_pattern(r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8}")
+_URL = late_pattern(
     # Hydra's search path names Python packages so.
     r"""(?<!pkg)(?<!package)(?<!structured)://(?:[^\s/?#"'<>]{0,256}@)?(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:]{2,45})"""
     r"""(?P<port>:\d{1,5})?(?P<rest>/[^\s"'<>`)\]}\\]*)?"""
 )
 # [jane@gpu7 project]$ and (base) jane@gpu7 project %
-_PROMPT_BEGIN = re.compile(r"(?:^|\n)(?:\([\w.-]{1,32}\) )?\[?\Z")
-_PROMPT_END = re.compile(r"(?: [\w.~/-]{1,64})?\]? ?[$#%>](?:\s|\Z)")
+_PROMPT_BEGIN = late_pattern(r"(?:^|\n)(?:\([\w.-]{1,32}\) )?\[?\Z")
+_PROMPT_END = late_pattern(r"(?: [\w.~/-]{1,64})?\]? ?[$#%>](?:\s|\Z)")
 _UNITS = ("service", "socket", "slice", "mount", "timer", "target")
 
 

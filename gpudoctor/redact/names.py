@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.identifiers import Span, before
 from gpudoctor.redact.paths import split_path
 from gpudoctor.redact.word_lists import ALIAS, file_name, generic, public_host
@@ -18,10 +19,10 @@ _LONGEST_LIST = 65536
 # Endings that say nothing about a site: clouds and Kubernetes give them to everyone.
 _COMMON_ZONES = frozenset(("ec2.internal", "compute.internal", "cluster.local", "svc.cluster.local"))
 
-_BRACKET = re.compile(r"\[([0-9,-]{1,4096})\]")
-_HOST = re.compile(r"[A-Za-z0-9_](?:[\w.-]{0,251}[A-Za-z0-9_])?\Z", re.ASCII)
-_DOTTED = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){1,8}(?![\w-])")
-_WORDS = re.compile(r"[A-Za-z0-9]+|[^\x00-\x7f]+")
+_BRACKET = late_pattern(r"\[([0-9,-]{1,4096})\]")
+_HOST = late_pattern(r"[A-Za-z0-9_](?:[\w.-]{0,251}[A-Za-z0-9_])?\Z", re.ASCII)
+_DOTTED = late_pattern(r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){1,8}(?![\w-])")
+_WORDS = late_pattern(r"[A-Za-z0-9]+|[^\x00-\x7f]+")
 
 
 def node_list(text: str) -> list[str] | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.word_lists import file_name
 
 __all__ = ["AFTER_FOLDER", "home_owner", "owner_place", "paths", "split_path", "windows_paths"]
@@ -34,33 +35,35 @@ _WINDOWS_TREES = frozenset(
 _NOBODY = frozenset(("Shared", "Public", "Default", "All Users"))
 # Keys of torch's store look like paths: /default_pg/0//cpu//0/0, /0//cuda//0, /torch.rendezvous.42.0/worker/rank.
 # The id of a rendezvous in front of them may be anything.
-_STORE_KEY = re.compile(
+_STORE_KEY = late_pattern(
     r"/{1,2}(?:default_pg|worker|cpu|cuda|none|torchelastic|rdzv|rendezvous|torch\.rendezvous[\w.-]*)"
     r"(?:/|\Z)"
     r"|/[^/]*/{1,2}(?:cpu|cuda|xpu|npu|hpu)//|/{1,2}\d+/{1,2}(?:cpu|cuda|xpu|npu|hpu)(?:/|\Z)"
     r"|.*//(?:cpu|cuda|xpu|npu|hpu)//"
 )
-_PYTHON = re.compile(
+_PYTHON = late_pattern(
     r"(?:lib|lib64)/(?:python\d|site-packages|dist-packages)|(?:site|dist)-packages(?:/|\Z)", re.I
 )
-_SHARED_MEMORY = re.compile(r"(?:torch_|nccl-|psm_|sem\.)")
+_SHARED_MEMORY = late_pattern(r"(?:torch_|nccl-|psm_|sem\.)")
 # What may follow a folder's name where the name ends there.
-AFTER_FOLDER = re.compile(r"(?![\w+@-]|\.\w)")
-_NAME = re.compile(r"[A-Za-z0-9_][\w.@+-]*\Z")
+AFTER_FOLDER = late_pattern(r"(?![\w+@-]|\.\w)")
+_NAME = late_pattern(r"[A-Za-z0-9_][\w.@+-]*\Z")
 
-_WINDOWS_NAME = re.compile(r"[\w.@+][\w .@+-]*\Z")
+_WINDOWS_NAME = late_pattern(r"[\w.@+][\w .@+-]*\Z")
 
-_OWNER = re.compile(r"(?:[A-Za-z]:[\\/]+(?i:users)|(?:/+[^/]+){0,3}?/+(?:home|Users))[\\/]+(?P<name>[^\\/]+)")
+_OWNER = late_pattern(
+    r"(?:[A-Za-z]:[\\/]+(?i:users)|(?:/+[^/]+){0,3}?/+(?:home|Users))[\\/]+(?P<name>[^\\/]+)"
+)
 
 # A path begins where no other path could go on. A quoted one may hold blanks; any other ends at a blank and
 # at a colon, so that values like PATH fall apart by themselves. A compiler's -I touches the path it names.
-_POSIX = re.compile(
+_POSIX = late_pattern(
     # the slash comes first, and what stands before it is looked at from there: that is searched fast
     r"""/(?:(?:(?<="/)(?=[^"'\n:,;]{1,1024}")|(?<='/)(?=[^"'\n:,;]{1,1024}'))[^/"'\n][^"'\n]*"""
     r"""|(?:(?<![A-Za-z0-9_~.\-/\\%$)}*+&#!?\ufdd1]/)|(?<=[\s"',]-[ILBFR]/)|(?<=^-[ILBFR]/)|(?<=[Ff]ile:///))"""
     r"""(?P<bare>[^\s/"'<>|:;,()\[\]{}`\\*，。；：、（）「」【】][^\s"'<>|:;,()\[\]{}`\\\ufdd2，。；：、（）「」【】]{0,4096}))"""
 )
-_WINDOWS = re.compile(
+_WINDOWS = late_pattern(
     r"""(?<![A-Za-z0-9_\ufdd1])[A-Za-z]:[\\/]{1,2}(?:[^\\/:*?"<>|\r\n'\ufdd0]{1,128}[\\/]{1,2}){0,64}"""
     r"""[^\s\\/:*?"<>|\r\n',;()\[\]]{0,255}"""
 )

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, cast
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact import identifiers, secrets
 from gpudoctor.redact.aliases import Aliases
 from gpudoctor.redact.identifiers import Span
+from gpudoctor.redact.name_forms import names_told, names_under
 from gpudoctor.redact.names import Private, known
 from gpudoctor.redact.paths import AFTER_FOLDER, home_owner, owner_place, paths, split_path, windows_paths
-from gpudoctor.redact.told import names_told, names_under
 from gpudoctor.redact.word_lists import COLOUR, HIDDEN, aliases, generic, public_host, secret_key
 
 __all__ = ["Redactor"]
@@ -21,9 +22,9 @@ __all__ = ["Redactor"]
 T = TypeVar("T")
 Tree = dict[object, object] | list[object] | tuple[object, ...] | str | float | bool | None
 
-_RESERVED = re.compile("[\ufdd0-\ufdd3]")
-_PATH_ENDS = re.compile(r"[\s\"'<>|:;,()\[\]{}`\\]")
-_HOME = re.compile(r"/(?:home|Users)/+(?=[^/])|[A-Za-z]:[\\/]+(?i:users)[\\/]+")
+_RESERVED = late_pattern("[\ufdd0-\ufdd3]")
+_PATH_ENDS = late_pattern(r"[\s\"'<>|:;,()\[\]{}`\\]")
+_HOME = late_pattern(r"/(?:home|Users)/+(?=[^/])|[A-Za-z]:[\\/]+(?i:users)[\\/]+")
 _BY_SHAPE = frozenset(("email", "gpu-uuid", "mac", "token"))
 _ROUNDS = 6
 

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.identifiers import Span, before
 from gpudoctor.redact.word_lists import secret_key
 
 __all__ = ["logins", "pem_blocks", "secrets", "tokens"]
 
-_PEM_BODY = re.compile(r"(?:(?:\s|\\n){1,4}[A-Za-z0-9+/=]{16,}){0,256}")
+_PEM_BODY = late_pattern(r"(?:(?:\s|\\n){1,4}[A-Za-z0-9+/=]{16,}){0,256}")
 
 # What a token begins with, and how it goes on.
 _TOKEN_SHAPES = (
@@ -39,12 +40,12 @@ _SECRET_WORDS = (
     "authorization", "?sig", "&sig", "x-amz-sig", "x-goog-sig",
 )  # fmt: skip
 # The quotes may be those of a JSON text inside another one, each with its backslash.
-_ASSIGNED = re.compile(
+_ASSIGNED = late_pattern(
     r"""(?P<rest>[\w-]{0,48})(?:\\{0,3}["'])?(?P<sign>[ \t]{0,8}(?:=|:)[ \t]{0,8}|[ \t]{1,8}(?=[^\s=:-]))"""
     r"""(?:(?i:bearer|basic|token)[ \t]{1,8})?(?:\\{0,3}"(?P<double>(?:[^"\\\n]|\\+[^"\\\n])*)"""
     r"""|\\{0,3}'(?P<single>(?:[^'\\\n]|\\+[^'\\\n])*)|(?P<bare>[^\s,;&"']+))"""
 )
-_LOGIN = re.compile(
+_LOGIN = late_pattern(
     r"(?:(?i:\bbearer[ \t]{1,8})(?=[\w.~+/-]{0,128}\d)"
     r"|\blogin[ \t]{1,8}[^\s]{1,256}[ \t]{1,8}password[ \t]{1,8})([^\s\"',;]{8,1024})"
 )

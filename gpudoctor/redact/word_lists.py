@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from gpudoctor.patterns import late_pattern
+
 __all__ = [
     "ALIAS",
     "COLOUR",
@@ -22,13 +24,13 @@ HIDDEN = "(hidden)"
 
 # What a redaction leaves behind. It must be recognised, for a redacted text is redacted again when a saved
 # report is examined and saved once more.
-ALIAS = re.compile(
+ALIAS = late_pattern(
     r"(?<![A-Za-z0-9])(?<![A-Za-z0-9][-_.])"  # gpu-host-9 is somebody's own name
     r"(?:gpu-uuid|host|user|ip|mac|path|token|email|serial)-\d{1,6}(?![A-Za-z0-9]|-\d|-[0-9a-f]{4})"
     r"|(?<![A-Za-z0-9])(?<![A-Za-z0-9][-_.])host-\[\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?){0,4096}\]"
     r"|\(hidden\)"
 )
-COLOUR = re.compile(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
+COLOUR = late_pattern(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _ALIAS_STARTS = ("host-", "uuid-", "user-", "ip-", "mac-", "path-", "token-", "email-", "serial-", "(hidden)")
 # Names of users and hosts that say nothing about anyone, or that are words of the trade: replacing them
 # wherever they stand would ruin the report. They are replaced in paths, and (hosts) as a whole value.
@@ -97,7 +99,7 @@ _FILE_ENDINGS = frozenset(
     tgz toml trace tsv txt whl xml yaml yml zip
     """.split()
 )
-_SHARED_OBJECT = re.compile(r"\.so(?:\.\d+)*\Z")
+_SHARED_OBJECT = late_pattern(r"\.so(?:\.\d+)*\Z")
 
 _HOST_KEYS = frozenset(
     """
@@ -108,8 +110,8 @@ _HOST_KEYS = frozenset(
 )
 _USER_KEYS = frozenset("user users username user_name logname slurm_job_user sudo_user nb_user login".split())
 
-_KEY_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_SECRET_PART = re.compile(r"passw|passphrase|secret|credential|api[_-]?key|authorization", re.IGNORECASE)
+_KEY_WORD = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SECRET_PART = late_pattern(r"passw|passphrase|secret|credential|api[_-]?key|authorization", re.IGNORECASE)
 # The tokens of a tokenizer are no secrets, and training logs are full of them.
 _MODEL_TOKENS = frozenset(
     """

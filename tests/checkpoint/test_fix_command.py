@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.formats.checksums import wrong_records
-from gpudoctor.checkpoint.formats.values import look
-from gpudoctor.checkpoint.formats.zip_reader import Entry, records
+from gpudoctor.checkpoint.formats.values import look_at_values
+from gpudoctor.checkpoint.formats.zip_reader import Record, records
 from gpudoctor.checkpoint.repair import whole_file as blocks
 from gpudoctor.checkpoint.repair.copy import fix
 from gpudoctor.checkpoint.repair.edit import Changes
@@ -221,9 +221,9 @@ def test_sizes_beyond_32_bits_are_written_as_torch_writes_them():
     target = Nowhere()
     archive = Archive(target)
     target.position = 662
-    archive.copy(Entry("big/data/0", 0, 0, 0xB1B605BF, 4_400_000_000, 4_400_000_000, 0), -1, 0)
+    archive.copy(Record("big/data/0", 0, 0, 0xB1B605BF, 4_400_000_000, 4_400_000_000, 0), -1, 0)
     second = target.position
-    archive.copy(Entry("big/data/1", 0, 0, 0x1A45225A, 7, 7, 0), -1, 0)
+    archive.copy(Record("big/data/1", 0, 0, 0x1A45225A, 7, 7, 0), -1, 0)
     archive.close()
     begin, behind, local = (part for _, part in target.parts[:3])
     assert begin[:30] == b"PK\x03\x04\x00\x00\x08\x08" + bytes(18) + b"\x0a\x00B\x00"
@@ -556,7 +556,7 @@ def test_blocks_are_copied_with_whatever_the_kernel_has(monkeypatch, ways):
     with open("a", "wb") as file:
         file.write(data)
     source = os.open("a", os.O_RDONLY)
-    monkeypatch.setattr(blocks, "BLOCK", 1_000_000)
+    monkeypatch.setattr(blocks, "KERNEL_BLOCK", 1_000_000)
     monkeypatch.setattr(blocks, "EACH", 1_000_000)
     with whole("b", len(data)) as target:
         target._ways = [here[way] for way in ways]
@@ -638,7 +638,7 @@ def test_how_much_is_done_is_told(torch):
     assert told == sorted(told)
     assert 2_390_000 < told[-1][0] <= done.size == told[-1][1]
     told.clear()
-    look(read("b.pt"), lambda *both: told.append(both))
+    look_at_values(read("b.pt"), lambda *both: told.append(both))
     assert told == [(1_200_000, done.size), (2_400_000, done.size)]
 
 

@@ -15,7 +15,7 @@ import pytest
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.formats.checksums import wrong_records
-from gpudoctor.checkpoint.formats.values import look
+from gpudoctor.checkpoint.formats.values import look_at_values
 from gpudoctor.checkpoint.repair.copy import fix
 from gpudoctor.checkpoint.repair.edit import Changes
 from gpudoctor.checkpoint.repair.rename import Rename
@@ -188,7 +188,7 @@ def test_a_record_beyond_all_files(offset):
     write(archive(pickled([(text("module.a"), tensor())]), offset=offset))
     told = read("a.pt")
     assert told.trouble
-    assert dict(look(told).skipped) == {"not found in the file": 1}
+    assert dict(look_at_values(told).skipped) == {"not found in the file": 1}
     assert list(wrong_records("a.pt", told.size))
     refused(lambda: fix("a.pt", "b.pt", STRIP))
 
@@ -257,7 +257,7 @@ def test_records_that_lie_over_each_other_are_not_read_again_and_again():
 def test_views_that_lie_over_each_other_are_not_read_again_and_again():
     items = [(text(f"k{n}"), tensor((95_000 - n,), (1,), n, count=100_000)) for n in range(1000)]
     write(archive(pickled(items), os.urandom(400_000)))
-    told = look(read("a.pt"))
+    told = look_at_values(read("a.pt"))
     assert told.read < 6 * os.path.getsize("a.pt")
     assert dict(told.skipped)["views of bytes that others were read from"] > 900
 
@@ -293,10 +293,14 @@ def test_a_folder_that_is_not_there_is_no_name_of_a_file():
 def test_names_of_records_are_read_as_torch_reads_them(key):
     held = pickled([(text("module.a"), tensor(key=key)), (text("o"), b"K\1")])
     write(archive(held, struct.pack("<4f", 1, 2, 3, float("nan")), name=f"x/data/{key}"))
-    assert look(read("a.pt")).nonfinite == (("module.a", 1),)
+    assert look_at_values(read("a.pt")).nonfinite == (("module.a", 1),)
     fix("a.pt", "b.pt", Changes(drop=("o",), strip=("module.",)))
     fix("b.pt", "c.safetensors", Changes(), form="safetensors")
-    assert look(read("b.pt")).nonfinite == look(read("c.safetensors")).nonfinite == (("a", 1),)
+    assert (
+        look_at_values(read("b.pt")).nonfinite
+        == look_at_values(read("c.safetensors")).nonfinite
+        == (("a", 1),)
+    )
 
 
 def test_a_record_without_a_name():
@@ -335,7 +339,7 @@ def test_every_shard_is_looked_at_or_told_as_not():
     names = {"a": "sub/one.safetensors", "b": "./two.safetensors", "c": "three.safetensors", "d": "../a.pt"}
     with open("set/model.safetensors.index.json", "w") as file:
         json.dump({"weight_map": names}, file)
-    told = look(read("set"))
+    told = look_at_values(read("set"))
     assert (told.nonfinite, told.zero, told.read) == ((("a", 1),), ("b",), 8)
     assert [reason.split(":")[0] for reason, _ in told.skipped] == [
         "shard three.safetensors",

@@ -5,22 +5,20 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("checkpoint-directory")
 FRAME = '  File "/opt/venv/lib/python3.9/site-packages/torch/serialization.py", line 211, in __init__\n'
+NO_FILE = "[rank0]: FileNotFoundError: [Errno 2] No such file or directory: 'checkpoints/last.pt'"
+RENAMED = "FileNotFoundError: [Errno 2] No such file or directory: 'model/tmp-checkpoint-49' -> 'model/checkpoint-49'"
+FOLDER = "IsADirectoryError: [Errno 21] Is a directory: '/data/run1/checkpoints'"
+NOT_WRITABLE = "PermissionError: [Errno 13] Permission denied: '/data/run1/epoch_3.pth'"
 EXAMPLES = {
     "RuntimeError: Parent directory out/run1 does not exist.": (
         "out/run1 is not there, or holds no checkpoint, where this process looks"
     ),
-    "[rank0]: FileNotFoundError: [Errno 2] No such file or directory: 'checkpoints/last.pt'": (
-        "checkpoints/last.pt is not there, or holds no checkpoint, where this process looks"
-    ),
-    "FileNotFoundError: [Errno 2] No such file or directory: 'model/tmp-checkpoint-49' -> 'model/checkpoint-49'": (
-        "model/tmp-checkpoint-49 was made or moved by another rank, or by an earlier run, just before"
-    ),
+    NO_FILE: "checkpoints/last.pt is not there, or holds no checkpoint, where this process looks",
+    RENAMED: "model/tmp-checkpoint-49 was made or moved by another rank, or by an earlier run, just before",
     FRAME + "FileNotFoundError: [Errno 2] No such file or directory: 'out/best_model'": (
         "out/best_model is not there, or holds no checkpoint, where this process looks"
     ),
-    "IsADirectoryError: [Errno 21] Is a directory: '/data/run1/checkpoints'": (
-        "/data/run1/checkpoints is a folder, where a file is meant"
-    ),
+    FOLDER: "/data/run1/checkpoints is a folder, where a file is meant",
     FRAME + "IsADirectoryError: [Errno 21] Is a directory: '/data/run1'": (
         "/data/run1 is a folder, where a file is meant"
     ),
@@ -34,9 +32,7 @@ EXAMPLES = {
     "RuntimeError: File out/model.pt cannot be opened.": (
         "out/model.pt is not there, or holds no checkpoint, where this process looks"
     ),
-    "PermissionError: [Errno 13] Permission denied: '/data/run1/epoch_3.pth'": (
-        "/data/run1/epoch_3.pth may not be written by this process"
-    ),
+    NOT_WRITABLE: "/data/run1/epoch_3.pth may not be written by this process",
     "FileExistsError: [Errno 17] File exists: './checkpoints'": (
         "./checkpoints was made or moved by another rank, or by an earlier run, just before"
     ),
@@ -99,7 +95,6 @@ EXAMPLES = {
         "Checkout 'https://huggingface.co//data/models/run/checkpoint-2205/tree/main' for available files."
     ): "/data/models/run/checkpoint-2205 is not there, or holds no checkpoint, where this process looks",
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "FileNotFoundError: [Errno 2] No such file or directory: 'data/openwebtext/train.bin'",
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/img_0001.jpg'",
@@ -117,13 +112,35 @@ def said(text):
 
 
 def test_the_fixes_go_with_it():
-    assert "makedirs" in said(TEXTS[1]).fixes[0].command
-    assert "transformers" in said(TEXTS[2]).fixes[1].command
-    assert "os.path.join" in said(TEXTS[4]).fixes[0].command
-    assert "ls -ld" in said(TEXTS[9]).fixes[0].command
+    assert "makedirs" in said(NO_FILE).fixes[0].command
+    assert "transformers" in said(RENAMED).fixes[1].command
+    assert "os.path.join" in said(FOLDER).fixes[0].command
+    assert "ls -ld" in said(NOT_WRITABLE).fixes[0].command
 
 
 FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+os.makedirs("runs/one")  # <-
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dist.destroy_process_group()
+""",
+    """
+from pathlib import Path
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+out = Path("runs/one")
+if not out.exists():
+    out.mkdir(parents=True)  # <-
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dist.destroy_process_group()
+""",
     """
 import os
 import torch
@@ -178,6 +195,21 @@ def main():
 """,
 ]
 FINE = [
+    """
+import os
+import time
+from pathlib import Path
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+os.makedirs("runs/%d" % time.time())
+Path("runs").mkdir(parents=True, exist_ok=True)
+if dist.get_rank() == 0:
+    os.makedirs("runs/one")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dist.destroy_process_group()
+""",
     """
 import os
 import torch

@@ -12,45 +12,48 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("cuda-driver-too-old")
 MESSAGE = "the driver supports an older CUDA version than the one torch is built with: no GPU can be used"
+TORCH = (
+    "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12020). Please update "
+    "your GPU driver by downloading and installing a new version from the URL: http://www.nvidia.com/Download/index.aspx"
+)
+OLD_TORCH = "AssertionError: \nThe NVIDIA driver on your system is too old (found version 9010).\nPlease update your GPU driver"
+RUNTIME_ERROR = (
+    "RuntimeError: cuda runtime error (35) : CUDA driver version is insufficient for CUDA runtime version at "
+    "/pytorch/aten/src/THC/THCGeneral.cpp:50"
+)
+DEVICE_QUERY = "Insufficient driver: 11040 < 12000"
+CONTAINER_CLI = (
+    "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver to a newer "
+    "version, or use an earlier cuda container: unknown"
+)
+NVIDIA_IMAGE = (
+    "ERROR: This container was built for NVIDIA Driver Release 530.30 or later, but\n"
+    "   version 470.57.02 was detected and compatibility mode is UNAVAILABLE."
+)
+PTX = "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain."
+KERNEL_LOG = (
+    "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2330)\nNVRM: installed in this system is not supported by the\n"
+    "NVRM: NVIDIA 450.80.02 driver release."
+)
 EXAMPLES = {
-    (
-        "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12020). Please update "
-        "your GPU driver by downloading and installing a new version from the URL: http://www.nvidia.com/Download/index.aspx"
-    ): "the driver supports CUDA 12.2 at most, and torch is built for a newer one: no GPU can be used",
-    "AssertionError: \nThe NVIDIA driver on your system is too old (found version 9010).\nPlease update your GPU driver": (
+    TORCH: "the driver supports CUDA 12.2 at most, and torch is built for a newer one: no GPU can be used",
+    OLD_TORCH: (
         "the driver supports CUDA 9.1 at most, and torch is built for a newer one: no GPU can be used"
     ),
-    (
-        "RuntimeError: cuda runtime error (35) : CUDA driver version is insufficient for CUDA runtime version at "
-        "/pytorch/aten/src/THC/THCGeneral.cpp:50"
-    ): MESSAGE,
+    RUNTIME_ERROR: MESSAGE,
     "[rank1]: torch.AcceleratorError: CUDA error: CUDA driver version is insufficient for CUDA runtime version": MESSAGE,
-    "Insufficient driver: 11040 < 12000": (
-        "the driver supports CUDA 11.4 at most, and CUDA 12.0 is needed: no GPU can be used"
-    ),
-    (
-        "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4, please update your driver to a newer "
-        "version, or use an earlier cuda container: unknown"
-    ): "the image wants cuda>=12.4, and the host's driver is older",
-    (
-        "ERROR: This container was built for NVIDIA Driver Release 530.30 or later, but\n"
-        "   version 470.57.02 was detected and compatibility mode is UNAVAILABLE."
-    ): "the image wants driver 530.30 or later, and the host has 470.57.02",
-    "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.": (
-        "a kernel was compiled by a CUDA version newer than the driver's: the driver cannot translate it"
-    ),
+    DEVICE_QUERY: "the driver supports CUDA 11.4 at most, and CUDA 12.0 is needed: no GPU can be used",
+    CONTAINER_CLI: "the image wants cuda>=12.4, and the host's driver is older",
+    NVIDIA_IMAGE: "the image wants driver 530.30 or later, and the host has 470.57.02",
+    PTX: "a kernel was compiled by a CUDA version newer than the driver's: the driver cannot translate it",
     "ptxas application ptx input, line 9; fatal   : Unsupported .version 8.4; current version is '8.2'": (
         "a kernel was compiled by a CUDA version newer than the driver's: the driver cannot translate it"
     ),
-    (
-        "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2330)\nNVRM: installed in this system is not supported by the\n"
-        "NVRM: NVIDIA 450.80.02 driver release."
-    ): "this GPU is newer than the driver, which does not support it",
+    KERNEL_LOG: "this GPU is newer than the driver, which does not support it",
     "The NVIDIA driver's CUDA version is 12.1 which is older than the ptxas CUDA version (12.3.107).": (
         "the driver supports CUDA 12.1 at most, and torch is built for a newer one: no GPU can be used"
     ),
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "NOTE: CUDA Forward Compatibility mode ENABLED.",
     "    PyTorch no longer supports this GPU because it is too old.",
@@ -62,20 +65,20 @@ NOT_THIS = [
 
 
 @pytest.mark.parametrize(
-    ("number", "command"),
+    ("text", "command"),
     [
-        (0, "whl/cu126"),
-        (1, "nvidia-driver-580"),
-        (2, "whl/cu126"),
-        (4, "whl/cu118"),
-        (5, "gpus all IMAGE"),
-        (6, "gpus all IMAGE"),
-        (7, "whl/cu126"),
-        (9, "nvidia-driver-580"),
+        (TORCH, "whl/cu126"),
+        (OLD_TORCH, "nvidia-driver-580"),
+        (RUNTIME_ERROR, "whl/cu126"),
+        (DEVICE_QUERY, "whl/cu118"),
+        (CONTAINER_CLI, "gpus all IMAGE"),
+        (NVIDIA_IMAGE, "gpus all IMAGE"),
+        (PTX, "whl/cu126"),
+        (KERNEL_LOG, "nvidia-driver-580"),
     ],
 )
-def test_the_wheel_or_the_driver_fits_the_version(number, command):
-    (seen,) = matches(TEXTS[number], [CHECK])
+def test_the_wheel_or_the_driver_fits_the_version(text, command):
+    (seen,) = matches(text, [CHECK])
     assert command in seen.finding.fixes[0].command
 
 

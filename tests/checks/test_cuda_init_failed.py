@@ -16,27 +16,31 @@ UNEXPECTED = (
     "NumCudaDevices() that might have already set an error? Error "
 )
 MESSAGE = 'CUDA could not start (error 999 "unknown error"): no GPU can be used in this process'
+ENVIRONMENT = (
+    "/data/env/lib/python3.10/site-packages/torch/cuda/__init__.py:128: UserWarning: CUDA initialization: CUDA unknown "
+    "error - this may be due to an incorrectly set up environment, e.g. changing env variable CUDA_VISIBLE_DEVICES after "
+    "program start. Setting the available devices to be zero."
+)
+FAILED = "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu."
+FORWARD_COMPATIBILITY = UNEXPECTED + "804: forward compatibility was attempted on non supported HW"
+STUB = UNEXPECTED + "34: CUDA driver is a stub library"
+MPS = UNEXPECTED + "805: MPS client failed to connect to the MPS control daemon or the MPS server"
+CONTAINER_BANNER = "[[ CUDA Driver UNAVAILABLE (cuInit(0) returned 804) ]]"
 EXAMPLES = {
-    (
-        "/data/env/lib/python3.10/site-packages/torch/cuda/__init__.py:128: UserWarning: CUDA initialization: CUDA unknown "
-        "error - this may be due to an incorrectly set up environment, e.g. changing env variable CUDA_VISIBLE_DEVICES after "
-        "program start. Setting the available devices to be zero."
-    ): MESSAGE,
-    "UserWarning: CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.": (
-        "CUDA could not start: no GPU can be used in this process"
-    ),
-    UNEXPECTED + "804: forward compatibility was attempted on non supported HW": (
+    ENVIRONMENT: MESSAGE,
+    FAILED: "CUDA could not start: no GPU can be used in this process",
+    FORWARD_COMPATIBILITY: (
         'CUDA could not start (error 804 "forward compatibility was attempted on non supported HW"): no GPU '
         "can be used in this process"
     ),
-    UNEXPECTED + "34: CUDA driver is a stub library": (
+    STUB: (
         'CUDA could not start (error 34 "CUDA driver is a stub library"): no GPU can be used in this process'
     ),
     UNEXPECTED + "304: OS call failed or operation not supported on this OS": (
         'CUDA could not start (error 304 "OS call failed or operation not supported on this OS"): no GPU can '
         "be used in this process"
     ),
-    UNEXPECTED + "805: MPS client failed to connect to the MPS control daemon or the MPS server": (
+    MPS: (
         'CUDA could not start (error 805 "MPS client failed to connect to the MPS control daemon or the MPS '
         'server"): no GPU can be used in this process'
     ),
@@ -54,9 +58,7 @@ EXAMPLES = {
     "failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error": (
         'CUDA could not start ("unknown error"): no GPU can be used in this process'
     ),
-    "[[ CUDA Driver UNAVAILABLE (cuInit(0) returned 804) ]]": (
-        "CUDA could not start (error 804): no GPU can be used in this process"
-    ),
+    CONTAINER_BANNER: "CUDA could not start (error 804): no GPU can be used in this process",
     "CUDA error: MPS server is not ready to accept new MPS client requests": (
         'CUDA could not start ("MPS server is not ready to accept new MPS client"): no GPU can be used in this '
         "process"
@@ -75,7 +77,6 @@ EXAMPLES = {
         "RuntimeError: CUDA error: unknown error"
     ): 'CUDA could not start ("unknown error"): no GPU can be used in this process',
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     UNEXPECTED + "802: system not yet initialized",
     UNEXPECTED + "803: system has unsupported display driver / cuda driver combination",
@@ -90,18 +91,18 @@ NOT_THIS = [
 
 
 @pytest.mark.parametrize(
-    ("number", "command"),
+    ("text", "command"),
     [
-        (0, "CUDA_VISIBLE_DEVICES"),
-        (1, "CUDA_VISIBLE_DEVICES"),
-        (2, "LD_LIBRARY_PATH"),
-        (3, "LD_LIBRARY_PATH"),
-        (5, "CUDA_MPS_PIPE_DIRECTORY"),
-        (11, "LD_LIBRARY_PATH"),
+        (ENVIRONMENT, "CUDA_VISIBLE_DEVICES"),
+        (FAILED, "CUDA_VISIBLE_DEVICES"),
+        (FORWARD_COMPATIBILITY, "LD_LIBRARY_PATH"),
+        (STUB, "LD_LIBRARY_PATH"),
+        (MPS, "CUDA_MPS_PIPE_DIRECTORY"),
+        (CONTAINER_BANNER, "LD_LIBRARY_PATH"),
     ],
 )
-def test_the_code_tells_what_helps_first(number, command):
-    (seen,) = matches(TEXTS[number], [CHECK])
+def test_the_code_tells_what_helps_first(text, command):
+    (seen,) = matches(text, [CHECK])
     assert command in seen.finding.fixes[0].command
 
 

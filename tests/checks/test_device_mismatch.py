@@ -6,11 +6,12 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("device-mismatch")
 MESSAGE = "the tensors of one operation lie on different devices"
+TWO_DEVICES = (
+    "RuntimeError: Expected all tensors to be on the same device, but found at least two "
+    "devices, cuda:0 and cpu! (when checking"
+)
 EXAMPLES = {
-    (
-        "RuntimeError: Expected all tensors to be on the same device, but found at least two "
-        "devices, cuda:0 and cpu! (when checking"
-    ): MESSAGE + ": one on cuda:0, one on cpu",
+    TWO_DEVICES: MESSAGE + ": one on cuda:0, one on cpu",
     (
         "RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, "
         "different from other tensors on cuda:0"
@@ -86,7 +87,6 @@ EXAMPLES = {
     ),
     "ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)": MESSAGE,
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "RuntimeError: Tensor on device meta is not on the expected device cuda:0!",
     "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and meta!",
@@ -118,7 +118,7 @@ NOT_THIS = [
 
 
 def test_the_devices_are_quoted():
-    [match] = matches(TEXTS[0], [CHECK])
+    [match] = matches(TWO_DEVICES, [CHECK])
     assert match.sighting.groups == {"device": "cuda:0", "other": "cpu"}
     [match] = matches("RuntimeError: expected device cuda:1 but got device cuda:0", [CHECK])
     assert match.sighting.groups == {"device": "cuda:1", "other": "cuda:0"}

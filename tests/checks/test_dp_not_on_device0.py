@@ -8,11 +8,12 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("dp-not-on-device0")
 MESSAGE = "part of the module is not on the first GPU of DataParallel"
+ON_CPU = (
+    "RuntimeError: module must have its parameters and buffers on device cuda:0 "
+    "(device_ids[0]) but found one of them on device: cpu"
+)
 EXAMPLES = {
-    (
-        "RuntimeError: module must have its parameters and buffers on device cuda:0 "
-        "(device_ids[0]) but found one of them on device: cpu"
-    ): MESSAGE + ": it is on cpu instead of cuda:0",
+    ON_CPU: MESSAGE + ": it is on cpu instead of cuda:0",
     (
         "RuntimeError: module must have its parameters and buffers on device cuda:1 "
         "(device_ids[0]) but found one of them on device: cuda:0"
@@ -21,7 +22,6 @@ EXAMPLES = {
     "RuntimeError: All tensors must be on devices[0]: 0": MESSAGE,
     "AssertionError: Broadcast function not implemented for CPU tensors": MESSAGE,
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     (
         "RuntimeError: Expected all tensors to be on the same device, but found at least two "
@@ -33,7 +33,7 @@ NOT_THIS = [
 
 
 def test_the_devices_are_quoted():
-    [match] = matches(TEXTS[0], [CHECK])
+    [match] = matches(ON_CPU, [CHECK])
     assert match.sighting.groups == {"expected": "cuda:0", "found": "cpu"}
 
 

@@ -5,12 +5,16 @@ from gpudoctor.model import Severity
 from gpudoctor.registry import Registry
 
 CHECK = Registry().check("dp-replica-state")
-EXAMPLES = {
-    """RuntimeError: Caught RuntimeError in replica 0 on device 0.
+WRONG_SIZE = """RuntimeError: Caught RuntimeError in replica 0 on device 0.
 Original Traceback (most recent call last):
   File "/home/me/model.py", line 31, in forward
     out, self.hidden = self.lstm(x, self.hidden)
-RuntimeError: Expected hidden[0] size (1, 16, 128), got (1, 32, 128)""": (
+RuntimeError: Expected hidden[0] size (1, 16, 128), got (1, 32, 128)"""
+IN_PIECES = """  File "/opt/conda/lib/python3.8/site-packages/torch/nn/parallel/parallel_apply.py", line 61, in _worker
+/home/me/model.py:31: UserWarning: RNN module weights are not part of single contiguous chunk of memory. This means they
+need to be compacted at every call, possibly greatly increasing memory usage. To compact weights again call"""
+EXAMPLES = {
+    WRONG_SIZE: (
         "replica 0 got a hidden state of size (1, 32, 128) and needs (1, 16, 128): it was not made for the "
         "replica's part of the batch"
     ),
@@ -20,14 +24,11 @@ RuntimeError: Expected hidden size (1, 16, 128), got [1, 32, 128]""": (
         "replica 1 got a hidden state of size (1, 32, 128) and needs (1, 16, 128): it was not made for the "
         "replica's part of the batch"
     ),
-    """  File "/opt/conda/lib/python3.8/site-packages/torch/nn/parallel/parallel_apply.py", line 61, in _worker
-/home/me/model.py:31: UserWarning: RNN module weights are not part of single contiguous chunk of memory. This means they
-need to be compacted at every call, possibly greatly increasing memory usage. To compact weights again call""": (
+    IN_PIECES: (
         "the replicas' RNN weights lie in pieces; harmless, it costs memory: self.rnn.flatten_parameters() in "
         "forward"
     ),
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "RuntimeError: Expected hidden[0] size (1, 16, 128), got (1, 32, 128)",
     "AttributeError: 'Net' object has no attribute 'hidden'",
@@ -36,8 +37,8 @@ NOT_THIS = [
 
 
 def test_a_wrong_size_is_an_error_and_weights_in_pieces_are_a_note():
-    assert matches(TEXTS[0], [CHECK])[0].finding.severity is Severity.ERROR
-    assert matches(TEXTS[2], [CHECK])[0].finding.severity is Severity.NOTE
+    assert matches(WRONG_SIZE, [CHECK])[0].finding.severity is Severity.ERROR
+    assert matches(IN_PIECES, [CHECK])[0].finding.severity is Severity.NOTE
 
 
 FLAGGED = [

@@ -13,12 +13,14 @@ GATHER = """Traceback (most recent call last):
   File "/opt/conda/lib/python3.9/site-packages/torch/nn/parallel/scatter_gather.py", line 75, in gather_map
 """
 MESSAGE = "forward returns something other than tensors, and DataParallel cannot join it"
+BACKWARD_OF_VECTOR = f"{WARNING}\nRuntimeError: grad can be implicitly created only for scalar outputs"
+FLOAT = f"{GATHER}TypeError: 'float' object is not iterable"
 EXAMPLES = {
     WARNING: (
         "each replica returned a single number, so the model returns a vector of them: average it before "
         "backward"
     ),
-    f"{WARNING}\nRuntimeError: grad can be implicitly created only for scalar outputs": (
+    BACKWARD_OF_VECTOR: (
         "each replica returned a single number, so the model returns a vector of them: average it before "
         "backward"
     ),
@@ -30,9 +32,7 @@ EXAMPLES = {
         "each replica returned a single number, so the model returns a vector of them: average it before "
         "backward"
     ),
-    f"{GATHER}TypeError: 'float' object is not iterable": (
-        "forward returns a value of type float, and DataParallel joins CUDA tensors only"
-    ),
+    FLOAT: "forward returns a value of type float, and DataParallel joins CUDA tensors only",
     f"{GATHER}TypeError: zip argument #1 must support iteration": MESSAGE,
     "ValueError: All dicts must have the same number of keys": MESSAGE,
     f"{GATHER}TypeError: __init__() missing 2 required positional arguments: 'loss' and 'logits'": MESSAGE,
@@ -56,7 +56,6 @@ EXAMPLES = {
         "the loss is a vector with one entry per GPU, because each replica returned a single number"
     ),
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "RuntimeError: grad can be implicitly created only for scalar outputs",
     "TypeError: zip argument #1 must support iteration",
@@ -75,11 +74,11 @@ def test_the_warning_alone_is_a_note():
 
 
 def test_what_ends_the_run_is_an_error():
-    assert said(TEXTS[4])[0] is Severity.ERROR
+    assert said(FLOAT)[0] is Severity.ERROR
 
 
 def test_the_error_after_the_warning_is_an_error():
-    text = TEXTS[1].splitlines()
+    text = BACKWARD_OF_VECTOR.splitlines()
     alone = [line for line in text if "UserWarning" not in line]
     assert said("\n".join(["RuntimeError: Caught RuntimeError in replica 0 on device 0.", *alone]))[
         1

@@ -13,12 +13,13 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-memory-held")
 # The line of the exception itself is cuda-oom's too; these are what follows where it was wrapped.
+TWO_PROCESSES = (
+    "GPU 0 has a total capacity of 79.15 GiB of which 14.25 MiB is free. Process 4711 has 60.12 GiB memory in use. "
+    "Process 4712 has 18.00 GiB memory in use. Including non-PyTorch memory, this process has 612.00 MiB memory in use. "
+    "Of the allocated memory 80.00 MiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated."
+)
 EXAMPLES = {
-    (
-        "GPU 0 has a total capacity of 79.15 GiB of which 14.25 MiB is free. Process 4711 has 60.12 GiB memory in use. "
-        "Process 4712 has 18.00 GiB memory in use. Including non-PyTorch memory, this process has 612.00 MiB memory in use. "
-        "Of the allocated memory 80.00 MiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated."
-    ): (
+    TWO_PROCESSES: (
         "78.1 GiB of GPU 0 are held by other processes (most by 4711), 612 MiB by this one: the memory is "
         "another process's"
     ),
@@ -44,7 +45,6 @@ EXAMPLES = {
         "NumCudaDevices() that might have already set an error? Error 2: out of memory"
     ): "the GPU had no memory left to start CUDA in: the memory is another process's",
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     # there was room for what was asked
     (
@@ -75,7 +75,7 @@ NOT_THIS = [
 
 
 def test_names_the_process():
-    (seen,) = matches(TEXTS[0], [CHECK])
+    (seen,) = matches(TWO_PROCESSES, [CHECK])
     assert seen.finding.fixes[0].command.endswith("-p 4711")
 
 

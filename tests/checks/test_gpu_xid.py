@@ -11,11 +11,21 @@ from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-xid")
+MMU_FAULT = (
+    "[ 7201.55] NVRM: Xid (PCI:0000:17:00): 31, pid=4711, name=python3, Ch 00000010, intr 00000000. MMU Fault: ENGINE "
+    "GRAPHICS GPCCLIENT_T1_8 faulted @ 0x7f00_00000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ"
+)
+GSP_TIMEOUT = (
+    "NVRM: Xid (PCI:0000:17:00): 119, pid=4711, name=cache_mgr_main, Timeout after 6s of waiting for RPC response from "
+    "GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20809004 0x608)."
+)
+CLEAN_UP = "NVRM: Xid (PCI:0000:17:00): 45, pid=4711, name=python3, Ch 00000008"
+BAD_LINK = "NVRM: Xid (0000:01:00): 32, Channel ID 00000009 intr 00800000"
+DESKTOP = "NVRM: Xid (PCI:0000:01:00): 109, pid=1500, name=Xorg, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x58005"
+UNKNOWN_XID = "NVRM: Xid (PCI:0000:01:00): 99"
+KUBERNETES = "XidCriticalError: Xid=62 on Device=GPU-00000000-1111-2222-3333-444444444444, the device will go unhealthy."
 EXAMPLES = {
-    (
-        "[ 7201.55] NVRM: Xid (PCI:0000:17:00): 31, pid=4711, name=python3, Ch 00000010, intr 00000000. MMU Fault: ENGINE "
-        "GRAPHICS GPCCLIENT_T1_8 faulted @ 0x7f00_00000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ"
-    ): (
+    MMU_FAULT: (
         "Xid 31 of the GPU at 0000:17:00 (python3, process 4711): a kernel or a copy used an address that is "
         "not mapped; this blames the program, not the GPU"
     ),
@@ -26,37 +36,29 @@ EXAMPLES = {
         "Xid 13 of the GPU at 0000:17:00: a kernel broke a rule of the GPU, such as an address out of range or "
         "misaligned; this blames the program, not the GPU"
     ),
-    (
-        "NVRM: Xid (PCI:0000:17:00): 119, pid=4711, name=cache_mgr_main, Timeout after 6s of waiting for RPC response from "
-        "GPU0 GSP! Expected function 76 (GSP_RM_CONTROL) (0x20809004 0x608)."
-    ): (
+    GSP_TIMEOUT: (
         "Xid 119 of the GPU at 0000:17:00 (cache_mgr_main, process 4711): the GPU's own processor (GSP) did "
         "not answer in time; this blames the GPU or its driver"
     ),
-    "NVRM: Xid (PCI:0000:17:00): 45, pid=4711, name=python3, Ch 00000008": (
+    CLEAN_UP: (
         "Xid 45 of the GPU at 0000:17:00 (python3, process 4711): the driver removed a program's work: it was "
         "killed, or another fault ended it; this blames the program, not the GPU"
     ),
-    "NVRM: Xid (0000:01:00): 32, Channel ID 00000009 intr 00800000": (
+    BAD_LINK: (
         "Xid 32 of the GPU at 0000:01:00: commands arrived damaged at the GPU, which mostly means a bad PCIe link; this "
         "blames the GPU or its driver"
     ),
-    "NVRM: Xid (PCI:0000:01:00): 109, pid=1500, name=Xorg, Ch 00000008, errorString CTX SWITCH TIMEOUT, Info 0x58005": (
+    DESKTOP: (
         "Xid 109 of the GPU at 0000:01:00 (Xorg, process 1500): work did not give way in time "
         "(context switch time-out); this is a program of the desktop, not the training"
     ),
-    "NVRM: Xid (PCI:0000:01:00): 99": (
-        "Xid 99 of the GPU at 0000:01:00: NVIDIA's catalogue says what it means"
-    ),
-    "XidCriticalError: Xid=62 on Device=GPU-00000000-1111-2222-3333-444444444444, the device will go unhealthy.": (
-        "Xid 62: the GPU's power management processor halted; this blames the GPU or its driver"
-    ),
+    UNKNOWN_XID: "Xid 99 of the GPU at 0000:01:00: NVIDIA's catalogue says what it means",
+    KUBERNETES: "Xid 62: the GPU's power management processor halted; this blames the GPU or its driver",
     'DCGM_FI_DEV_XID_ERRORS{gpu="3",Hostname="node0"} 13': (
         "Xid 13: a kernel broke a rule of the GPU, such as an address out of range or misaligned; this blames "
         "the program, not the GPU"
     ),
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.",
     "NVRM: Xid (PCI:0000:17:00): 94, pid=7062, Contained: SM (0x1). RST: No, D-RST: No",
@@ -78,19 +80,19 @@ def finding(text):
 
 
 @pytest.mark.parametrize(
-    ("number", "severity", "command"),
+    ("text", "severity", "command"),
     [
-        (0, Severity.ERROR, "CUDA_LAUNCH_BLOCKING=1"),
-        (2, Severity.ERROR, "--exclude=NODE"),
-        (3, Severity.WARNING, "CUDA_LAUNCH_BLOCKING=1"),
-        (4, Severity.ERROR, "--exclude=NODE"),
-        (5, Severity.NOTE, "--exclude=NODE"),
-        (6, Severity.ERROR, "--exclude=NODE"),
-        (7, Severity.ERROR, "--exclude=NODE"),
+        (MMU_FAULT, Severity.ERROR, "CUDA_LAUNCH_BLOCKING=1"),
+        (GSP_TIMEOUT, Severity.ERROR, "--exclude=NODE"),
+        (CLEAN_UP, Severity.WARNING, "CUDA_LAUNCH_BLOCKING=1"),
+        (BAD_LINK, Severity.ERROR, "--exclude=NODE"),
+        (DESKTOP, Severity.NOTE, "--exclude=NODE"),
+        (UNKNOWN_XID, Severity.ERROR, "--exclude=NODE"),
+        (KUBERNETES, Severity.ERROR, "--exclude=NODE"),
     ],
 )
-def test_the_number_tells_how_bad_it_is_and_what_helps_first(number, severity, command):
-    found = finding(TEXTS[number])
+def test_the_number_tells_how_bad_it_is_and_what_helps_first(text, severity, command):
+    found = finding(text)
     assert found.severity is severity
     assert command in found.fixes[0].command
 
@@ -103,7 +105,7 @@ def test_the_action_is_nvidias(xid, commands):
 
 
 def test_of_a_fault_and_its_clean_up_the_fault_is_named():
-    found = finding(TEXTS[3] + "\n" + TEXTS[0])
+    found = finding(CLEAN_UP + "\n" + MMU_FAULT)
     assert found.message.startswith("Xid 31 ")
 
 

@@ -12,28 +12,31 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("mig-multi-gpu")
 MESSAGE = "several MIG instances (1g.10gb) are there: a process sees one, and NCCL before 2.30 cannot use two of one GPU"
+TWO_VISIBLE = (
+    "CUDA_VISIBLE_DEVICES=MIG-00000000-1111-2222-3333-444444444444,MIG-00000000-1111-2222-3333-555555555555"
+)
+TWO_LISTED = (
+    "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-1111-2222-3333-444444444444)\n"
+    "  MIG 3g.40gb     Device  0: (UUID: MIG-00000000-1111-2222-3333-444444444444)\n"
+    "  MIG 3g.40gb     Device  1: (UUID: MIG-00000000-1111-2222-3333-555555555555)"
+)
+NO_INSTANCE = "No MIG devices found"
+DUPLICATE = (
+    "  MIG 3g.40gb     Device  0: (UUID: MIG-00000000-1111-2222-3333-444444444444)\n"
+    "\n"
+    "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
+)
 EXAMPLES = {
-    "CUDA_VISIBLE_DEVICES=MIG-00000000-1111-2222-3333-444444444444,MIG-00000000-1111-2222-3333-555555555555": (
-        "CUDA_VISIBLE_DEVICES names 2 MIG instances, of which a CUDA process sees one"
-    ),
-    (
-        "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-1111-2222-3333-444444444444)\n"
-        "  MIG 3g.40gb     Device  0: (UUID: MIG-00000000-1111-2222-3333-444444444444)\n"
-        "  MIG 3g.40gb     Device  1: (UUID: MIG-00000000-1111-2222-3333-555555555555)"
-    ): "several MIG instances (3g.40gb) are there: a process sees one, and NCCL before 2.30 cannot use two of one GPU",
+    TWO_VISIBLE: "CUDA_VISIBLE_DEVICES names 2 MIG instances, of which a CUDA process sees one",
+    TWO_LISTED: "several MIG instances (3g.40gb) are there: a process sees one, and NCCL before 2.30 cannot use two of one GPU",
     "            nvidia.com/mig-1g.10gb: 4": MESSAGE,
     "#SBATCH --gres=gpu:1g.10gb:4": MESSAGE,
-    "No MIG devices found": "MIG is on and no instance was made: CUDA sees no GPU there",
-    (
-        "  MIG 3g.40gb     Device  0: (UUID: MIG-00000000-1111-2222-3333-444444444444)\n"
-        "\n"
-        "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
-    ): "ranks are on MIG instances of one GPU, and this NCCL takes them for ranks on one GPU",
+    NO_INSTANCE: "MIG is on and no instance was made: CUDA sees no GPU there",
+    DUPLICATE: "ranks are on MIG instances of one GPU, and this NCCL takes them for ranks on one GPU",
     "GPU 0: NVIDIA A100 (UUID: GPU-1), MIG mode: Enabled\nRuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED at CUDAContext.cpp:50": (
         "the job asks for a second device, and a process sees one MIG instance"
     ),
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000",
     "|                               |                      |               MIG M. |",
@@ -44,11 +47,16 @@ NOT_THIS = [
 
 
 @pytest.mark.parametrize(
-    ("number", "severity"),
-    [(0, Severity.ERROR), (1, Severity.WARNING), (4, Severity.ERROR), (5, Severity.ERROR)],
+    ("text", "severity"),
+    [
+        (TWO_VISIBLE, Severity.ERROR),
+        (TWO_LISTED, Severity.WARNING),
+        (NO_INSTANCE, Severity.ERROR),
+        (DUPLICATE, Severity.ERROR),
+    ],
 )
-def test_instances_that_are_merely_there_are_a_warning(number, severity):
-    (seen,) = matches(TEXTS[number], [CHECK])
+def test_instances_that_are_merely_there_are_a_warning(text, severity):
+    (seen,) = matches(text, [CHECK])
     assert seen.finding.severity is severity
 
 

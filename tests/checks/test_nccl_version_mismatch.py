@@ -12,10 +12,9 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("nccl-version-mismatch")
 MESSAGE = "two processes do not understand each other's messages: another NCCL, or settings that differ"
+MISMATCHED = "node0:4711:4711 [0] init.cc:1100 NCCL WARN Mismatched NCCL version detected : rank 0 version 21903 rank 8 version 22005"
 EXAMPLES = {
-    "node0:4711:4711 [0] init.cc:1100 NCCL WARN Mismatched NCCL version detected : rank 0 version 21903 rank 8 version 22005": (
-        "rank 0 has NCCL 2.19.3 and rank 8 has 2.20.5: they must be the same"
-    ),
+    MISMATCHED: "rank 0 has NCCL 2.19.3 and rank 8 has 2.20.5: they must be the same",
     "node0:4711:4790 [0] ras/client.cc:80 NCCL WARN NCCL version mismatch with remote peer 10.0.0.3<40112> (local: 22602, remote 22703)": (
         "this process has NCCL 2.26.2 and another one 2.27.3: they must be the same"
     ),
@@ -44,9 +43,7 @@ NOT_THIS = [
 
 
 def test_a_version_of_four_digits_is_read_as_such():
-    (seen,) = matches(
-        next(iter(EXAMPLES)).replace("21903", "2804"), [Registry().check("nccl-version-mismatch")]
-    )
+    (seen,) = matches(MISMATCHED.replace("21903", "2804"), [CHECK])
     assert seen.finding.message == "rank 0 has NCCL 2.8.4 and rank 8 has 2.20.5: they must be the same"
 
 

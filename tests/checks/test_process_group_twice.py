@@ -66,6 +66,17 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import os
+import torch.distributed as dist
+
+match os.environ.get("BACKEND"):
+    case "nccl":
+        dist.init_process_group("nccl")
+    case _:
+        dist.init_process_group("gloo")
+dist.destroy_process_group()
+""",
+    """
 import torch.distributed as dist
 
 for port in range(29500, 29510):

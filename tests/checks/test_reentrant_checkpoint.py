@@ -42,5 +42,6 @@ NOT_THIS = [
 
 
 def test_a_warning_is_a_note_and_a_refusal_an_error():
-    severities = [matches(text, [CHECK])[0].finding.severity for text in EXAMPLES]
-    assert severities == [Severity.NOTE] * 3 + [Severity.ERROR] * 3
+    for text in EXAMPLES:
+        [seen] = matches(text, [CHECK])
+        assert seen.finding.severity is (Severity.NOTE if "UserWarning" in text else Severity.ERROR)

@@ -8,6 +8,16 @@ MESSAGE = (
     "fc.weight is [1000, 512] in the file and [10, 512] in the model: another number of classes or tokens, or "
     "another variant"
 )
+ZERO3 = (
+    "[rank0]: \tsize mismatch for transformer.wte.weight: copying a param with shape torch.Size([50304, 512]) from "
+    "checkpoint, the shape in current model is torch.Size([0])."
+)
+OPTIMIZER = "ValueError: loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+ZERO_RANKS = (
+    "deepspeed.runtime.zero.utils.ZeRORuntimeException: The checkpoint being loaded used a DP world size of 8 but the "
+    "current world size is 4. Automatic adjustment of ZeRO's optimizer state partitioning with a new world size is not "
+    "currently supported."
+)
 EXAMPLES = {
     (
         "RuntimeError: Error(s) in loading state_dict for ResNet:\n\tsize mismatch for fc.weight: copying a param with shape "
@@ -20,10 +30,7 @@ EXAMPLES = {
         "module.fc.bias is [1000] in the file and [10] in the model: another number of classes or tokens, or "
         "another variant"
     ),
-    (
-        "[rank0]: \tsize mismatch for transformer.wte.weight: copying a param with shape torch.Size([50304, 512]) from "
-        "checkpoint, the shape in current model is torch.Size([0])."
-    ): (
+    ZERO3: (
         "transformer.wte.weight is [50304, 512] in the file and [0] in the model: DeepSpeed's ZeRO-3 keeps it "
         "in parts, and nothing can be copied into it"
     ),
@@ -69,16 +76,9 @@ EXAMPLES = {
     "RuntimeError: The model and loaded state dict do not match exactly\n\nthese keys have mismatched shape:": (
         "tensors of the file have another size in the model, and cannot be copied into it"
     ),
-    "ValueError: loaded state dict contains a parameter group that doesn't match the size of optimizer's group": (
-        "the optimizer was saved with other parameters than it has now"
-    ),
-    (
-        "deepspeed.runtime.zero.utils.ZeRORuntimeException: The checkpoint being loaded used a DP world size of 8 but the "
-        "current world size is 4. Automatic adjustment of ZeRO's optimizer state partitioning with a new world size is not "
-        "currently supported."
-    ): "the checkpoint's optimizer state is in 8 parts, and this run has 4 ranks",
+    OPTIMIZER: "the optimizer was saved with other parameters than it has now",
+    ZERO_RANKS: "the checkpoint's optimizer state is in 8 parts, and this run has 4 ranks",
 }
-TEXTS = list(EXAMPLES)
 NOT_THIS = [
     "ValueError: loaded state dict has a different number of parameter groups",
     (
@@ -106,9 +106,9 @@ def said(text):
 
 
 def test_an_empty_parameter_is_one_that_zero3_keeps_in_parts():
-    assert "GatheredParameters" in said(TEXTS[2]).fixes[0].command
+    assert "GatheredParameters" in said(ZERO3).fixes[0].command
 
 
 def test_an_optimizer_and_its_ranks_have_fixes_of_their_own():
-    assert "the same parameters, in the same groups" in said(TEXTS[12]).fixes[0].summary
-    assert said(TEXTS[13]).fixes[0].command == "torchrun --nproc-per-node=8 train.py"
+    assert "the same parameters, in the same groups" in said(OPTIMIZER).fixes[0].summary
+    assert said(ZERO_RANKS).fixes[0].command == "torchrun --nproc-per-node=8 train.py"

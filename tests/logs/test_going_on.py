@@ -184,3 +184,54 @@ def test_a_line_that_was_broken_between_words_and_then_cut_at_a_width_is_read():
 @pytest.mark.parametrize(("row", "well"), [("rouge: n/a\nbleu: 27.9\n", True), ("rouge\nbleu\n", False)])
 def test_what_a_program_does_without_is_not_available(row, well):
     assert quiet(explain(UNCAUGHT.format("ModuleNotFoundError: No module named 'rouge'") + row)) == well
+
+
+TRIED = (
+    'Traceback (most recent call last):\n  File "/home/me/fit.py", line 9, in <module>\n    try: f()\n{}\n'
+)
+LAUNCHED = "W1122 12:50:01.100000 44 torch/distributed/run.py:982] Setting OMP_NUM_THREADS\n"
+
+
+def test_what_was_raised_in_a_line_that_tries_was_got_over_where_something_follows():
+    missing = TRIED.format("FileNotFoundError: [Errno 2] No such file or directory: '/mnt/eval.txt'")
+    assert quiet(explain(missing + "no extra list\n"))
+    assert not quiet(explain(missing))
+    assert not quiet(explain(missing.replace("try: ", "") + "no extra list\n"))
+    assert not quiet(explain(missing + "giving up\n"))
+
+
+def test_torchrun_would_have_told_of_a_rank_that_failed():
+    lost = TRIED.format("FileNotFoundError: [Errno 2] No such file or directory: 'scratch'")
+    assert quiet(explain(LAUNCHED + "AP50 0.551\n" + lost))
+    assert not quiet(explain("AP50 0.551\n" + lost))
+    assert not quiet(explain(LAUNCHED + "AP50 0.551\n" + lost + FAILED))
+    assert not quiet(explain(LAUNCHED + "AP50 0.551\n" + lost.replace("try: ", "")))
+
+
+def test_a_thread_with_which_the_program_ends_is_the_cause():
+    thread = (
+        'Traceback (most recent call last):\n  File "/usr/lib/python3.11/threading.py", line 1045, in _bootstrap_inner\n'
+        "    self.run()\nKeyError: 'shard'\n"
+    )
+    steps = "".join(f"batch {n} [0.{n}]\n" for n in range(4))
+    report = explain(f"{thread}{steps}feeder died, stopping after 4 batches\n")
+    assert report.findings[0].severity is Severity.ERROR
+    assert report.findings[0].message.startswith("KeyError")
+    named = "Exception in thread feeder:\n" + thread
+    report = explain(LAUNCHED + named + FAILED)
+    assert report.findings[0].severity is Severity.ERROR
+    assert report.findings[0].message.startswith("KeyError")
+    assert explain(LAUNCHED + named + steps + FAILED).verdict.primary == "child-failed"
+    assert quiet(explain(f"{thread}{steps}Early stopping after 4 batches\n"))
+    assert quiet(explain(f"{thread}{steps}feeder died, falling back to plain loading\n"))
+
+
+def test_what_help_says_of_errors_is_no_failure():
+    text = (
+        "usage: fit.py [-h]\n\noptions:\n  -h, --help  show this help message and exit\n\n"
+        "exit codes:\n  1  RuntimeError: the data is gone\n  137  killed\nkilled: exit code 137\n"
+    )
+    assert quiet(explain(text))
+    assert not quiet(
+        explain("$ ./job.sh\n" * 6 + text + "srun: error: n1: task 0: Exited with exit code 3\n")
+    )

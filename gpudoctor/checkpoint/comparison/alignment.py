@@ -29,7 +29,7 @@ COPY = re.compile(
 """What is mostly an average, a copy, or another stage of it."""
 SAMPLE = 1000
 """Names of each side that vote for a prefix."""
-DEEPEST = 12
+PREFIX_PARTS_MOST = 12
 """Components of a prefix that are tried."""
 FINALISTS = 4
 PREFIXES_MOST = 64
@@ -83,7 +83,7 @@ class Alignment(Struct, frozen=True):
         return after if len(own) == len(self.own) and after.shared() > self.shared() else self
 
 
-def entries(state: StateDict) -> dict[str, Key]:
+def by_name(state: StateDict) -> dict[str, Key]:
     """Return what a state dict has by name: its tensors, and its other entries as keys of the layout `OBJECT`."""
     found = {key.name: key for key in state.keys}
     for name in state.others:
@@ -241,7 +241,7 @@ def _candidates(own: Sequence[str], other: Sequence[str]) -> Iterator[tuple[str,
 def beginnings(name: str) -> Iterator[str]:
     """Yield the beginnings of a name that are whole components, the shortest first, each with its dot."""
     place = name.find(".")
-    for _ in range(DEEPEST):
+    for _ in range(PREFIX_PARTS_MOST):
         if place < 0:
             return
         yield name[: place + 1]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gpudoctor.checkpoint.comparison.advice import Advice, advise
-from gpudoctor.checkpoint.comparison.alignment import Alignment, align_prefix, entries
+from gpudoctor.checkpoint.comparison.alignment import Alignment, align_prefix, by_name
 from gpudoctor.checkpoint.comparison.differences import Differences, classify, judge
 from gpudoctor.checkpoint.comparison.key_groups import depth_notes, group_keys
 from gpudoctor.checkpoint.comparison.library_changes import BASE_LAYER, follow
@@ -66,7 +66,7 @@ def compare_keys(
 
 def align(own: StateDict, other: StateDict) -> Alignment:
     """Return both sides with the names of the file changed as they are known to: prefixes, libraries, parts."""
-    return rename_parts(follow(align_prefix(entries(own), entries(other))))
+    return rename_parts(follow(align_prefix(by_name(own), by_name(other))))
 
 
 def _drift(alignment: Alignment, differences: Differences, file: CheckpointFile) -> tuple[str, ...]:

@@ -10,13 +10,13 @@ from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 from gpudoctor.facts.comparison import Comparison, Outcome
 from gpudoctor.text import listed
 
-MOST = 6
+STATE_DICTS_MOST = 6
 """State dicts of one file that are compared, the largest."""
 
 
 def largest(state_dicts: Sequence[StateDict]) -> list[StateDict]:
     """Return the largest state dicts of a file, in its order."""
-    kept = sorted(state_dicts, key=lambda state: -len(state.keys))[:MOST]
+    kept = sorted(state_dicts, key=lambda state: -len(state.keys))[:STATE_DICTS_MOST]
     return [state for state in state_dicts if state in kept]
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from gpudoctor.checkpoint.comparison.alignment import ONE
 from gpudoctor.checkpoint.comparison.key_comparison import Draft, compare_keys
 from gpudoctor.checkpoint.comparison.ranking import largest, ranked, with_others
-from gpudoctor.checkpoint.comparison.torch_word import Asked, Verdict, settle, trials
+from gpudoctor.checkpoint.comparison.torch_word import Asked, Verdict, as_torch_says, trials
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.formats.reader import read
 from gpudoctor.checkpoint.tree import WIDTHS, Unreadable
@@ -24,7 +24,7 @@ from gpudoctor.child import Child, run
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Key, StateDict
 from gpudoctor.facts.comparison import Comparison
 from gpudoctor.interpreter import Patient, choose_patient
-from gpudoctor.patient_process import Garbled, answer, asking
+from gpudoctor.patient_process import Conversation, Message, asking
 
 DEADLINE = 120.0
 """Seconds for importing torch and the user's code and building the model."""
@@ -32,10 +32,8 @@ SCRIPT = Path(__file__).parent.parent.parent / "patient" / "meta_model.py"
 
 
 class _Message(msgspec.Struct):
-    """A line that the patient's script tells."""
+    """What the patient's script tells beside what it is doing."""
 
-    doing: str = ""
-    failed: str = ""
     torch: str = ""
     note: str = ""
     keys: list[tuple[str, str, tuple[int, ...] | None, str, int]] | None = None
@@ -134,8 +132,8 @@ class _Model:
     ) -> None:
         self.place, self.factory, self.arguments, self.owns = place, factory, arguments, owns
         self.name = f"{place}:{factory}"
-        self.heard: list[_Message] = []
-        self.broken: list[str] = []
+        self.built: _Message | None = None
+        self.final: _Message | None = None
         self.files: list[tuple[CheckpointFile, list[Draft], list[Asked]]] = []
         self.trials: list[dict[str, Any]] = []
         self.keys = StateDict(entry="", keys=())
@@ -150,34 +148,29 @@ class _Model:
                 "questions": self.questions,
             }  # fmt: skip
             command = asking(patient, SCRIPT, msgspec.json.encode(request).decode())
-            child = Child("model", command, deadline, self.hear)
+            child = Child("model", command, deadline)
+            conversation = Conversation(child, self.hear)
             run([child])
-        built = next((m for m in self.heard if m.keys is not None or m.failed), None)
-        if built is None or built.keys is None:
-            raise Unreadable(f"{self.name}: {_why(built, child, self.heard, self.broken)}")
-        if not built.keys and not built.others:
+        if self.built is None:
+            raise Unreadable(f"{self.name}: {conversation.why or 'ended before it had answered'}")
+        if not self.built.keys and not self.built.others:
             raise Unreadable(f"{self.name}: this model has no parameters and no buffers")
-        final = next((m for m in self.heard if m.verdicts is not None or m.untried), None)
-        verdicts = final.verdicts if final is not None else None
-        notes = [built.note] if built.note else []
+        verdicts = self.final.verdicts if self.final is not None else None
+        notes = [self.built.note] if self.built.note else []
         if verdicts is None or len(verdicts) < len(self.trials):
-            why = final.untried if final is not None else child.end or "it ended"
+            why = (self.final and self.final.untried) or conversation.end or "it ended"
             notes.append(f"torch itself could not be asked whether the names load: {why}")
             verdicts = None
         return [self._settled(*each, verdicts, notes) for each in self.files]
 
-    def hear(self, line: bytes) -> None:
+    def hear(self, told: Message) -> None:
         """Take what the patient tells; answer the model's keys with what is to be tried."""
-        try:
-            message = answer(line, _Message)
-        except Garbled as error:
-            self.broken.append(str(error))
-            return
-        if message is None:
-            return
-        self.heard.append(message)
-        if message.keys is not None and not self.words:
+        message = msgspec.convert(told, _Message)
+        if message.keys is not None and self.built is None:
+            self.built = message
             self._ask(message)
+        elif message.verdicts is not None or message.untried:
+            self.final = message
 
     def _ask(self, message: _Message) -> None:
         rows = message.keys or []
@@ -206,23 +199,12 @@ class _Model:
         """Return the comparison that torch's answers leave, the best of a file's state dicts."""
         if verdicts is not None:
             done = [
-                replace(a.draft, comparison=settle(a, verdicts, self.keys, own, self.words)) for a in asked
+                replace(a.draft, comparison=as_torch_says(a, verdicts, self.keys, own, self.words))
+                for a in asked
             ]
             drafts = ranked([*done, *drafts[len(done) :]], own)
         found = with_others(drafts[0], drafts, own)
         return replace(found, notes=(*found.notes, *notes))
-
-
-def _why(final: _Message | None, child: Child, heard: Sequence[_Message], broken: Sequence[str]) -> str:
-    """Say in one line why the patient gave no keys."""
-    if final is not None:
-        return final.failed
-    if broken:
-        return f"the patient's answer cannot be read: {broken[0]}"
-    doing = next((m.doing for m in reversed(heard) if m.doing), "")
-    end = child.end or "ended before it had answered"
-    last = [child.last_words] if child.last_words and not child.timed_out else []
-    return ": ".join([f"{end} while {doing}" if doing else end, *last])[:500]
 
 
 def _key(

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpudoctor.checkpoint.comparison.alignment import COUNTER, entries
+from gpudoctor.checkpoint.comparison.alignment import COUNTER, by_name
 from gpudoctor.checkpoint.comparison.key_comparison import Draft, compare_keys
 from gpudoctor.checkpoint.comparison.report import refused
 from gpudoctor.checkpoint.comparison.snippets import loosened
@@ -44,7 +44,7 @@ def trials(drafts: Sequence[Draft], questions: list[dict[str, Any]]) -> list[Ask
     asked: list[Asked] = []
 
     def ask(state: StateDict, pairs: Sequence[tuple[str, str]], versions: dict[str, int]) -> int:
-        keys = entries(state)
+        keys = by_name(state)
         rows = [(new, keys[old].dtype, keys[old].shape, keys[old].layout) for old, new in pairs]
         questions.append({"keys": rows, "versions": versions})
         return len(questions) - 1
@@ -55,7 +55,7 @@ def trials(drafts: Sequence[Draft], questions: list[dict[str, Any]]) -> list[Ask
         total += len(state.keys)
         if asked and total > KEYS_MOST:
             break
-        names = list(entries(state))
+        names = list(by_name(state))
         plain = ask(state, [(name, name) for name in names], state.versions)
         lines = ask(state, advice.given, {}) if advice.anew else plain
         unwrapped = [
@@ -67,7 +67,7 @@ def trials(drafts: Sequence[Draft], questions: list[dict[str, Any]]) -> list[Ask
     return asked
 
 
-def settle(
+def as_torch_says(
     asked: Asked, verdicts: Sequence[Verdict], other: StateDict, file: CheckpointFile, target: str
 ) -> Comparison:
     """Return the comparison as torch has it."""
@@ -97,7 +97,7 @@ def _as_it_is(draft: Draft, other: StateDict, file: CheckpointFile, target: str)
     """Return the comparison of a state dict that torch loads as it is, whatever its names look like."""
     if draft.comparison.outcome is Outcome.LOADS:
         return draft.comparison
-    ours, theirs = entries(draft.state), entries(other)
+    ours, theirs = by_name(draft.state), by_name(other)
     missing, unexpected = [n for n in theirs if n not in ours], [n for n in ours if n not in theirs]
     if all(name.endswith(COUNTER) for name in missing) and not unexpected:
         why = f"torch fills in {count(len(missing), 'counter')} of BatchNorm that it lacks"

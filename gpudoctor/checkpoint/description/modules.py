@@ -5,9 +5,9 @@ from typing import Any
 
 from gpudoctor.checkpoint.tree import Call, Global, Tensor
 
-DEEPEST = 100
+MODULES_DEEP = 100
 """Levels of modules inside of modules."""
-SCRIPT = "__torch__"
+SCRIPT_PACKAGE = "__torch__"
 """The package of TorchScript's compiled classes."""
 
 
@@ -19,7 +19,11 @@ def is_nn_module(node: Any) -> bool:
 
 def is_script(node: Any) -> bool:
     """Return whether a node is an object of a class that TorchScript compiled."""
-    return isinstance(node, Call) and isinstance(node.function, Global) and SCRIPT in node.function.module
+    return (
+        isinstance(node, Call)
+        and isinstance(node.function, Global)
+        and SCRIPT_PACKAGE in node.function.module
+    )
 
 
 def module_keys(node: Call) -> Iterator[tuple[str, Tensor]]:
@@ -27,7 +31,7 @@ def module_keys(node: Call) -> Iterator[tuple[str, Tensor]]:
     stack: list[tuple[str, Any]] = [("", node)]
     while stack:
         prefix, module = stack.pop()
-        if prefix.count(".") > DEEPEST:
+        if prefix.count(".") > MODULES_DEEP:
             continue
         below = []
         for name, value in _own(module):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpudoctor.checkpoint.description.dtensors import WRAPPED, local, rank_part
+from gpudoctor.checkpoint.description.dtensors import local, rank_part
 from gpudoctor.checkpoint.description.modules import is_nn_module, is_script, module_keys
 from gpudoctor.checkpoint.description.state_dicts import (
     is_optimizer,
@@ -13,10 +13,10 @@ from gpudoctor.checkpoint.description.state_dicts import (
     versions,
 )
 from gpudoctor.checkpoint.description.wrappers import prefixes
-from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, children
+from gpudoctor.checkpoint.tree import WRAPPED, Call, Checkpoint, Tensor, children
 from gpudoctor.facts.checkpoint_file import Key, Optimizer, StateDict
 
-DEEPEST = 6
+STATE_DICTS_DEEP = 6
 """Levels below which no state dict is looked for."""
 LIGHTNING = "pytorch-lightning_version"
 
@@ -35,7 +35,11 @@ class Found:
 
     def look(self, node: Any, path: str, depth: int) -> None:
         """Look at a node and below it."""
-        if depth > DEEPEST or id(node) in self.seen or not isinstance(node, (dict, list, tuple, Call)):
+        if (
+            depth > STATE_DICTS_DEEP
+            or id(node) in self.seen
+            or not isinstance(node, (dict, list, tuple, Call))
+        ):
             return
         self.seen.add(id(node))
         items = mapping(node)

@@ -7,14 +7,14 @@ from typing import Any
 from gpudoctor.checkpoint.tree import WIDTHS, Call, Global, Tensor
 
 MAPPINGS = ("collections.OrderedDict", "collections.defaultdict", "collections.Counter")
-METADATA = "_metadata"
-EXTRA = ("_extra_state", METADATA)
+METADATA_KEY = "_metadata"
+EXTRA_STATE = ("_extra_state", METADATA_KEY)
 """Entries of a state dict that are no tensors (torch/nn/modules/module.py)."""
-PACKED = ("_packed_params", "_all_weight_values")
+PACKED_KEYS = ("_packed_params", "_all_weight_values")
 """What a quantised layer keeps its weights under, as one value (torch/ao/nn/quantized)."""
 SCRIPTED = "torch.ScriptObject"
 VERSIONS_MOST = 100_000
-DEEPEST = 12
+PACKED_DEEP = 12
 """Levels of a packed value that are followed; a recurrent layer's has six."""
 
 
@@ -37,11 +37,11 @@ def is_state_dict(items: dict[Any, Any]) -> bool:
     if not items or not all(isinstance(key, str) for key in items):
         return False
     others = [key for key, value in items.items() if not isinstance(value, Tensor)]
-    if not others or all(key.endswith(EXTRA) for key in others):
+    if not others or all(key.endswith(EXTRA_STATE) for key in others):
         return len(others) < len(items)
-    if not any(mark in key for key in others for mark in PACKED):
+    if not any(mark in key for key in others for mark in PACKED_KEYS):
         return False
-    return all(key.endswith(EXTRA) or _packed(items[key]) for key in others)
+    return all(key.endswith(EXTRA_STATE) or _packed(items[key]) for key in others)
 
 
 def _packed(value: Any) -> bool:
@@ -64,14 +64,14 @@ def is_optimizer(items: dict[Any, Any]) -> bool:
 def others(items: dict[Any, Any]) -> tuple[str, ...]:
     """Return the names of a state dict's entries that are no tensors."""
     names = (name for name, value in items.items() if not isinstance(value, Tensor))
-    return tuple(name for name in names if name.rpartition(".")[2] != METADATA)
+    return tuple(name for name in names if name.rpartition(".")[2] != METADATA_KEY)
 
 
 def inside(value: Any, depth: int = 0) -> Iterator[Tensor]:
     """Yield the tensors of a state dict's entry, those of a compiled object's state too."""
     if isinstance(value, Tensor):
         yield value
-    elif depth > DEEPEST:
+    elif depth > PACKED_DEEP:
         return
     elif isinstance(value, Call):
         yield from inside(value.state if value.name == SCRIPTED else mapping(value), depth + 1)
@@ -83,7 +83,7 @@ def inside(value: Any, depth: int = 0) -> Iterator[Tensor]:
 def metadata(node: Any) -> dict[Any, Any] | None:
     """Return what ``state_dict()`` puts into an attribute: by the name of each module, a dict with its version."""
     state = node.state if isinstance(node, Call) else None
-    return mapping(state.get(METADATA)) if isinstance(state, dict) else None
+    return mapping(state.get(METADATA_KEY)) if isinstance(state, dict) else None
 
 
 def versions(node: Any) -> dict[str, int]:

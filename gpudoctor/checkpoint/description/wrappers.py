@@ -22,7 +22,9 @@ INSIDE = re.compile(r"\.(_orig_mod|_fsdp_wrapped_module|_checkpoint_wrapped_modu
 ATTRIBUTES = ("model.", "net.")
 """What a LightningModule's attribute is mostly called, and many a model's own."""
 SOME_CLASS = "a LightningModule or another class that keeps the model in an attribute"
-OWN = frozenset("layers layer encoder decoder embed_tokens embeddings shared norm final_layer_norm".split())
+BELOW_MODEL = frozenset(
+    "layers layer encoder decoder embed_tokens embeddings shared norm final_layer_norm".split()
+)
 """Names that stand below a model's own ``model.``, as in transformers."""
 
 
@@ -84,7 +86,7 @@ def _attribute(
     second = {name.split(".", 2)[1] for name in names}
     own = (
         any(part.isdigit() for part in second)
-        or not second.isdisjoint(OWN)
+        or not second.isdisjoint(BELOW_MODEL)
         or not all(name.count(".") > 1 for name in names)
     )
     if own and not lightning:

@@ -4,12 +4,11 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from gpudoctor.checkpoint.formats.zip_reader import DEFLATED, STORED, Entry, data_place, entries
-from gpudoctor.checkpoint.tree import Heard, Unreadable, unheard
+from gpudoctor.checkpoint.formats.zip_reader import DEFLATED, STORED, Record, data_place, directory
+from gpudoctor.checkpoint.tree import BLOCK, Heard, Unreadable, unheard
 from gpudoctor.text import shown
 
-BLOCK = 1 << 20
-TIMES = 4
+UNPACKED_TIMES = 4
 """Bytes that are unpacked at most, in times of the file's size; torch compresses nothing."""
 
 
@@ -22,9 +21,9 @@ def wrong_records(path: str, size: int, heard: Heard = unheard) -> Iterator[str]
     done = 0
     try:
         with open(path, "rb") as file:
-            for entry in entries(file, size):
+            for entry in directory(file, size):
                 done += entry.size
-                if done > TIMES * size + BLOCK:
+                if done > UNPACKED_TIMES * size + BLOCK:
                     yield f"the records up to {shown(entry.name)} claim {done:,} bytes, far more than the file has"
                     return
                 if entry.crc or not entry.size:
@@ -36,7 +35,7 @@ def wrong_records(path: str, size: int, heard: Heard = unheard) -> Iterator[str]
         raise Unreadable(f"{path}: {error}") from None
 
 
-def _wrong(file: BinaryIO, entry: Entry) -> Iterator[str]:
+def _wrong(file: BinaryIO, entry: Record) -> Iterator[str]:
     """Say what is wrong with a record."""
     name = shown(entry.name)
     crc = length = 0
@@ -56,7 +55,7 @@ def _wrong(file: BinaryIO, entry: Entry) -> Iterator[str]:
             yield f"the record {name} is damaged: its checksum is wrong"
 
 
-def _unpacked(file: BinaryIO, entry: Entry, place: int) -> Iterator[bytes]:
+def _unpacked(file: BinaryIO, entry: Record, place: int) -> Iterator[bytes]:
     """Yield what a record holds in blocks, and no more than it claims but for one block; raises zlib.error."""
     if entry.method not in (STORED, DEFLATED):
         raise Unreadable(f"packed in a way that torch does not read (method {entry.method})")

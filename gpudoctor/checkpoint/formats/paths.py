@@ -10,10 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.bad_input import BadInput
-
-BLOCK = 1 << 20
-"""Bytes of standard input that are read at a time."""
-
+from gpudoctor.checkpoint.tree import BLOCK
 
 STANDARD_INPUT = "standard input"
 LATEST_MOST = 300

@@ -18,11 +18,11 @@ from gpudoctor.checkpoint.tree import Checkpoint, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import one_line
 
-LINE_MOST = 500
+REASON_MOST = 500
 """Characters of a reason why a file cannot be read."""
 IMPORTS = ("GLOBAL", "STACK_GLOBAL", "EXT")
 """Opcodes that import and call nothing."""
-PLAIN = "a plain pickle, not written by torch.save: torch.load does not read it"
+NOT_OF_TORCH = "a plain pickle, not written by torch.save: torch.load does not read it"
 
 
 def read(path: str | Path) -> Checkpoint:
@@ -46,7 +46,7 @@ def read(path: str | Path) -> Checkpoint:
         reason = "too large or too deeply nested for a checkpoint"
     except (ValueError, OverflowError):  # a name with a zero byte
         reason = "a name that no file can have"
-    raise Unreadable(one_line(f"{name}: {reason[:LINE_MOST]}"))
+    raise Unreadable(one_line(f"{name}: {reason[:REASON_MOST]}"))
 
 
 @contextlib.contextmanager
@@ -115,7 +115,7 @@ def _pickle(file: BinaryIO, name: str, size: int) -> Checkpoint:
         return read_legacy(file, name, size)
     return Checkpoint(
         path=name, kind=Format.PICKLE, version=str(found.protocol), size=size, root=found.root, suspects=found.suspects,
-        trouble=found.trouble, notes=[PLAIN],
+        trouble=found.trouble, notes=[NOT_OF_TORCH],
     )  # fmt: skip
 
 

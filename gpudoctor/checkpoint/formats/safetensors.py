@@ -19,7 +19,7 @@ from gpudoctor.text import capped, count, shown
 
 HEADER_MOST = 100_000_000
 """Bytes: the most that the format's own reader takes (safetensors 0.8)."""
-TENSORS_MOST = 1_000_000
+HEADER_TENSORS_MOST = 1_000_000
 """Largest number of tensors that is read; a file of a large model has a few thousand."""
 ENTRY_MOST = 4096
 """Bytes of JSON that describe one tensor; they are about 100."""
@@ -37,7 +37,7 @@ DTYPES = {
 Whole = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
 
-class Entry(Struct, frozen=True):
+class HeaderEntry(Struct, frozen=True):
     """What the header says of one tensor."""
 
     dtype: str
@@ -50,7 +50,7 @@ class Entry(Struct, frozen=True):
 class Header(Struct, frozen=True):
     """A safetensors file without the values of its tensors."""
 
-    tensors: dict[str, Entry]
+    tensors: dict[str, HeaderEntry]
     metadata: dict[str, str]
     start: int
     """Byte of the file where the tensors' bytes begin."""
@@ -103,7 +103,7 @@ def read_header(file: BinaryIO, size: int) -> Header:
         raise Unreadable(f"a safetensors file that is cut off: {missing} of its header are missing")
     try:
         raw = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        if len(raw) > TENSORS_MOST:
+        if len(raw) > HEADER_TENSORS_MOST:
             raise Unreadable(f"a safetensors header of {len(raw)} tensors: more than a checkpoint has")
         metadata = msgspec.json.decode(raw.pop(METADATA_NAME, b"null"), type=dict[str, str] | None)
         return Header(_entries(raw), metadata or {}, 8 + length)
@@ -113,8 +113,8 @@ def read_header(file: BinaryIO, size: int) -> Header:
         raise Unreadable("a safetensors header that is nested too deeply") from None
 
 
-def _entries(raw: dict[str, msgspec.Raw]) -> dict[str, Entry]:
-    decoder = msgspec.json.Decoder(Entry)
+def _entries(raw: dict[str, msgspec.Raw]) -> dict[str, HeaderEntry]:
+    decoder = msgspec.json.Decoder(HeaderEntry)
     entries = {}
     for name, text in raw.items():
         if memoryview(text).nbytes > ENTRY_MOST:
@@ -126,7 +126,7 @@ def _entries(raw: dict[str, msgspec.Raw]) -> dict[str, Entry]:
     return entries
 
 
-def _tensor(name: str, entry: Entry) -> Tensor:
+def _tensor(name: str, entry: HeaderEntry) -> Tensor:
     dtype, bits = DTYPES.get(entry.dtype, (shown(entry.dtype), 0))
     shape = entry.shape
     if bits == 4 and shape and shape[-1] % 2 == 0:  # torch counts the bytes, of two elements each
@@ -153,7 +153,7 @@ def _trouble(header: Header, size: int) -> Iterator[str]:
         yield f"{count(there - end, 'byte')} at the end of the file belong to no tensor"
 
 
-def _size_trouble(name: str, entry: Entry) -> Iterator[str]:
+def _size_trouble(name: str, entry: HeaderEntry) -> Iterator[str]:
     begin, stop = entry.data_offsets
     if entry.dtype not in DTYPES:
         yield f"tensor {shown(name)} has an unknown type {shown(entry.dtype)}"

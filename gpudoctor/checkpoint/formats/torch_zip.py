@@ -4,15 +4,15 @@ import contextlib
 from collections.abc import Collection, Iterator
 from typing import BinaryIO
 
-from gpudoctor.checkpoint.formats.zip_reader import STORED, Entry, contents, data_place, entries
+from gpudoctor.checkpoint.formats.zip_reader import STORED, Record, contents, data_place, directory
 from gpudoctor.checkpoint.pickle.load import PICKLE_MOST, load
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
 from gpudoctor.checkpoint.tree import Checkpoint, Storage, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import capped, shown
 
-SMALL = 4096
-SCRIPT = ("__torch__", "torch.jit._pickle")
+WORD_MOST = 4096
+SCRIPT_PACKAGES = ("__torch__", "torch.jit._pickle")
 """Packages that TorchScript's own reader knows; it is no Python, and imports nothing."""
 UNSUMMED = "saved without checksums (torch.serialization.set_crc32_options(False)): damage cannot be told"
 OLD_SCRIPT = "a TorchScript archive of torch 1.0 to 1.3: load it with torch.jit.load and save it again"
@@ -20,7 +20,7 @@ OLD_SCRIPT = "a TorchScript archive of torch 1.0 to 1.3: load it with torch.jit.
 
 def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
     """Read an archive; raises `Unreadable` where its directory or its pickle is broken."""
-    listed = entries(file, size)
+    listed = directory(file, size)
     names = {entry.name: entry for entry in listed}
     top, trouble = top_of(listed[0].name if listed else "", names)
     name = f"{top}data.pkl"
@@ -33,7 +33,7 @@ def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
     checkpoint.root, checkpoint.suspects, checkpoint.notes = found.root, found.suspects, found.notes
     if f"{top}constants.pkl" in names:  # by which torch.load tells them
         checkpoint.kind = Format.TORCHSCRIPT
-        checkpoint.suspects = [s for s in found.suspects if not s.name.startswith(SCRIPT)]
+        checkpoint.suspects = [s for s in found.suspects if not s.name.startswith(SCRIPT_PACKAGES)]
     order = _text(file, names.get(f"{top}byteorder"), trouble)
     if order == "big":
         checkpoint.notes.append("written on a big-endian machine")
@@ -42,8 +42,8 @@ def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
     if listed and not any(entry.crc for entry in listed):
         checkpoint.notes.append(UNSUMMED)
     trouble += found.trouble + rebuilder.trouble
-    trouble += capped(_storages(names, top, rebuilder.storages.values()))
-    checkpoint.trouble = trouble + capped(_places(listed, size))
+    trouble += capped(_missing_storages(names, top, rebuilder.storages.values()))
+    checkpoint.trouble = trouble + capped(_odd_records(listed, size))
     return checkpoint
 
 
@@ -68,14 +68,14 @@ def top_of(first: str, names: Collection[str]) -> tuple[str, list[str]]:
     ]
 
 
-def _text(file: BinaryIO, entry: Entry | None, trouble: list[str]) -> str | None:
+def _text(file: BinaryIO, entry: Record | None, trouble: list[str]) -> str | None:
     """Return a record that holds a word or a number."""
     if entry is None:
         return None
-    return shown(contents(file, entry, SMALL, trouble).decode("utf-8", "replace").strip())
+    return shown(contents(file, entry, WORD_MOST, trouble).decode("utf-8", "replace").strip())
 
 
-def _storages(names: dict[str, Entry], top: str, storages: Collection[Storage]) -> Iterator[str]:
+def _missing_storages(names: dict[str, Record], top: str, storages: Collection[Storage]) -> Iterator[str]:
     """Say which storages the pickle asks for and the archive does not have whole."""
     for storage in storages:
         entry = names.get(f"{top}data/{storage.key}")
@@ -86,7 +86,7 @@ def _storages(names: dict[str, Entry], top: str, storages: Collection[Storage]) 
             yield f"storage {shown(storage.key)} has {entry.size} bytes, and its tensors need {storage.size}"
 
 
-def _places(listed: list[Entry], size: int) -> Iterator[str]:
+def _odd_records(listed: list[Record], size: int) -> Iterator[str]:
     """Say what an archive of torch never has: names that lead out of it, and records that lie over others."""
     end, before = 0, ""
     for entry in sorted(listed, key=lambda entry: entry.header):
@@ -106,7 +106,7 @@ def _places(listed: list[Entry], size: int) -> Iterator[str]:
 
 def storage_places(file: BinaryIO, size: int) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield by its key where each storage's bytes begin, and how many there are; torch stores them as they are."""
-    for entry in entries(file, size):
+    for entry in directory(file, size):
         top, data, key = entry.name.rpartition("/data/")
         if data and "/" not in top and entry.method == STORED and entry.packed == entry.size:
             with contextlib.suppress(Unreadable):  # a tensor that has no record is told as not found

@@ -13,15 +13,23 @@ from msgspec import Struct
 
 from gpudoctor.checkpoint.formats import safetensors, torch_legacy, torch_zip
 from gpudoctor.checkpoint.formats.hugging_face import shards
-from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint, Heard, Tensor, Unreadable, unheard
+from gpudoctor.checkpoint.tree import (
+    BLOCK,
+    QUANTIZED,
+    STRIDED,
+    WIDTHS,
+    Checkpoint,
+    Heard,
+    Tensor,
+    Unreadable,
+    unheard,
+)
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 
-BLOCK = 1 << 20
-"""Bytes; a multiple of every element's width."""
-TIMES = 4
+READ_TIMES = 4
 """Bytes that are read at most, in times of the file's size: views may lie over each other."""
-SMALL = 1024
+DUPLICATE_LEAST = 1024
 """Bytes: tensors below are not called duplicates of each other."""
 BITS = {
     "float64": (8, ((7, 0x7F, 0x7F), (6, 0xF0, 0xF0))),
@@ -68,7 +76,7 @@ def nonfinite(block: bytes, dtype: str) -> int:
     return marks.bit_count() if marks else 0
 
 
-def look(checkpoint: Checkpoint, heard: Heard = unheard) -> CheckpointValues:
+def look_at_values(checkpoint: Checkpoint, heard: Heard = unheard) -> CheckpointValues:
     """Read every tensor of a checkpoint once, in blocks; raises `Unreadable` where the file has gone or changed."""
     try:
         if checkpoint.kind == Format.SHARDED:
@@ -99,7 +107,7 @@ def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointVal
                 skipped[place] += 1
             continue
         if place not in looks:
-            if done > TIMES * checkpoint.size:
+            if done > READ_TIMES * checkpoint.size:
                 skipped["views of bytes that others were read from"] += 1
                 continue
             made = _look_at(file, *place)
@@ -116,7 +124,7 @@ def _look(file: BinaryIO, checkpoint: Checkpoint, heard: Heard) -> CheckpointVal
 def _summed(path: str, looks: list[_Look], skipped: Counter[str]) -> CheckpointValues:
     same: dict[tuple[int, bytes], list[str]] = defaultdict(list)
     for each in looks:
-        if not each.constant and each.size >= SMALL:
+        if not each.constant and each.size >= DUPLICATE_LEAST:
             same[each.size, each.digest].append(each.names[0])
     return CheckpointValues(
         path=path,
@@ -158,7 +166,7 @@ PLACES = {
 
 def _range(tensor: Tensor, name: str, places: Places) -> tuple[int, int, str] | str:
     """Return where a tensor's bytes are: begin, size, dtype; or why that cannot be told, empty for no elements."""
-    if tensor.layout not in ("strided", "quantized"):
+    if tensor.layout not in (STRIDED, QUANTIZED):
         return f"{tensor.layout} tensors"
     if tensor.device == "meta":
         return "on the meta device, without values"
@@ -187,7 +195,7 @@ def _look_at_shards(checkpoint: Checkpoint, heard: Heard) -> CheckpointValues:
         if isinstance(shard, str):
             skipped[shard] += len(keys)
             continue
-        looks.append(look(shard))
+        looks.append(look_at_values(shard))
         skipped.update(dict(looks[-1].skipped))
         heard(sum(each.read for each in looks), checkpoint.size)
     return CheckpointValues(

@@ -18,7 +18,7 @@ END = Struct("<4s4H2LH")
 """End of the central directory: signature, two disks, entries here and in all, bytes, place, length of the comment."""
 END64 = Struct("<4sQ2H2L4Q")
 LOCATOR64 = Struct("<4sLQL")
-ENTRY = Struct("<4s6H3L5H2L")
+CENTRAL = Struct("<4s6H3L5H2L")
 """Signature, two versions, flags, method, time, date, checksum, 2 sizes, 3 lengths, disk, 2 attributes, place."""
 LOCAL = Struct("<4s5H3L2H")
 FIELD, NUMBER64 = Struct("<2H"), Struct("<Q")
@@ -35,7 +35,7 @@ PACKED_MOST = 20
 """Times that a packed record may grow beyond the first megabyte; torch packs nothing, pickles shrink to a tenth."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True):
     """A record of the archive."""
 
     name: str
@@ -52,30 +52,30 @@ class Entry(msgspec.Struct, frozen=True):
     """Place of its local header in the file."""
 
 
-def entries(file: BinaryIO, size: int) -> list[Entry]:
+def directory(file: BinaryIO, size: int) -> list[Record]:
     """Return the records in the order of the directory; raises `Unreadable` where the directory is broken."""
     count, length, start = _end(file, size)
-    if start + length > size or length > DIRECTORY_MOST or count * ENTRY.size > length:
+    if start + length > size or length > DIRECTORY_MOST or count * CENTRAL.size > length:
         raise Unreadable(f"a damaged zip file: its directory claims {count} records in {length} bytes")
     file.seek(start)
     data = file.read(length)
-    found: list[Entry] = []
+    found: list[Record] = []
     at = 0
-    unpack = ENTRY.unpack_from
-    while at + ENTRY.size <= len(data) and len(found) < count:
+    unpack = CENTRAL.unpack_from
+    while at + CENTRAL.size <= len(data) and len(found) < count:
         (
             signature, _, _, flags, method, _, _, crc, packed, whole, name_length, extra_length, comment_length, _, _,
             _, header,
         ) = unpack(data, at)  # fmt: skip
         if signature != b"PK\1\2":
             break
-        at += ENTRY.size
+        at += CENTRAL.size
         name = data[at : at + name_length].decode("utf-8", "surrogateescape")
         at += name_length
         if packed == FULL or whole == FULL or header == FULL:
             packed, whole, header = _wide(data[at : at + extra_length], packed, whole, header)
         at += extra_length + comment_length
-        found.append(Entry(name, method, flags, crc, packed, whole, header))
+        found.append(Record(name, method, flags, crc, packed, whole, header))
     if len(found) != count or at > len(data):
         raise Unreadable(f"a damaged zip file: its directory claims {count} records and has {len(found)}")
     return found
@@ -127,7 +127,7 @@ def _wide(extra: bytes, packed: int, whole: int, header: int) -> tuple[int, int,
     return packed, whole, header
 
 
-def contents(file: BinaryIO, entry: Entry, most: int, trouble: list[str]) -> bytes:
+def contents(file: BinaryIO, entry: Record, most: int, trouble: list[str]) -> bytes:
     """Return what a record holds, up to `most` bytes; raises `Unreadable` for more, and where nothing can be read.
 
     What torch reads nevertheless, such as a record with a wrong checksum, is added to `trouble` as a line.
@@ -159,7 +159,7 @@ def contents(file: BinaryIO, entry: Entry, most: int, trouble: list[str]) -> byt
     return data
 
 
-def data_place(file: BinaryIO, entry: Entry, trouble: list[str]) -> int:
+def data_place(file: BinaryIO, entry: Record, trouble: list[str]) -> int:
     """Return the byte at which a record's data begins; raises `Unreadable` where there is no record.
 
     One that calls itself otherwise is added to `trouble` as a line.
@@ -174,13 +174,13 @@ def data_place(file: BinaryIO, entry: Entry, trouble: list[str]) -> int:
     return entry.header + LOCAL.size + int(name_length) + int(extra_length)
 
 
-def records(file: BinaryIO, size: int) -> dict[str, tuple[Entry, int]]:
+def records(file: BinaryIO, size: int) -> dict[str, tuple[Record, int]]:
     """Return by its name each record and the byte at which its data begins, in the order of the directory.
 
     Raises `Unreadable` where one cannot be copied as it is.
     """
     found = {}
-    listed = entries(file, size)
+    listed = directory(file, size)
     for entry in listed:
         at = data_place(file, entry, [])
         if at + entry.packed > size:

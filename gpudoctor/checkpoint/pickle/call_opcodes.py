@@ -120,7 +120,7 @@ def unknown(m: Machine, at: int) -> int:
     raise Broken(f"unknown opcode 0x{m.data[at - 1]:02x}")
 
 
-CALLS: dict[bytes, Opcode] = {
+CALL_OPCODES: dict[bytes, Opcode] = {
     b".": _stop, b"c": _global, b"\x93": _stack_global, b"R": _call("REDUCE"), b"\x81": _call("NEWOBJ"),
     b"\x92": _newobj_ex, b"i": _inst, b"o": _obj, b"b": _build, b"P": _persid, b"Q": _binpersid, b"\x82": _extension(1),
     b"\x83": _extension(2), b"\x84": _extension(4), b"\x80": _proto, b"\x95": _frame,

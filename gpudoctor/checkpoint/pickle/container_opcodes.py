@@ -10,7 +10,7 @@ KEY_PARTS = 16
 """Parts of a tuple that is a key: hashing one of tuples within tuples may take for ever."""
 ALIKE_MOST = 50
 """Tuples of one hash that are keys: numbers can be chosen so that thousands have one, and a dict takes for ever."""
-PLAIN = frozenset({str, bytes, float, bool, type(None), Call, Global, Tensor})
+QUICK_KEYS = frozenset({str, bytes, float, bool, type(None), Call, Global, Tensor})
 """Types whose hash is quick, and cannot be chosen so that a dict becomes slow."""
 
 
@@ -108,10 +108,10 @@ def _frozenset(m: Machine, at: int) -> int:
 
 def _check_keys(tuples: dict[int, list[Any]], keys: list[Any]) -> None:
     """Refuse what may take for ever to hash or to look up: huge integers, tuples within tuples or of one hash."""
-    if PLAIN.issuperset(map(type, keys)):
+    if QUICK_KEYS.issuperset(map(type, keys)):
         return
     for key in keys:
-        if type(key) in PLAIN:
+        if type(key) in QUICK_KEYS:
             continue
         parts, count = [key], 0
         while parts:
@@ -121,7 +121,7 @@ def _check_keys(tuples: dict[int, list[Any]], keys: list[Any]) -> None:
                 count += 1 + len(part)
             elif type(part) is int and -(1 << 63) <= part < 1 << 64:
                 continue
-            elif type(part) not in PLAIN:
+            elif type(part) not in QUICK_KEYS:
                 odd = type(part) in (int, tuple)
                 raise Broken("a key that no checkpoint has" if odd else "a key that is none")
         if type(key) is tuple:
@@ -189,7 +189,7 @@ def _additems(m: Machine, at: int) -> int:
     return at
 
 
-CONTAINERS: dict[bytes, Opcode] = {
+CONTAINER_OPCODES: dict[bytes, Opcode] = {
     b"(": _mark, b"0": _pop, b"1": _pop_mark, b"2": _dup, b"t": _tuple, b"\x85": _tuple1, b"\x86": _tuple2,
     b"\x87": _tuple3, b"]": _empty(list), b"}": _empty(dict), b"\x8f": _empty(set), b"l": _list, b"d": _dict,
     b"\x91": _frozenset, b"s": _setitem, b"u": _setitems, b"a": _append, b"e": _appends, b"\x90": _additems,

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.checkpoint.pickle.call_opcodes import CALLS, Stop, unknown
-from gpudoctor.checkpoint.pickle.container_opcodes import CONTAINERS
+from gpudoctor.checkpoint.pickle.call_opcodes import CALL_OPCODES, Stop, unknown
+from gpudoctor.checkpoint.pickle.container_opcodes import CONTAINER_OPCODES
 from gpudoctor.checkpoint.pickle.machine import Machine, Opcode
 from gpudoctor.checkpoint.pickle.torch_tensors import Rebuilder
-from gpudoctor.checkpoint.pickle.value_opcodes import VALUES
+from gpudoctor.checkpoint.pickle.value_opcodes import VALUE_OPCODES
 from gpudoctor.checkpoint.pickle.weights_only import allowed as allowed_by_torch
 from gpudoctor.checkpoint.tree import Broken, Ended, Global
 from gpudoctor.facts.checkpoint_file import Foreign
@@ -20,12 +20,12 @@ PICKLE_MOST = 1 << 29
 """Bytes of a pickle: a checkpoint of a million tensors has a fifth of that."""
 BURST = range(100_000)
 """Opcodes between two looks at how much was made."""
-PROTOCOL_MOST = 3
+PROTOCOL_OF_TORCH = 3
 """Later protocols have opcodes that ``torch.load(weights_only=True)`` does not know (torch 2.15)."""
-TABLE: list[Opcode] = [unknown] * 256
+OPCODES: list[Opcode] = [unknown] * 256
 """What each opcode does, by its byte."""
-for _code, _opcode in (VALUES | CONTAINERS | CALLS).items():
-    TABLE[_code[0]] = _opcode
+for _code, _opcode in (VALUE_OPCODES | CONTAINER_OPCODES | CALL_OPCODES).items():
+    OPCODES[_code[0]] = _opcode
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class Loaded(msgspec.Struct, frozen=True):
     @property
     def notes(self) -> list[str]:
         """What a reader of it should know."""
-        if self.protocol <= PROTOCOL_MOST:
+        if self.protocol <= PROTOCOL_OF_TORCH:
             return []
         return [f"pickled with protocol {self.protocol}, which torch.load(weights_only=True) does not read"]
 
@@ -74,7 +74,7 @@ def load(
 
 def run(machine: Machine) -> Any:
     """Return what the machine's pickle holds; raises `Broken` where it holds nothing that pickle could read."""
-    data, table, at = machine.data, TABLE, machine.at
+    data, table, at = machine.data, OPCODES, machine.at
     try:
         while True:
             for _ in BURST:

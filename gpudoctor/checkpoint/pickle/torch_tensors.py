@@ -13,8 +13,10 @@ from gpudoctor.checkpoint.pickle.container_opcodes import set_pairs
 from gpudoctor.checkpoint.pickle.weights_only import STORAGES
 from gpudoctor.checkpoint.tree import (
     DIMS_MOST,
+    QUANTIZED,
     SIZE_MOST,
     WIDTHS,
+    WRAPPED,
     Broken,
     Call,
     Global,
@@ -25,7 +27,7 @@ from gpudoctor.text import shown
 
 DEVICE_MOST = 100
 """Characters of a device."""
-PACKED = ("quint4x2", "quint2x4")
+PACKED_TYPES = ("quint4x2", "quint2x4")
 """Types of which several elements are in one byte."""
 TROUBLE_MOST = 20
 """Lines of trouble with tensors that are kept."""
@@ -82,7 +84,7 @@ class Rebuilder:
     def make(self, call: Call) -> Any:
         """Return a `Tensor` for a call that rebuilds one; any other call as it is."""
         function = call.function
-        rebuild = REBUILD.get(function.full) if type(function) is Global else None
+        rebuild = REBUILDERS.get(function.full) if type(function) is Global else None
         if rebuild is None:
             return call
         try:
@@ -121,7 +123,7 @@ class Rebuilder:
             elements *= length
         if elements >= SIZE_MOST:
             raise ValueError("more elements than torch can count")
-        if elements and (end + 1) * WIDTHS.get(dtype, 1) > storage.size and dtype not in PACKED:
+        if elements and (end + 1) * WIDTHS.get(dtype, 1) > storage.size and dtype not in PACKED_TYPES:
             self._note(f"a tensor of shape {list(size)} goes beyond its storage {shown(storage.key)}")
         return Tensor(
             dtype=dtype, shape=size, stride=stride, offset=held.offset + offset, storage=storage,
@@ -132,7 +134,7 @@ class Rebuilder:
         self, call: Call, held: StorageRef, offset: int, size: Any, stride: Any, scheme: Any, *rest: Any
     ) -> Tensor:
         plain = self._tensor(call, held, offset, size, stride, *rest)
-        return replace(plain, layout="quantized", parts=_parts(scheme))
+        return replace(plain, layout=QUANTIZED, parts=_parts(scheme))
 
     def _parameter(self, call: Call, data: Any, grad: Any = True, *_: Any) -> Any:
         if not isinstance(data, Tensor):
@@ -169,7 +171,7 @@ class Rebuilder:
     def _wrapper(self, call: Call, *arguments: Any) -> Tensor:
         _, dtype, size, stride, offset, _, _, grad = arguments
         return Tensor(
-            dtype=_dtype(dtype), shape=_sizes(size), stride=_sizes(stride), offset=int(offset), layout="wrapped",
+            dtype=_dtype(dtype), shape=_sizes(size), stride=_sizes(stride), offset=int(offset), layout=WRAPPED,
             requires_grad=bool(grad), call=call,
         )  # fmt: skip
 
@@ -178,18 +180,18 @@ class Rebuilder:
             return call
         dtype, _, grad = arguments
         return Tensor(
-            dtype=_dtype(dtype), shape=data.shape, stride=data.stride, layout="wrapped", requires_grad=bool(grad),
+            dtype=_dtype(dtype), shape=data.shape, stride=data.stride, layout=WRAPPED, requires_grad=bool(grad),
             parts=_parts((data,)), call=call,
         )  # fmt: skip
 
     def _subclass(self, call: Call, function: Any, _: Any, arguments: Any, state: Any) -> Any:
-        rebuild = REBUILD.get(function.full) if isinstance(function, Global) else None
+        rebuild = REBUILDERS.get(function.full) if isinstance(function, Global) else None
         if rebuild is None or rebuild is Rebuilder._subclass:
             return call
         inner = rebuild(self, Call(function, arguments, call.kind, call.place), *arguments)
         if not isinstance(inner, Tensor):
             return call
-        if inner.layout == "wrapped" and isinstance(state, dict):
+        if inner.layout == WRAPPED and isinstance(state, dict):
             return replace(inner, parts=_parts(state.values()), call=call)
         return replace(inner, call=call)
 
@@ -227,7 +229,7 @@ def _parts(values: Any) -> tuple[Tensor, ...]:
     return parts
 
 
-REBUILD: dict[str, Callable[..., Any]] = {
+REBUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": Rebuilder._tensor,
     "torch._utils._rebuild_tensor_v2": Rebuilder._tensor,
     "torch._utils._rebuild_tensor_v3": Rebuilder._tensor_v3,

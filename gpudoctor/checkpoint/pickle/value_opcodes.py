@@ -162,7 +162,7 @@ def _raw_text(text: bytes) -> str:
     return text.decode("raw-unicode-escape")
 
 
-VALUES: dict[bytes, Opcode] = {
+VALUE_OPCODES: dict[bytes, Opcode] = {
     b"q": _binput, b"r": _long_binput, b"p": _text_put, b"\x94": _memoize, b"h": _binget, b"j": _long_binget,
     b"g": _text_get, b"K": _byte, b"M": _number(uint16, 2), b"J": _number(int32, 4), b"G": _number(float64, 8),
     b"\x8a": _sized(uint8, 1, _integer), b"\x8b": _sized(int32, 4, _integer), b"I": _line(_decimal),

@@ -60,7 +60,7 @@ class Emitter:
 
     def pickle(self, root: Any) -> bytes:
         """Return the tree as a pickle; raises `Unreadable` for what has no pickle."""
-        todo, memo, table = self.todo, self.memo, TABLE
+        todo, memo, table = self.todo, self.memo, WRITERS
         todo.append(root)
         while todo:
             node = todo.pop()
@@ -276,7 +276,7 @@ def _tensor(e: Emitter, node: Tensor) -> None:
     e.call(node.call, node)
 
 
-TABLE: dict[type, Callable[[Emitter, Any], None]] = {
+WRITERS: dict[type, Callable[[Emitter, Any], None]] = {
     type(None): _none, bool: _bool, int: _int, float: _float, str: _str, bytes: _bytes,
     bytearray: _bytearray, tuple: _tuple, frozenset: _frozenset, list: _list, dict: _dict, set: _set,
     Global: _global, Tensor: _tensor, Call: lambda e, node: e.call(node, node),

@@ -15,7 +15,7 @@ from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, Unreadable, tens
 from gpudoctor.text import listed, shown
 
 MODULE = "a whole pickled module, which has no keys: load it where its classes are, and save its state_dict()"
-DEEPEST = 8
+ENTRIES_DEEP = 8
 """Levels on which a glob looks for entries."""
 
 
@@ -151,7 +151,7 @@ def _meant(root: Any, pattern: str) -> Iterator[tuple[str, dict[Any, Any], Any]]
     seen: set[int] = set()  # what holds itself is looked at once
     while stack:
         above, node, depth = stack.pop()
-        held = mapping(node) if depth < DEEPEST and id(node) not in seen else None
+        held = mapping(node) if depth < ENTRIES_DEEP and id(node) not in seen else None
         seen.add(id(node))
         for key, value in list(held.items()) if held is not None else ():
             path = joined(above, key)

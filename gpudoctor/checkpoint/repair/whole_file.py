@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpudoctor.checkpoint.tree import Heard, Unreadable, unheard
+from gpudoctor.checkpoint.tree import BLOCK, Heard, Unreadable, unheard
 
-BLOCK = 64 << 20
+KERNEL_BLOCK = 64 << 20
 """Bytes that the kernel copies at a time: a signal is answered between two."""
-BUFFER = 1 << 20
-"""Bytes that are copied at a time where the kernel does not do it."""
 EACH = 256 << 20
 """Bytes after which the disk is asked to write what is there."""
 SMALL = 64 << 10
@@ -39,7 +37,7 @@ class Target:
         """Add bytes."""
         self.position += len(data)
         self._pending += data
-        if len(self._pending) >= BUFFER:
+        if len(self._pending) >= BLOCK:
             self.flush()
 
     def flush(self) -> None:
@@ -55,7 +53,7 @@ class Target:
         self.flush()
         end = at + size
         while at < end:
-            copied = self._some(source, at, min(BLOCK, end - at))
+            copied = self._some(source, at, min(KERNEL_BLOCK, end - at))
             at += copied
             self.position += copied
             self._heard(self.position, self._size)
@@ -64,22 +62,22 @@ class Target:
     def copy_summed(self, source: int, at: int, size: int) -> int:
         """Add bytes of another file, and return their CRC-32, for which they must be read."""
         crc = 0
-        for begin in range(at, at + size, BUFFER):
-            data = exactly(source, begin, min(BUFFER, at + size - begin))
+        for begin in range(at, at + size, BLOCK):
+            data = exactly(source, begin, min(BLOCK, at + size - begin))
             crc = zlib.crc32(data, crc)
             self.write(data)
             self._heard(self.position, self._size)
         return crc
 
-    def settle(self) -> None:
+    def wait_for_disk(self) -> None:
         """Wait until all bytes are on the disk; raises OSError where they cannot be."""
         self.flush()
-        self.rest()
+        self.wait_for_sync()
         if self._failed is not None:
             raise self._failed
         os.fsync(self.descriptor)
 
-    def rest(self) -> None:
+    def wait_for_sync(self) -> None:
         """Wait until nothing uses the file any more."""
         if self._syncing is not None:
             self._syncing.join()
@@ -109,7 +107,7 @@ class Target:
             if copied:
                 return copied
             del self._ways[0]  # some file systems answer 0 for what they cannot do
-        data = exactly(source, at, min(BUFFER, size))
+        data = exactly(source, at, min(BLOCK, size))
         _write(self.descriptor, data)
         return len(data)
 
@@ -160,9 +158,9 @@ def whole(path: str, size: int, heard: Heard = unheard) -> Iterator[Target]:
         target = Target(descriptor, size, heard)
         try:
             yield target
-            target.settle()
+            target.wait_for_disk()
         finally:
-            target.rest()
+            target.wait_for_sync()
             os.close(descriptor)
         os.replace(name, final)
     except BaseException:

@@ -7,15 +7,12 @@ rests on, and what torch computes the places of storages from when it does not l
 import struct
 import zlib
 
-from gpudoctor.checkpoint.formats.zip_reader import Entry
+from gpudoctor.checkpoint.formats.zip_reader import CENTRAL, END, END64, FULL, LOCAL, LOCATOR64, Record
 from gpudoctor.checkpoint.repair.whole_file import Target
 
 ALIGNMENT = 64
-MOST_32 = 0xFFFFFFFF
 FLAGS = 0x0808
 """Sizes behind the data, names in UTF-8."""
-LOCAL = struct.Struct("<4sHHHHHIIIHH")
-CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
 
 
 class Archive:
@@ -32,7 +29,7 @@ class Archive:
         self.target.write(data)
         self._end(name, begin, zlib.crc32(data), len(data), len(data), 0)
 
-    def copy(self, record: Entry, source: int, at: int, name: str | None = None) -> None:
+    def copy(self, record: Record, source: int, at: int, name: str | None = None) -> None:
         """Add another archive's record, its bytes from `at` on and its checksum, under its own or another name."""
         name = name or record.name
         begin = self._begin(name, record.size, record.method)
@@ -51,11 +48,10 @@ class Archive:
         self.target.write(bytes(self._directory))
         end = self.target.position
         self.target.write(
-            struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 0x031E, 45, 0, 0, count, count, size, begin)
-            + struct.pack("<4sIQI", b"PK\x06\x07", 0, end, 1)
-            + struct.pack(
-                "<4sHHHHIIH", b"PK\x05\x06", 0, 0, min(count, 0xFFFF), min(count, 0xFFFF),
-                min(size, MOST_32), min(begin, MOST_32), 0,
+            END64.pack(b"PK\x06\x06", 44, 0x031E, 45, 0, 0, count, count, size, begin)
+            + LOCATOR64.pack(b"PK\x06\x07", 0, end, 1)
+            + END.pack(
+                b"PK\x05\x06", 0, 0, min(count, 0xFFFF), min(count, 0xFFFF), min(size, FULL), min(begin, FULL), 0
             )
         )  # fmt: skip
 
@@ -83,14 +79,14 @@ class Archive:
         encoded = name.encode("utf-8", "surrogateescape")
         self._count += 1
         self._directory += CENTRAL.pack(
-            b"PK\x01\x02", 0, 0, flags, method, 0, 0, crc, min(size, MOST_32), min(unpacked, MOST_32),
-            len(encoded), len(wide), 0, 0, 0, 0, min(begin, MOST_32),
+            b"PK\x01\x02", 0, 0, flags, method, 0, 0, crc, min(size, FULL), min(unpacked, FULL),
+            len(encoded), len(wide), 0, 0, 0, 0, min(begin, FULL),
         ) + encoded + wide  # fmt: skip
 
 
 def _wide(unpacked: int, size: int, begin: int) -> bytes:
     """Return the extra field with the numbers that have no room in 32 bits."""
-    numbers = [unpacked, size] if unpacked >= MOST_32 else []
-    if begin >= MOST_32:
+    numbers = [unpacked, size] if unpacked >= FULL else []
+    if begin >= FULL:
         numbers.append(begin)
     return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers) if numbers else b""

@@ -311,8 +311,8 @@ def test_what_cannot_be_built_on_the_meta_device_is_built_with_a_note():
         ("models:MODELS", "has no MODELS"),
         ("models:sys", "sys is of type module, and nothing that builds a model"),
         ("models:gives_none", "gives a NoneType, and no torch.nn.Module"),
-        ("models:crashes", "killed by SIGSEGV while building crashes on the meta device"),
-        ("models:leaves", "ended before it had answered while building leaves on the meta device"),
+        ("models:crashes", "killed by SIGSEGV during the building of crashes on the meta device"),
+        ("models:leaves", "ended before it was done during the building of leaves on the meta device"),
         ("models:exits", "SystemExit: usage: train.py --data DATA"),
         ("models:fails", "building fails failed: ValueError: two lines"),
         ("models:empty", "this model has no parameters and no buffers"),
@@ -342,7 +342,7 @@ def test_an_unknown_argument_is_named():
 
 def test_a_model_that_hangs_is_ended():
     begun = time.monotonic()
-    with pytest.raises(Unreadable, match="no answer in 5 s while building hangs on the meta device"):
+    with pytest.raises(Unreadable, match="no answer in 5 s during the building of hangs on the meta device"):
         ask("bare.pt", "models:hangs", deadline=5)
     assert time.monotonic() - begun < 20
 

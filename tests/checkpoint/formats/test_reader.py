@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Call, Global, Tensor, Unreadable, read
-from gpudoctor.checkpoint.formats.zip_reader import entries
+from gpudoctor.checkpoint.formats.zip_reader import directory
 from gpudoctor.checkpoint.pickle.weights_only import ALLOWED, DISTRIBUTED
 from gpudoctor.checkpoint.tree import WIDTHS, Checkpoint
 
@@ -348,7 +348,7 @@ def test_what_is_shared_is_yielded_at_each_place():
 def test_the_directory_is_read_as_zipfile_reads_it(tmp_path):
     torch.save({str(i): torch.ones(i) for i in range(50)}, tmp_path / "x.pt")
     with zipfile.ZipFile(tmp_path / "x.pt") as archive, open(tmp_path / "x.pt", "rb") as file:
-        own = entries(file, (tmp_path / "x.pt").stat().st_size)
+        own = directory(file, (tmp_path / "x.pt").stat().st_size)
         assert [(e.name, e.size, e.packed, e.header, e.crc, e.method) for e in own] == [
             (i.filename, i.file_size, i.compress_size, i.header_offset, i.CRC, i.compress_type)
             for i in archive.infolist()

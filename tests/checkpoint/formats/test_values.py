@@ -10,7 +10,7 @@ import pytest
 
 from gpudoctor.checkpoint import describe, read
 from gpudoctor.checkpoint.formats.checksums import wrong_records
-from gpudoctor.checkpoint.formats.values import look, nonfinite
+from gpudoctor.checkpoint.formats.values import look_at_values, nonfinite
 from tests.warm_python import warm_python
 
 WRITE = """
@@ -40,7 +40,7 @@ def folder(tmp_path_factory, torch_folder):
 
 @pytest.mark.parametrize("name", ["values.pt", "values-legacy.pt"])
 def test_what_the_numbers_are_like(folder, name):
-    values = look(read(folder / name))
+    values = look_at_values(read(folder / name))
     expected = {"nan": 2, "half": 1, "brain": 1, "double": 1, "eight": 1, "complex": 1}
     assert dict(values.nonfinite) == expected
     assert values.zero == ("zero",)
@@ -64,12 +64,12 @@ def test_the_numbers_of_safetensors_and_of_a_sharded_set(tmp_path):
         tmp_path / "a.safetensors", {"a": ("F32", [3], one + nan + one), "zero": ("F16", [2], bytes(4))}
     )
     safetensors(tmp_path / "b.safetensors", {"b": ("BF16", [2], b"\x80\x3f\x80\x7f"), "c": ("F32", [1], one)})
-    values = look(read(tmp_path / "a.safetensors"))
+    values = look_at_values(read(tmp_path / "a.safetensors"))
     assert (values.nonfinite, values.zero, values.skipped) == ((("a", 1),), ("zero",), ())
     places = {"a": "a.safetensors", "zero": "a.safetensors", "b": "b.safetensors", "c": "b.safetensors"}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
     for path in (tmp_path, tmp_path / "model.safetensors.index.json"):
-        values = look(read(path))
+        values = look_at_values(read(path))
         assert (values.nonfinite, values.zero) == ((("a", 1), ("b", 1)), ("zero",))
         assert values.read == 12 + 4 + 4 + 4
 

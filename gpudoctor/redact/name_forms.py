@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from gpudoctor.patterns import late_pattern
 from gpudoctor.redact.identifiers import AT, DOMAIN, before, login, urls
 from gpudoctor.redact.word_lists import (
     file_name,
@@ -130,19 +131,19 @@ _FORMS = (
         r"\b[Ss]erial(?:[ _-]?(?i:number|no))?[\"']?[ \t]{0,32}[:=][ \t]{0,8}[\"']?([A-Za-z0-9-]{6,64})",
     ),
 )  # fmt: skip
-_NCCL = re.compile(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?:\S{1,64} )?NCCL ")
+_NCCL = late_pattern(r":\d{1,10}:\d{1,10} \[-?\d{1,4}\] (?:\S{1,64} )?NCCL ")
 _SETTING_WORDS = ("ADDR", "HOST", "NODE", "USER", "LOGNAME", "addr", "endpoint", "process_ip")
-_SETTING = re.compile(
+_SETTING = late_pattern(
     r"(?<![A-Za-z0-9])(MASTER_ADDR|HOSTNAME|SLURMD_NODENAME|SLURM_(?:JOB_|STEP_)?NODELIST|SLURM_SUBMIT_HOST"
     r"|PBS_O_HOST|--master[_-]addr|--rdzv[_-]endpoint|--main_process_ip|main_process_ip"
     r"|USER|LOGNAME|USERNAME|SUDO_USER|SLURM_JOB_USER)"
     r"""(?:=|: {1,4}|["'][ \t]{0,8}:[ \t]{0,8}|(?:(?<=addr)|(?<=point)|(?<=_ip))[ \t]{1,8})["']?([^\s"';]{1,1024})"""
 )
-_NUMBER = re.compile(r":\d{4,8}(?![\w.:-])")
-_LEAD = re.compile(
+_NUMBER = late_pattern(r":\d{4,8}(?![\w.:-])")
+_LEAD = late_pattern(
     r"(?:to|at|on|from|peer|[Aa]ddress|[Ee]ndpoint|[Mm]aster|[Ss]erver|[Hh]ost)[ :=]{1,3}[\"'(]?\Z"
 )
-_ZONE = re.compile(
+_ZONE = late_pattern(
     r"\.(?:internal|cluster\.local|local|lan|corp|intranet|intra|com|org|net|edu|gov|cloud|tech|systems"
     r"|cn|de|uk|fr|jp|kr|ch|nl|se|es|ca|au|br|ru|pl|dk|fi|cz|eu|tw|sg|il|io|ai)(?![\w-]|\.\w|\()"
 )
@@ -152,7 +153,7 @@ _CODE_ZONES = (".io", ".ai", ".local", ".tech", ".cloud")
 """Modules and attributes are called so too: module.sub.io is Python's, gpu-7.acme.io a host."""
 
 # Words with figures that are no machines: devices, types, versions, what a log counts.
-_COUNTED = re.compile(
+_COUNTED = late_pattern(
     r"(?:cuda|gpu|gpus|rank|ranks|cpu|npu|xpu|mps|tpu|eth|enp?s?|ens|ib|mlx|bond|hsn|lo|fp|bf|int|uint|float|e\dm|sm|cu|py"
     r"|python|torch|nccl|step|epoch|iter|layer|layers|worker|device|port|pid|local_rank|stage|line|process|thread"
     r"|group|default|a|h|v|b|l|t|p|k|rtx|gb|mi|pg|tp|pp|dp|ep|dim|rfc|arm|armv|ia|i|sha|utf-?|ipv|ns|x|s|train_|val_|shard|block|batch|chunk|bucket"
@@ -160,7 +161,7 @@ _COUNTED = re.compile(
     r"[_:.-]?\d+(?:[._x-]\d+)*[a-z]{0,4}",
     re.IGNORECASE,
 )
-_MACHINE = re.compile(r"(?=[\w.-]*[A-Za-z])(?=[\w.-]*\d)[A-Za-z0-9](?:[\w-]|\.(?=[\w]))*\Z", re.ASCII)
+_MACHINE = late_pattern(r"(?=[\w.-]*[A-Za-z])(?=[\w.-]*\d)[A-Za-z0-9](?:[\w-]|\.(?=[\w]))*\Z", re.ASCII)
 
 
 _NO_NAMES = frozenset(

@@ -2,22 +2,24 @@
 
 import re
 
-PROGRESS = re.compile(
+from gpudoctor.patterns import late_pattern
+
+PROGRESS = late_pattern(
     r"\b(?:[Ee]poch|EPOCH|[Ss]teps?|STEP|[Ii]ter(?:ation)?s?|[Bb]atch)\b\W{0,12}\d|\b[Ll]oss\b\W{0,4}\d|(?<![\d.])\d{1,6}(?:\.\d{1,4})?\s?(?:it/s|s/it|samples/s)"
 )
 """What a training that goes on prints."""
 ENOUGH = 3
 """Lines of progress after an error that show that it was survived; one may have been under way."""
-NATIVE = re.compile(
+NATIVE = late_pattern(
     r"\bNCCL WARN\b|NVRM: |\bXid\b|terminate called|what\(\): |\[[EF] |\b[EF]\d{4} |[A-Z]\w+(?:Error|Exception)\b|"
     r"[Ee]rror\b|\bFATAL\b|\bfailed\b|[Aa]ssert|[Ss]ignal|[Ee]xit ?code|Killed|Aborted|fault\b|Warning: |\bWARN"
 )
 """Words of libraries and systems that report a failure; a line without any may be a user's own remark."""
-RESTARTED = re.compile(
+RESTARTED = late_pattern(
     r"failed \(exitcode: -?\d+\) local_rank: |will restart worker group|Restarting worker group|Worker group FAILED"
 )
 """What torchrun says of workers that it may start again; where training goes on after it, it did."""
-SETTLED = re.compile(
+SETTLED = late_pattern(
     r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Ii]gnoring|[Dd]ropp(?:ing|ed)|[Tt]olerated|"
     r"[Ll]eft out|[Ee]xcluded|[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older)\b|"
     r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
@@ -25,27 +27,28 @@ SETTLED = re.compile(
     r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated)[)\]]"
 )
 """What a program says of a failure that it did without, or wanted."""
-HANDLED = re.compile(
+HANDLED = late_pattern(
     rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b|"
     r"[Tt]rying (?:the )?(?:previous|next|older|again|another)\b)"
 )
 """What a program says of a failure that it went on from."""
-TRYING = re.compile(rf"{NATIVE.pattern}|[Rr]etry|RETRY|[Aa]ttempt \d|[Ww]aiting for")
+TRYING = late_pattern(rf"{NATIVE.pattern}|[Rr]etry|RETRY|[Aa]ttempt \d|[Ww]aiting for")
 """What a process still says that has not got over a failure: the failure itself, or that it tries again."""
-THREAD = re.compile(
+THREAD = late_pattern(
     r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
 )
 """What Python prints over the traceback of a thread: the process goes on."""
-FINISHED = re.compile(
+FINISHED = late_pattern(
     r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b",
     re.IGNORECASE,
 )
 """What a program prints that comes to a good end."""
-RESULT = re.compile(r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score|metrics?)\b", re.IGNORECASE)
+RESULT = late_pattern(r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score|metrics?)\b", re.IGNORECASE)
 """What a training that goes well prints at its end, and before."""
-STATUS = re.compile(
+STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
+    r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
@@ -53,7 +56,7 @@ STATUS = re.compile(
     r"unexpected EOF while .{0,60}|unbound variable)$"
 )
 """What says that a command failed, whatever it was."""
-BAD = re.compile(
+BAD = late_pattern(
     rf"{NATIVE.pattern}|{STATUS.pattern}|Traceback|^\s*File \"|\bERROR\b|\b(?:nan|NaN|inf)\b|[Cc]ould not|[Cc]annot|"
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
@@ -62,70 +65,75 @@ BAD = re.compile(
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out"
 )
 """What tells, in the last lines, of a failure."""
-NOISE = re.compile(
+NOISE = late_pattern(
     r"^(?:rm|rmdir|mkdir|ls|cat|chown|chmod|umount|kill|touch|ln): (?=cannot|.*: No such)|"
     r"\w*Warning\b|\bwarnings\.warn|"
     r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |"
     r"^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
 )
 """What stands at the end of many a good run."""
-WRAPPER = re.compile(
+WRAPPER = late_pattern(
     r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total\W{1,3}(?:time|elapsed|duration)|"
     r"wall|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^(?:real|user|sys)\s|^\W*(?:done|finished|end|completed?)?\W*$",
     re.IGNORECASE,
 )
 """What a job's script prints at its end, whatever became of the training."""
-WORD = re.compile(r"[A-Za-z][A-Za-z'-]*[.,:;!?]?$")
+WORD = late_pattern(r"[A-Za-z][A-Za-z'-]*[.,:;!?]?$")
 MOST = 7
 """Words of a line from which on it is a sentence: advice below an error, or what a person wrote below a log."""
 END = 3
 """Lines at the end that say how it ended."""
-HARMLESS = re.compile(
+HARMLESS = late_pattern(
     r"\b(?:0|no|zero) (?:\w+ )?(?:failed|failures?|errors?|crashes|timeouts?)\b|"
     r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}(?:0\b(?!\.\d)|none\b|null\b|false\b)|"
-    r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b",
+    r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b|"
+    r"\bexit(?:ed)?(?: with)?[ _-]?(?:code|status)\W{1,3}0\b(?!\.\d)",
     re.IGNORECASE,
 )
 """Counts of failures that are 0, and measures of how far a model is off."""
-DATA = re.compile(r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| ")
+DATA = late_pattern(r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| ")
 """A line that is a value of a program, or a row of a table; it may hold any word."""
-NO_VALUE = re.compile(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")
+NO_VALUE = late_pattern(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")
 """A cell of a table for which there is no value: what stands beside it says why, and the next row is printed."""
-CLOSING = re.compile(
+CLOSING = late_pattern(
     r"\b(?:clean[- ]?(?:ing )?up|atexit|tear(?:ing )?[- ]?down|clos(?:e|ing)|flush(?:ed|ing)?|"
     r"(?:remove|delete|unlink)d?|temp(?:orary)? (?:dir|folder|file)\w*)\b",
     re.IGNORECASE,
 )
 """What is done when all is done: that it failed changes no result."""
-REPORT = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|\"exc")
+REPORT = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|\"exc")
 """What a line of data holds that reports a failure all the same."""
-VALUE = re.compile(
+VALUE = late_pattern(
     r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\d.]*\.\d)|(?<![\d/])\d+ ?/ ?\d+\b(?!/)|\btensor\(|"
     r"(?<![\w.])\d+e[-+]\d|^[\[{(].*[\]})]$|[\[{][^\[\]{}]*[\]}]$|[\[(]\d[\d., ]*[\])]+$|"
     r"\w\.(?:pth?|ckpt|safetensors|json|npz|npy|csv|bin|onnx|html)\b"
 )
 """What a program prints that has a result: a measure, a list, a file."""
-COUNT = re.compile(r"(?<![A-Z_])[=:] ?\d+\b|(?<![\w.-])\d+ [a-z]{2,}|\w [-+]?\d{1,9}$")
+COUNT = late_pattern(r"(?<![A-Z_])[=:] ?\d+\b|(?<![\w.-])\d+ [a-z]{2,}|\w [-+]?\d{1,9}$")
 """A result that is a whole number; messages of errors hold such, too."""
-ALIVE = re.compile(r"^(?!.*\bNCCL\b).{0,120}\b(?:INFO|DEBUG)\b")
+ALIVE = late_pattern(r"^(?!.*\bNCCL\b).{0,120}\b(?:INFO|DEBUG)\b")
 """What a logger writes of a program that goes on; NCCL does so while others end."""
-RETRY = re.compile(r"[Rr]etry|RETRY|[Aa]ttempt \d")
+RETRY = late_pattern(r"[Rr]etry|RETRY|[Aa]ttempt \d")
 """What a process says that has not got over a failure yet."""
-SUCCEEDED = re.compile(r"^Job succeeded\b")
+SUCCEEDED = late_pattern(r"^Job succeeded\b")
 """GitLab's word for a job of which every command that counts ended with 0."""
-GAVE_UP = re.compile(
+GAVE_UP = late_pattern(
     r"\b(?:training|run|job|fit)\b.{0,20}\babort(?:ed|ing)?\b|"
     r"\bgiving up\b(?! on)|\bcannot continue\b"
 )
 """What a program says of a failure with which it ends."""
-CODE = re.compile(
+FELL = late_pattern(
+    r"\b(?:died|is dead|crashed|gave up|giving up|aborted|aborting)\b|(?<![Ee]arly[ -])\b[Ss]topping\b"
+)
+"""What a program says last that ends because a part of it did."""
+CODE = late_pattern(
     r"^(?:import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
 )
 """A line of a program's source: a shell quotes the command that a signal ended."""
-STACK = re.compile(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
+STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
-SETUP = re.compile(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
+SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
 """What NCCL says of its setup, and of the way that an error takes through it; no result of a program."""
 HELP = "show this help message and exit"
 """What argparse writes of -h in the text of --help."""
