@@ -45,6 +45,7 @@ from gpudoctor.facts import (
     Variables,
     is_elsewhere,
     misread,
+    number,
     settings,
 )
 
@@ -154,6 +155,10 @@ def _lines(launch: Launch, configuration: NcclConfiguration | None) -> Iterator[
         message = f"NCCL_CONF_FILE={path}: there is no such file, NCCL says nothing of that, and leaves ~/.nccl.conf out too"
         yield check.found(message, fixes=[Fix("Do without it", "unset NCCL_CONF_FILE")])
     known = settings(launch, configuration)
+    bootstrap = known.get("NCCL_OOB_NET_IFNAME")
+    if bootstrap is not None and number(known.get("NCCL_OOB_NET_ENABLE", Setting("", "0")).value) != 1:
+        message = f"{bootstrap}: NCCL reads it with NCCL_OOB_NET_ENABLE=1 alone; NCCL_SOCKET_IFNAME is what chooses here"
+        yield check.found(message, fixes=[Fix(bootstrap.removal("Do without it"), bootstrap.removal_command)])
     for name, (severity, what) in NAMED.items():
         if name in known and configuration is not None and (why := configuration.refusal(known[name])):
             fixes = [

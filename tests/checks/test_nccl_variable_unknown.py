@@ -176,3 +176,19 @@ def test_a_file_that_cannot_be_read(name: str, severity: Severity, says: str) ->
     assert (
         examine(CHECK, Source.ENVIRONMENT, Snapshot({"launch": launch, "nccl_configuration": there}))[1] == []
     )
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"NCCL_OOB_NET_IFNAME": "eth0"}, "with NCCL_OOB_NET_ENABLE=1 alone"),
+        ({"NCCL_OOB_NET_IFNAME": "eth0", "NCCL_OOB_NET_ENABLE": "1"}, None),
+        ({"NCCL_OOB_NET_ENABLE": "true"}, "NCCL takes the leading digits"),
+        ({"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "30s"}, "ValueError"),
+        ({"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "30"}, None),
+    ],
+)
+def test_values_without_effect(variables: dict[str, str], says: str | None) -> None:
+    facts = {"launch": Launch(variables=variables), "nccl_configuration": NcclConfiguration()}
+    _, found = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert [says in finding.message for finding in found] == ([True] if says else [])
