@@ -8,6 +8,7 @@ from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
 from gpudoctor.code.creation import made
 from gpudoctor.code.definitions import Class, Function
+from gpudoctor.code.dictionaries import updated
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
@@ -56,6 +57,8 @@ def perform(
     outcome = made(frame, node, name, arguments, receiver, attribute)
     if outcome is None:
         outcome = result_of(frame, name, attribute, arguments, receiver)
+    if starred and name == "dict":
+        outcome = replace(outcome, literal=None)
     number = frame.record(
         name,
         node,
@@ -68,6 +71,8 @@ def perform(
     )
     if name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
+    if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
+        updated(frame, node.func.value, receiver, arguments)
     started(frame, node, name, arguments)
     handed_over(frame, name, arguments, receiver)
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
@@ -90,9 +95,9 @@ def _one(callee: Value) -> Value:
     if callee.known is not Known.CHOICE:
         return callee
     for known in (Known.DEFINED, Known.THING, Known.SYMBOL):
-        for value in callee.possible():
-            if value.known is known:
-                return value
+        found = [value for value in callee.possible() if value.known is known]
+        if found:  # of two libraries torch's, which is there
+            return next((value for value in found if value.text.startswith("torch.")), found[0])
     return callee
 
 

@@ -18,6 +18,9 @@ MAKER = re.compile(
 )
 """Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
 
+MODEL = re.compile(r"(?:^|[._])(?:model|net|network|unet|generator|discriminator)$")
+"""Names of what is a model where nothing more is known of it."""
+
 
 def made(
     frame: Frame,
@@ -30,9 +33,16 @@ def made(
     """Return the thing that a library's class or function makes, ``None`` where it makes none."""
     program = frame.program
     if attribute == "state_dict" and receiver.things:
-        return program.thing("state_dict", "state_dict", frame.place(node), receiver.things[0])
+        bare = any(value.known is Known.UNKNOWN and value.text == "module" for value in receiver.possible())
+        inner = -1 if bare else receiver.things[0]  # ``model.module if distributed else model``
+        return program.thing("state_dict", "state_dict", frame.place(node), inner)
     if name == f"{ACCELERATOR}.prepare":
         return _prepared(frame, node, arguments)
+    if name == "deepspeed.initialize":
+        engine = program.thing("object", "deepspeed.DeepSpeedEngine", frame.place(node))
+        return Value(
+            Known.SEQUENCE, items=(engine, *(Value(text=t) for t in ("optimizer", "loader", "scheduler")))
+        )
     if name == PROCESS:
         return program.thing("process", name, frame.place(node))
     if name in ("multiprocessing.get_context", "argparse.Namespace"):
@@ -72,7 +82,8 @@ def _prepared(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> V
     items = []
     for argument in arguments.values():
         value = argument.value
-        if program.kind(value) in ("model", "object") and value.thing >= 0:
+        known = program.kind(value) in ("model", "object") and value.thing >= 0
+        if known or (value.known is Known.UNKNOWN and MODEL.search(argument.text)):
             value = program.thing("prepared", f"{ACCELERATOR}.prepare", frame.place(node), value.thing)
         items.append(value)
     return items[0] if len(items) == 1 else Value(Known.SEQUENCE, items=tuple(items))

@@ -96,7 +96,7 @@ class Frame:
 
     __slots__ = (
         "base", "conditions", "contexts", "depth", "file", "loops", "names", "outer", "owner", "program",
-        "reached", "returned", "scope", "self_value", "shared", "spawned", "stack",
+        "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -108,6 +108,8 @@ class Frame:
         self.shared: set[str] = set()
         """Names declared global or nonlocal."""
         self.returned: list[Value] = []
+        self.yielded: list[Value] = []
+        """What a generator hands out: loaders that it goes through, and other values."""
         self.self_value: Value | None = None
         self.owner: Class | None = None
         self.conditions: tuple[Condition, ...] = caller.conditions if caller else ()
@@ -233,4 +235,19 @@ def one_of(values: list[Value]) -> Value:
     if len(found) == 1:
         return found[0]
     by_rank, from_data = mixed([*found, *values])
-    return Value(Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data)
+    sole, all_but = _asked(found)
+    return Value(
+        Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data, sole=sole, all_but=all_but
+    )
+
+
+def _asked(values: list[Value]) -> tuple[int | None, int | None]:
+    """Return for which rank several values ask, where one does and the others are the answer of a run without ranks."""
+    soles = {value.sole for value in values if value.sole is not None}
+    others = {value.all_but for value in values if value.all_but is not None}
+    rest = [value.literal for value in values if value.sole is None and value.all_but is None]
+    if len(soles) == 1 and not others and all(literal is True for literal in rest):
+        return soles.pop(), None
+    if len(others) == 1 and not soles and all(literal is False for literal in rest):
+        return None, others.pop()
+    return None, None

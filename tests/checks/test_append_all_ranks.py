@@ -2,6 +2,31 @@
 
 FLAGGED = [
     """
+from pathlib import Path
+import numpy as np
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+Path("settings.json").write_text("{}")  # <-
+with Path("log.txt").open("a") as lines:  # <-
+    lines.write("begun")
+np.save("predictions.npy", np.zeros(3))  # <-
+dist.destroy_process_group()
+""",
+    """
+import pandas
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+losses = [model(torch.randn(2, 2)).sum().item()]
+pandas.DataFrame(losses).to_csv("losses.csv")  # <-
+dist.destroy_process_group()
+""",
+    """
 import torch.distributed as dist
 
 def main():
@@ -42,6 +67,37 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+from pathlib import Path
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+if dist.get_rank() == 0:
+    Path("settings.json").write_text("{}")
+with Path("log.txt").open() as lines:
+    print(lines.read())
+for batch in DataLoader([1]):
+    np.save(f"part{batch.item()}.npy", np.zeros(3))
+dist.destroy_process_group()
+""",
+    """
+import pandas
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+losses = [model(torch.randn(2, 2)).sum().item()]
+pandas.DataFrame(losses).to_csv(f"losses{dist.get_rank()}.csv")
+if dist.get_rank() == 0:
+    pandas.DataFrame(losses).to_csv("losses.csv")
+print(pandas.DataFrame(losses).to_csv())
+dist.destroy_process_group()
+""",
     """
 import torch.distributed as dist
 

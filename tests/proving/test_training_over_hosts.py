@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from gpudoctor.needs import makes_namespaces
-from gpudoctor.training_script import training_script
+from gpudoctor.proving.needs import makes_namespaces
+from gpudoctor.proving.training_script import training_script
 
 pytest.importorskip("torch", reason="the training scripts need torch")
 pytestmark = pytest.mark.skipif(
