@@ -197,7 +197,8 @@ def run(
                     if pipe in selector.get_map():
                         child.read(pipe)
                         selector.unregister(pipe)
-            end(ended)
+            if ended:  # what a command detaches lives as long as the command does
+                end(ended)
             running = [child for child in running if child not in ended]
             if on_tick is not None and running:
                 on_tick(running)

@@ -26,6 +26,7 @@ AFAR = {
     "eval-not-gathered": "the loop is named, and what it counts is summed behind it",
     "loss-logged-per-rank": "the print is named, and the loss is averaged before the test for the rank",
     "sampler-set-epoch": "the sampler is named, and the fix stands in the loop over epochs",
+    "uneven-inputs": "the loader is named, and the share is cut above it",
 }
 """Why lint names another line than those that the fix changes."""
 

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import Version
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity, Sighting
 from gpudoctor.facts import Distributions, Python, Torch, Torchvision, parsed_version
 
 # From this release on, torchvision asks for its torch or a later one (Requires-Dist: torch>=2.14.0).
@@ -42,6 +42,7 @@ check = Check(
         r"Could not run 'torchvision::(?P<operator>\w+)' with arguments from the '\w+' backend",
         r"Couldn't load custom C\+\+ ops",
         r"PyTorch and torchvision were compiled with different CUDA (major )?versions(\. PyTorch has CUDA Version=(?P<cuda>[\d.]+) and torchvision has CUDA Version=(?P<other>\d+(\.\d+)*))?",
+        r"PyTorch and (?P<library>TorchAudio) were compiled with different CUDA versions(\. PyTorch has CUDA version (?P<cuda>[\d.]+) whereas TorchAudio has CUDA version (?P<other>\d+(\.\d+)*))?",
         r"No such operator image::(?P<operator>\w+)",
         r"torchvision[/\\]_C\w*\.[\w.-]{2,60}: undefined symbol: (?P<symbol>\w+)",
         r"Failed to load '_C\w*' extension",
@@ -54,9 +55,6 @@ check = Check(
         r"'_OpNamespace' 'torchvision' object has no attribute '(?P<operator>\w+)'",
         r"TORCH_LIBRARY can be used to register the namespace torchvision\b",
     ],
-    message="torchvision[ <torchvision>] was not made for the torch it meets[, <torch>][: it asks for torch <needed>]"
-    "[: its operator <operator> is not there][: it has CUDA <other>, torch has CUDA <cuda>]"
-    "[: torch does not have the symbol <symbol>]",
     fixes=[
         Fix(
             "Install a pair that was made for each other", "python -m pip install --upgrade torch torchvision"
@@ -68,6 +66,34 @@ check = Check(
         ),
     ],
 )
+
+
+AUDIO = [
+    Fix("Install a pair that was made for each other", "python -m pip install --upgrade torch torchaudio"),
+    Fix(
+        "Or keep the torch that is installed, and let pip choose the torchaudio that was made for it",
+        "python -m pip install --upgrade torchaudio "
+        'torch=="$(python -c \'import torch; print(torch.__version__.split("+")[0])\')"',
+    ),
+]
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Say which library it is, and in what they differ."""
+    groups = sighting.groups
+    audio = groups.get("library", "").lower() == "torchaudio"
+    library = "torchaudio" if audio else "torchvision"
+    version = f" {groups['torchvision']}" if "torchvision" in groups else ""
+    parts = [
+        f", {groups['torch']}" if "torch" in groups else "",
+        f": it asks for torch {groups['needed']}" if "needed" in groups else "",
+        f": its operator {groups['operator']} is not there" if "operator" in groups else "",
+        f": it has CUDA {groups['other']}, torch has CUDA {groups['cuda']}" if "other" in groups else "",
+        f": torch does not have the symbol {groups['symbol']}" if "symbol" in groups else "",
+    ]
+    message = f"{library}{version} was not made for the torch it meets{''.join(parts)}"
+    yield check.found(message, fixes=AUDIO if audio else None)
 
 
 @check.environment

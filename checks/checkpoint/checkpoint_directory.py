@@ -30,7 +30,7 @@ rank of several fails, and the folder is there afterwards, several ranks made it
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Known, Script, Value, of_several, one_alone, same_for_all
+from gpudoctor.facts import Argument, Call, Known, Script, Value, of_several, one_alone, same_for_all
 
 NAME = r"(?:\.(?:pth?|ckpt|safetensors|pth\.tar|pt\.tar|distcp|metadata|bin)|trainer_state\.json|model\.safetensors\.index\.json|[Cc]heckpoints?[\w./-]{0,200}|ckpts?[\w./-]{0,200})"
 # What is still being downloaded is dataset-download-race; tokens are in files such as data/train.bin, dataset-missing.
@@ -158,14 +158,24 @@ def _raced(script: Script) -> Iterator[Finding]:
     """Report a folder that every rank makes where it is not there: all but one may find that it is there by then."""
     if any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process")):
         return  # the parent may make it before there are ranks
-    for call in script.named("os.makedirs", "os.mkdir"):
+    for call in [*script.named("os.makedirs", "os.mkdir"), *script.methods("mkdir")]:
         path = next(iter(call.arguments.values()), None)
-        looks = any("exists" in c.text or "isdir" in c.text for c in call.conditions)
-        if path is None or call.given("exist_ok") or not looks or "try" in call.contexts or one_alone(call):
+        if not call.name.startswith("os."):
+            path = Argument(call.receiver, call.place, call.text.removesuffix(".mkdir"))
+        looks = any("exists" in c.text or "is_dir" in c.text or "isdir" in c.text for c in call.conditions)
+        clocked = (
+            path is not None and path.value.from_data
+        )  # a name by the second may be another one on each rank
+        if path is None or call.given("exist_ok") or clocked or "try" in call.contexts or one_alone(call):
             continue
         if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):
+            does = (
+                "looks for it and makes it: where two look at once, the second"
+                if looks
+                else "makes it: all but one"
+            )
             yield check.found(
-                f"every rank looks for {path.text} and makes it: where two look at once, the second fails with FileExistsError",
+                f"{path.text}: every rank {does} fails with FileExistsError",
                 severity=Severity.WARNING,
                 location=call.place,
                 fixes=RACE,

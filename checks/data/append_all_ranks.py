@@ -51,9 +51,11 @@ HANDLERS = ("logging.FileHandler", "logging.handlers.RotatingFileHandler")
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A file that is opened for writing under no test for the rank, at a path that is the same for all."""
-    for call in script.named("open", "pathlib.Path.open", "logging.basicConfig", *HANDLERS):
+    opened = script.named("open", "pathlib.Path.open", "logging.basicConfig", *HANDLERS)
+    for call in [*opened, *script.methods("to_csv")]:
         mode = written(call)
-        path = call.arguments.get("file") or call.arguments.get("filename") or call.arguments.get("0")
+        path = call.arguments.get("file") or call.arguments.get("filename")
+        path = path or call.arguments.get("path_or_buf") or call.arguments.get("0")
         if not mode or path is None or one_alone(call) or not of_several(script, call):
             continue
         if same_for_all(script, path.value, path.text) and not filled_by_one(script, call):
@@ -84,6 +86,8 @@ def written(call: Call) -> str:
         return "a"
     if call.name == "logging.basicConfig":
         return "a" if call.given("filename") else ""
+    if call.method == "to_csv":
+        return "w" if call.given("path_or_buf") or "0" in call.arguments else ""
     mode = call.value("mode").literal
     if not isinstance(mode, str) or "b" in mode:
         return ""

@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script, of_several, one_alone
 
 # The data is downloaded or unpacked where the line stands.
 DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True|extractall|unpack_archive|zipfile\.ZipFile\("
@@ -109,34 +109,63 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """A data set that every rank downloads, at the same time and into one folder."""
+    """A data set, or a file, that every rank downloads, at the same time and into one folder."""
     own = script.process_group is not None or not script.frameworks
     starts_ranks = bool(BY_SCRIPT & {*script.frameworks}) or (script.distributed and own)
     if not starts_ranks:
         return
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
-    for dataset in script.of_kind("dataset"):
-        made = script.made_by(dataset)
-        if made is None or made.value("download").literal is not True or not made.reached:
-            continue
-        alone = made.rank_conditions or (spawning and not made.spawned) or made.value("root").by_rank
-        ordered = any("first" in name or "main_process" in name for name in made.contexts)
-        if alone or ordered or any(argument.value.by_rank for argument in made.arguments.values()):
-            continue
-        before = [
-            c
-            for c in script.calls[: made.number]
-            if c.name == made.name and c.value("download").literal is True
-        ]
-        if any(call.rank_conditions or (spawning and not call.spawned) for call in before):
-            continue
-        yield check.found(
-            f"every rank comes here and downloads {made.method} into the same folder at once: one reads what another is "
-            "still writing",
-            severity=Severity.WARNING,
-            location=made.place,
-        )
+    made = [script.made_by(dataset) for dataset in script.of_kind("dataset")]
+    sets = [call for call in made if call is not None and call.value("download").literal is True]
+    for call in sets:
+        if _by_all(script, call, spawning=spawning):
+            yield check.found(
+                f"every rank comes here and downloads {call.method} into the same folder at once: one reads what another is "
+                "still writing",
+                severity=Severity.WARNING,
+                location=call.place,
+            )
+    for call in script.calls:
+        if _fetches(call) and of_several(script, call) and _by_all(script, call, spawning=spawning):
+            yield check.found(
+                f"every rank comes here, and {call.text}() writes the same file on all of them at once: one reads what another "
+                "is still writing",
+                severity=Severity.WARNING,
+                location=call.place,
+            )
 
+
+def _by_all(script: Script, call: Call, *, spawning: bool) -> bool:
+    """Return whether surely every rank makes a call, and none has made it before the others."""
+    if not call.reached or call.rank_conditions or (spawning and not call.spawned):
+        return False
+    ordered = any("first" in name or "main_process" in name for name in call.contexts)
+    if ordered or any(argument.value.by_rank for argument in call.arguments.values()):
+        return False
+    before = [c for c in script.calls[: call.number] if c.name == call.name]
+    before = [c for c in before if not call.given("download") or c.value("download").literal is True]
+    return not any(c.rank_conditions or (spawning and not c.spawned) for c in before)
+
+
+def _fetches(call: Call) -> bool:
+    """Return whether a call surely writes a file that it downloads or unpacks, in place and without a lock."""
+    fetching = (
+        call.name in FETCHING
+        or re.fullmatch(r"download_and_(?:unzip|extract)(?:_archive)?", call.method) is not None
+    )
+    return fetching and not one_alone(call)
+
+
+FETCHING = frozenset(
+    {
+        "urllib.request.urlretrieve",
+        "wget.download",
+        "gdown.download",
+        "torchvision.datasets.utils.download_url",
+        "torchvision.datasets.utils.extract_archive",
+    }
+)
+"""What writes into the file itself, and not into another one that is renamed when it is whole."""
 
 BY_SCRIPT = {"accelerate", "deepspeed", "horovod"}
 """Libraries whose launcher starts the whole script once for each rank."""

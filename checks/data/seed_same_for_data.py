@@ -21,6 +21,7 @@ same random numbers"`. `gpudoctor explain` recognises that message in a log.
 - [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html): what manual_seed covers, and the workers of a DataLoader
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -28,7 +29,7 @@ from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="a note for a script",
+    otherwise="a note for a script whose samples are changed alike",
     symptoms=[r"the ranks draw the same random numbers"],
     message="the ranks draw the same random numbers: one seed for all makes their noise and augmentation the same",
     fixes=[
@@ -54,6 +55,16 @@ def code(script: Script) -> Iterator[Finding]:
         call.given("worker_init_fn") for call in script.calls
     ):
         return
+    steps = {call.loops for call in script.methods("backward") if call.loops}
+    picked = next((call for call in script.calls if call.loops in steps and _picks(call)), None)
+    if picked is not None:
+        yield check.found(
+            f"every rank takes the same seed here, and `{picked.text}` in line {picked.place.line} picks the samples of a "
+            "step by it: all ranks train on the same batch",
+            severity=Severity.WARNING,
+            location=seeds[0].place,
+        )
+        return
     drawn = next(
         (call for call in script.calls if call.scope.endswith(".__getitem__") and _draws(call)), None
     )
@@ -67,6 +78,22 @@ def code(script: Script) -> Iterator[Finding]:
 
 
 SEEDS = frozenset({"torch.manual_seed", "random.seed", "numpy.random.seed", "torch.cuda.manual_seed_all"})
+
+
+def _picks(call: Call) -> bool:
+    """Return whether a call picks samples at random: by their number, which it is told, or out of a list."""
+    first = next(iter(call.arguments.values()), None)
+    if first is None or any(argument.value.by_rank for argument in call.arguments.values()):
+        return False
+    if call.name in ("random.sample", "random.choice", "random.choices"):
+        return re.search(r"data|samples|train|corpus|texts", first.text) is not None
+    return call.name in PICKING and re.search(r"\blen\(|\.shape\[0\]|\.size\(0\)", first.text) is not None
+
+
+PICKING = frozenset({
+    "torch.randint", "torch.randperm", "numpy.random.randint", "numpy.random.choice", "numpy.random.permutation",
+    "random.randint", "random.randrange",
+})  # fmt: skip
 
 
 def _draws(call: Call) -> bool:

@@ -108,6 +108,14 @@ def leaving(way: Exit, condition: Condition, called: str) -> Finding:
     """Report an exit that ranks take at different times."""
     by = "its rank" if condition.by_rank else "its own clock or data"
     does = "skips the rest of a pass of this loop" if way.kind == "continue" else "leaves this loop"
+    if condition.kind == "except":
+        return check.found(
+            f"a rank whose step raises skips it (`{condition.text}`), and the ranks whose step does not raise wait for it in "
+            f"{called}()",
+            severity=Severity.WARNING,
+            location=way.place,
+            fixes=[DECIDED],
+        )
     return check.found(
         f"a rank {does} when `{condition.text}` holds, which {by} decides: the others wait for it in {called}()",
         severity=Severity.ERROR if condition.by_rank else Severity.WARNING,

@@ -45,6 +45,7 @@ INDICES = r"(?P<indices>\d+(?: \d+){0,19})"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where a method uses it that nobody calls here",
     symptoms=[
         Symptom(HEADLINE, near=rf"Parameters which did not receive grad for rank \d+: {NAMES}"),
         Symptom(
@@ -108,9 +109,11 @@ def code(script: Script) -> Iterator[Finding]:
         for attribute in item.attributes:
             if idle(script, item, attribute):
                 freeze = f"model.{attribute.name}.requires_grad_(False)  # or remove it"
+                elsewhere = attribute.name in item.used
                 yield check.found(
-                    f"self.{attribute.name} is never used, and DDP (line {wrapper.place.line}) waits for its gradients: the second "
+                    f"self.{attribute.name} is {'used by no forward' if elsewhere else 'never used'}, and DDP (line {wrapper.place.line}) waits for its gradients: the second "
                     "step fails",
+                    severity=Severity.WARNING if elsewhere else Severity.ERROR,
                     location=attribute.place,
                     fixes=[Fix("Freeze or remove it before DDP sees it", freeze, Kind.EDIT)],
                 )
@@ -125,12 +128,28 @@ def handed_on(call: Call) -> bool:
 SEARCHING = ("find_unused_parameters", "static_graph")
 
 
+def _by_nobody(script: Script, item: ModuleClass, name: str) -> bool:
+    """Return whether a layer stands in methods alone that nobody calls, of a module that is trained here."""
+    if not any(True for _ in script.methods("backward")):
+        return False
+    scopes = {f"{item.name}.{method}" for method in item.methods if method not in ("__init__", "forward")}
+    used = {c.scope for c in script.calls if c.scope in scopes and c.text.startswith(f"self.{name}")}
+    methods = {scope.rpartition(".")[2] for scope in used}
+    return bool(methods) and not any(
+        c.method in methods
+        or (c.text.endswith(f".{name}") and c.scope not in {*scopes, f"{item.name}.__init__"})
+        for c in script.calls
+    )
+
+
 def idle(script: Script, item: ModuleClass, attribute: Attribute) -> bool:
     """Return whether a layer has parameters, and its name stands nowhere but where it is made."""
     name = attribute.name
     layer = attribute.type.startswith("torch.nn.") and attribute.type.rpartition(".")[2] in LAYERS
-    if not layer or name in item.used or sum(a.name == name for a in item.attributes) > 1:
+    if not layer or sum(a.name == name for a in item.attributes) > 1:
         return False
+    if name in item.used:
+        return name not in item.used_in_forward and _by_nobody(script, item, name)
     for call in script.calls:
         texts = [call.text, *(argument.text for argument in call.arguments.values())]
         own = call.place.line == attribute.place.line and call.place.path == attribute.place.path

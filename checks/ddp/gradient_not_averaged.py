@@ -22,6 +22,7 @@ Or have the script check it: gather one weight after a step: `assert torch.equal
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): gradients are averaged over the ranks
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -84,7 +85,9 @@ def code(script: Script) -> Iterator[Finding]:
                 fixes=[DIVIDE],
             )
         return
-    if any(call.reached and call.collective and call.loops for call in script.calls):
+    if any(
+        call.reached and call.collective and call.loops and not _of_numbers(call) for call in script.calls
+    ):
         return
     for step in script.methods("step", "optimizer"):
         trains = any(c.method == "backward" and c.loops == step.loops for c in script.calls)
@@ -140,6 +143,18 @@ def _shares(call: Call) -> bool:
 def _is_known(call: Call) -> bool:
     """Return whether a call's function is the script's own, so that what it does was followed."""
     return not call.name.startswith((".", "torch.")) and "." not in call.name
+
+
+def _of_numbers(call: Call) -> bool:
+    """Return whether a collective surely brings no gradients together: it waits, or sums what is reported."""
+    if call.method in ("barrier", "monitored_barrier", "new_group"):
+        return True
+    given = call.arguments.get("tensor") or call.arguments.get("obj")
+    return given is not None and REPORTED.search(given.text.lower()) is not None
+
+
+REPORTED = re.compile(r"\bloss|loss\b|_loss|total|correct|\bacc|accuracy|metric|count|\bnum_|stats?\b")
+"""Names of numbers that are summed over the ranks to be shown."""
 
 
 def _tensor(call: Call) -> str:

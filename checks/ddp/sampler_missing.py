@@ -49,12 +49,14 @@ def code(script: Script) -> Iterator[Finding]:
         return
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
-        if made is None or loader.type != "torch.utils.data.DataLoader" or loader.escapes or made.starred:
+        if made is None or loader.type != "torch.utils.data.DataLoader" or made.starred:
             continue
         sampler = made.value("sampler")
         if "batch_sampler" in made.arguments or ("sampler" in made.arguments and not sampler.is_none):
             continue
-        if _split(script, made) or not _trains(script, loader):
+        if _split(script, made) or not (
+            _handed(script, loader) if loader.escapes else _trains(script, loader)
+        ):
             continue
         yield check.found(
             "this loader has no DistributedSampler, so every rank trains on the whole data set",
@@ -64,7 +66,9 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _split(script: Script, made: Call) -> bool:
     """Return whether the data set, or anything that it is made of, may differ by rank or split itself."""
-    waiting = [argument.value for argument in made.arguments.values()]
+    waiting = [
+        argument.value for key, argument in made.arguments.items() if key not in ("batch_size", "num_workers")
+    ]
     shuffled = made.value("shuffle").literal is True
     if made.rank_conditions:
         return True
@@ -99,7 +103,8 @@ def _asks_rank(call: Call) -> bool:
 
 def _trains(script: Script, loader: Thing) -> bool:
     """Return whether a loop over a loader goes back through a model."""
-    for begun in script.iterations(loader):
+    drawn = [call for call in script.named("iter") if call.takes(loader) and call.within("epoch")]
+    for begun in [*script.iterations(loader), *drawn]:
         loop = begun.loops[-1]
         inside = [call for call in script.calls[begun.number :] if loop in call.loops]
         if any(c.method == "backward" for c in inside) and any(_wrapped(script, c) for c in inside):
@@ -107,10 +112,23 @@ def _trains(script: Script, loader: Thing) -> bool:
     return False
 
 
+def _handed(script: Script, loader: Thing) -> bool:
+    """Return whether a loader goes, epoch after epoch, to a function for training, with a wrapped model, and nowhere else."""
+    uses = [c for c in script.uses(loader) if c.number != loader.made and c.name not in ("len", "print")]
+    return bool(uses) and all(
+        call.within("epoch") is not None
+        and "train" in call.text.lower()
+        and any(script.thing(argument.value, "ddp", "fsdp") for argument in call.arguments.values())
+        for call in uses
+    )
+
+
 def _wrapped(script: Script, call: Call) -> bool:
     together = any(True for _ in script.of_kind("ddp", "fsdp"))
     kinds = ("ddp", "fsdp", "compiled") if together else ("model", "object", "compiled")
-    return call.method == "__call__" and any(script.things[n].kind in kinds for n in call.receiver.things)
+    return call.method in ("__call__", "forward") and any(
+        script.things[n].kind in kinds for n in call.receiver.things
+    )
 
 
 def _trained_together(script: Script) -> bool:

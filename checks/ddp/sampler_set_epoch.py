@@ -22,6 +22,7 @@ Or have the script check it: compare what two epochs yield: `assert orders[0] !=
 - [torch.utils.data.distributed.DistributedSampler](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler): the warning about `set_epoch`
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -79,17 +80,23 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _without_epoch(script: Script, loader: Thing) -> bool:
     """Return whether a loader goes, epoch after epoch, to a function for training that is not told the epoch."""
-    uses = [call for call in script.uses(loader) if call.number != loader.made]
-    return bool(uses) and all(
-        call.within("epoch") is not None
-        and not call.starred
-        and "train" in call.text.lower()
+    uses = [call for call in script.uses(loader) if call.number != loader.made and call.name not in COUNTING]
+    trained = [call for call in uses if call.within("epoch") and "train" in call.text.lower()]
+    return bool(trained) and all(
+        not call.starred
+        and (call in trained or EVALUATING.search(call.text.lower()) is not None)
         and loader.number not in call.receiver.things
         and not any(
             a.value.known is Known.INDEX or a.value.may_be(Known.INDEX) for a in call.arguments.values()
         )
         for call in uses
     )
+
+
+COUNTING = ("len", "print")
+"""What asks a loader how long it is."""
+EVALUATING = re.compile(r"(?:^|[._])(?:eval|evaluate|valid|validate|val|test|accuracy|evaluation)\w*$")
+"""Names of functions that go through a loader and train nothing."""
 
 
 def _takes(script: Script, loader: Thing, sampler: Thing) -> bool:

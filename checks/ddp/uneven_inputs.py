@@ -27,13 +27,18 @@ the end of the epoch, while the others stand in `backward()`, is the one.
   or cuts with `drop_last`
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
+from gpudoctor.facts import Argument, Known, Place, Script, Thing, Value, joined
+
+EVERY_NTH = re.compile(r"range\(.+,.+,.+\)|islice\(.+,.+,.+,.+\)")
+"""Every n-th sample, from the rank on; slices are mostly of lists whose length fits, which nobody sees here."""
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a warning where Join makes up for it",
+    otherwise="a warning where Join makes up for it, and in a script: the shares may come out even",
     symptoms=[
         r"Rank (?P<rank>\d+) exhausted all inputs",
         r"Detected at least one rank that exhausted inputs",
@@ -74,3 +79,65 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(said, severity=Severity.WARNING)
     else:
         yield check.found(f"{who} had no more batches while others had")
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """A loop with collectives over a share that is cut by the rank: one rank may have a batch more than another."""
+    busy = {loop.place for call in joined(script) for loop in call.loops}
+    if not busy:
+        return
+    subsets = {call.result.thing: call for call in script.named("torch.utils.data.Subset")}
+    for loader in script.of_kind("loader"):
+        begun = [call for call in script.iterations(loader) if call.loops and call.loops[-1].place in busy]
+        made = script.made_by(loader)
+        if not begun or made is None or all(_joined_up(script, call.contexts) for call in begun):
+            continue
+        subset = subsets.get(loader.inner)
+        given = [(made, "sampler"), (made, "batch_sampler"), *([(subset, "indices")] if subset else [])]
+        for call, name in given:
+            if name in call.arguments and cut(call.value(name), call.arguments[name].text):
+                yield uneven(call.arguments[name].text, call.place)
+                break
+        else:
+            part = _taken(script, loader)
+            if part is not None:
+                yield uneven(part.text, part.place)
+
+
+def uneven(share: str, place: Place) -> Finding:
+    """Report a share that is cut by the rank."""
+    return check.found(
+        f"`{share}` gives some ranks more samples than others: a rank that has a batch more waits in its collectives for "
+        "ranks that have left the loop",
+        severity=Severity.WARNING,
+        location=place,
+    )
+
+
+def cut(value: Value, text: str) -> bool:
+    """Return whether a value holds the numbers of samples that this rank takes: every n-th, or those of a branch."""
+    if not value.by_rank:
+        return False
+    of_branches = value.known is Known.INDEX and value.text == "if"
+    return of_branches or EVERY_NTH.search(text) is not None
+
+
+def _taken(script: Script, loader: Thing) -> Argument | None:
+    """Return where the iterable data set of a loader takes every n-th of what it reads, from the rank on."""
+    if loader.inner < 0:
+        return None
+    owner = script.things[loader.inner].type
+    for call in script.named("itertools.islice"):
+        values = list(call.arguments.values())
+        if call.scope == f"{owner}.__iter__" and len(values) == 4 and values[1].value.by_rank:
+            if not any(word in values[3].text for word in ("worker", "step")):
+                return values[1]
+    return None
+
+
+def _joined_up(script: Script, contexts: tuple[str, ...]) -> bool:
+    """Return whether Join lets ranks that are done answer for the rest."""
+    if not any(name.endswith((".join", ".Join")) for name in contexts):
+        return False
+    return not any(call.given("throw_on_early_termination") for call in script.calls)

@@ -23,13 +23,18 @@ use. If one GPU alone does it with every driver, it is that GPU.
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, joined
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, joined
 from gpudoctor.facts import Driver, Gpus, KernelLog
 
 SILENT = (119, 120)
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="an error where the driver could not start it",
+    symptoms=[
+        r"\bRmInitAdapter: Cannot initialize (?P<firmware>GSP) firmware RM",
+        r"loading \S{0,80}/(?P<firmware>gsp_\w{1,20}\.bin) failed with error",
+    ],
     follows=["gpu-fell-off-bus", "gpu-reset-required", "gpu-xid"],
     fixes=[
         Fix(
@@ -48,6 +53,13 @@ WITHOUT = Fix(
     "echo 'options nvidia NVreg_EnableGpuFirmware=0' | sudo tee /etc/modprobe.d/nvidia-gsp.conf && sudo reboot",
     Kind.MITIGATION,
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """The driver could not start the firmware, so it cannot use the GPU."""
+    message = f"the driver could not start the GPU's firmware ({sighting.groups['firmware']}): it cannot use that GPU"
+    yield check.found(message, severity=Severity.ERROR)
 
 
 @check.environment

@@ -22,7 +22,7 @@ an initial RAM disk that was not made again, with a driver that was removed, or 
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, count
+from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom, count
 from gpudoctor.facts import Host, Pci, Torch
 
 INSTALL = Fix(
@@ -44,6 +44,12 @@ LEAVE_OUT = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a card beside others that NVIDIA's driver has, a warning beside a torch for the CPU",
+    symptoms=[
+        # NVIDIA's kernel module, in one line or three; its installer
+        Symptom(r"NVRM: The NVIDIA probe routine was not called for \d+ device", near=r"\bnouveau\b"),
+        r"The Nouveau kernel driver is currently in use by your system",
+    ],
+    message="nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA",
     fixes=[LEAVE_OUT, INSTALL, FORBID],
     no_reproduction="needs a GPU",
 )

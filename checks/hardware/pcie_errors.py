@@ -39,6 +39,10 @@ HARMLESS = {"UnsupReq", "Unsupported Request", "ACSViol", "ACS Violation"}
 check = Check(
     severity=Severity.WARNING,
     otherwise="an error where one was fatal, a note for requests that a device does not support",
+    symptoms=[
+        r"(?P<address>[0-9a-f:.]{7,13}): (?:AER: )?PCIe Bus Error: severity=Uncorrect(?:ed|able) \((?P<kind>Fatal|Non-Fatal)\)",
+    ],
+    message="the kernel log has a PCIe error of <address> that could not be corrected (<kind>): a transfer was lost",
     follows=["gpu-fell-off-bus"],
     fixes=[
         Fix(

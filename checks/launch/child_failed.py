@@ -25,8 +25,8 @@ worker raised (1), did not know an option (2), was told to end (-15), was killed
 
 from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
-# Exit codes of signals, but for SIGTERM, are other failures: host-oom-killed and child-segfault.
-CODE = r"(?P<code>-15|(?!13[24-79]\b)\d{1,3})\b"
+# The exit codes of SIGKILL and of crashes are other failures, host-oom-killed and child-segfault; of SIGINT, none.
+CODE = r"(?P<code>-(?!(?:[246-9]|11)\b)\d{1,2}|(?!13[24-79]\b)\d{1,3})\b"
 # A few lines below its headline, torchrun's summary names the rank that failed first.
 ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: {CODE}"
 ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
@@ -41,6 +41,12 @@ check = Check(
     symptoms=[
         Symptom(r"\bChildFailedError:? *$", near=ROOT),
         Symptom(r"\bChildFailedError:? *$", unless=r"exitcode\s*: -?\d"),
+        # cut off below the first of the list, whose exit codes are not all torchrun's own
+        Symptom(
+            r"\bChildFailedError:? *$",
+            near=rf"ChildFailedError[\s\S]{{0,600}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: (?!-15\b){CODE}",
+            unless=r"Root Cause \(first",
+        ),
         # The headline is not in this log; where it is, the other ranks' rows are what torchrun itself ended.
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW, unless=r"\bChildFailedError"),
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+) \(pid: \d+\) of (binary|fn)",

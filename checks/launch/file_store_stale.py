@@ -58,7 +58,7 @@ check = Check(
         ),
     ],
     fixes=[
-        Fix("Remove the file before each start", "rm -f FILE"),
+        Fix("Remove the file before each start", "rm -f FILE", proof="rm -f "),
         Fix(
             "Or give each run a file of its own",
             "init_method = f\"file:///shared/FOLDER/store-{os.environ['SLURM_JOB_ID']}\"",
@@ -70,7 +70,6 @@ check = Check(
             Kind.EDIT,
         ),
     ],
-    no_reproduction="whether it fails depends on which rank comes first",
 )
 
 

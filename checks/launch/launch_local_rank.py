@@ -78,7 +78,7 @@ def code(script: Script) -> Iterator[Finding]:
         "LOCAL_RANK" in call.variable for call in script.named(*READING)
     ):
         return
-    for call in script.methods("add_argument", "parser"):
+    for call in [*script.methods("add_argument", "parser"), *script.named("click.option")]:
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
         if "--local_rank" not in names or "--local-rank" in names or not script.distributed:
             continue

@@ -24,7 +24,7 @@ behind (`ls -l /dev/shm`). The same words with "Too many open files" are another
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, byte_size
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, Symptom, byte_size
 from gpudoctor.facts import Gpus, Host, Launch
 
 MIB = 1 << 20
@@ -54,6 +54,21 @@ OPEN = Fix(
     "Make it writable for all, as it is everywhere", "sudo mount -o remount,rw,mode=1777 /dev/shm", Kind.ADMIN
 )
 COUNT = Fix("See what lies there, and remove what no process uses any more", "df -i /dev/shm; ls -l /dev/shm")
+LOOK = Fix(
+    "See how much room is there, and what lies there while the ranks start", "df -h /dev/shm; ls -l /dev/shm"
+)
+NOT_CUMEM = Fix(
+    "From NCCL 2.26.3 on, where there is room: have all ranks share through /dev/shm; left alone, each of them tries CUDA's "
+    "own way, and one may fail at it",
+    "export NCCL_CUMEM_HOST_ENABLE=0",
+    Kind.MITIGATION,
+    source="https://github.com/NVIDIA/nccl/issues/2190",
+)
+NO_SHM = Fix(
+    "Do without shared memory, which is slower: NCCL then sends between the ranks of a machine over the network",
+    "export NCCL_SHM_DISABLE=1",
+    Kind.MITIGATION,
+)
 NO_WORKERS = Fix(
     "Load data in the training process: no shared memory, and no loading beside the training",
     "DataLoader(..., num_workers=0)",
@@ -71,6 +86,8 @@ check = Check(
         r"unable to (write to|resize) file </torch_\w+>",
         r"unable to open shared memory object <[^>]*> in read-write mode(?!.{0,4}(Too many|No such))",
         r"Error while (creating|opening) shared memory segment (?P<segment>\S+) \(size (?P<size>\d+)\)",
+        # what another rank should have made there; NCCL writes a name of rubbish where the two took different ways
+        r"Error while attaching to shared memory segment (?P<attached>/dev/shm/\S{1,80})",
         r"NCCL WARN .{0,20}(posix_fallocate|ftruncate|shm_open).{0,20}No space left on device",
         r"No space left on device: '/dev/shm",
         r"\bBus error\b.{0,4}\(core dumped\)",
@@ -81,11 +98,26 @@ check = Check(
             near=r"ctx\.Lock\(|_rlock|multiprocessing[/\\]synchronize\.py",
         ),
     ],
-    message="/dev/shm had no room[ for the segment <segment>][ for <file>][, <size> bytes]: data loaders and "
-    "NCCL put what they share there",
     follows=["too-many-open-files"],
     fixes=[DOCKER, IPC, KUBERNETES, MACHINE, NO_WORKERS],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Tell what could not be made there from what another rank was to make there."""
+    groups = sighting.groups
+    if "attached" in groups:
+        message = (
+            f"a rank found nothing at {groups['attached']}, where another one was to share its memory with it: that one "
+            "could not make it, runs in a container with another /dev/shm, or shares memory in another way"
+        )
+        yield check.found(message, fixes=[LOOK, IPC, DOCKER, NOT_CUMEM, NO_SHM])
+        return
+    place = f" for the segment {groups['segment']}" if "segment" in groups else ""
+    place += f" for {groups['file']}" if "file" in groups else ""
+    size = f", {groups['size']} bytes" if "size" in groups else ""
+    yield check.found(f"/dev/shm had no room{place}{size}: data loaders and NCCL put what they share there")
 
 
 @check.environment

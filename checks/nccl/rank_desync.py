@@ -29,14 +29,7 @@ named shows where it is instead.
 - [Join: uneven inputs](https://docs.pytorch.org/tutorials/advanced/generic_join.html): when ranks have different numbers of batches
 """
 
-import re
-from collections.abc import Iterator
-
-from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Script, joined
-
-EVERY_NTH = re.compile(r"range\(.+,.+,.+\)")
-"""Every n-th sample, from the rank on; slices are mostly of lists whose length fits, which nobody sees here."""
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 EQUAL_BATCHES = Fix(
     "Give every rank the same number of batches",
@@ -59,8 +52,8 @@ check = Check(
         "host-oom-killed",
         "collective-in-branch",
         "keys-differ-by-rank",
+        "uneven-inputs",
     ],
-    otherwise="in a script a warning: the shares may come out even",
     symptoms=[
         # monitored_barrier, alone or in front of each collective
         r"\[Rank (?P<waiting>\d+)\]: Ranks? (?P<missing>\d[\d, ]*) failed to pass monitoredBarrier in (?P<ms>\d+) ms",
@@ -122,27 +115,3 @@ check = Check(
         ),
     ],
 )
-
-
-@check.code
-def code(script: Script) -> Iterator[Finding]:
-    """A loop with collectives over a share that is cut by the rank: one rank may have a batch more than another."""
-    shares = {
-        call.result.thing: call
-        for call in script.named("torch.utils.data.Subset")
-        if call.value("indices").by_rank and EVERY_NTH.search(call.arguments["indices"].text)
-    }
-    if not shares:
-        return
-    busy = {loop.place for call in joined(script) for loop in call.loops}
-    for loader in script.of_kind("loader"):
-        share = shares.get(loader.inner)
-        loops = [call.loops[-1] for call in script.iterations(loader) if call.loops]
-        if share is not None and any(loop.place in busy for loop in loops):
-            yield check.found(
-                f"`{share.arguments['indices'].text}` gives some ranks one sample more than others: a rank that has a batch "
-                "more waits in its collectives for ranks that have left the loop",
-                severity=Severity.WARNING,
-                location=share.place,
-                fixes=[EQUAL_BATCHES, JOINED],
-            )

@@ -97,6 +97,15 @@ def code(script: Script) -> Iterator[Finding]:
         moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
         made = script.made_by(wrapper)
         before = [c for c in moves if made is None or c.number < made.number]
+        if made is not None and group is not None and wrapper.inner < 0:
+            # a model of which nothing is known but where it was put: instantiate(cfg).to(device)
+            before = [
+                c
+                for v in made.value("module").possible()
+                for c in script.calls[v.made : v.made + 1]
+                if v.made >= 0
+            ]
+            before = [c for c in before if c.method in ("cuda", "to")]
         if before and _to_cuda(before[-1]):
             yield check.found(
                 f"every rank puts the model on {_where(before[-1])}, and none chooses a GPU of its own: all ranks share "

@@ -21,6 +21,9 @@ SIZE_MOST = 1 << 63
 BLOCK = 1 << 20
 """Bytes of a file that are read at a time; a multiple of every element's width."""
 
+STRIDED, QUANTIZED = "strided", "quantized"
+WRAPPED = "wrapped"
+"""Layout of tensors that are made of others."""
 COMPUTED = "something that the pickle computes"
 """What is called that was not imported by name."""
 
@@ -119,7 +122,7 @@ class Tensor(Struct, frozen=True, kw_only=True):
     storage: Storage | None = None
     requires_grad: bool = False
     parameter: bool = False
-    layout: str = "strided"
+    layout: str = STRIDED
     """``strided``, ``sparse_coo``, ``sparse_csr`` …, ``quantized``, ``wrapped`` for a subclass."""
     parts: tuple["Tensor", ...] = ()
     """The tensors that a sparse one or a subclass is made of."""

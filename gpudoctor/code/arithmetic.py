@@ -53,7 +53,8 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
         # rank = node_rank * gpus + local_rank
         parts = {left.known, right.known}
         both = left.is_rank and right.is_rank
-        if both or isinstance(operator, ast.Mult) or parts & {Known.NODE_RANK, Known.INDEX}:
+        scaled = "computed" in (left.text, right.text)  # node_rank * gpus, and what is counted within a node
+        if both or scaled or isinstance(operator, ast.Mult) or parts & {Known.NODE_RANK, Known.INDEX}:
             return Value(Known.RANK, text="computed", by_rank=True)
     return Value(items=(left, right), text=type(operator).__name__, by_rank=by_rank, from_data=from_data)
 
@@ -129,7 +130,8 @@ def _rank_of(value: Value) -> Value:
     items = list(value.possible())
     ranks = [item for item in items if item.is_rank]
     rest = all(item.is_rank or type(item.literal) is int for item in items)
-    return ranks[0] if len(ranks) == 1 and len(items) > 1 and rest else value
+    kinds = {item.known for item in ranks}
+    return ranks[0] if len(kinds) == 1 and len(items) > 1 and rest else value
 
 
 def _rank_test(rank: Value, other: Value, operator: ast.cmpop, *, from_data: bool) -> Value:

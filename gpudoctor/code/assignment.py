@@ -3,8 +3,9 @@
 import ast
 
 from gpudoctor.code.arithmetic import combined, is_text
+from gpudoctor.code.dictionaries import filled, opened
 from gpudoctor.code.expressions import evaluate
-from gpudoctor.code.program import Frame
+from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import UNKNOWN, Argument, Known, Value
 
 
@@ -50,8 +51,9 @@ def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False)
         frame.bind(target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
         plain = value.known is Known.SEQUENCE and not value.text and len(value.items) == len(target.elts)
+        pairs = _pairs(value, len(target.elts))
         for number, element in enumerate(target.elts):
-            item = value.items[number] if plain else _element(value)
+            item = pairs[number] if pairs else value.items[number] if plain else _element(value)
             assign(frame, element.value if isinstance(element, ast.Starred) else element, item, quiet=quiet)
     elif isinstance(target, ast.Attribute):
         holder = evaluate(frame, target.value)
@@ -70,6 +72,10 @@ def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False)
         holder, key = evaluate(frame, target.value), evaluate(frame, target.slice)
         for thing in holder.things:
             frame.program.heap[thing, f"[{key.literal!r}]"] = value
+        if key.is_literal and isinstance(key.literal, (str, int)):
+            filled(frame, target.value, holder, {key.literal: value})
+        elif holder.known is Known.MAPPING:
+            opened(frame, target.value, holder, value)
         name = holder.text if holder.known is Known.SYMBOL else frame.text(target.value)
         frame.record(
             f"{name}.__setitem__", target, text=frame.text(target), receiver=holder, arguments={
@@ -77,6 +83,14 @@ def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False)
                 "value": Argument(value, frame.place(target), ""),
             }
         )  # fmt: skip
+
+
+def _pairs(value: Value, size: int) -> list[Value]:
+    """Return the elements of what is one of several sequences of a size, each one of several; empty for all else."""
+    items = value.items if value.known is Known.CHOICE else ()
+    if not items or any(i.known is not Known.SEQUENCE or i.text or len(i.items) != size for i in items):
+        return []
+    return [one_of([item.items[number] for item in items]) for number in range(size)]
 
 
 def _decided(frame: Frame, value: Value) -> Value:

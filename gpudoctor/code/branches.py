@@ -20,13 +20,11 @@ def branch(frame: Frame, node: ast.If) -> bool:
     opposite = Condition(
         condition.place, condition.text, value, negated=True, loops=condition.loops, kind=kind
     )
-    outside, guarded = frame.conditions, frame.guarded
+    outside = frame.conditions
     program = frame.program
     names, heap = dict(frame.names), dict(program.heap)
     frame.conditions = (*outside, condition)
-    frame.guarded = guarded or kind == "main"
     left = program.execute(frame, node.body)
-    frame.guarded = guarded
     then, frame.names = frame.names, dict(names)
     then_heap, program.heap = program.heap, dict(heap)
     frame.conditions = (*outside, opposite)
@@ -70,9 +68,8 @@ def _merged(
 ) -> dict[str, Value]:
     """Return the names after two branches: where they differ, either value."""
     merged = dict(before)
-    plain = not test.by_rank and not test.from_data
     for name in {**then, **otherwise}:
-        if plain and name in then and then[name] is otherwise.get(name):
+        if name in then and then[name] is otherwise.get(name):  # no branch has given it a value
             merged[name] = then[name]
             continue
         values = [names[name] for names in (then, otherwise) if name in names]
@@ -134,7 +131,7 @@ def match(frame: Frame, node: ast.Match) -> None:
     before = dict(frame.names)
     for case in node.cases:
         condition = Condition(
-            frame.place(node), frame.text(node.subject), value, loops=len(frame.loops), kind="match"
+            frame.place(case.pattern), frame.text(node.subject), value, loops=len(frame.loops), kind="match"
         )
         frame.conditions = (*outside, condition)
         after, frame.names = frame.names, dict(before)

@@ -8,6 +8,7 @@ from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
 from gpudoctor.code.creation import made
 from gpudoctor.code.definitions import Class, Function
+from gpudoctor.code.dictionaries import updated
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
@@ -48,7 +49,7 @@ def perform(
         return _super(frame, node, attribute[6:], receiver, positional, keywords)
     if callee.thing >= 0:
         receiver, attribute = callee, "__call__"
-        own = _own_method(frame, callee, "__call__")
+        own = _own_call(frame, callee)
         if own is not None:
             return _own_function(frame, node, own, receiver, positional, keywords, starred=starred, used=used)
     name = _name(frame, callee, receiver, attribute)
@@ -56,6 +57,8 @@ def perform(
     outcome = made(frame, node, name, arguments, receiver, attribute)
     if outcome is None:
         outcome = result_of(frame, name, attribute, arguments, receiver)
+    if starred and name == "dict":
+        outcome = replace(outcome, literal=None)
     number = frame.record(
         name,
         node,
@@ -68,6 +71,8 @@ def perform(
     )
     if name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
+    if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
+        updated(frame, node.func.value, receiver, arguments)
     started(frame, node, name, arguments)
     handed_over(frame, name, arguments, receiver)
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
@@ -112,9 +117,9 @@ def _name(frame: Frame, callee: Value, receiver: Value, attribute: str) -> str:
     return callee.text or "?"
 
 
-def _own_method(frame: Frame, value: Value, attribute: str) -> Function | None:
+def _own_call(frame: Frame, value: Value) -> Function | None:
     item = frame.program.defined.get(frame.program.things[value.thing].type)
-    return method_of(frame, item, attribute) if isinstance(item, Class) else None
+    return method_of(frame, item, "__call__") if isinstance(item, Class) else None
 
 
 def _own_function(

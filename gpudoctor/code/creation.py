@@ -30,9 +30,16 @@ def made(
     """Return the thing that a library's class or function makes, ``None`` where it makes none."""
     program = frame.program
     if attribute == "state_dict" and receiver.things:
-        return program.thing("state_dict", "state_dict", frame.place(node), receiver.things[0])
+        bare = any(value.known is Known.UNKNOWN and value.text == "module" for value in receiver.possible())
+        inner = -1 if bare else receiver.things[0]  # ``model.module if distributed else model``
+        return program.thing("state_dict", "state_dict", frame.place(node), inner)
     if name == f"{ACCELERATOR}.prepare":
         return _prepared(frame, node, arguments)
+    if name == "deepspeed.initialize":
+        engine = program.thing("object", "deepspeed.DeepSpeedEngine", frame.place(node))
+        return Value(
+            Known.SEQUENCE, items=(engine, *(Value(text=t) for t in ("optimizer", "loader", "scheduler")))
+        )
     if name == PROCESS:
         return program.thing("process", name, frame.place(node))
     if name in ("multiprocessing.get_context", "argparse.Namespace"):

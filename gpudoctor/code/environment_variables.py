@@ -48,7 +48,7 @@ TEXT = Value(text="text")
 
 
 MAIN = re.compile(
-    r"is_(?:main|master|chief|primary)(?:_(?:process|rank|proc|node))?|(?:main|master)_process"
+    r"is_(?:local_)?(?:main|master|chief|primary)(?:_(?:process|rank|proc|node))?|(?:main|master)_process"
     r"|is_(?:global_)?(?:rank_?)?(?:zero|0)|rank_?(?:zero|0)"
 )
 """What a test is called that holds on rank 0 alone."""
@@ -66,7 +66,8 @@ def named_value(name: str) -> Value | None:
     plain = name.lower().replace("-", "_")
     known = NAMES.get(plain)
     if known is None and MAIN.fullmatch(plain):
-        return Value(text=name, items=(_value(Known.RANK, name),), by_rank=True, sole=0)
+        rank = Known.LOCAL_RANK if "local" in plain else Known.RANK
+        return Value(text=name, items=(_value(rank, name),), by_rank=True, sole=0)
     return _value(known, name) if known else None
 
 

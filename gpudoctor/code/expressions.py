@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 from gpudoctor.code.arithmetic import combined, compared, formatted, negated, united
 from gpudoctor.code.calls import perform
+from gpudoctor.code.dictionaries import spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHAPES
-from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Loop, Value
 
 
 def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:
@@ -85,7 +86,9 @@ def _call(frame: Frame, node: ast.Call, *, used: bool) -> Value:
     for keyword in node.keywords:
         value = evaluate(frame, keyword.value)
         if keyword.arg is None:
-            starred = True
+            given = spread(frame, keyword.value, value)
+            keywords.update({name: a for name, a in given.items() if name not in keywords})
+            starred = starred or not given
         else:
             text = frame.text(keyword.value)
             before = frame.file.source.line(keyword.value.lineno)[: keyword.value.col_offset]
@@ -151,9 +154,10 @@ def _mapping(frame: Frame, node: ast.Dict) -> Value:
 
 def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     inner = Frame(frame.program, frame.file, frame.scope, frame)
-    inner.depth, inner.outer, inner.guarded = frame.depth, frame, frame.guarded
+    inner.depth, inner.outer = frame.depth, frame
     inner.self_value, inner.owner = frame.self_value, frame.owner
     chosen = False  # by the rank
+    states: list[Value] = []
     for generator in node.generators:
         over = evaluate(inner, generator.iter)
         numbers = over.known is Known.INDEX
@@ -166,9 +170,11 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
         for target in ast.walk(generator.target):
             if isinstance(target, ast.Name):
                 inner.names[target.id] = element
+        states += [over] if frame.program.kind(over) == "state_dict" else []
         chosen = chosen or any([evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
     if isinstance(node, ast.DictComp):
         results = [evaluate(inner, node.key), evaluate(inner, node.value)]
+        results += states if isinstance(node.key, ast.Name) else []  # the same keys still
         return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
     result = evaluate(inner, node.elt)
     return Value(
@@ -195,6 +201,8 @@ def _conditional(frame: Frame, node: ast.IfExp) -> Value:
     found = one_of([then, _under(frame, node.orelse, node.test, test, negated=True)])
     if test.by_rank and found.known is Known.CHOICE:
         return Value(Known.CHOICE, items=found.items, by_rank=True, from_data=found.from_data)
+    if test.by_rank and found.known is Known.INDEX:
+        return Value(Known.INDEX, text="if", by_rank=True, from_data=found.from_data)  # of other numbers
     return found
 
 
@@ -268,7 +276,19 @@ def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
 
 
 def _yield(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
-    frame.program.escape(evaluate(frame, node.value))
+    value = evaluate(frame, node.value)
+    loader = next((n for n in value.things if frame.program.things[n].kind == "loader"), None)
+    if isinstance(node, ast.YieldFrom) and loader is not None:
+        over = Value(Known.THING, thing=loader)
+        loops = frame.loops
+        frame.loops = (*loops, Loop(frame.place(node), "batch", over))
+        frame.record("<loop>", node, text=frame.text(node), receiver=over)
+        frame.loops = loops
+        frame.yielded.append(over)
+        return UNKNOWN
+    frame.yielded += [loop.over for loop in frame.loops[-1:] if loop.kind == "batch"]
+    frame.yielded.append(value)
+    frame.program.escape(value)
     return UNKNOWN
 
 

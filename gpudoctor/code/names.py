@@ -145,7 +145,8 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
         if found is not None:
             return program.define(found)
         return _class_attribute(frame, item, attribute)
-    return Value(text=attribute, from_data=(thing.number, HOLDS) in program.heap)
+    by_name = named_value(attribute) if thing.kind == "object" else None
+    return by_name or Value(text=attribute, from_data=(thing.number, HOLDS) in program.heap)
 
 
 def _class_attribute(frame: Frame, item: Class, attribute: str) -> Value:

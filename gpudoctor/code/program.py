@@ -95,8 +95,8 @@ class Frame:
     """One run of a function, or of a file's module level."""
 
     __slots__ = (
-        "base", "conditions", "contexts", "depth", "file", "guarded", "loops", "names", "outer", "owner", "program",
-        "reached", "returned", "scope", "self_value", "shared", "spawned", "stack",
+        "base", "conditions", "contexts", "depth", "file", "loops", "names", "outer", "owner", "program",
+        "reached", "returned", "scope", "self_value", "shared", "spawned", "stack", "yielded",
     )  # fmt: skip
 
     def __init__(
@@ -108,6 +108,8 @@ class Frame:
         self.shared: set[str] = set()
         """Names declared global or nonlocal."""
         self.returned: list[Value] = []
+        self.yielded: list[Value] = []
+        """What a generator hands out: loaders that it goes through, and other values."""
         self.self_value: Value | None = None
         self.owner: Class | None = None
         self.conditions: tuple[Condition, ...] = caller.conditions if caller else ()
@@ -118,8 +120,6 @@ class Frame:
         self.depth: int = caller.depth + 1 if caller else 0
         self.reached: bool = caller.reached if caller else True
         self.spawned: bool = caller.spawned if caller else False
-        self.guarded: bool = caller.guarded if caller else False
-        """Whether it runs under ``if __name__ == "__main__"``."""
 
     def place(self, node: ast.AST) -> Place:
         """Return where a node stands."""
@@ -208,7 +208,6 @@ class Frame:
                 loops=self.loops,
                 contexts=self.contexts,
                 reached=self.reached,
-                module_level=self.depth == 0 and self.scope == "<module>" and not self.guarded,
                 spawned=self.spawned,
             )
         )
@@ -236,4 +235,19 @@ def one_of(values: list[Value]) -> Value:
     if len(found) == 1:
         return found[0]
     by_rank, from_data = mixed([*found, *values])
-    return Value(Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data)
+    sole, all_but = _asked(found)
+    return Value(
+        Known.CHOICE, items=tuple(found[:6]), by_rank=by_rank, from_data=from_data, sole=sole, all_but=all_but
+    )
+
+
+def _asked(values: list[Value]) -> tuple[int | None, int | None]:
+    """Return for which rank several values ask, where one does and the others are the answer of a run without ranks."""
+    soles = {value.sole for value in values if value.sole is not None}
+    others = {value.all_but for value in values if value.all_but is not None}
+    rest = [value.literal for value in values if value.sole is None and value.all_but is None]
+    if len(soles) == 1 and not others and all(literal is True for literal in rest):
+        return soles.pop(), None
+    if len(others) == 1 and not soles and all(literal is False for literal in rest):
+        return None, others.pop()
+    return None, None

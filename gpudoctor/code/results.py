@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from gpudoctor.code.dictionaries import entries, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.names import HOLDS
 from gpudoctor.code.program import Frame, mixed
@@ -22,7 +23,7 @@ THROUGH = frozenset(
     "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.autonotebook.tqdm iter list tuple reversed sorted "
     "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy functools.partial int str float abs "
     "round set functools.wraps torch.distributed.elastic.multiprocessing.errors.record "
-    "torch.distributed.fsdp.fully_shard".split()
+    "torch.distributed.fsdp.fully_shard torch.distributed.tensor.parallel.parallelize_module".split()
 )
 """Functions whose result is their first argument, in another form."""
 HARMLESS = (
@@ -38,6 +39,8 @@ HARMLESS = (
 CLOCKS = frozenset(
     "time.time time.perf_counter time.monotonic time.process_time datetime.datetime.now".split()
 )
+PLACES = ("device", "map_location", "device_ids", "output_device")
+"""Arguments that say where something is put."""
 _LOSSES = ("loss", "cross_entropy")
 
 
@@ -54,7 +57,8 @@ def result_of(
     if name in CLOCKS:
         return Value(from_data=True)
     kind = frame.program.kind(receiver)
-    by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+    # where a tensor is says nothing of its numbers
+    by_rank, from_data = mixed([a.value for key, a in arguments.items() if key not in PLACES])
     by_rank, from_data = by_rank or receiver.by_rank, from_data or receiver.from_data
     if kind:
         return _of_method(frame, kind, attribute, arguments, receiver)
@@ -66,8 +70,10 @@ def result_of(
         return Value(by_rank=by_rank, from_data=True)
     if receiver.known is Known.LITERAL and isinstance(receiver.literal, str) and attribute == "format":
         return _formatted(receiver.literal, list(arguments.values()))
-    if receiver.known in (Known.SEQUENCE, Known.MAPPING) and attribute in ("values", "items", "copy"):
-        return receiver
+    if attribute in ("values", "items", "copy") and not arguments:
+        held = entries(receiver, attribute)
+        if held is not None:
+            return held
     if attribute == "get" and first is not None and first.value.is_literal:
         return named_value(str(first.value.literal)) or Value(by_rank=by_rank, from_data=from_data)
     items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
@@ -91,6 +97,8 @@ def _of_method(
         stops = "stop" in attribute and (receiver.thing, HOLDS) in frame.program.heap
         return Value(text=attribute, by_rank=by_rank, from_data=from_data or stops)
     if kind == "loader" and attribute in ("__call__", "__iter__"):
+        return receiver
+    if kind == "state_dict" and attribute in ("items", "copy"):
         return receiver
     if kind == "generator" and attribute == "manual_seed":
         return receiver
@@ -270,6 +278,7 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
     "os.environ.setdefault": _variable,
     "len": _length,
     "range": _numbers,
+    "dict": made_of,
     "next": _next,
     "getattr": _attribute,
     "isinstance": lambda frame, arguments: UNKNOWN,

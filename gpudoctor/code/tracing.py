@@ -11,7 +11,7 @@ from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.known_calls import FRAMEWORKS, TRAINERS
 from gpudoctor.code.names import method_of
-from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, one_of
+from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, mixed, one_of
 from gpudoctor.code.statements import execute
 from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Signature, Value
 
@@ -46,7 +46,6 @@ def trace(file: File) -> Script:
         signatures=tuple(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
         imports={name: frame.place(node) for name, node in file.imported.items()},
         frameworks=tuple(sorted(frameworks(frozenset(file.imported)))),
-        main_guard=any(isinstance(n, ast.If) and _guards(n.test) for n in file.source.tree.body),
         notebook=file.source.notebook,
         complete=complete,
     )
@@ -72,10 +71,6 @@ def frameworks(imported: frozenset[str]) -> set[str]:
     """Return the libraries among imports that distribute for the user."""
     found = {FRAMEWORKS[top] for name in imported if (top := name.partition(".")[0]) in FRAMEWORKS}
     return found | ({"transformers"} if imported & TRAINERS else set())
-
-
-def _guards(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def _follow(
@@ -106,6 +101,9 @@ def _follow(
     frame.conditions = (*frame.conditions, *_decorated(frame, function))
     _bind_parameters(frame, function, self_value, positional, keywords)
     execute(frame, function.node.body)
+    if frame.yielded:
+        by_rank, from_data = mixed(frame.yielded)
+        return Value(text="generator", items=tuple(frame.yielded[:4]), by_rank=by_rank, from_data=from_data)
     return one_of(frame.returned) if frame.returned else Value(Known.LITERAL)
 
 
@@ -158,6 +156,8 @@ def _parameter(frame: Frame, name: str) -> Value:
         value = frame.program.thing("arguments", "argparse.Namespace", frame.place(frame.file.source.tree))
         frame.program.things[number] = replace(frame.program.things[number], made=-1)
         return Value(Known.THING, thing=value.thing)
+    if name == "accelerator" and "accelerate.Accelerator" in frame.file.imported:
+        return frame.program.thing("object", "accelerate.Accelerator", frame.place(frame.file.source.tree))
     return named_value(name) or Value(text=name)
 
 

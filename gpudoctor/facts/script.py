@@ -109,8 +109,6 @@ class Call(Struct, frozen=True, kw_only=True):
     """The full names of what was called in the ``with`` statements around it."""
     reached: bool = True
     """Whether the program comes here; ``False`` for functions that are only defined."""
-    module_level: bool = False
-    """It happens at import, outside of ``if __name__ == "__main__"``."""
     spawned: bool = False
     """It happens in a process that the script starts: mp.spawn or Process."""
 
@@ -226,8 +224,6 @@ class Script(Struct, frozen=True, kw_only=True):
     """Full names of what its file imports, and where."""
     frameworks: tuple[str, ...] = ()
     """Libraries that do these things for the user: ``lightning``, ``accelerate``, ``transformers``, ``deepspeed``."""
-    main_guard: bool = False
-    """Whether it has ``if __name__ == "__main__"``."""
     notebook: bool = False
     complete: bool = True
     """Whether the program was followed to its end; ``False`` where that would have taken too long."""

@@ -22,6 +22,17 @@ CONSTRUCTED = frozenset(
     }
 )
 """What else contains collectives (torch's documentation of each, and its source)."""
+OF_ACCELERATE = frozenset(
+    f"accelerate.Accelerator.{name}"
+    for name in "wait_for_everyone gather gather_for_metrics reduce pad_across_processes".split()
+)
+"""Methods of an Accelerator for which every rank has to come (accelerate's documentation of each)."""
+OF_DEEPSPEED = frozenset(
+    f"deepspeed.DeepSpeedEngine.{name}" for name in "save_checkpoint load_checkpoint save_16bit_model".split()
+)
+"""Methods of a DeepSpeedEngine for which every rank has to come (deepspeed's documentation of checkpointing)."""
+STATES = "torch.distributed.checkpoint.state_dict."
+"""Where the functions are that get a whole state dict from its shards."""
 OF_FSDP = frozenset({"__call__", "forward", "state_dict", "clip_grad_norm_", "load_state_dict"})
 """Methods of a FullyShardedDataParallel that gather or reduce its shards."""
 WITHOUT_OTHERS = ("group", "process_group", "pg", "no_dist")
@@ -75,35 +86,58 @@ def side(condition: Condition) -> Side | None:
 
 def joined(script: Script) -> list[Call]:
     """Return the calls for which every rank has to come: collectives of all ranks, and what contains them."""
-    forwards = _forwards(script)
+    shards = sharded(script)
+    forwards = _forwards(script, shards)
     return [
         call
         for call in script.calls
-        if _waits(script, call, forwards)
+        if _waits(script, call, forwards, shards)
         and not call.starred
         and not any(call.given(name) and not call.value(name).is_none for name in WITHOUT_OTHERS)
     ]
 
 
-def _waits(script: Script, call: Call, forwards: set[Place]) -> bool:
+def _waits(script: Script, call: Call, forwards: set[Place], shards: frozenset[int]) -> bool:
     """Return whether a call ends when the other ranks make it too."""
-    if call.collective or call.name in CONSTRUCTED:
+    if call.collective or call.name in CONSTRUCTED or call.name in OF_ACCELERATE:
         return True
+    if call.name.startswith(STATES) and call.method.startswith("get_"):
+        return _whole_state(script, call, shards)
     if call.method == "backward":
         around = {condition.place for condition in call.conditions} | {loop.place for loop in call.loops}
         return bool(forwards & around)
+    if call.method == "full_tensor" or call.name in OF_DEEPSPEED:
+        return True
     if call.method in OF_FSDP and script.thing(call.receiver, "fsdp"):
+        return True
+    if call.method in ("__call__", "forward") and call.receiver.things and call.receiver.thing in shards:
         return True
     return call.method in ("__call__", "forward") and _with_buffers(
         script, script.thing(call.receiver, "ddp")
     )
 
 
-def _forwards(script: Script) -> set[Place]:
-    """Return the tests and loops in which a DistributedDataParallel is called."""
+def _whole_state(script: Script, call: Call, shards: frozenset[int]) -> bool:
+    """Return whether a state dict is put together from the shards of all ranks."""
+    options = call.value("options")
+    made = script.calls[options.made] if 0 <= options.made < len(script.calls) else None
+    whole = made is not None and made.value("full_state_dict").literal is True
+    return whole and (bool(shards) or any(True for _ in script.of_kind("fsdp")))
+
+
+def sharded(script: Script) -> frozenset[int]:
+    """Return the models that fully_shard took, by their numbers; their forward and backward gather the shards."""
+    calls = script.named("torch.distributed.fsdp.fully_shard")
+    return frozenset(number for call in calls for number in call.value("module").things)
+
+
+def _forwards(script: Script, shards: frozenset[int]) -> set[Place]:
+    """Return the tests and loops in which a DistributedDataParallel, or a sharded model, is called."""
     found: set[Place] = set()
     for call in script.calls:
-        if call.method in ("__call__", "forward") and script.thing(call.receiver, "ddp"):
+        if call.method not in ("__call__", "forward"):
+            continue
+        if script.thing(call.receiver, "ddp", "prepared") or call.receiver.thing in shards:
             found.update(condition.place for condition in call.rank_conditions)
             found.update(loop.place for loop in call.loops)
     return found
@@ -195,9 +229,29 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
         if not _inside(way.place, loop):
             continue  # it leaves a function that is called in the loop
         inside = [condition for condition in way.conditions if _inside(condition.place, loop)]
+        failed = next((c for c in inside if c.kind == "except"), None)
+        if failed is not None:
+            tried = [c for c in waiting.get(loop.place, []) if _tried(c, failed, loop)]
+            if tried and way.kind == "continue" and any(e in failed.text for e in OF_ONE_RANK):
+                yield way, failed, tried[0]
+            continue
         condition = next((c for c in inside if _alone(c, divided=divided)), None)
-        if calls and condition is not None and not any(c.kind == "except" for c in inside):
+        if calls and condition is not None:
             yield way, condition, calls[0]
+
+
+OF_ONE_RANK = ("RuntimeError", "OutOfMemoryError", "FloatingPointError")
+"""Exceptions of a step that one rank may raise and the others not."""
+
+
+def _tried(call: Call, handler: Condition, loop: Loop) -> bool:
+    """Return whether a call stands in a loop's ``try``, above a handler of its exceptions."""
+    return (
+        "try" in call.contexts
+        and call.method == "backward"
+        and loop in call.loops[-1:]
+        and (call.place.path == handler.place.path and loop.place.line < call.place.line < handler.place.line)
+    )
 
 
 def _inside(place: Place, loop: Loop) -> bool:

@@ -56,6 +56,8 @@ def same_for_all(script: Script, value: Value, text: str) -> bool:
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
+    if next(script.of_kind("prepared"), None) is not None:
+        return call.reached and not {"lightning", "transformers"} & {*script.frameworks}
     if not script.distributed or (script.frameworks and script.process_group is None):
         return False
     if call.reached:

@@ -64,7 +64,6 @@ class _Pasted:
             nvidia_smi.read_xml(text),
         ]
         self.pieces = pieces
-        self.outputs = tables
         self.links = nvidia_smi.read_nvlinks(pieces)
         self.refusal = nvidia_smi.read_refusal(pieces)
         devices: list[Gpu] = []

@@ -32,8 +32,12 @@ LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
 MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
+TOP = 5
+"""Lines at the top of a log among which the usage stands where it is the text of --help."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
+REPORTED = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b")
+"""The level at which a logger reports a failure, in front of a line."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 
@@ -191,6 +195,12 @@ class Aftermath:
         raised = self.around(line, place)
         return raised is None or not raised.frames
 
+    @property
+    def only_help(self) -> bool:
+        """Whether the log is the text that --help prints: it begins with the usage."""
+        begin = [line.text for line in self.lines[:TOP] if line.text]
+        return self._help is not None and any(text.lower().startswith("usage: ") for text in begin)
+
     @functools.cached_property
     def _help(self) -> int | None:
         """The place of the line in which --help tells of itself; ``None`` without one."""
@@ -230,7 +240,8 @@ class Aftermath:
         for place in reversed(range(last + 1, len(self.lines))):
             line = self.lines[place]
             text = line.text[:400]
-            if tells_of_failure(text) and not NOISE.search(text) and not SETTLED.search(text):
+            reported = REPORTED.search(line.full, 0, len(line.full) - len(line.text)) is not None
+            if (reported or tells_of_failure(text)) and not NOISE.search(text) and not SETTLED.search(text):
                 break
             if self._ordinary(place):
                 key = (line.name, line.who)

@@ -6,78 +6,19 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.facts import Run
+from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.line_kinds import NATIVE
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Seen
 from gpudoctor.logs.timeline import Timeline
 from gpudoctor.logs.tracebacks import CUT_OFF, Frame, Raised
-from gpudoctor.model import Check, Severity
+from gpudoctor.model import Severity
 
 WARNED = re.compile(r"\[W[ \d]|^W\d{4} ")
 """torch's own log of something that it will try again, or do without."""
-
-
-class Event(Struct):
-    """One failure in a log."""
-
-    check: Check
-    seen: list[Seen]
-    """Every line that shows it, the first one in front."""
-    survived: bool = False
-    """Training went on after it."""
-    strong: bool = False
-    """It was raised or reported as an error, not merely mentioned."""
-
-    @property
-    def ranks(self) -> list[int]:
-        """The ranks that it was seen on."""
-        return sorted({rank for seen in self.seen if (rank := rank_of(seen)) is not None})
-
-    @property
-    def tells_end(self) -> bool:
-        """Whether a launcher says in it how a process ended: by a signal, or with an exit code of its own.
-
-        Python leaves with 1 after any exception, of a lost connection too: that tells nothing.
-        """
-        return self.seen[0].sighting.groups.get("code", "1") not in ("0", "1")
-
-    @property
-    def elsewhere(self) -> bool:
-        """Whether it tells no more than that another rank failed or stalled."""
-        return self.check.elsewhere and not self.tells_end
-
-    @property
-    def fault(self) -> bool:
-        """Whether it ended or spoilt the training, as far as the log shows."""
-        return self.seen[0].finding.severity is Severity.ERROR and not self.survived
-
-
-class Judgement(Struct):
-    """What a log comes to."""
-
-    course: Timeline
-    cause: Event | None = None
-    own: Frame | None = None
-    """The innermost line of the user's own code above the cause."""
-    raised: Raised | None = None
-    """The first exception that no check knows, where that is the cause."""
-    consequences: list[Event] = []
-    remarks: list[Event] = []
-    """Warnings and notes: they stand for themselves."""
-    raised_note: Event | None = None
-    """What no check takes for a failure, and yet was raised and ended a process: an interruption."""
-    doubt: str = ""
-    """Why the cause may not have ended the training; nothing where that is no question."""
-
-
-def rank_of(seen: Seen) -> int | None:
-    """Return the rank that a sighting is about: the one that it names, else the one that wrote it."""
-    named = seen.sighting.groups.get("rank", "")
-    return int(named) if named.isdigit() and len(named) < 6 else seen.line.rank
 
 
 def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised]) -> Judgement:
@@ -121,7 +62,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     return Judgement(
         course=log,
         cause=first,
-        own=log.own(first) if first is not None else None,
+        own=log.own(first) if first is not None else log.own_of(unknown),
         raised=unknown,
         consequences=[event for event in faults if event is not first],
         remarks=[event for event in events if event not in faults and event is not first],
@@ -180,11 +121,22 @@ def _ending(event: Event, faults: Sequence[Event]) -> int:
     How a process ended comes before what others say of having lost it, unless that process had said itself what went
     wrong: then it comes last.
     """
+    others = [other for other in faults if other is not event and not other.tells_end]
+    said = {rank_of(seen) for other in others for seen in other.seen}
     if not event.tells_end:
-        return 1
+        return 0 if event.check.family == "launch" and _wordless(event, others, said) else 1
     named = rank_of(event.seen[0])
-    said = {rank_of(seen) for other in faults if not other.tells_end for seen in other.seen}
     return 2 if named is not None and named in said else 0
+
+
+def _wordless(event: Event, others: Sequence[Event], said: set[int | None]) -> bool:
+    """Return whether the ranks that a launcher names said nothing of their own, while others lost their connection.
+
+    A rank that leaves by `sys.exit("...")` has no traceback; its exit code is 1, as after one.
+    """
+    named = {rank_of(seen) for seen in event.seen if "rank" in seen.sighting.groups}
+    lost = bool(others) and all("peer" in other.seen[0].sighting.groups for other in others)
+    return lost and bool(named) and None not in said and not named & said
 
 
 class _Log(Timeline):
@@ -285,16 +237,3 @@ class _Log(Timeline):
         # A message that was cut off stands somewhere else in full: in the title of a report, say.
         begin = raised.message[:60].rstrip(". ")
         return len(begin) >= 20 and any(begin in seen.line.full for seen in self.seen)
-
-    def chains(self) -> list[list[Raised]]:
-        """Put each exception together with those that were raised while it was handled."""
-        chains: list[list[Raised]] = []
-        last: dict[tuple[str, str], list[Raised]] = {}
-        for one in sorted(self.raised, key=lambda raised: self.order(raised.place)):
-            key = (one.line.name, one.line.who)
-            if one.chained and key in last:
-                last[key].append(one)
-            else:
-                last[key] = [one]
-                chains.append(last[key])
-        return chains

@@ -36,7 +36,8 @@ REPORTED = late_pattern(
 )
 """What a program reports as an error, by the level of its logger or in its first word."""
 TELLING = late_pattern(
-    r"[Ee]rror|ERROR|[Ff]ail|[Ff]atal|FATAL|[Cc]annot|[Cc]an't|denied|not found|[Ii]nvalid|[Aa]bort|[Kk]ill"
+    r"[Ee]rror|ERROR|[Ff]ail|[Ff]atal|FATAL|[Cc]annot|[Cc]an't|[Cc]ould not|"
+    r"denied|not found|[Ii]nvalid|[Aa]bort|[Kk]ill"
 )
 AT = late_pattern(
     r"(?P<what>\b[Ee]pochs?|\b[Ss]teps?|\b[Ii]ter(?:ation)?s?|\b[Bb]atch(?:es)?)\b\W{0,4}(?P<at>\d{1,9})\s?(?:/|of)\s?(?P<of>\d{1,9})\b|"
@@ -45,6 +46,8 @@ AT = late_pattern(
 """How far a training says that it has come."""
 TOOL = late_pattern(r": (?:command not found|No such file or directory|Permission denied)$")
 """What a shell says of one of a job's commands; the training may be another."""
+SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
+"""What Hydra says below an error with which it ends the program (hydra/_internal/utils.py)."""
 BEHIND = late_pattern(
     r"\b(?:[Ff]inish|[Dd]one\b|[Cc]omplete|[Ss]aved\b|[Ss]aving\b|[Bb]est\b|[Tt]est\b|[Ee]val|[Vv]al|[Ff]inal|[Tt]otal|[Ee]lapsed|[Ss]top|[Ee]xit)"
 )
@@ -74,8 +77,11 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
         return None if stopped else Ending(said, telling(lines))
-    if course.well >= 0:
+    if course.well >= 0 or course.only_help:
         return None
+    if any(SHORTENED.match(line.text) for line in last):
+        above = telling([line for line in lines if not SHORTENED.match(line.text)])
+        return Ending(above[-1].text[:500], above)
     at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from gpudoctor.guard import made
 from gpudoctor.launch_command import TORCHRUN, fitted
-from gpudoctor.logs.cause import Event, Judgement, rank_of
-from gpudoctor.logs.ending import Ending
+from gpudoctor.logs.ending import Ending, telling
+from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.launcher import launched
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.symptoms import Load
@@ -43,7 +43,7 @@ def findings(
         cause = replace(_finding(judgement.cause), severity=Severity.ERROR)
         cause = _pointed(cause, judgement, lines) if judgement.cause.elsewhere else cause
         found.append(_own_line(cause, judgement.own))
-    unknown, failed = _unknown(judgement.raised, ending, load)
+    unknown, failed = _unknown(judgement, ending, lines, load)
     found += unknown
     if judgement.doubt:
         found = [_doubtful(finding, judgement.doubt) for finding in found]
@@ -59,18 +59,23 @@ def findings(
     return Findings(found, failed)
 
 
-def _unknown(raised: Raised | None, ending: Ending | None, load: Load) -> Findings:
+def _unknown(judgement: Judgement, ending: Ending | None, lines: Sequence[Line], load: Load) -> Findings:
     """Report what no check knows: an exception, and how the log ends."""
-    check = load(UNRECOGNISED) if raised is not None or ending is not None else None
+    check = load(UNRECOGNISED) if judgement.raised is not None or ending is not None else None
     if check is None:
         return Findings([], [])
-    result, found = made(check, Source.LOG, partial(_of_no_check, check, raised, ending))
+    result, found = made(check, Source.LOG, partial(_of_no_check, check, judgement, ending, lines))
     return Findings(found, [result] if result.status is CheckStatus.CRASHED else [])
 
 
-def _of_no_check(check: Check, raised: Raised | None, ending: Ending | None) -> Iterator[Finding]:
+def _of_no_check(
+    check: Check, judgement: Judgement, ending: Ending | None, lines: Sequence[Line]
+) -> Iterator[Finding]:
+    raised = judgement.raised
     if raised is not None:
-        yield _unrecognised(raised, check)
+        # What only passes on that another process failed stands below what that one said itself.
+        above = telling(lines[: raised.first], 2) if raised.wrapper else []
+        yield _unrecognised(raised, judgement.own, above, check)
     if ending is not None:
         yield _ended(ending, check)
 
@@ -190,9 +195,8 @@ def _ended(ending: Ending, check: Check) -> Finding:
     )
 
 
-def _unrecognised(raised: Raised, check: Check) -> Finding:
+def _unrecognised(raised: Raised, own: Frame | None, above: Sequence[Line], check: Check) -> Finding:
     """Report an exception that no check knows: what it says, who raised it, and where in the user's own code."""
-    own = raised.own
     said = f"{raised.type}: {raised.message}" if raised.message else raised.type
     place = (
         f", raised below {own.path} line {own.line}" + (f" in {own.function}" if own.function else "")
@@ -203,6 +207,7 @@ def _unrecognised(raised: Raised, check: Check) -> Finding:
     evidence = [Evidence(raised.line.text[:500], raised.line.where, rank)]
     if own:
         evidence.append(Evidence(_call(own), rank=rank))
+    evidence += [Evidence(line.text[:500], line.where, line.rank) for line in above]
     numbers = [rank] if rank is not None else []
     found = check.found(
         _with_ranks(said[:500] + place, numbers),

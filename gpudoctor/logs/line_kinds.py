@@ -28,7 +28,7 @@ SETTLED = late_pattern(
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(
-    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b|"
+    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b(?! with num_workers)|"
     r"[Tt]rying (?:the )?(?:previous|next|older|again|another)\b)"
 )
 """What a program says of a failure that it went on from."""
@@ -48,6 +48,7 @@ RESULT = late_pattern(r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score|
 STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
+    r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
@@ -60,7 +61,7 @@ BAD = late_pattern(
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
     r"^(?:error_file|traceback|exitcode) *:|"
-    r"\breturned -?[1-9]\d*\b|"
+    r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out"
 )
 """What tells, in the last lines, of a failure."""
@@ -86,7 +87,8 @@ END = 3
 HARMLESS = late_pattern(
     r"\b(?:0|no|zero) (?:\w+ )?(?:failed|failures?|errors?|crashes|timeouts?)\b|"
     r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}(?:0\b(?!\.\d)|none\b|null\b|false\b)|"
-    r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b",
+    r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b|"
+    r"\bexit(?:ed)?(?: with)?[ _-]?(?:code|status)\W{1,3}0\b(?!\.\d)",
     re.IGNORECASE,
 )
 """Counts of failures that are 0, and measures of how far a model is off."""
@@ -121,6 +123,10 @@ GAVE_UP = late_pattern(
     r"\bgiving up\b(?! on)|\bcannot continue\b"
 )
 """What a program says of a failure with which it ends."""
+FELL = late_pattern(
+    r"\b(?:died|is dead|crashed|gave up|giving up|aborted|aborting)\b|(?<![Ee]arly[ -])\b[Ss]topping\b"
+)
+"""What a program says last that ends because a part of it did."""
 CODE = late_pattern(
     r"^(?:import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from gpudoctor.logs.prefixes import habits, read
+from gpudoctor.logs.records import unfolded
 from gpudoctor.text import CONTROL_SEQUENCE
 
 # In a paste the escape character of a colour may be lost.
@@ -130,7 +131,8 @@ def read_lines(
     shown = [
         (number, piece)
         for number, whole in raw
-        for text in map(unmarked, visible(whole.rstrip("\r\n")))
+        for line in unfolded(whole.rstrip("\r\n"))
+        for text in map(unmarked, visible(line))
         for piece in (_pieces(text) if len(text) > LINE_MOST else (text,))
     ]
     also = habits(text for _, text in shown)

@@ -54,7 +54,6 @@ _MOSTLY = {
     "comment": re.compile(r"# ?"),
 }
 _INSIDE = re.compile(r"\[Rank (\d{1,5})\]|\bPG[^\]\n]{0,80} Rank (\d{1,5})\]|\bFrom Rank: (\d{1,5}),")
-_FIRST = frozenset("0123456789[(#>`| \tRrIWEFDC")
 
 
 class Prefix(NamedTuple):

@@ -1,5 +1,6 @@
 """The course of a log: in which order its lines were written, what its processes went on from."""
 
+import functools
 import itertools
 import re
 from bisect import bisect_left, bisect_right
@@ -11,6 +12,7 @@ from gpudoctor.logs.line_kinds import (
     ALIVE,
     END,
     ENOUGH,
+    FELL,
     FINISHED,
     HANDLED,
     NO_VALUE,
@@ -27,14 +29,14 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.tracebacks import Frame, Raised
 
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
-
-
 LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
 """What torchrun says at the start of a launch, and c10d in it."""
+TORCHRUN = re.compile(r"^\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
+"""The warnings of torchrun itself, as torch 2.15 writes them."""
 
 
 class Timeline(Aftermath):
@@ -62,13 +64,14 @@ class Timeline(Aftermath):
         """
         if place <= self.restart or place < self.finished or self._mentioned(line, place):
             return True
-        if self._ended_rank(line, place):
+        if self._ended_rank(line, place) or (self.in_thread(line, place) and self._fell(place)):
             return False
         places = self.progress[line.name, line.who]
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
         if went_on and not self._kept_back(line, place):
             return True
-        return self._handled(line, place) or self._went_on(line, place) or self._is_help(line, place)
+        handled = self._handled(line, place) or self._tried(line, place)
+        return handled or self._went_on(line, place) or self._is_help(line, place)
 
     def _mentioned(self, line: Line, place: int) -> bool:
         """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""
@@ -77,6 +80,12 @@ class Timeline(Aftermath):
             return False
         informs = ALIVE.search(line.full) is not None and self.goes_on(line)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
+
+    def _fell(self, place: int) -> bool:
+        """Return whether the last line of the log, below what failed, says that the program ends with a part of it."""
+        below = (line.text for line in reversed(self.lines[place + 1 :]))
+        last = next((text[:400] for text in below if text and not NOISE.search(text)), "")
+        return FELL.search(last) is not None and not SETTLED.search(last)
 
     def _ended_rank(self, line: Line, place: int) -> bool:
         """Return whether torch says that an exception ended a rank, and the launcher that it was not started again.
@@ -147,7 +156,8 @@ class Timeline(Aftermath):
         """Say why a failure may not have ended its process; nothing where that is no question."""
         if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
-        return "It ended a thread, and not the process." if self.in_thread(line, place) else ""
+        thread = self.in_thread(line, place) and self.reported < place and not self._fell(place)
+        return "It ended a thread, and not the process." if thread else ""
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
@@ -162,8 +172,26 @@ class Timeline(Aftermath):
         if self._last_ordinary(line) <= after:
             # Nothing comes after it but what failed; it may have been the last that one of several ranks said.
             return self.has_results(line.name) and any(SETTLED.search(text) for text in around)
-        thread = raised is not None and any(THREAD.match(text) for text in around)
+        # Where a launcher says below it that a worker failed, that may be why.
+        thread = raised is not None and self.reported < place and any(THREAD.match(text) for text in around)
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
+
+    def _tried(self, line: Line, place: int) -> bool:
+        """Return whether an exception was raised in a line that tries something, and its process went on.
+
+        Something was printed below it, or torchrun, whose own lines are in the log, says of no process that it failed.
+        """
+        raised = self.around(line, place)
+        if raised is None or not raised.tried or self._gave_up(line, place):
+            return False
+        return self.wrote_last(line) or (
+            self._torchrun and self.reported < place and raised is self.raised[-1]
+        )
+
+    @functools.cached_property
+    def _torchrun(self) -> bool:
+        """Whether lines of torchrun itself are in the log, as the warning is with which it starts several ranks."""
+        return any(TORCHRUN.search(line.full, 0, 200) for line in self.lines)
 
     def _last_ordinary(self, line: Line) -> int:
         """Return the number, among its process's lines, of the last one that reports no failure; -1 without any."""
@@ -173,6 +201,28 @@ class Timeline(Aftermath):
             told = (at for at in reversed(range(len(rows))) if not TRYING.search(rows[at][1], 0, 400))
             self.ordinary[process] = next(told, -1)
         return self.ordinary[process]
+
+    def chains(self) -> list[list[Raised]]:
+        """Put each exception together with those that were raised while it was handled."""
+        chains: list[list[Raised]] = []
+        last: dict[tuple[str, str], list[Raised]] = {}
+        for one in sorted(self.raised, key=lambda raised: self.order(raised.place)):
+            key = (one.line.name, one.line.who)
+            if one.chained and key in last:
+                last[key].append(one)
+            else:
+                last[key] = [one]
+                chains.append(last[key])
+        return chains
+
+    def own_of(self, raised: Raised | None) -> Frame | None:
+        """Return the innermost line of the user's own code that led to an exception.
+
+        The traceback of a cause may hold a library's lines alone: the one that it was turned into has the user's.
+        """
+        chain = next((chain for chain in self.chains() if raised in chain), [])
+        own = (one.own for one in itertools.dropwhile(lambda one: one is not raised, chain))
+        return next((frame for frame in own if frame is not None), None)
 
 
 def _times(lines: Sequence[Line]) -> list[float]:

@@ -56,7 +56,9 @@ WRAPPERS = late_pattern(
 PASSED_ON = late_pattern(r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
 """What torch writes in front of "Original Traceback" (torch/_utils.py, ExceptionWrapper)."""
 NOT_OWN = late_pattern(
-    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$"
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]python\d\.\d+[/\\]|^<|^/opt/pytorch|[/\\]torch[/\\](?:nn|utils|distributed)[/\\]|importlib|runpy\.py|^\.\.\.|[/\\]bin[/\\]\w+$|"
+    # Cython's, whose paths are those of the machine that compiled it: pandas/_libs/hashtable_class_helper.pxi
+    r"\.p(?:yx|x[id])$"
 )
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LATE = late_pattern(
@@ -116,10 +118,12 @@ class Raised(Struct):
     @property
     def caught(self) -> bool:
         """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
-        if not self.frames:
-            return False
-        outer = self.frames[0]
-        return (outer.function or "<module>") not in OUTERMOST or outer.text.startswith("try:")
+        return bool(self.frames) and ((self.frames[0].function or "<module>") not in OUTERMOST or self.tried)
+
+    @property
+    def tried(self) -> bool:
+        """Whether its traceback begins in a line that tries something, and goes on where that fails."""
+        return bool(self.frames) and self.frames[0].text.startswith("try:")
 
     @property
     def of_thread(self) -> bool:

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.model import Evidence, Finding, Location
-from gpudoctor.render.lines import STYLES, hang
+from gpudoctor.render.lines import INDENT, STYLES, hang
 
 
 def place(location: Location) -> str:
@@ -36,15 +36,15 @@ def heading(console: Console, finding: Finding, location: Location, title: str) 
     line = Text.assemble(
         (f"{place(location)}: ", "bold"), (severity, STYLES[severity]), "  ", (finding.id, "bold")
     )
-    hang(console, line.append(f"   {title}"), 9)
+    hang(console, line.append(f"   {title}"), INDENT)
 
 
-def excerpt(console: Console, finding: Finding, indent: int) -> None:
+def excerpt(console: Console, finding: Finding) -> None:
     """Print the source of a finding, with the mark; nothing where it has none."""
     own = own_line(finding)
     if own is None or finding.location is None:
         return
     line, mark = marked(own.text, finding.location)
     # No wrapping: the mark stands under its column.
-    console.print(Text(" " * indent + line), soft_wrap=True)
-    console.print(Text(" " * indent + mark, STYLES[finding.severity.value]), soft_wrap=True)
+    console.print(Text(" " * INDENT + line), soft_wrap=True)
+    console.print(Text(" " * INDENT + mark, STYLES[finding.severity.value]), soft_wrap=True)

@@ -114,7 +114,7 @@ def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
         hang(console, line, INDENT)
     if not repeated:
         block(console, finding.message)
-    excerpt(console, finding, INDENT)
+    excerpt(console, finding)
     own = own_line(finding)
     for evidence in finding.evidence[own is not None :]:
         where = f"{evidence.where}: " if evidence.where else ""

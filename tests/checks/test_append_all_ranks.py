@@ -2,6 +2,17 @@
 
 FLAGGED = [
     """
+import pandas
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+losses = [model(torch.randn(2, 2)).sum().item()]
+pandas.DataFrame(losses).to_csv("losses.csv")  # <-
+dist.destroy_process_group()
+""",
+    """
 import torch.distributed as dist
 
 def main():
@@ -42,6 +53,20 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import pandas
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+losses = [model(torch.randn(2, 2)).sum().item()]
+pandas.DataFrame(losses).to_csv(f"losses{dist.get_rank()}.csv")
+if dist.get_rank() == 0:
+    pandas.DataFrame(losses).to_csv("losses.csv")
+print(pandas.DataFrame(losses).to_csv())
+dist.destroy_process_group()
+""",
     """
 import torch.distributed as dist
 

@@ -2,6 +2,31 @@
 
 FLAGGED = [
     """
+import sys
+import torch
+import torch.distributed as dist
+
+mixed = sys.argv[1] == "mixed" if len(sys.argv) > 1 else False
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+path = "model"
+if mixed:
+    path += "-mixed"
+if dist.get_rank() == 0:
+    print(path)
+torch.save(model.module.state_dict(), path)  # <-
+dist.destroy_process_group()
+""",
+    """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(torch.nn.Linear(2, 2), DataLoader([1]))
+torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")  # <-
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -59,6 +84,17 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+accelerator = Accelerator()
+model, loader = accelerator.prepare(torch.nn.Linear(2, 2), DataLoader([1]))
+if accelerator.is_main_process:
+    torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")
+accelerator.save(accelerator.unwrap_model(model).state_dict(), "last.pt")
+""",
     """
 import torch
 import torch.distributed as dist

@@ -125,6 +125,28 @@ import torch
 import torch.distributed as dist
 
 dist.init_process_group("gloo")
+os.makedirs("runs/one")  # <-
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dist.destroy_process_group()
+""",
+    """
+from pathlib import Path
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+out = Path("runs/one")
+if not out.exists():
+    out.mkdir(parents=True)  # <-
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
 folder = os.path.join("weights", "first")
 if not os.path.exists(folder):
     os.makedirs(folder)  # <-
@@ -173,6 +195,21 @@ def main():
 """,
 ]
 FINE = [
+    """
+import os
+import time
+from pathlib import Path
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+os.makedirs("runs/%d" % time.time())
+Path("runs").mkdir(parents=True, exist_ok=True)
+if dist.get_rank() == 0:
+    os.makedirs("runs/one")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dist.destroy_process_group()
+""",
     """
 import os
 import torch

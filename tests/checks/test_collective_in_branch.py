@@ -1,6 +1,148 @@
 """collective-in-branch: seen in a script."""
 
 FLAGGED = [
+    """
+import os
+import torch.distributed as dist
+
+def setup():
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if "SLURM_PROCID" in os.environ:
+        return int(os.environ["SLURM_PROCID"]), int(os.environ["SLURM_NTASKS"])
+    return 0, 1
+
+def main():
+    rank, size = setup()
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    if rank == 0:
+        dist.barrier()  # <-
+
+def worker(gpu, gpus, args):
+    args.rank = args.rank * gpus + gpu
+    dist.init_process_group("gloo", rank=args.rank, world_size=args.world_size)
+    if args.rank == 0:
+        dist.barrier()  # <-
+
+main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+ddp = int(os.environ.get("RANK", -1)) != -1
+if ddp:
+    dist.init_process_group("gloo")
+    master_process = int(os.environ["RANK"]) == 0
+else:
+    master_process = True
+if master_process:
+    print("begin")
+    if ddp:
+        dist.barrier()  # <-
+""",
+    """
+import deepspeed
+import torch
+
+engine, optimizer, _, _ = deepspeed.initialize(model=torch.nn.Linear(2, 2))
+if torch.distributed.get_rank() == 0:
+    engine.save_checkpoint("run")  # <-
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+class EarlyStopping:
+    def __init__(self, patience):
+        self.patience, self.best, self.count, self.stop = patience, float("inf"), 0, False
+
+    def __call__(self, loss):
+        if loss < self.best:
+            self.best, self.count = loss, 0
+        else:
+            self.count += 1
+            if self.count >= self.patience:
+                self.stop = True
+
+def main(dataset, rank):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(torch.nn.Linear(2, 2).to(rank), device_ids=[rank])
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, sampler=sampler)
+    stopping = EarlyStopping(5)
+    for epoch in range(10):
+        sampler.set_epoch(epoch)
+        total = 0.0
+        for x in loader:
+            loss = model(x.to(rank)).sum()
+            loss.backward()
+            total += loss.item()
+        stopping(total / len(loader))
+        if stopping.stop:
+            break  # <-
+""",
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+def main(loader, optimizer, rank):
+    model = DistributedDataParallel(torch.nn.Linear(2, 2))
+    for batch in loader:
+        try:
+            loss = model(batch).sum()
+            loss.backward()
+            optimizer.step()
+        except RuntimeError:
+            torch.cuda.empty_cache()
+            continue  # <-
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+fully_shard(model)
+if dist.get_rank() == 0:
+    print(model(torch.randn(1, 2)))  # <-
+if dist.get_rank() == 0:
+    state = {k: v.full_tensor() for k, v in model.state_dict().items()}  # <-
+dist.destroy_process_group()
+""",
+    """
+import torch.distributed as dist
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+from torch.distributed.fsdp import fully_shard
+import torch
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+fully_shard(model)
+whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
+if dist.get_rank() == 0:
+    torch.save(get_model_state_dict(model, options=whole), "model.pt")  # <-
+dist.destroy_process_group()
+""",
+    """
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+def main(model, dataset):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(dataset))
+    for batch in loader:
+        out = model(batch)
+        if accelerator.is_main_process:
+            print(accelerator.gather(out))  # <-
+    if accelerator.is_local_main_process:
+        accelerator.wait_for_everyone()  # <-
+""",
     (
         "torchrun.py",
         {
@@ -218,6 +360,67 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+
+def setup():
+    if "RANK" in os.environ:
+        return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return 0, 1
+
+rank, size = setup()
+dist.init_process_group("gloo", rank=rank, world_size=size)
+debug = rank == 0 if size > 1 else False
+if debug:
+    print("begin")
+dist.barrier()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+from torch.distributed.fsdp import fully_shard
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+fully_shard(model)
+state = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True))
+if dist.get_rank() == 0:
+    torch.save(state, "model.pt")
+dist.destroy_process_group()
+""",
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+def main(loader, optimizer, rank):
+    model = DistributedDataParallel(torch.nn.Linear(2, 2))
+    batches = iter(loader)
+    for step in range(100):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            continue
+        model(batch).sum().backward()
+        optimizer.step()
+""",
+    """
+import deepspeed
+import torch
+from accelerate import Accelerator
+
+def save(accelerator, model):
+    accelerator.wait_for_everyone()
+    if accelerator.is_main_process:
+        accelerator.save(accelerator.unwrap_model(model).state_dict(), "model.pt")
+
+engine, optimizer, _, _ = deepspeed.initialize(model=torch.nn.Linear(2, 2))
+engine.save_checkpoint("run")
+if torch.distributed.get_rank() == 0:
+    print(engine.global_steps)
+""",
     (
         "torchrun.py",
         {

@@ -69,6 +69,23 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import urllib.request
+import torch
+import torch.distributed as dist
+from torchvision import datasets, transforms
+
+def run(rank):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=rank, world_size=2)
+    train = datasets.CIFAR100("data", True, transforms.ToTensor(), None, True)  # <-
+    options = dict(root="data", download=True)
+    test = datasets.MNIST(train=False, **options)  # <-
+    urllib.request.urlretrieve("https://example.org/vocabulary.txt", "vocabulary.txt")  # <-
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(run, nprocs=2)
+""",
+    """
 from accelerate import Accelerator
 from torchvision import datasets
 
@@ -90,6 +107,26 @@ train = datasets.MNIST("data", download=True)  # <-
     ),
 ]
 FINE = [
+    """
+import urllib.request
+import torch
+import torch.distributed as dist
+from torchvision import datasets, transforms
+
+def run(rank):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=rank, world_size=2)
+    if rank == 0:
+        datasets.CIFAR100("data", True, transforms.ToTensor(), None, True)
+        urllib.request.urlretrieve("https://example.org/vocabulary.txt", "vocabulary.txt")
+    dist.barrier()
+    options = dict(root="data", download=False)
+    test = datasets.MNIST(train=False, **options)
+    urllib.request.urlretrieve("https://example.org/part.txt", f"part{rank}.txt")
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(run, nprocs=2)
+""",
     """
 from accelerate import Accelerator
 from torchvision import datasets

@@ -45,6 +45,26 @@ FLAGGED = [
     """
 import torch
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+        self.extra = nn.Linear(2, 2)  # <-
+
+    def forward(self, x):
+        return self.body(x)
+
+    def auxiliary(self, x):
+        return self.extra(x)
+
+model = DistributedDataParallel(Net())
+model(torch.randn(1, 2)).sum().backward()
+""",
+    """
+import torch
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 class Net(nn.Module):
@@ -109,6 +129,26 @@ def build(args):
 """,
 ]
 FINE = [
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+        self.extra = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.body(x) + self.auxiliary(x)
+
+    def auxiliary(self, x):
+        return self.extra(x)
+
+model = DistributedDataParallel(Net())
+model(torch.randn(1, 2)).sum().backward()
+""",
     """
 import torch
 from torch import nn

@@ -8,6 +8,11 @@ from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-inforom-corrupt")
+EXAMPLES = {
+    "WARNING: infoROM is corrupted at gpu 0000:41:00.0": (
+        "the InfoROM of the GPU at 0000:41:00.0 is corrupt: its counters of memory errors cannot be relied on"
+    ),
+}
 
 
 def run(*devices, **facts):

@@ -1,6 +1,22 @@
 """gradient-not-averaged: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(10):
+    optimizer.zero_grad()
+    loss = model(torch.randn(2, 2)).sum()
+    loss.backward()
+    optimizer.step()  # <-
+    total_loss = loss.detach()
+    dist.all_reduce(total_loss)
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {
@@ -35,6 +51,21 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(10):
+    optimizer.zero_grad()
+    model(torch.randn(2, 2)).sum().backward()
+    flat = torch.nn.utils.parameters_to_vector(model.parameters())
+    optimizer.step()
+    dist.all_reduce(flat)
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {

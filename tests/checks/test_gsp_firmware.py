@@ -8,6 +8,14 @@ from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gsp-firmware")
+MESSAGE = "the driver could not start the GPU's firmware (GSP): it cannot use that GPU"
+EXAMPLES = {
+    "[   88.582894] NVRM: GPU6 RmInitAdapter: Cannot initialize GSP firmware RM": MESSAGE,
+    "nvidia 0000:01:00.0: loading /lib/firmware/nvidia/570.133.20/gsp_ga10x.bin failed with error -4": MESSAGE.replace(
+        "GSP", "gsp_ga10x.bin"
+    ),
+}
+NOT_THIS = ["NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.82.07"]
 
 
 def run(*devices, **facts):

@@ -42,6 +42,18 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import click
+import torch
+
+@click.command()
+@click.option("--local_rank", default=0)  # <-
+def main(local_rank):
+    torch.cuda.set_device(local_rank)
+    torch.distributed.init_process_group("nccl")
+
+main()
+""",
+    """
 import argparse
 import os
 import torch
@@ -76,6 +88,19 @@ torch.distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import click
+import torch
+
+@click.command()
+@click.option("--local_rank", default=int(os.environ.get("LOCAL_RANK", 0)))
+def main(local_rank):
+    torch.cuda.set_device(local_rank)
+    torch.distributed.init_process_group("nccl")
+
+main()
+""",
     (
         "torchrun.py",
         {

@@ -8,6 +8,15 @@ from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("nouveau-bound")
+MESSAGE = "nouveau, the kernel's own driver, holds the GPU: NVIDIA's driver cannot have it, and nouveau cannot run CUDA"
+EXAMPLES = {
+    (
+        "[  530.504692] NVRM: The NVIDIA probe routine was not called for 1 device(s).\n"
+        "[  530.504693] NVRM: This can occur when a driver such as:\nNVRM: nouveau, rivafb, nvidiafb or rivatv\n"
+        "NVRM: was loaded and obtained ownership of the NVIDIA device(s)."
+    ): MESSAGE,
+    "ERROR: The Nouveau kernel driver is currently in use by your system.  This driver is incompatible": MESSAGE,
+}
 HELD = PciDevice(address="0000:01:00.0", device_class="0x0300", driver="nouveau")
 FREE = PciDevice(address="0000:41:00.0", device_class="0x0302", driver="nvidia")
 

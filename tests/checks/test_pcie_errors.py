@@ -10,6 +10,17 @@ from gpudoctor.report import CheckStatus, Result
 from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("pcie-errors")
+EXAMPLES = {
+    "pcieport 0000:00:01.0: AER: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction Layer, (Requester ID)": (
+        "the kernel log has a PCIe error of 0000:00:01.0 that could not be corrected (Non-Fatal): a transfer was lost"
+    ),
+    "nvidia 0000:3b:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Data Link Layer, (Receiver ID)": (
+        "the kernel log has a PCIe error of 0000:3b:00.0 that could not be corrected (Fatal): a transfer was lost"
+    ),
+}
+NOT_THIS = [
+    "pcieport 0000:00:1c.4: AER: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)"
+]
 
 
 def run(**facts: object) -> tuple[Result, list[Finding]]:

@@ -8,6 +8,7 @@ EXAMPLES = {
     "ValueError: AcceleratorState has already been initialized and cannot be changed, restart your runtime completely": MESSAGE,
 }
 NOT_THIS = [
+    "AssertionError: ZeRO parameter intra parallel group is already initialized",
     "ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
     "[comm.py:677:init_distributed] Distributed backend already initialized",
     "torch distributed is already initialized, skipping initialization ...",
@@ -65,6 +66,17 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+
+match os.environ.get("BACKEND"):
+    case "nccl":
+        dist.init_process_group("nccl")
+    case _:
+        dist.init_process_group("gloo")
+dist.destroy_process_group()
+""",
     """
 import torch.distributed as dist
 

@@ -54,6 +54,17 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+from configuration import instantiate
+
+def main(cfg):
+    dist.init_process_group(backend=cfg.backend)
+    device = torch.device("cuda")
+    model = instantiate(cfg.model).to(device)  # <-
+    model = torch.nn.parallel.DistributedDataParallel(model)
+""",
+    """
+import torch
+import torch.distributed as dist
 
 dist.init_process_group("nccl")
 rank = local_rank = 0
@@ -125,6 +136,17 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from configuration import instantiate
+
+def main(cfg):
+    dist.init_process_group(backend=cfg.backend)
+    device = torch.device("cuda", cfg.local_rank)
+    model = instantiate(cfg.model).to(device)
+    model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[cfg.local_rank])
+""",
     """
 import torch
 import torch.distributed as dist

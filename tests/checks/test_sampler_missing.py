@@ -4,6 +4,49 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+def main(args, dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    loader = DataLoader(dataset, args.batch, shuffle=True)  # <-
+    for epoch in range(10):
+        batches = iter(loader)
+        for i in range(len(loader)):
+            model.forward(next(batches)).sum().backward()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from engine import train_one_epoch
+
+def main(args, dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    loader = DataLoader(dataset, args.batch // dist.get_world_size(), shuffle=True)  # <-
+    for epoch in range(10):
+        train_one_epoch(model, loader, epoch)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, TensorDataset
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+options = {"batch_size": 4}
+options.update({"shuffle": True, "num_workers": 2})
+loader = DataLoader(TensorDataset(torch.randn(8, 2)), **options)  # <-
+for epoch in range(3):
+    for (x,) in loader:
+        model(x).sum().backward()
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.distributed._composable.fsdp import fully_shard
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -45,6 +88,54 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from engine import share_out, train_one_epoch
+
+def main(args, dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    loader = DataLoader(dataset, args.batch, shuffle=True)
+    mine = share_out(loader)
+    for epoch in range(10):
+        train_one_epoch(model, mine, epoch)
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, TensorDataset
+from settings import for_training
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+options = {"batch_size": 4, "shuffle": True}
+options.update(for_training)
+loader = DataLoader(TensorDataset(torch.randn(8, 2)), **options)
+for epoch in range(3):
+    for (x,) in loader:
+        model(x).sum().backward()
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dataset = TensorDataset(torch.randn(8, 2))
+options = dict(batch_size=4)
+options["sampler"] = sampler = DistributedSampler(dataset)
+loader = DataLoader(dataset, **options)
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for (x,) in loader:
+        model(x).sum().backward()
+dist.destroy_process_group()
+""",
     ("slurm.py", {"sampler=DistributedSampler(held_out, shuffle=False)": "shuffle=False"}),
     (
         "torchrun.py",

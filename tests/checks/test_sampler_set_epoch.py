@@ -2,6 +2,31 @@
 
 FLAGGED = [
     """
+from torch.utils.data import DataLoader, DistributedSampler
+
+def endless(loader):
+    while True:
+        yield from loader
+
+def main(dataset, model):
+    sampler = DistributedSampler(dataset)  # <-
+    batches = endless(DataLoader(dataset, sampler=sampler))
+    for step in range(1000):
+        model(next(batches)).sum().backward()
+""",
+    """
+import torch
+from torch.utils.data import DataLoader, DistributedSampler
+from engine import evaluate, train_one_epoch
+
+def main(train_set, val_set, model, optimizer):
+    sampler = DistributedSampler(train_set)  # <-
+    loader = DataLoader(train_set, sampler=sampler)
+    for epoch in range(10):
+        train_one_epoch(model, loader, optimizer, "cuda")
+        print(len(loader), evaluate(model, loader))
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -62,6 +87,32 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+from torch.utils.data import DataLoader, DistributedSampler
+from engine import evaluate, train_one_epoch
+
+def main(train_set, val_set, model, optimizer):
+    loader = DataLoader(train_set, sampler=DistributedSampler(train_set))
+    for epoch in range(10):
+        train_one_epoch(model, loader, optimizer, epoch)
+        print(evaluate(model, loader))
+""",
+    """
+from torch.utils.data import DataLoader, DistributedSampler
+
+def endless(loader, sampler):
+    epoch = 0
+    while True:
+        sampler.set_epoch(epoch)
+        yield from loader
+        epoch += 1
+
+def main(dataset, model):
+    sampler = DistributedSampler(dataset)
+    batches = endless(DataLoader(dataset, sampler=sampler), sampler)
+    for step in range(1000):
+        model(next(batches)).sum().backward()
+""",
     (
         "torchrun.py",
         {

@@ -7,6 +7,22 @@ NOT_THIS = ["the ranks draw other random numbers"]
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+
+def batch(data):
+    where = torch.randint(len(data) - 8, (4,))
+    return torch.stack([data[i : i + 8] for i in where])
+
+dist.init_process_group("gloo")
+torch.manual_seed(1337)  # <-
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
+data = torch.arange(100.0)
+for step in range(10):
+    model(batch(data)).sum().backward()
+dist.destroy_process_group()
+""",
+    """
 import random
 import numpy as np
 import torch
@@ -50,6 +66,22 @@ main(None)
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def batch(data):
+    where = torch.randint(len(data) - 8, (4,))
+    return torch.stack([data[i : i + 8] for i in where])
+
+dist.init_process_group("gloo")
+torch.manual_seed(1337 + dist.get_rank())
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
+data = torch.arange(100.0)
+for step in range(10):
+    model(batch(data)).sum().backward()
+dist.destroy_process_group()
+""",
     """
 import random
 import numpy as np

@@ -48,6 +48,13 @@ EXAMPLES = {
     "node1:93:937 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device": MESSAGE,
     "OSError: [Errno 28] No space left on device: '/dev/shm/psm_2fb3a2c1'": MESSAGE,
     "Bus error (core dumped)": MESSAGE,
+    (
+        "node1:14937:69361 [0] misc/shmutils.cc:129 NCCL WARN Error while attaching to shared memory segment "
+        "/dev/shm/nccl-glnlGK (size 14156128), error: No such file or directory (2)"
+    ): (
+        "a rank found nothing at /dev/shm/nccl-glnlGK, where another one was to share its memory with it: that one could "
+        "not make it, runs in a container with another /dev/shm, or shares memory in another way"
+    ),
     "misc/shmutils.cc:71 NCCL WARN Error: failed to extend /dev/shm/nccl-fjwOOB to 5967876 bytes": (
         "/dev/shm had no room, 5967876 bytes: data loaders and NCCL put what they share there"
     ),
@@ -63,7 +70,6 @@ NOT_THIS = [
     "RuntimeError: DataLoader worker (pid 13) is killed by signal: Killed.",
     "RuntimeError: DataLoader worker (pid 13) is killed by signal: Segmentation fault.",
     "RuntimeError: CUDA error: out of memory",
-    "NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-glnlGK (size 14156128), error: No such file or directory (2)",
 ]
 MIB = 1 << 20
 

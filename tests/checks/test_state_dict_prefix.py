@@ -239,6 +239,26 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 
 FLAGGED = [
+    """
+import torch
+
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2))
+state = {name: value.cpu() for name, value in model.state_dict().items()}  # <-
+torch.save(state, "model.pt")
+""",
+    """
+import torch
+
+class Pair:
+    def __init__(self, options, g, d):
+        self.models = {}
+        self.models["g"] = torch.nn.parallel.DistributedDataParallel(g)
+        self.models["d"] = torch.nn.parallel.DistributedDataParallel(d)
+
+    def save(self, epoch):
+        for name, model in self.models.items():
+            torch.save(model.state_dict(), f"{name}{epoch}.pt")  # <- state-dict-prefix checkpoint-all-ranks
+""",
     (
         "torchrun.py",
         {
@@ -326,6 +346,25 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2))
+state = {name[7:]: value.cpu() for name, value in model.state_dict().items()}
+torch.save(state, "model.pt")
+""",
+    """
+import torch
+from network import NET
+
+model = NET()
+distributed = torch.distributed.is_initialized()
+if distributed:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+bare = model.module if distributed else model
+if not distributed or torch.distributed.get_rank() == 0:
+    torch.save(bare.state_dict(), "model.pt")
+""",
     """
 import torch
 from accelerate import Accelerator

@@ -12,6 +12,10 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torchvision-mismatch")
 MESSAGE = "torchvision was not made for the torch it meets"
 EXAMPLES = {
+    (
+        "RuntimeError: Detected that PyTorch and TorchAudio were compiled with different CUDA versions. PyTorch has CUDA "
+        "version 11.8 whereas TorchAudio has CUDA version 11.7. Please install the TorchAudio version that matches your PyTorch version."
+    ): "torchaudio was not made for the torch it meets: it has CUDA 11.7, torch has CUDA 11.8",
     "RuntimeError: No such operator image::read_file": MESSAGE + ": its operator read_file is not there",
     "RuntimeError: operator torchvision::nms does not exist": MESSAGE + ": its operator nms is not there",
     "RuntimeError: No such operator torchvision::nms": MESSAGE + ": its operator nms is not there",

@@ -1,4 +1,4 @@
-"""uneven-inputs: seen in logs."""
+"""uneven-inputs: seen in logs and in a script."""
 
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Severity
@@ -25,3 +25,127 @@ NOT_THIS = [
 
 def test_what_join_makes_up_for_is_a_warning():
     assert matches(SKEW, [CHECK])[0].finding.severity is Severity.WARNING
+
+
+FLAGGED = [
+    """
+import itertools
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, IterableDataset
+
+class Lines(IterableDataset):
+    def __init__(self, path, rank, size):
+        self.path, self.rank, self.size = path, rank, size
+
+    def __iter__(self):
+        with open(self.path) as lines:
+            yield from itertools.islice(lines, self.rank, None, self.size)  # <-
+
+def main(path):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    lines = Lines(path, dist.get_rank(), dist.get_world_size())
+    for x in DataLoader(lines):
+        model(x).sum().backward()
+    dist.destroy_process_group()
+
+main("lines.txt")
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Subset
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    share = Subset(dataset, range(rank, len(dataset), size))  # <-
+    for batch in DataLoader(share, batch_size=2):
+        mean = batch.mean()
+        dist.all_reduce(mean)
+""",
+    """
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trainer:
+    def __init__(self, dataset):
+        rank = int(os.environ["RANK"])
+        part = torch.utils.data.Subset(dataset, list(range(rank, len(dataset), 4)))  # <-
+        self.loader = torch.utils.data.DataLoader(part, batch_size=8)
+        self.model = DDP(torch.nn.Linear(4, 1))
+
+    def fit(self):
+        for i, (x, y) in enumerate(self.loader):
+            loss = (self.model(x) - y).square().mean()
+            loss.backward()
+
+torch.distributed.init_process_group("gloo")
+Trainer([]).fit()
+""",
+    """
+import torch.distributed as dist
+import torch.utils.data as data
+
+def reduced(x):
+    dist.all_reduce(x)
+    return x
+
+def main(dataset):
+    dist.init_process_group("nccl")
+    indices = range(dist.get_rank(), 1000, 3)
+    loader = data.DataLoader(data.Subset(dataset, [i for i in range(dist.get_rank(), 1000, 3)]))  # <-
+    for x, y in loader:
+        print(reduced(x))
+""",
+]
+FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Subset
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    share = Subset(dataset, range(dist.get_rank(), len(dataset), dist.get_world_size()))
+    with model.join():
+        for batch in DataLoader(share, batch_size=2):
+            model(batch).sum().backward()
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    for batch in DataLoader(dataset, sampler=DistributedSampler(dataset, shuffle=False)):
+        mean = batch.mean()
+        dist.all_reduce(mean)
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Subset
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    share = Subset(dataset, range(dist.get_rank(), len(dataset), dist.get_world_size()))
+    total = 0
+    for batch in DataLoader(share, batch_size=2):
+        total += batch.sum()
+    dist.all_reduce(total)
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Subset
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    share = Subset(dataset, range(0, 100))
+    for batch in DataLoader(share, batch_size=2):
+        mean = batch.mean()
+        dist.all_reduce(mean)
+""",
+]

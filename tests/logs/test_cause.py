@@ -306,3 +306,12 @@ def test_the_clock_beats_the_order_of_the_files(tmp_path):
     report = explain(tmp_path)
     assert report.verdict.primary == "cuda-oom"
     assert report.findings[0].ranks == [1]
+
+
+def test_a_rank_that_left_without_a_word_is_the_cause_and_not_the_lost_connection():
+    root = "ChildFailedError: \nRoot Cause (first observed failure):\n  rank      : {} (local_rank: {})\n  exitcode  : 1 (pid: 9)\n"
+    left = on(
+        0, "RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:9397.\n"
+    )
+    assert causes(explain(left + root.format(1, 1))) == ["child-failed"]
+    assert causes(explain(left + root.format(0, 0))) == ["gloo-peer-closed"]

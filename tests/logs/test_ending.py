@@ -20,6 +20,7 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "./train.sh: line 3: module: command not found",
         "docker: Error response from daemon: pull access denied for team/train.",
         "train.sh: step 2 exited with status 3",
+        "job.sh: line 4: stage failed with status 9",
     ],
 )
 def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
@@ -34,6 +35,8 @@ def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
     "text",
     [
         "job exited with status 0",
+        "profiler: gpuGetDeviceCount failed with code 35\nepoch 4 loss 0.1",
+        "job.sh: line 2: nvidia-smi: command not found\ndice 0.8\nexit code: 0",
         "Process finished with exit code 0",
         "0 errors, 3 warnings",
         "ERROR: 0",
@@ -266,3 +269,11 @@ def test_the_exception_of_a_thread_does_not_end_the_process():
     assert [(f.id, f.severity) for f in report.findings] == [("unrecognised-error", Severity.WARNING)]
     after = explain(f"weights saved\nException in thread Thread-1 (upload):\n{ERROR}")
     assert after.worst() in (None, Severity.NOTE)
+
+
+def test_an_error_that_hydra_tells_without_a_traceback():
+    (finding,) = explain(
+        "Could not override 'model.width'.\nTo append to your config use +model.width=64\n\n"
+        "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n"
+    ).findings
+    assert (finding.message, finding.severity) == ("Could not override 'model.width'.", Severity.ERROR)

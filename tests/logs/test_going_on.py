@@ -184,3 +184,79 @@ def test_a_line_that_was_broken_between_words_and_then_cut_at_a_width_is_read():
 @pytest.mark.parametrize(("row", "well"), [("rouge: n/a\nbleu: 27.9\n", True), ("rouge\nbleu\n", False)])
 def test_what_a_program_does_without_is_not_available(row, well):
     assert quiet(explain(UNCAUGHT.format("ModuleNotFoundError: No module named 'rouge'") + row)) == well
+
+
+TRIED = (
+    'Traceback (most recent call last):\n  File "/home/me/fit.py", line 9, in <module>\n    try: f()\n{}\n'
+)
+LAUNCHED = "W1122 12:50:01.100000 44 torch/distributed/run.py:982] Setting OMP_NUM_THREADS\n"
+
+
+def test_what_was_raised_in_a_line_that_tries_was_got_over_where_something_follows():
+    missing = TRIED.format("FileNotFoundError: [Errno 2] No such file or directory: '/mnt/eval.txt'")
+    assert quiet(explain(missing + "no extra list\n"))
+    assert not quiet(explain(missing))
+    assert not quiet(explain(missing.replace("try: ", "") + "no extra list\n"))
+    assert not quiet(explain(missing + "giving up\n"))
+
+
+def test_torchrun_would_have_told_of_a_rank_that_failed():
+    lost = TRIED.format("FileNotFoundError: [Errno 2] No such file or directory: 'scratch'")
+    assert quiet(explain(LAUNCHED + "AP50 0.551\n" + lost))
+    assert not quiet(explain("AP50 0.551\n" + lost))
+    assert not quiet(explain(LAUNCHED + "AP50 0.551\n" + lost + FAILED))
+    assert not quiet(explain(LAUNCHED + "AP50 0.551\n" + lost.replace("try: ", "")))
+
+
+def test_a_thread_with_which_the_program_ends_is_the_cause():
+    thread = (
+        'Traceback (most recent call last):\n  File "/usr/lib/python3.11/threading.py", line 1045, in _bootstrap_inner\n'
+        "    self.run()\nKeyError: 'shard'\n"
+    )
+    steps = "".join(f"batch {n} [0.{n}]\n" for n in range(4))
+    report = explain(f"{thread}{steps}feeder died, stopping after 4 batches\n")
+    assert report.findings[0].severity is Severity.ERROR
+    assert report.findings[0].message.startswith("KeyError")
+    named = "Exception in thread feeder:\n" + thread
+    report = explain(LAUNCHED + named + FAILED)
+    assert report.findings[0].severity is Severity.ERROR
+    assert report.findings[0].message.startswith("KeyError")
+    assert explain(LAUNCHED + named + steps + FAILED).verdict.primary == "child-failed"
+    assert quiet(explain(f"{thread}{steps}Early stopping after 4 batches\n"))
+    assert quiet(explain(f"{thread}{steps}feeder died, falling back to plain loading\n"))
+
+
+def test_what_help_says_of_errors_is_no_failure():
+    text = (
+        "usage: fit.py [-h]\n\noptions:\n  -h, --help  show this help message and exit\n\n"
+        "exit codes:\n  1  RuntimeError: the data is gone\n  137  killed\nkilled: exit code 137\n"
+    )
+    assert quiet(explain(text))
+    assert not quiet(
+        explain("$ ./job.sh\n" * 6 + text + "srun: error: n1: task 0: Exited with exit code 3\n")
+    )
+
+
+def test_a_launcher_that_ends_its_processes_is_no_sign_that_training_went_on():
+    """DeepSpeed's level stands in front of the line, and the words behind it are a list."""
+    log = (
+        "    store.add(store_key, 1)\nRuntimeError: Connection reset by peer\n"
+        "[2023-03-08 23:09:10,901] [INFO] [launch.py:318:sigkill_handler] Killing subprocess 15884\n"
+        "[2023-03-08 23:09:10,911] [ERROR] [launch.py:324:sigkill_handler] ['python', '-u', 'run.py', '--local_rank=1']\n"
+    )
+    frames = '  File "torch/distributed/distributed_c10d.py", line 786, in init_process_group\n'
+    [first, *_] = explain(frames + log).findings
+    assert first.id == "gloo-peer-closed"
+    assert first.severity is Severity.ERROR
+
+
+def test_a_library_that_advises_to_rerun_has_not_done_so():
+    log = (
+        "Step: 2%| | 110/5000 [04:56<1:33:50, 1.15s/it]\nERROR: DataLoader worker (pid 28) exited unexpectedly with exit code 1. "
+        "Details are lost due to multiprocessing. Rerunning with num_workers=0 may give better error trace.\n"
+        'Traceback (most recent call last):\n  File "interface.py", line 653, in _next_batch\n    batch = next(self.iterator)\n'
+        '  File "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", line 701, in __next__\n'
+    )
+    [first, *_] = explain(log).findings
+    assert first.id == "dataloader-worker-killed"
+    assert first.severity is Severity.ERROR

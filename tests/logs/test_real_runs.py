@@ -38,7 +38,6 @@ MISREAD = {
     "third/broken-094-foreign": "nothing is printed: only the exit code, which `run` has, tells of a failure",
     "fourth/broken-009-taskgroup": "a file that may not be read is taken for a folder of checkpoints",
     "fourth/broken-013-critical-only": "the script's own critical line is the cause; the launcher's exit code is named",
-    "fourth/ok-028-silent-end": "the line below the error holds no result",
     "fifth/ok-018-rank-interleave-end": "a caught traceback is the last of the log, without a word",
 }
 FAULTS = {

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpudoctor import explain
 from gpudoctor.logs.lines import read_lines
 from gpudoctor.logs.tracebacks import exceptions, quoted_source
 
@@ -135,3 +136,24 @@ def test_what_a_forked_loader_says_while_it_is_thrown_away_ends_nobody():
     assert [raised.late for raised in exceptions(read(text))] == [True]
     [cut] = exceptions(read("AssertionError: can only test a child process\nEpoch 4: 10%|1 | 1/10"))
     assert cut.late
+
+
+def test_the_line_of_the_user_is_that_of_the_exception_which_a_cause_was_turned_into():
+    (finding,) = explain(
+        'Traceback (most recent call last):\n  File "/usr/lib/python3.11/site-packages/pandas/core/indexes/base.py", line 3812, '
+        'in get_loc\n    return self._engine.get_loc(key)\n  File "pandas/_libs/index.pyx", line 167, in get_loc\n'
+        "KeyError: 'Exited'\n\nThe above exception was the direct cause of the following exception:\n\n"
+        'Traceback (most recent call last):\n  File "/home/me/fit.py", line 5, in <module>\n    y = df["Exited"]\n'
+        "KeyError: 'Exited'\n"
+    ).findings
+    assert finding.message == "KeyError: 'Exited', raised below /home/me/fit.py line 5 in <module>"
+    assert finding.evidence[1].text.endswith('df["Exited"]')
+
+
+def test_what_a_failed_program_said_is_quoted_beside_the_exception_that_passes_it_on():
+    (finding,) = explain(
+        "extract\na/1.mp4: moov atom not found\n"
+        'Traceback (most recent call last):\n  File "/home/me/prep.py", line 4, in <module>\n    run(check=True)\n'
+        "subprocess.CalledProcessError: Command '['ffmpeg']' returned non-zero exit status 3.\n"
+    ).findings
+    assert "a/1.mp4: moov atom not found" in [evidence.text for evidence in finding.evidence]

@@ -1,12 +1,13 @@
 """Write the records of reproductions that ship with gpudoctor, of what was run here.
 
-    gpudoctor repro all --json | python tests/proofs/record.py
+    gpudoctor repro all --json --no-redact | python tests/proofs/record.py
 
 ``checks/proofs/ID.json`` is the proof as the report has it, without what is this machine's alone: how long it took, and
 where its files lie. What did not run here, or did not hold, keeps the record that it has. Of a reproduction that no fix
 names as its ``proof`` it is said what they have in common: whether that is the fix is for a person to say.
 """
 
+import os
 import re
 import socket
 import sys
@@ -37,6 +38,7 @@ LINES = 12
 def main() -> None:
     """Read a report, and write a record for each proof of a reproduction that held."""
     report = msgspec.json.decode(sys.stdin.buffer.read(), type=Report)
+    refuse_redacted(report)
     held = [proof for proof in report.proofs if proof.held and proof.broken is not None]
     RECORDS.mkdir(exist_ok=True)
     for proof in held:
@@ -49,6 +51,15 @@ def main() -> None:
         fixes = registry.check(proof.id).fixes if proof.id in registry.modules else ()
         if fixes and not any(fix.proof for fix in fixes):
             print(f"{proof.id}: no fix has proof=; {in_common(proof.difference or '', fixes)}")
+
+
+def refuse_redacted(report: Report) -> None:
+    """Refuse a report in which paths have other names: they would stand in the records, and lead nowhere."""
+    patient = report.facts.get("python", {}).get("executable", "/")
+    if not os.path.isabs(patient):
+        sys.exit(
+            f"this report is redacted (its Python is {patient}): run gpudoctor repro all --json --no-redact"
+        )
 
 
 def in_common(difference: str, fixes: Iterable[Fix]) -> str:

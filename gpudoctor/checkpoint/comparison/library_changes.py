@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -54,82 +53,46 @@ RENAMED = (
 """A regular expression for names, what it is replaced by, and why."""
 
 
-class Extra(NamedTuple):
-    """Keys that one side may have and the other lack without harm, or that tell what the file is."""
-
-    end: str
-    """A regular expression of the key's end."""
-    note: str
-    harmless: bool = False
-    """Whether the model computes the same without them, or fills them in by itself."""
-    ranks: tuple[int, ...] = ()
-    """How many dimensions such a tensor has, where its name alone does not tell."""
-
-
 FUSED = re.compile(
     r"(?:^|\.)(in_proj_weight|in_proj|qkv|qkv_proj|to_qkv|c_attn|query_key_value|W_?qkv)(?:\.|$)"
 )
 """What attention calls a tensor that holds query, key and value."""
 ROLE = re.compile(r"(?:^|[._])w?(q|k|v|query|key|value)(?=[._]|$)", re.IGNORECASE)
 ADAPTER = re.compile(r"(?:^|\.)lora_\w+(?:\.|$)")
-EXTRAS = (
-    Extra(
-        r"embeddings\.position_ids", "transformers 4.31 stopped saving embeddings.position_ids", harmless=True
+CAUSAL_MASKS = r"h\.\d+\.(?:attn|crossattention)\.(?:bias|masked_bias)"
+MASK_RANKS = (0, 4)
+"""Dimensions of a causal mask; the name alone is that of any bias."""
+HARMLESS = {
+    r"embeddings\.position_ids": "transformers 4.31 stopped saving embeddings.position_ids",
+    r"rotary_emb\.inv_freq": "newer transformers compute rotary_emb.inv_freq and do not save it",
+    CAUSAL_MASKS: "transformers stopped saving GPT-2's causal masks attn.bias and attn.masked_bias",
+    COUNTER: "BatchNorm counts num_batches_tracked since torch 0.4.1; older files lack it",
+    r"total_(ops|params)": "thop's counters total_ops and total_params were saved with the model",
+    r"n_averaged": "n_averaged counts the averages of torch.optim.swa_utils.AveragedModel",
+}
+"""Keys without which the model computes the same, or that it fills in by itself: ends of their names, and why."""
+TELLING = {
+    r"lora_(A|B|embedding_A|embedding_B)(\.\w+)*": "these are LoRA adapters: PEFT loads them, or merges them",
+    r"lora_(down|up)(\.\w+)*": "these are LoRA adapters as diffusers and Kohya name them",
+    r"(absmax|quant_map|nested_absmax|nested_quant_map|quant_state\.\w+|SCB)": (
+        "bitsandbytes quantised these weights: load them into a model that is quantised likewise"
     ),
-    Extra(
-        r"rotary_emb\.inv_freq",
-        "newer transformers compute rotary_emb.inv_freq and do not save it",
-        harmless=True,
+    r"(qweight|qzeros|g_idx)": (
+        "GPTQ or AWQ quantised these weights: load them into a model that is quantised likewise"
     ),
-    Extra(
-        r"h\.\d+\.(?:attn|crossattention)\.(?:bias|masked_bias)",
-        "transformers stopped saving GPT-2's causal masks attn.bias and attn.masked_bias",
-        harmless=True,
-        ranks=(0, 4),
-    ),
-    Extra(
-        COUNTER,
-        "BatchNorm counts num_batches_tracked since torch 0.4.1; older files lack it",
-        harmless=True,
-    ),
-    Extra(
-        r"total_(ops|params)",
-        "thop's counters total_ops and total_params were saved with the model",
-        harmless=True,
-    ),
-    Extra(
-        r"n_averaged", "n_averaged counts the averages of torch.optim.swa_utils.AveragedModel", harmless=True
-    ),
-    Extra(
-        r"lora_(A|B|embedding_A|embedding_B)(\.\w+)*",
-        "these are LoRA adapters: PEFT loads them, or merges them",
-    ),
-    Extra(r"lora_(down|up)(\.\w+)*", "these are LoRA adapters as diffusers and Kohya name them"),
-    Extra(
-        r"(absmax|quant_map|nested_absmax|nested_quant_map|quant_state\.\w+|SCB)",
-        "bitsandbytes quantised these weights: load them into a model that is quantised likewise",
-    ),
-    Extra(
-        r"(qweight|qzeros|g_idx)",
-        "GPTQ or AWQ quantised these weights: load them into a model that is quantised likewise",
-    ),
-    Extra(
-        r"_?flat_param(_\d+)?",
-        "FSDP saved its flat parameters: save with FULL_STATE_DICT to get the model's names",
-    ),
-    Extra(r"(weight|bias)_mask", "torch.nn.utils.prune keeps weight_orig and weight_mask until prune.remove"),
-    Extra(
-        r"(weight_g|parametrizations\.weight\.original0)",
+    r"_?flat_param(_\d+)?": "FSDP saved its flat parameters: save with FULL_STATE_DICT to get the model's names",
+    r"(weight|bias)_mask": "torch.nn.utils.prune keeps weight_orig and weight_mask until prune.remove",
+    r"(weight_g|parametrizations\.weight\.original0)": (
         "weight_norm keeps a weight as two tensors, of which neither is the weight: build the model with it, or call "
-        "remove_weight_norm (remove_parametrizations) before saving",
+        "remove_weight_norm (remove_parametrizations) before saving"
     ),
-    Extra(
-        r"(weight_u|parametrizations\.\w+\.0\._u)",
+    r"(weight_u|parametrizations\.\w+\.0\._u)": (
         "spectral_norm keeps a weight as weight_orig or original, which it divides by its norm: build the model with "
-        "it, or call remove_spectral_norm (remove_parametrizations) before saving",
+        "it, or call remove_spectral_norm (remove_parametrizations) before saving"
     ),
-    Extra(r"(activation_post_process\.\w+|fake_quant\w*(\.\w+)*)", "one side is prepared for quantisation"),
-)
+    r"(activation_post_process\.\w+|fake_quant\w*(\.\w+)*)": "one side is prepared for quantisation",
+}
+"""Keys that tell what the file or the model is: ends of their names, and what."""
 
 
 def follow(alignment: Alignment) -> Alignment:
@@ -184,14 +147,14 @@ def extras(
         kinds[kind].append(name)
     harmless: set[str] = set()
     notes: list[str] = []
-    for extra in EXTRAS:
-        end = re.compile(rf"(^|\.){extra.end}$")
+    for pattern, note in (HARMLESS | TELLING).items():
+        end = re.compile(rf"(^|\.){pattern}$")
         hit = [name for members in kinds.values() if end.search(members[0]) for name in members]
-        if extra.end == COUNTER:
+        if pattern == COUNTER:
             hit = [name for name in hit if name[: -len(COUNTER)] + "running_mean" in other]
-        if extra.ranks:
-            hit = [name for name in hit if len(own[name].shape) in extra.ranks]
+        if pattern == CAUSAL_MASKS:
+            hit = [name for name in hit if len(own[name].shape) in MASK_RANKS]
         if hit:
-            notes.append(extra.note)
-            harmless.update(hit if extra.harmless else ())
+            notes.append(note)
+            harmless.update(hit if pattern in HARMLESS else ())
     return [n for n in names if n in harmless], [n for n in names if n not in harmless], notes

@@ -47,7 +47,7 @@ def sentence(
         return _lacking(alignment, differences, file)
     if differences.shapes:
         return _reshaped(outcome, alignment, differences)
-    once, left, strict = _once(alignment), _left(alignment, differences), differences.strict
+    once, left, strict = _changes(alignment), _left(alignment, differences), differences.strict
     loose = "" if strict else " with strict=False"
     if differences.adapters:
         start = f"Loads the base weights alone{once}{loose}"
@@ -70,10 +70,10 @@ def _reshaped(outcome: Outcome, alignment: Alignment, differences: Differences) 
     if outcome is Outcome.ARCHITECTURE:
         return _ended(f"Another architecture: {number} of the target's {total} have another shape", left)
     have = "has" if len(differences.shapes) == 1 else "have"
-    return _ended(f"The same {total} names{_once(alignment)}; {number} {have} another shape", left)
+    return _ended(f"The same {total} names{_changes(alignment)}; {number} {have} another shape", left)
 
 
-def _once(alignment: Alignment) -> str:
+def _changes(alignment: Alignment) -> str:
     """Say what is done to the names before they load, the renamed parts by name."""
     words = [_change(step) for step in alignment.steps if step.strip or step.add or step.component]
     if alignment.wrappers:
@@ -133,7 +133,7 @@ def _lacking(alignment: Alignment, differences: Differences, file: CheckpointFil
     if not alignment.matched():
         number = count(len(alignment.own), "key")
         return f"No name is the same: {number} in the file, {len(alignment.other)} in the target."
-    once = _once(alignment)
+    once = _changes(alignment)
     even = f"Even{once}, the" if once else "The"
     extra = len(differences.extra) + len(alignment.left)
     also = f", and has {count(extra, 'key')} that the target does not have" if extra else ""

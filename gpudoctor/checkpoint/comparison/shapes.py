@@ -83,24 +83,15 @@ def _same_rank(
             return f"vocabulary size: {a[0]} in the file, {b[0]} in the target"
         if HEAD.search(name) or name.rpartition(".")[0] == last.rpartition(".")[0]:
             return f"number of classes: {a[0]} in the file, {b[0]} in the target"
-    if len(a) > 2:
-        return _convolution(name, a, b, changed, first)
-    if changed == [1]:
+    mine, theirs = (" x ".join(str(shape[place]) for place in changed) for shape in (a, b))
+    if changed == [1] and len(a) == 2:
         return (
-            f"input features: {a[1]} in the file, {b[1]} in the target; "
+            f"input features: {mine} in the file, {theirs} in the target; "
             "another image size or another width of the layer before"
         )
-    return f"another width: {_numbers(a, changed)} in the file, {_numbers(b, changed)} in the target"
-
-
-def _convolution(name: str, a: Shape, b: Shape, changed: list[int], first: str) -> str:
     if changed == [1] and name == first:
-        return f"input channels: {a[1]} in the file, {b[1]} in the target"
+        return f"input channels: {mine} in the file, {theirs} in the target"
+    what = "another width"
     if min(changed) >= 2:
         what = "kernel or patch size" if name == first else "kernel size"
-        return f"{what}: {_numbers(a, changed)} in the file, {_numbers(b, changed)} in the target"
-    return f"another width: {_numbers(a, changed)} in the file, {_numbers(b, changed)} in the target"
-
-
-def _numbers(shape: Shape, places: list[int]) -> str:
-    return " x ".join(str(shape[place]) for place in places)
+    return f"{what}: {mine} in the file, {theirs} in the target"

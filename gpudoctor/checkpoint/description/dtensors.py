@@ -4,12 +4,10 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any
 
-from gpudoctor.checkpoint.tree import Call, Global, Tensor
+from gpudoctor.checkpoint.tree import WRAPPED, Call, Global, Tensor
 
 DTENSOR, SHARDED = ".DTensor", ".ShardedTensor"
 """Ends of the names of the classes, which were in several modules of ``torch.distributed``."""
-WRAPPED = "wrapped"
-"""Layout of tensors that are made of others."""
 SHARDING = (".Shard", "._StridedShard")
 """Placements that split a tensor; the others repeat it."""
 
@@ -28,9 +26,9 @@ def local(tensor: Tensor) -> tuple[Tensor, ...]:
     """Return what this rank holds of a tensor that many ranks may hold; of any other nothing."""
     kind, state = _wrapped(tensor)
     if kind.endswith(DTENSOR):
-        return tuple(t for held in state if isinstance(t := _of(held, "_local_tensor"), Tensor))
+        return tuple(t for held in state if isinstance(t := _attribute(held, "_local_tensor"), Tensor))
     if kind.endswith(SHARDED) and state and isinstance(state[0], list):
-        return tuple(t for shard in state[0] if isinstance(t := _of(shard, "tensor"), Tensor))
+        return tuple(t for shard in state[0] if isinstance(t := _attribute(shard, "tensor"), Tensor))
     return ()
 
 
@@ -42,9 +40,9 @@ def split_over(tensor: Tensor) -> int:
     if not state or held == tensor.elements or not kind.endswith((DTENSOR, SHARDED)):
         return 0
     if kind.endswith(SHARDED):
-        parts = _of(state[1], "shards_metadata") if len(state) > 1 else None
+        parts = _attribute(state[1], "shards_metadata") if len(state) > 1 else None
         return max(len(parts), 2) if isinstance(parts, list) else 2
-    named = next((ranks for item in state if (ranks := _in_mesh(_of(item, "_spec")))), 0)
+    named = next((ranks for item in state if (ranks := _in_mesh(_attribute(item, "_spec")))), 0)
     return named or max(2, -(-tensor.elements // max(1, held)))
 
 
@@ -62,7 +60,7 @@ def _wrapped(tensor: Tensor) -> tuple[str, tuple[Any, ...]]:
     return kind.full, state if isinstance(state, tuple) else (state,)
 
 
-def _of(node: Any, name: str) -> Any:
+def _attribute(node: Any, name: str) -> Any:
     """Return an attribute of an object that the pickle makes: one in its dict or in its slots."""
     return next((held[name] for held in _dicts(node) if name in held), None)
 
@@ -76,12 +74,12 @@ def _dicts(node: Any) -> Iterator[dict[Any, Any]]:
 
 def _in_mesh(spec: Any) -> int:
     """Return the ranks along those dimensions of a mesh that split a tensor; 0 where the file does not tell."""
-    placements, mesh = _of(spec, "placements"), _of(spec, "mesh")
-    ranks = _of(mesh, "mesh")  # until 2.9 a tensor, then the layout of one
-    axes = _of(_of(mesh, "_layout"), "axes")
+    placements, mesh = _attribute(spec, "placements"), _attribute(spec, "mesh")
+    ranks = _attribute(mesh, "mesh")  # until 2.9 a tensor, then the layout of one
+    axes = _attribute(_attribute(mesh, "_layout"), "axes")
     lengths: list[Any] = list(ranks.shape) if isinstance(ranks, Tensor) else []
     if isinstance(axes, tuple):
-        shapes = [_of(axis, "shape") for axis in axes]
+        shapes = [_attribute(axis, "shape") for axis in axes]
         lengths = [prod(s) if isinstance(s, tuple) and all(type(n) is int for n in s) else 0 for s in shapes]
     if not isinstance(placements, tuple) or len(lengths) != len(placements):
         return 0

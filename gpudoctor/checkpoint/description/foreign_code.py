@@ -15,11 +15,13 @@ NODES_MOST = 500_000
 
 def foreign(checkpoint: Checkpoint) -> tuple[Foreign, ...]:
     """Return what opening the file would import or call, with the opcode that does it."""
-    within = holders(checkpoint.root, {s.name for s in checkpoint.suspects}) if checkpoint.suspects else {}
+    within = (
+        entries_with(checkpoint.root, {s.name for s in checkpoint.suspects}) if checkpoint.suspects else {}
+    )
     return tuple(replace(each, within=within.get(each.name, ())) for each in checkpoint.suspects)
 
 
-def holders(root: Any, names: set[str]) -> dict[str, tuple[str, ...]]:
+def entries_with(root: Any, names: set[str]) -> dict[str, tuple[str, ...]]:
     """Return the entries at the top that hold each of the names; one that lies outside of entries is left out."""
     items = mapping(root)
     if items is None or not all(isinstance(key, str) for key in items):

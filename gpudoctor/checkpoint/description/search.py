@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpudoctor.checkpoint.description.dtensors import WRAPPED, local, rank_part
+from gpudoctor.checkpoint.description.dtensors import local, rank_part
 from gpudoctor.checkpoint.description.modules import is_nn_module, is_script, module_keys
 from gpudoctor.checkpoint.description.state_dicts import (
     is_optimizer,
@@ -13,7 +13,7 @@ from gpudoctor.checkpoint.description.state_dicts import (
     versions,
 )
 from gpudoctor.checkpoint.description.wrappers import prefixes
-from gpudoctor.checkpoint.tree import Call, Checkpoint, Tensor, children
+from gpudoctor.checkpoint.tree import WRAPPED, Call, Checkpoint, Tensor, children
 from gpudoctor.facts.checkpoint_file import Key, Optimizer, StateDict
 
 STATE_DICTS_DEEP = 6

@@ -42,7 +42,7 @@ def describe(checkpoint: Checkpoint, *, verify: bool = False, heard: Heard = unh
     found = Found(checkpoint)
     found.look(checkpoint.root, "", 0)
     listed = list(islice(entries(checkpoint.root, found), ENTRIES_MOST + 1))
-    notes = [*checkpoint.notes, *_parts(found.state_dicts.values())]
+    notes = [*checkpoint.notes, *_rank_parts(found.state_dicts.values())]
     if len(listed) > ENTRIES_MOST:
         notes.append(f"more than {ENTRIES_MOST} entries: the first are listed")
     return CheckpointFile(
@@ -60,7 +60,7 @@ def describe(checkpoint: Checkpoint, *, verify: bool = False, heard: Heard = unh
     )
 
 
-def _parts(states: Iterable[StateDict]) -> Iterator[str]:
+def _rank_parts(states: Iterable[StateDict]) -> Iterator[str]:
     """Say of state dicts that are one rank's part how they are put together."""
     for state in states:
         if state.sharded:

@@ -94,8 +94,8 @@ def parse(data: bytes) -> Metadata:
     suspects = found.suspects
     if not enums.strange:  # enum members, as Python 3.11.0 to 3.11.3 pickles them
         suspects = [suspect for suspect in suspects if suspect.name != GETATTR]
-    keys = _of(dict, state.get("state_dict_metadata"), "state_dict_metadata")
-    places = _of(dict, state.get("storage_data") or {}, "storage_data")
+    keys = _checked(dict, state.get("state_dict_metadata"), "state_dict_metadata")
+    places = _checked(dict, state.get("storage_data") or {}, "storage_data")
     version = state.get("version")
     return Metadata(
         {_text(key): _described(key, entry) for key, entry in keys.items()},
@@ -116,7 +116,7 @@ def _is_enum_member(call: Call) -> bool:
 def _state(node: Any, cls: str) -> dict[Any, Any]:
     if not (isinstance(node, Call) and node.name.endswith(f".{cls}")):
         raise _damaged(node, f"a {cls}")
-    return _of(dict, node.state, f"the fields of a {cls}")
+    return _checked(dict, node.state, f"the fields of a {cls}")
 
 
 def _damaged(node: Any, meant: str) -> Unreadable:
@@ -124,14 +124,14 @@ def _damaged(node: Any, meant: str) -> Unreadable:
     return Unreadable(f"a damaged .metadata: {what} where {meant} should be")
 
 
-def _of(kind: type[T], node: Any, meant: str) -> T:
+def _checked(kind: type[T], node: Any, meant: str) -> T:
     if not isinstance(node, kind):
         raise _damaged(node, meant)
     return node
 
 
 def _text(node: Any) -> str:
-    return _of(str, node, "a name")
+    return _checked(str, node, "a name")
 
 
 def _whole(node: Any) -> int:

@@ -42,8 +42,8 @@ def read_zip(file: BinaryIO, path: str, size: int) -> Checkpoint:
     if listed and not any(entry.crc for entry in listed):
         checkpoint.notes.append(UNSUMMED)
     trouble += found.trouble + rebuilder.trouble
-    trouble += capped(_storages(names, top, rebuilder.storages.values()))
-    checkpoint.trouble = trouble + capped(_places(listed, size))
+    trouble += capped(_missing_storages(names, top, rebuilder.storages.values()))
+    checkpoint.trouble = trouble + capped(_odd_records(listed, size))
     return checkpoint
 
 
@@ -75,7 +75,7 @@ def _text(file: BinaryIO, entry: Record | None, trouble: list[str]) -> str | Non
     return shown(contents(file, entry, WORD_MOST, trouble).decode("utf-8", "replace").strip())
 
 
-def _storages(names: dict[str, Record], top: str, storages: Collection[Storage]) -> Iterator[str]:
+def _missing_storages(names: dict[str, Record], top: str, storages: Collection[Storage]) -> Iterator[str]:
     """Say which storages the pickle asks for and the archive does not have whole."""
     for storage in storages:
         entry = names.get(f"{top}data/{storage.key}")
@@ -86,7 +86,7 @@ def _storages(names: dict[str, Record], top: str, storages: Collection[Storage])
             yield f"storage {shown(storage.key)} has {entry.size} bytes, and its tensors need {storage.size}"
 
 
-def _places(listed: list[Record], size: int) -> Iterator[str]:
+def _odd_records(listed: list[Record], size: int) -> Iterator[str]:
     """Say what an archive of torch never has: names that lead out of it, and records that lie over others."""
     end, before = 0, ""
     for entry in sorted(listed, key=lambda entry: entry.header):

@@ -13,7 +13,17 @@ from msgspec import Struct
 
 from gpudoctor.checkpoint.formats import safetensors, torch_legacy, torch_zip
 from gpudoctor.checkpoint.formats.hugging_face import shards
-from gpudoctor.checkpoint.tree import BLOCK, WIDTHS, Checkpoint, Heard, Tensor, Unreadable, unheard
+from gpudoctor.checkpoint.tree import (
+    BLOCK,
+    QUANTIZED,
+    STRIDED,
+    WIDTHS,
+    Checkpoint,
+    Heard,
+    Tensor,
+    Unreadable,
+    unheard,
+)
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 
@@ -156,7 +166,7 @@ PLACES = {
 
 def _range(tensor: Tensor, name: str, places: Places) -> tuple[int, int, str] | str:
     """Return where a tensor's bytes are: begin, size, dtype; or why that cannot be told, empty for no elements."""
-    if tensor.layout not in ("strided", "quantized"):
+    if tensor.layout not in (STRIDED, QUANTIZED):
         return f"{tensor.layout} tensors"
     if tensor.device == "meta":
         return "on the meta device, without values"

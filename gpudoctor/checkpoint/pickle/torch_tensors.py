@@ -13,8 +13,10 @@ from gpudoctor.checkpoint.pickle.container_opcodes import set_pairs
 from gpudoctor.checkpoint.pickle.weights_only import STORAGES
 from gpudoctor.checkpoint.tree import (
     DIMS_MOST,
+    QUANTIZED,
     SIZE_MOST,
     WIDTHS,
+    WRAPPED,
     Broken,
     Call,
     Global,
@@ -132,7 +134,7 @@ class Rebuilder:
         self, call: Call, held: StorageRef, offset: int, size: Any, stride: Any, scheme: Any, *rest: Any
     ) -> Tensor:
         plain = self._tensor(call, held, offset, size, stride, *rest)
-        return replace(plain, layout="quantized", parts=_parts(scheme))
+        return replace(plain, layout=QUANTIZED, parts=_parts(scheme))
 
     def _parameter(self, call: Call, data: Any, grad: Any = True, *_: Any) -> Any:
         if not isinstance(data, Tensor):
@@ -169,7 +171,7 @@ class Rebuilder:
     def _wrapper(self, call: Call, *arguments: Any) -> Tensor:
         _, dtype, size, stride, offset, _, _, grad = arguments
         return Tensor(
-            dtype=_dtype(dtype), shape=_sizes(size), stride=_sizes(stride), offset=int(offset), layout="wrapped",
+            dtype=_dtype(dtype), shape=_sizes(size), stride=_sizes(stride), offset=int(offset), layout=WRAPPED,
             requires_grad=bool(grad), call=call,
         )  # fmt: skip
 
@@ -178,7 +180,7 @@ class Rebuilder:
             return call
         dtype, _, grad = arguments
         return Tensor(
-            dtype=_dtype(dtype), shape=data.shape, stride=data.stride, layout="wrapped", requires_grad=bool(grad),
+            dtype=_dtype(dtype), shape=data.shape, stride=data.stride, layout=WRAPPED, requires_grad=bool(grad),
             parts=_parts((data,)), call=call,
         )  # fmt: skip
 
@@ -189,7 +191,7 @@ class Rebuilder:
         inner = rebuild(self, Call(function, arguments, call.kind, call.place), *arguments)
         if not isinstance(inner, Tensor):
             return call
-        if inner.layout == "wrapped" and isinstance(state, dict):
+        if inner.layout == WRAPPED and isinstance(state, dict):
             return replace(inner, parts=_parts(state.values()), call=call)
         return replace(inner, call=call)
 

@@ -80,7 +80,7 @@ def fix(
 def _fix(source: str, target: str | None, changes: Changes, form: Format | None, heard: Heard) -> Fixed:
     descriptor = _open(source)
     try:
-        before = _mark(os.fstat(descriptor))
+        before = _identity(os.fstat(descriptor))
         checkpoint = read(source)
         try:
             form = _form(checkpoint, form)
@@ -98,7 +98,7 @@ def _fix(source: str, target: str | None, changes: Changes, form: Format | None,
             with whole(target, copy.size, heard) as file:
                 copy.write(file)
                 result.size = file.position
-                if _mark(os.fstat(descriptor)) != before or _mark(os.stat(source)) != before:
+                if _identity(os.fstat(descriptor)) != before or _identity(os.stat(source)) != before:
                     raise Unreadable(f"{source}: it changed while it was copied: nothing was written")
             if result.suspects and (changes.drop or changes.select is not None):
                 result.suspects = read(target).suspects  # what is left out runs no more
@@ -115,7 +115,7 @@ def _open(source: str) -> int:
     return os.open(source, os.O_RDONLY)
 
 
-def _mark(status: os.stat_result) -> tuple[int, ...]:
+def _identity(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 

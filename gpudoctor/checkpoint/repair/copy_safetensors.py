@@ -13,7 +13,7 @@ from gpudoctor.checkpoint.formats.contiguous import is_contiguous
 from gpudoctor.checkpoint.formats.safetensors import DTYPES, METADATA_NAME, read_header
 from gpudoctor.checkpoint.repair.edit import MODULE, Changes, state_dicts, tensors_alone
 from gpudoctor.checkpoint.repair.whole_file import Target
-from gpudoctor.checkpoint.tree import WIDTHS, Call, Checkpoint, Tensor, Unreadable
+from gpudoctor.checkpoint.tree import STRIDED, WIDTHS, Call, Checkpoint, Tensor, Unreadable
 from gpudoctor.facts.checkpoint_file import Format
 from gpudoctor.text import listed, shown
 
@@ -122,8 +122,8 @@ class TensorsCopy(PiecesCopy):
 
 def _piece(name: str, tensor: Tensor, places: dict[str, int]) -> Piece:
     storage = tensor.storage
-    if tensor.layout != "strided" or storage is None or storage.key not in places:
-        kind = tensor.layout if tensor.layout != "strided" else "without data"
+    if tensor.layout != STRIDED or storage is None or storage.key not in places:
+        kind = tensor.layout if tensor.layout != STRIDED else "without data"
         raise Unreadable(f"{shown(name)} is {kind}, which safetensors does not hold: --drop it")
     if tensor.dtype not in NAMES:
         raise Unreadable(

@@ -72,12 +72,12 @@ class Target:
     def wait_for_disk(self) -> None:
         """Wait until all bytes are on the disk; raises OSError where they cannot be."""
         self.flush()
-        self.rest()
+        self.wait_for_sync()
         if self._failed is not None:
             raise self._failed
         os.fsync(self.descriptor)
 
-    def rest(self) -> None:
+    def wait_for_sync(self) -> None:
         """Wait until nothing uses the file any more."""
         if self._syncing is not None:
             self._syncing.join()
@@ -160,7 +160,7 @@ def whole(path: str, size: int, heard: Heard = unheard) -> Iterator[Target]:
             yield target
             target.wait_for_disk()
         finally:
-            target.rest()
+            target.wait_for_sync()
             os.close(descriptor)
         os.replace(name, final)
     except BaseException:

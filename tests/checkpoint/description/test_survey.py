@@ -6,7 +6,7 @@ import time
 import pytest
 
 from gpudoctor.checkpoint import read
-from gpudoctor.checkpoint.description.foreign_code import holders
+from gpudoctor.checkpoint.description.foreign_code import entries_with
 from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.description.wrappers import prefixes, wrapper
 from gpudoctor.checkpoint.tree import Call, Checkpoint, Global, Storage, Tensor
@@ -282,12 +282,12 @@ def test_a_name_lies_in_the_entries_that_lead_to_it():
     name = Global("numpy", "dtype")
     shared = Call(Global("m", "Made"), (name,))
     root = {"a": [{"b": shared}], "c": shared, "d": 1, "e": tensor()}
-    assert holders(root, {"numpy.dtype"}) == {"numpy.dtype": ("a", "c")}
+    assert entries_with(root, {"numpy.dtype"}) == {"numpy.dtype": ("a", "c")}
     outside = Call(Global("collections", "OrderedDict"), (), pairs=root, state={"x": name})
-    assert holders(outside, {"numpy.dtype", "m.Made"}) == {"m.Made": ("a", "c")}
-    assert holders([shared], {"numpy.dtype"}) == {}
+    assert entries_with(outside, {"numpy.dtype", "m.Made"}) == {"m.Made": ("a", "c")}
+    assert entries_with([shared], {"numpy.dtype"}) == {}
     root["a"].append(root)
-    assert holders(root, {"numpy.dtype"})["numpy.dtype"] == ("a", "c")
+    assert entries_with(root, {"numpy.dtype"})["numpy.dtype"] == ("a", "c")
 
 
 def tensor(storage=None, shape=(2,)):

@@ -2,18 +2,19 @@
 
 import os
 import sys
+import time
 
 import pytest
 
-from gpudoctor import proofs
 from gpudoctor.code.examination import Examined
 from gpudoctor.code.files import Chosen
 from gpudoctor.code.workers import examined
 from gpudoctor.fork import fork, may_fork
-from gpudoctor.proofs import prove, scripts_of
+from gpudoctor.proving import proofs
+from gpudoctor.proving.proofs import prove, scripts_of
+from gpudoctor.proving.side_by_side import Company, company, proofs_side_by_side
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.side_by_side import proofs_side_by_side, run_alone
 
 REGISTRY = Registry()
 forks = pytest.mark.skipif(not may_fork(), reason="this process cannot be forked without harm")
@@ -23,25 +24,27 @@ several = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    ("id", "alone"),
+    ("id", "beside"),
     [
-        ("matmul-shapes", False),
-        ("backward-twice", False),  # torchrun --standalone takes a free port
-        ("dp-small-batch", False),  # on simulated GPUs
-        ("cuda-oom", True),
-        ("port-in-use", True),
-        ("torchrun-option-order", True),  # torchrun without --standalone: 29500
-        ("pids-limit", True),
-        ("slurm-gres", True),
+        ("matmul-shapes", Company.ANY),
+        ("backward-twice", Company.ANY),  # torchrun --standalone takes a free port
+        ("dp-small-batch", Company.ANY),  # on simulated GPUs
+        ("cuda-oom", Company.NONE),
+        ("port-in-use", Company.NOT_ITS_LIKE),
+        ("torchrun-option-order", Company.NOT_ITS_LIKE),  # torchrun without --standalone: 29500
+        ("pids-limit", Company.NOT_ITS_LIKE),
+        ("slurm-gres", Company.NOT_ITS_LIKE),
+        ("duplicate-hostname", Company.ANY),  # its port is of its own network
     ],
 )
-def test_what_shares_something_runs_alone(id, alone):
-    assert run_alone(scripts_of(REGISTRY, id)) is alone
+def test_what_shares_something_does_not_run_beside_its_like(id, beside):
+    assert company(scripts_of(REGISTRY, id)) is beside
 
 
 def proof_of(id):
     if id == "dies":
         os._exit(3)
+    time.sleep(0.2)  # as long as another process needs to come for the next one
     return Proof(id=id, fixed=ProofStatus.PASSED, label=str(os.getpid()))
 
 
@@ -97,6 +100,16 @@ def test_a_fork_has_the_descriptors_that_it_is_given_and_no_others():
         pass
     for end in (kept, source, lost, other):
         os.close(end)
+
+
+@forks
+@several
+def test_what_meets_its_like_runs_one_after_the_other_beside_the_others():
+    turns, others = ["t1", "t2", "t3"], ["a", "b", "c", "d"]
+    found = proofs_side_by_side(others, proof_of, len, 30.0, lambda doing: None, turns)
+    assert sorted(found) == sorted(turns + others)
+    assert len({found[id].label for id in turns}) == 1
+    assert found["t1"].label not in {found[id].label for id in others}
 
 
 class Reader:

@@ -13,8 +13,8 @@ import msgspec
 from gpudoctor.child import Child
 from gpudoctor.interpreter import Patient
 from gpudoctor.model import Check
+from gpudoctor.proving.scripts import Script
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
-from gpudoctor.scripts import Script
 
 OWN = "gpudoctor"
 
@@ -36,7 +36,8 @@ def asks_for_check(script: Script) -> bool:
 def with_check(script: Script, patient: Patient) -> Script:
     """Return a script that runs this very gpudoctor, which leaves its report beside the script."""
     at = script.command.index(OWN)
-    told = ["--python", patient.executable, "--output", _report(script.path.name)]
+    # Not redacted: whoever shows the proof does that, or does not.
+    told = ["--python", patient.executable, "--no-redact", "--output", _report(script.path.name)]
     command = [*script.command[:at], sys.executable, "-m", OWN, *script.command[at + 1 :], *told]
     return replace(script, command=command)
 

@@ -10,10 +10,11 @@ from gpudoctor.collect import collect
 from gpudoctor.facts import Gpus, Launch, Names
 from gpudoctor.interpreter import Patient, choose_patient
 from gpudoctor.model import Source
+from gpudoctor.proving.training_script import DEFAULT, LAUNCHED, MODES, Choice
+from gpudoctor.proving.warm_patient import suits, warm
 from gpudoctor.registry import Registry, Unknown
 from gpudoctor.report import Proof, Report, Say
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.training_script import DEFAULT, LAUNCHED, MODES, Choice
 from gpudoctor.verdict import conclude
 
 GROUND = ("python", "gpus", "launch", "host", "names")
@@ -21,7 +22,7 @@ GROUND = ("python", "gpus", "launch", "host", "names")
 NEEDS = ("python", "torch", "driver")
 """Probes that tell what the scripts of reproductions may need."""
 SLACK = 10.0
-"""Seconds for a reproduction beyond its two scripts' deadlines."""
+"""Seconds for a reproduction beyond its scripts' deadlines, each of which may run twice."""
 Event = Callable[[dict[str, Any]], None]
 
 
@@ -37,10 +38,12 @@ class Bench:
     timeout: float | None
     say: Say
     on_event: Event
+    warm: Patient | None = None
+    """The patient with torch imported already, where many scripts are run."""
 
     def train(self, mode: str) -> Proof:
         """Train in one mode; raises `BadInput` for data that cannot be used."""
-        from gpudoctor.training import DEADLINE, train
+        from gpudoctor.proving.training import DEADLINE, train
 
         ranks = self.nproc or (default_ranks(self.snapshot) if mode in LAUNCHED else None)
         names = self.snapshot.get(Names)
@@ -59,32 +62,56 @@ class Bench:
 
         The facts tell which of them can run here.
         """
-        from gpudoctor.reproduction import DEADLINE
-        from gpudoctor.side_by_side import proofs_side_by_side, run_alone
+        if len(ids) < 2:
+            return [self.reproduced(id) for id in ids]
+        with warm(self.patient) as forking:
+            return replace(self, warm=forking)._side_by_side(ids)
 
-        together = [id for id in ids if not run_alone(scripts_of(self.registry, id))]
-        patience = 2 * (self.timeout or DEADLINE) + SLACK
+    def _side_by_side(self, ids: Sequence[str]) -> list[Proof]:
+        """Run many reproductions; those that wait for each other leave a processor to others."""
+        from gpudoctor.proving.reproduction import DEADLINE
+        from gpudoctor.proving.side_by_side import Company, company, proofs_side_by_side
+
+        beside = {id: company(scripts_of(self.registry, id)) for id in ids}
+        together = [id for id in ids if beside[id] is Company.ANY]
+        in_turn = [id for id in ids if beside[id] is Company.NOT_ITS_LIKE]
+        patience = 4 * (self.timeout or DEADLINE) + SLACK
         quiet = replace(self, say=lambda doing: None)  # what they print is their answer
-        done = proofs_side_by_side(together, quiet.reproduced, self.weight, patience, self.say)
+        each = 2 if self.warm else 1
+        done = proofs_side_by_side(together, quiet.reproduced, self.weight, patience, self.say, in_turn, each)
         return [done.get(id) or self.reproduced(id, f"{n}/{len(ids)} ") for n, id in enumerate(ids, 1)]
 
     def reproduced(self, id: str, place: str = "") -> Proof:
-        """Run one reproduction; `place` is where it stands among several."""
-        from gpudoctor.reproduction import DEADLINE, reproduce
+        """Run one reproduction; `place` is where it stands among several.
+
+        What does not hold in forks of a Python that has imported torch is run again as its run line says.
+        """
+        if self.warm is not None and suits(scripts_of(self.registry, id)):
+            proof = self._reproduced(id, self.warm, place)
+            if proof.held:
+                return proof
+        return self._reproduced(id, self.patient, place)
+
+    def _reproduced(self, id: str, patient: Patient, place: str) -> Proof:
+        from gpudoctor.proving.reproduction import DEADLINE, reproduce
 
         return reproduce(
             self.registry.check(id),
             scripts_of(self.registry, id),
-            self.patient,
+            patient,
             self.snapshot,
             deadline=self.timeout or DEADLINE,
             on_script=lambda name: self.say(f"{place}{id}: {name}"),
         )
 
     def weight(self, id: str) -> int:
-        """Return about how many times a reproduction imports torch, which is most of its time."""
-        launched = "torchrun" in (scripts_of(self.registry, id) / "broken.py").read_text(encoding="utf-8")
-        return 3 if launched else 1
+        """Return about how many seconds a reproduction takes: most of it imports torch, or waits for another host."""
+        reproduction = scripts_of(self.registry, id)
+        text = (reproduction / "broken.py").read_text(encoding="utf-8")
+        if "# needs: namespaces" in text:
+            return 30
+        forked = self.warm is not None and suits(reproduction)
+        return (1 if forked else 4) * (3 if "torchrun" in text else 1)
 
     def prove(self, what: str) -> list[Proof]:
         """Train in a mode, or run a reproduction, or all of them."""

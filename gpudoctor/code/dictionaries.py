@@ -1,0 +1,100 @@
+"""Dictionaries whose keys are written out: what is in them, what is put into them, and what ``**`` takes of them."""
+
+import ast
+from typing import Any
+
+from gpudoctor.code.program import Frame, mixed
+from gpudoctor.facts import Argument, Known, Value
+
+MOST_ENTRIES = 40
+
+
+def known(value: Value) -> bool:
+    """Return whether a value is a dictionary all of whose keys are known."""
+    return value.known is Known.MAPPING and isinstance(value.literal, tuple) and not value.text
+
+
+def _held(value: Value) -> dict[Any, Value]:
+    return dict(zip(value.literal, value.items, strict=True))
+
+
+def _mapping(entries: dict[Any, Value]) -> Value:
+    by_rank, from_data = mixed(list(entries.values()))
+    items = tuple(entries.values())
+    return Value(Known.MAPPING, tuple(entries), items=items, by_rank=by_rank, from_data=from_data)
+
+
+def filled(frame: Frame, target: ast.expr, holder: Value, more: dict[Any, Value]) -> None:
+    """Give the dictionary that a name or attribute holds more entries."""
+    if known(holder) and len(holder.items) + len(more) <= MOST_ENTRIES:
+        _bound(frame, target, _mapping({**_held(holder), **more}))
+
+
+def updated(frame: Frame, target: ast.expr, holder: Value, arguments: dict[str, Argument]) -> None:
+    """Note what ``update`` puts into a dictionary; where that is not known, its keys are not known any more."""
+    first = arguments.get("0")
+    more: dict[Any, Value] = {key: argument.value for key, argument in arguments.items() if key != "0"}
+    if first is None or known(first.value):
+        filled(frame, target, holder, {**(_held(first.value) if first else {}), **more})
+    else:
+        opened(frame, target, holder, first.value)
+
+
+def opened(frame: Frame, target: ast.expr, holder: Value, value: Value) -> None:
+    """Note that a dictionary got a value under a key that is not known."""
+    by_rank, from_data = mixed([holder, value])
+    items = (*holder.items[:MOST_ENTRIES], value)
+    _bound(frame, target, Value(Known.MAPPING, items=items, by_rank=by_rank, from_data=from_data))
+
+
+def _bound(frame: Frame, target: ast.expr, value: Value) -> None:
+    if isinstance(target, ast.Name):
+        frame.bind(target.id, value)
+    elif isinstance(target, ast.Attribute):
+        for thing in frame.program.evaluate(frame, target.value).things:
+            frame.program.heap[thing, target.attr] = value
+
+
+def spread(frame: Frame, node: ast.expr, value: Value) -> dict[str, Argument]:
+    """Return the arguments that ``**value`` gives, none where they are not known."""
+    if not known(value):
+        return {}
+    place, text = frame.place(node), frame.text(node)
+    return {
+        str(key): Argument(item, place, f"{text}[{key!r}]")
+        for key, item in zip(value.literal, value.items, strict=True)
+    }
+
+
+def entries(receiver: Value, attribute: str) -> Value | None:
+    """Return what ``values``, ``items`` or ``copy`` of a dictionary come to, ``None`` where it is none."""
+    held = [value for value in receiver.possible() if value.known in (Known.SEQUENCE, Known.MAPPING)]
+    if not held:
+        return None
+    if len(held) > 1 and attribute != "copy":
+        found = [entry for value in held if (entry := entries(value, attribute))]
+        by_rank, from_data = mixed(found)
+        items = tuple(item for entry in found for item in entry.items)
+        return Value(Known.SEQUENCE, items=items, by_rank=by_rank, from_data=from_data)
+    value = held[0]
+    if attribute == "copy" or value.known is Known.SEQUENCE or not isinstance(value.literal, tuple):
+        return receiver
+    items = value.items
+    if attribute == "items":
+        items = tuple(
+            Value(Known.SEQUENCE, items=(Value(Known.LITERAL, key), item))
+            for key, item in zip(value.literal, value.items, strict=True)
+        )
+    return Value(Known.SEQUENCE, items=items, by_rank=value.by_rank, from_data=value.from_data)
+
+
+def made_of(frame: Frame, arguments: dict[str, Argument]) -> Value:
+    """What ``dict`` returns: a mapping of its keywords, which may begin with another one."""
+    del frame
+    first = arguments.get("0")
+    found = {key: argument.value for key, argument in arguments.items() if key != "0"}
+    if first is not None and not known(first.value):
+        return Value(Known.MAPPING, items=(first.value, *found.values()))
+    if first is not None:
+        found = {**_held(first.value), **found}
+    return _mapping(found)

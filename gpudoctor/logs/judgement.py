@@ -1,0 +1,67 @@
+"""What a log comes to: the failures in it, each with the lines that show it, and the one that is the cause."""
+
+from msgspec import Struct
+
+from gpudoctor.logs.symptoms import Seen
+from gpudoctor.logs.timeline import Timeline
+from gpudoctor.logs.tracebacks import Frame, Raised
+from gpudoctor.model import Check, Severity
+
+
+class Event(Struct):
+    """One failure in a log."""
+
+    check: Check
+    seen: list[Seen]
+    """Every line that shows it, the first one in front."""
+    survived: bool = False
+    """Training went on after it."""
+    strong: bool = False
+    """It was raised or reported as an error, not merely mentioned."""
+
+    @property
+    def ranks(self) -> list[int]:
+        """The ranks that it was seen on."""
+        return sorted({rank for seen in self.seen if (rank := rank_of(seen)) is not None})
+
+    @property
+    def tells_end(self) -> bool:
+        """Whether a launcher says in it how a process ended: by a signal, or with an exit code of its own.
+
+        Python leaves with 1 after any exception, of a lost connection too: that tells nothing.
+        """
+        return self.seen[0].sighting.groups.get("code", "1") not in ("0", "1")
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it tells no more than that another rank failed or stalled."""
+        return self.check.elsewhere and not self.tells_end
+
+    @property
+    def fault(self) -> bool:
+        """Whether it ended or spoilt the training, as far as the log shows."""
+        return self.seen[0].finding.severity is Severity.ERROR and not self.survived
+
+
+class Judgement(Struct):
+    """What a log comes to."""
+
+    course: Timeline
+    cause: Event | None = None
+    own: Frame | None = None
+    """The innermost line of the user's own code above the cause."""
+    raised: Raised | None = None
+    """The first exception that no check knows, where that is the cause."""
+    consequences: list[Event] = []
+    remarks: list[Event] = []
+    """Warnings and notes: they stand for themselves."""
+    raised_note: Event | None = None
+    """What no check takes for a failure, and yet was raised and ended a process: an interruption."""
+    doubt: str = ""
+    """Why the cause may not have ended the training; nothing where that is no question."""
+
+
+def rank_of(seen: Seen) -> int | None:
+    """Return the rank that a sighting is about: the one that it names, else the one that wrote it."""
+    named = seen.sighting.groups.get("rank", "")
+    return int(named) if named.isdigit() and len(named) < 6 else seen.line.rank

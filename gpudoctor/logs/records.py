@@ -1,0 +1,45 @@
+"""Records of JSON, one on a line, as loggers and collectors of logs write them: what a program printed is in them."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+SHIPPED = frozenset({"log", "stream", "time"})
+"""The names of Docker's json-file driver, https://docs.docker.com/engine/logging/drivers/json-file/; `time` in UTC."""
+TRACE = "Traceback (most recent call last)"
+START = re.compile(r'\{[ \t]?"')
+MOST = 256 << 10
+"""Characters of a record that is read."""
+
+
+def unfolded(text: str) -> Iterator[str]:
+    """Yield the lines that a line holds: of a record with a printed line or a traceback in it, those; else itself.
+
+    What stands in front of the record stays in front of each. The record's other values come first, as JSON.
+    """
+    begin = START.search(text, 0, 200) if text.endswith("}") and len(text) < MOST else None
+    if begin is None or not (TRACE in text or '"log"' in text):
+        yield text
+        return
+    try:
+        record = msgspec.json.decode(text[begin.start() :], type=dict[str, object])
+    except (msgspec.DecodeError, RecursionError):
+        yield text
+        return
+    rank = record.get("rank")
+    before = text[: begin.start()] + (f"(rank {rank}) " if isinstance(rank, int) else "")
+    yield from (before + line for line in _lines(record, text[begin.start() :]))
+
+
+def _lines(record: Mapping[str, object], text: str) -> Iterator[str]:
+    said = record.get("log")
+    if isinstance(said, str) and record.keys() >= SHIPPED:
+        time = str(record["time"])
+        yield from (f"{time} {line}" for line in said.rstrip("\n").split("\n"))
+        return
+    traces = {name: value for name, value in record.items() if isinstance(value, str) and TRACE in value}
+    rest = {name: value for name, value in record.items() if name not in traces}
+    yield msgspec.json.encode(rest).decode() if traces and rest else text
+    for trace in traces.values():
+        yield from trace.rstrip("\n").split("\n")
