@@ -15,6 +15,14 @@ if (
     != os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 ):
     del sys.path[0]
+# The same of PYTHONPATH, when gpudoctor is the program: what the user's modules are called is for the patient to see.
+if os.environ.get("PYTHONPATH") and (
+    sys.argv[:1] == ["-m"]
+    or os.path.basename(sys.argv[0] if sys.argv else "") in ("gpudoctor", "gpudoctor.exe")
+):
+    _own = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    _theirs = {os.path.realpath(path) for path in os.environ["PYTHONPATH"].split(os.pathsep) if path} - {_own}
+    sys.path.sort(key=lambda path: os.path.realpath(path) in _theirs)
 
 import importlib
 from typing import TYPE_CHECKING, Any

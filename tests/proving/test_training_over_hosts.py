@@ -10,10 +10,12 @@ import subprocess
 import sys
 
 import pytest
-from gpudoctor.needs import makes_namespaces
-from gpudoctor.training_script import training_script
 
-pytest.importorskip("torch", reason="the training scripts need torch")
+from gpudoctor.proving.needs import makes_namespaces
+from gpudoctor.proving.training_script import training_script
+from tests.late_import import late_import
+
+late_import("torch")
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("ip") is None or not makes_namespaces(),
     reason="needs root, ip and namespaces",
