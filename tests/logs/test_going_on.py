@@ -260,3 +260,23 @@ def test_a_library_that_advises_to_rerun_has_not_done_so():
     [first, *_] = explain(log).findings
     assert first.id == "dataloader-worker-killed"
     assert first.severity is Severity.ERROR
+
+
+def test_what_a_scheduler_says_of_the_resources_is_no_result():
+    end = "Job finished at Sun Nov 22 18:45:14 UTC 2026\nResources used: 00:00:12 walltime, 1.2 GB\n"
+    steps = "".join(f"epoch {n} loss 0.{n}\n" for n in range(4))
+    report = explain(steps + UNCAUGHT.format("ValueError: max() arg is an empty sequence") + end)
+    assert report.findings[0].message.startswith("ValueError")
+    assert not quiet(report)
+
+
+def test_of_a_group_of_exceptions_the_one_in_it_is_the_cause():
+    group = (
+        '  + Exception Group Traceback (most recent call last):\n  |   File "/home/me/fit.py", line 3, in <module>\n'
+        "  |     asyncio.run(main())\n  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n"
+        "  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n"
+        '    |   File "/home/me/fit.py", line 9, in env\n    |     raise ValueError(shape)\n'
+        "    | ValueError: env 2: 3 channels\n    +------------------------------------\n"
+    )
+    (finding,) = explain(group).findings
+    assert finding.message == "ValueError: env 2: 3 channels, raised below /home/me/fit.py line 9 in env"
