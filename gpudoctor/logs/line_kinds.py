@@ -34,6 +34,8 @@ HANDLED = late_pattern(
 """What a program says of a failure that it went on from."""
 TRYING = late_pattern(rf"{NATIVE.pattern}|[Rr]etry|RETRY|[Aa]ttempt \d|[Ww]aiting for")
 """What a process still says that has not got over a failure: the failure itself, or that it tries again."""
+REPR = late_pattern(r"\b[A-Z]\w{2,60}(?:Error|Exception)\((?:[\"'\d]|\))")
+"""An exception as Python writes the object: a program that caught it prints it so."""
 THREAD = late_pattern(
     r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
 )
@@ -64,7 +66,9 @@ BAD = late_pattern(
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
     r"^(?:error_file|traceback|exitcode) *:|"
     r"\breturned -?[1-9]\d*\b|"
-    r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out"
+    r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|"
+    # a shell's $?, and no answer of a web server
+    r"^(?:status|rc|exit|code)\W{1,3}(?!2\d\d$)[1-9]\d{0,2}$"
 )
 """What tells, in the last lines, of a failure."""
 NOISE = late_pattern(

@@ -14,10 +14,12 @@ from gpudoctor.logs.line_kinds import (
     ENOUGH,
     FELL,
     FINISHED,
+    GAVE_UP,
     HANDLED,
     NO_VALUE,
     NOISE,
     PROGRESS,
+    REPR,
     RESTARTED,
     RESULT,
     SETTLED,
@@ -31,6 +33,8 @@ from gpudoctor.logs.line_kinds import (
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import Frame, Raised
 
+EXITED = "ProcessExitedException"
+"""What torch.multiprocessing.spawn raises where a process left without an exception of its own."""
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
 LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
@@ -79,13 +83,27 @@ class Timeline(Aftermath):
         if raised is not None and raised.frames:
             return False
         informs = ALIVE.search(line.full) is not None and self.goes_on(line)
+        informs = informs or (REPR.search(line.text, 0, 400) is not None and place < self._quiet_end)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
+
+    def _told_below(self, place: int) -> bool:
+        """Return whether a launcher says, below a place, that a process ended by itself: torchrun, or mp.spawn."""
+        return self.reported > place or any(r.type == EXITED and r.place > place for r in self.raised)
 
     def _fell(self, place: int) -> bool:
         """Return whether the last line of the log, below what failed, says that the program ends with a part of it."""
         below = (line.text for line in reversed(self.lines[place + 1 :]))
         last = next((text[:400] for text in below if text and not NOISE.search(text)), "")
         return FELL.search(last) is not None and not SETTLED.search(last)
+
+    @functools.cached_property
+    def _quiet_end(self) -> int:
+        """The place of the last line where that tells of no failure, and is no job's end; -1 where it does."""
+        said = (p for p in reversed(range(len(self.lines))) if self.lines[p].text and not self.lines[p].bar)
+        last = next((p for p in said if not NOISE.search(self.lines[p].text, 0, 400)), -1)
+        text = self.lines[last].text[:400] if last >= 0 else ""
+        ended = not text or tells_of_failure(text) or WRAPPER.search(text) or GAVE_UP.search(text)
+        return -1 if ended else last
 
     def _ended_rank(self, line: Line, place: int) -> bool:
         """Return whether torch says that an exception ended a rank, and the launcher that it was not started again.
@@ -156,7 +174,8 @@ class Timeline(Aftermath):
         """Say why a failure may not have ended its process; nothing where that is no question."""
         if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
-        thread = self.in_thread(line, place) and self.reported < place and not self._fell(place)
+        told = self._told_below(place) or self._fell(place)
+        thread = self.in_thread(line, place) and not told
         return "It ended a thread, and not the process." if thread else ""
 
     def _handled(self, line: Line, place: int) -> bool:
@@ -173,7 +192,9 @@ class Timeline(Aftermath):
             # Nothing comes after it but what failed; it may have been the last that one of several ranks said.
             return self.has_results(line.name) and any(SETTLED.search(text) for text in around)
         # Where a launcher says below it that a worker failed, that may be why.
-        thread = raised is not None and self.reported < place and any(THREAD.match(text) for text in around)
+        thread = (
+            raised is not None and not self._told_below(place) and any(THREAD.match(text) for text in around)
+        )
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
 
     def _tried(self, line: Line, place: int) -> bool:

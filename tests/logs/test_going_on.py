@@ -255,3 +255,28 @@ def test_of_a_group_of_exceptions_the_one_in_it_is_the_cause():
     )
     (finding,) = explain(group).findings
     assert finding.message == "ValueError: env 2: 3 channels, raised below /home/me/fit.py line 9 in env"
+
+
+def test_an_exception_that_is_printed_as_an_object_was_caught():
+    rows = "r0 rejected: KeyError('k')\nr0 rejected: RuntimeError(\"shape '[3]' is invalid for input of size 2\")\n"
+    assert quiet(explain(rows + "rejected in total: 12 of 400 records\n"))
+    assert not quiet(explain(rows))
+    assert not quiet(explain(rows + "giving up\n"))
+    assert not quiet(explain(rows + "Job finished at Sun Nov 22 18:45:14 UTC 2026\n"))
+
+
+def test_the_status_that_a_job_prints_is_no_result():
+    killed = "run.sh: line 1: 31078 Killed                  python fit.py\n"
+    assert explain(f"epoch 0\n{killed}status 137\n").verdict.primary == "host-oom-killed"
+    assert quiet(explain(f"epoch 0\n{killed}top1 0.971\nstatus 0\n"))
+
+
+def test_a_thread_is_the_cause_where_spawn_says_that_its_process_left():
+    thread = (
+        'Exception in thread Thread-1 (feed):\nTraceback (most recent call last):\n  File "/usr/lib/python3.11/threading.py", '
+        "line 1045, in _bootstrap_inner\n    self.run()\nKeyError: 'shard'\nrank 0 got 1\n"
+    )
+    left = "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with exit code 2"
+    report = explain(thread + UNCAUGHT.format(left))
+    assert report.findings[0].message.startswith("KeyError")
+    assert report.findings[0].severity is Severity.ERROR
