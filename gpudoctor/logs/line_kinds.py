@@ -108,6 +108,10 @@ CLOSING = late_pattern(
     re.IGNORECASE,
 )
 """What is done when all is done: that it failed changes no result."""
+PARTING = late_pattern(
+    r"^\W{0,4}(?:clos|clean|flush|tear|releas|unload|shutt)ing\b(?!.{0,200}\d\.\d)", re.IGNORECASE
+)
+"""How a line begins of what a program does at its end, an exception or not: an exit handler's."""
 REPORT = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|\"exc")
 """What a line of data holds that reports a failure all the same."""
 VALUE = late_pattern(

@@ -18,6 +18,7 @@ from gpudoctor.logs.line_kinds import (
     HANDLED,
     NO_VALUE,
     NOISE,
+    PARTING,
     PROGRESS,
     REPR,
     RESTARTED,
@@ -165,7 +166,7 @@ class Timeline(Aftermath):
             text for _, text in end if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400)
         ]
         finished = [text for _, text in end if FINISHED.search(text, 0, 400) and not sentence(text)]
-        own = [text for text in finished if not WRAPPER.search(text, 0, 400)]
+        own = [x for x in finished if not WRAPPER.search(x, 0, 400) and not PARTING.search(x, 0, 400)]
         # Right below an error a result may be another rank's, and a bare "done" the job script's; both are enough.
         enough = bool(own) or (bool(results) and (not after or bool(finished)))
         return (last[-1][0] if enough else -1), (last[-1][0] if own else -1)

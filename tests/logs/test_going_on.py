@@ -280,3 +280,9 @@ def test_a_thread_is_the_cause_where_spawn_says_that_its_process_left():
     report = explain(thread + UNCAUGHT.format(left))
     assert report.findings[0].message.startswith("KeyError")
     assert report.findings[0].severity is Severity.ERROR
+
+
+def test_what_an_exit_handler_says_does_not_tell_that_an_exception_was_got_over():
+    failed = "epoch 0: loss 1.000\nepoch 1: loss 0.500\n" + UNCAUGHT.format("TypeError: no format for None")
+    assert not quiet(explain(failed + "closing loggers ... ok\nreleasing lock ... ok\n"))
+    assert quiet(explain(failed + "rouge 0.41\nclosing loggers ... ok\n"))
