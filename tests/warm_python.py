@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from gpudoctor.warm_patient import CLIENT, MODULES, SERVER
+from gpudoctor.proving.warm_patient import CLIENT, MODULES, SERVER
 
 HERE = Path(__file__).parent
 COMMANDS = [

@@ -132,8 +132,11 @@ def _ending(event: Event, faults: Sequence[Event]) -> int:
 def _wordless(event: Event, others: Sequence[Event], said: set[int | None]) -> bool:
     """Return whether the ranks that a launcher names said nothing of their own, while others lost their connection.
 
-    A rank that leaves by `sys.exit("...")` has no traceback; its exit code is 1, as after one.
+    A rank that leaves by `sys.exit("...")` has no traceback; its exit code is 1, as after one. Where a launcher's own
+    lines bear a rank, somebody put it in front of every line.
     """
+    if any(seen.line.rank is not None for seen in event.seen):
+        return False
     named = {rank_of(seen) for seen in event.seen if "rank" in seen.sighting.groups}
     lost = bool(others) and all("peer" in other.seen[0].sighting.groups for other in others)
     return lost and bool(named) and None not in said and not named & said

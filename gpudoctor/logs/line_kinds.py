@@ -28,7 +28,7 @@ SETTLED = late_pattern(
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(
-    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b|"
+    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b(?! with num_workers)|"
     r"[Tt]rying (?:the )?(?:previous|next|older|again|another)\b)"
 )
 """What a program says of a failure that it went on from."""
@@ -65,7 +65,7 @@ BAD = late_pattern(
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
     r"^(?:error_file|traceback|exitcode) *:|"
-    r"\breturned -?[1-9]\d*\b|"
+    r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|"
     # a shell's $?, and no answer of a web server
     r"^(?:status|rc|exit|code)\W{1,3}(?!2\d\d$)[1-9]\d{0,2}$"
