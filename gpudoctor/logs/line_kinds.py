@@ -67,6 +67,8 @@ BAD = late_pattern(
     r"^(?:error_file|traceback|exitcode) *:|"
     r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|"
+    # Hydra, below an error with which it ends the program
+    r"^Set the environment variable HYDRA_FULL_ERROR=1|"
     # a shell's $?, and no answer of a web server
     r"^(?:status|rc|exit|code)\W{1,3}(?!2\d\d$)[1-9]\d{0,2}$"
 )
@@ -108,6 +110,12 @@ CLOSING = late_pattern(
     re.IGNORECASE,
 )
 """What is done when all is done: that it failed changes no result."""
+ASIDE = late_pattern(
+    rf"{CLOSING.pattern}|\b(?:notif\w*|webhooks?|slack|e-?mails?|telegram|upload\w*|push\w*|sync\w*|track(?:er|ing)|"
+    r"wandb|mlflow|tensorboard|plot\w*)\b",
+    re.IGNORECASE,
+)
+"""What is done beside the training: where it fails, the training's result is there all the same."""
 PARTING = late_pattern(
     r"^\W{0,4}(?:clos|clean|flush|tear|releas|unload|shutt)ing\b(?!.{0,200}\d\.\d)", re.IGNORECASE
 )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from gpudoctor.logs.aftermath import UNCAUGHT, Aftermath
 from gpudoctor.logs.line_kinds import (
     ALIVE,
+    ASIDE,
     END,
     ENOUGH,
     FELL,
@@ -28,6 +29,7 @@ from gpudoctor.logs.line_kinds import (
     THREAD,
     TRYING,
     WRAPPER,
+    is_result,
     sentence,
     tells_of_failure,
 )
@@ -75,7 +77,7 @@ class Timeline(Aftermath):
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
         if went_on and not self._kept_back(line, place):
             return True
-        handled = self._handled(line, place) or self._tried(line, place)
+        handled = self._handled(line, place) or self._tried(line, place) or self._aside(line, place)
         return handled or self._went_on(line, place) or self._is_help(line, place)
 
     def _mentioned(self, line: Line, place: int) -> bool:
@@ -209,6 +211,21 @@ class Timeline(Aftermath):
         return self.wrote_last(line) or (
             self._torchrun and self.reported < place and raised is self.raised[-1]
         )
+
+    def _aside(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed it, of something beside the training, right below the training's result."""
+        raised = self.around(line, place)
+        if raised is None or not raised.caught or self.reported > place:
+            return False
+        spans = self.spans[line.name, line.who]
+        at = bisect_left(spans, raised.first, key=lambda one: one.first)
+        while at and spans[at].chained:
+            at -= 1
+        texts = self.texts[line.name, line.who]
+        begin = bisect_left(texts, spans[at].first, key=lambda row: row[0])
+        above = [text[:400] for _, text in texts[max(0, begin - END) : begin]]
+        told = any(is_result(text, beyond_doubt=True) and not tells_of_failure(text) for text in above[:-1])
+        return told and ASIDE.search(above[-1]) is not None
 
     @functools.cached_property
     def _torchrun(self) -> bool:

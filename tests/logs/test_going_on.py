@@ -311,3 +311,23 @@ def test_what_an_exit_handler_says_does_not_tell_that_an_exception_was_got_over(
     failed = "epoch 0: loss 1.000\nepoch 1: loss 0.500\n" + UNCAUGHT.format("TypeError: no format for None")
     assert not quiet(explain(failed + "closing loggers ... ok\nreleasing lock ... ok\n"))
     assert quiet(explain(failed + "rouge 0.41\nclosing loggers ... ok\n"))
+
+
+def test_a_notification_that_fails_below_the_result_changes_nothing():
+    trace = 'Traceback (most recent call last):\n  File "/home/me/fit.py", line 11, in notify\n    send()\nOSError: refused\n'
+    good = "INFO:root:epoch 2: val acc 0.800\nINFO:root:Saved final.pt\n"
+    assert quiet(explain(good + "ERROR:root:Could not send notification\n" + trace))
+    assert not quiet(explain(good + "ERROR:root:training failed\n" + trace))
+    assert not quiet(explain("loading\nERROR:root:Could not send notification\n" + trace))
+    uncaught = trace.replace("notify", "<module>")
+    assert not quiet(explain(good + "ERROR:root:Could not send notification\n" + uncaught))
+    assert not quiet(explain(LAUNCHED + good + "ERROR:root:Could not send notification\n" + trace + FAILED))
+
+
+def test_an_error_with_which_hydra_ends_the_program_is_certain():
+    text = (
+        "Cannot find primary config 'train'. Check that it's in your config search path.\n\nConfig search path:\n"
+        "\tprovider=main, path=file:///home/me/conf\n\n"
+        "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n"
+    )
+    assert explain(text).findings[0].severity is Severity.ERROR
