@@ -26,7 +26,11 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     log = _Log(lines, seen, raised)
     events = log.events()
     faults = sorted(_faults(events), key=log.when)
-    first, unknown = _chosen(log, events, faults)
+    first, unknown = _chosen(log, faults)
+    if first is None and unknown is None:
+        first = _raised_warning(log, events)
+    if first is None and unknown is None and all(event.survived for event in events):
+        unknown = log.passed_on()
     notes = [event for event in events if event not in faults and not event.survived and log.raised_in(event)]
     note = min(notes, key=log.when, default=None)
     if first is not None and note is not None and _left_by(note, first, log):
@@ -44,10 +48,8 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     )
 
 
-def _chosen(
-    log: "_Log", events: Sequence[Event], faults: Sequence[Event]
-) -> tuple[Event | None, Raised | None]:
-    """Return the failure that is the cause, or the exception that no check knows; never both."""
+def _chosen(log: "_Log", faults: list[Event]) -> tuple[Event | None, Raised | None]:
+    """Return the cause among what failed: what a check knows, or an exception that none does."""
     present = {event.check.id for event in faults}
     echoes = _echoes(faults)
     causes = [
@@ -65,20 +67,16 @@ def _chosen(
         mentioned = not first.strong and bool(unknown.frames)
         first, unknown = (None, unknown) if mentioned or log.died_before(unknown, first) else (first, None)
     if first is None and unknown is None:
-        first = min(
-            faults,
-            key=lambda event: (
+
+        def rank(event: Event) -> tuple[bool, bool, object, object]:
+            return (
                 event in echoes,
                 bool(event.check.follows & present),
                 _ending(event, faults),
                 log.when(event),
-            ),
-            default=None,
-        )
-    if first is None and unknown is None:
-        first = _raised_warning(log, events)
-    if first is None and unknown is None and all(event.survived for event in events):
-        unknown = log.passed_on()
+            )
+
+        first = min(faults, key=rank, default=None)
     return first, unknown
 
 
