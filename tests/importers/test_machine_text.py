@@ -391,3 +391,10 @@ def test_infiniband(facts_of):
     (port,) = facts_of(IBSTATUS)["infiniband"].devices[0].ports
     assert (port.state, port.phys_state, port.rate_gbps) == ("DOWN", "Disabled", 100.0)
     assert port.link_layer == "Ethernet"
+
+
+def test_nccl_s_own_lines_show_its_level(facts_of):
+    line = "ai:480850:480852 [0] NCCL INFO Bootstrap : Using eth0:162.30.2.40<0>"
+    assert facts_of(line)["launch"].variables == {"NCCL_DEBUG": "INFO"}
+    trace = f"{line}\nai:480850:480852 [0] NCCL INFO NCCL_DEBUG set by environment to TRACE."
+    assert facts_of(trace)["launch"].variables == {"NCCL_DEBUG": "TRACE"}
