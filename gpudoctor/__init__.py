@@ -48,9 +48,9 @@ if TYPE_CHECKING:
         Source,
         Symptom,
     )
-    from gpudoctor.proofs import prove
+    from gpudoctor.proving.proofs import prove
+    from gpudoctor.proving.scaling import scale
     from gpudoctor.report import Report
-    from gpudoctor.scaling import scale
     from gpudoctor.text import byte_size, count, in_bytes, joined, listed
     from gpudoctor.ticketing import ticket
 
@@ -67,8 +67,8 @@ HOMES = {
     "lint": "code.linting",
     "listed": "text",
     "mend": "code.linting",
-    "prove": "proofs",
-    "scale": "scaling",
+    "prove": "proving.proofs",
+    "scale": "proving.scaling",
     "ticket": "ticketing",
 }
 """Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""

@@ -43,7 +43,7 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where other GPUs are supported",
     symptoms=[
-        r"no kernel image is available for execution on the device",
+        r"no kern[ae]l image is available for execution( on the device)?",
         r"CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice",
         rf"{NAME} with CUDA capability (?P<arch>sm_\d+\w?) is not compatible with the current PyTorch installation",
         r"The current PyTorch install supports CUDA capabilities sm_",

@@ -156,8 +156,9 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _raced(script: Script) -> Iterator[Finding]:
     """Report a folder that every rank makes where it is not there: all but one may find that it is there by then."""
-    if any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process")):
-        return  # the parent may make it before there are ranks
+    spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
+    if spawning and any(makes_folders(c) and not c.spawned and c.reached for c in script.calls):
+        return  # the parent makes it before there are ranks
     for call in [*script.named("os.makedirs", "os.mkdir"), *script.methods("mkdir")]:
         path = next(iter(call.arguments.values()), None)
         if not call.name.startswith("os."):
@@ -167,6 +168,8 @@ def _raced(script: Script) -> Iterator[Finding]:
             path is not None and path.value.from_data
         )  # a name by the second may be another one on each rank
         if path is None or call.given("exist_ok") or clocked or "try" in call.contexts or one_alone(call):
+            continue
+        if spawning and not call.spawned:
             continue
         if call.reached and of_several(script, call) and same_for_all(script, path.value, path.text):
             does = (
@@ -211,6 +214,12 @@ def _may_make(script: Script, call: Call, folder: str) -> bool:
     return own.startswith(other) or other.startswith(own) or not text.rstrip("/")
 
 
+GIVEN = ("/tmp", "/dev", "/opt/ml", "/kaggle", "/var", "/usr")
+"""Folders that the system, or who runs the job, makes."""
+OWN_DEPTH = 4
+"""From how many names on an absolute path is one that a user makes: /home/name/project/run."""
+
+
 def folder_of(script: Script, path: Value) -> tuple[str, bool]:
     """Return the relative folder of a path, empty where it is none or not known; and whether nobody can have made it."""
     text = path.literal if isinstance(path.literal, str) and path.is_literal else ""
@@ -227,7 +236,9 @@ def folder_of(script: Script, path: Value) -> tuple[str, bool]:
             if all(isinstance(name, str) for name in names):
                 text = "/".join([*map(str, names), "file"])
     folder = text.rpartition("/")[0].removeprefix("./")
-    known = folder and not folder.startswith(("/", "~", "..", "{", ".", "s3:", "gs:", "http"))
+    known = folder and not folder.startswith(("~", "..", "{", ".", "s3:", "gs:", "http", *GIVEN))
+    if folder.startswith("/") and folder.count("/") < OWN_DEPTH:
+        return "", False  # a disk, a mount, somebody's home
     return (folder, fresh) if known else ("", False)
 
 

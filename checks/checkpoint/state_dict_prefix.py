@@ -160,7 +160,8 @@ def code(script: Script) -> Iterator[Finding]:
         prefix = PREFIXES[saved.wrapper.kind]
         wrapped, bare = loads(script, saved)
         wrapper = saved.wrapper.type if prefix == "_orig_mod." else saved.wrapper.type.rpartition(".")[2]
-        wrapper = "what accelerate prepared" if saved.wrapper.kind == "prepared" else wrapper
+        if saved.wrapper.kind == "prepared":
+            wrapper = f"what {saved.wrapper.type.partition('.')[0]} prepared"
         said = f"what is saved is the state dict of {wrapper} (line {saved.wrapper.place.line}): its keys begin with {prefix}"
         severity = Severity.WARNING
         if strips(script, prefix):
@@ -181,7 +182,7 @@ def code(script: Script) -> Iterator[Finding]:
             said,
             severity=severity,
             location=saved.state.place,
-            fixes=[PREPARED if saved.wrapper.kind == "prepared" else unwrapped(prefix)],
+            fixes=[PREPARED if saved.wrapper.type.startswith("accelerate.") else unwrapped(prefix)],
         )
 
 

@@ -25,7 +25,7 @@ Or have the script check it: count the lines of an epoch: `assert times == 1, f"
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script, of_several, one_alone, origins, same_for_all
+from gpudoctor.facts import Argument, Call, Script, of_several, one_alone, origins, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
@@ -52,13 +52,17 @@ HANDLERS = ("logging.FileHandler", "logging.handlers.RotatingFileHandler")
 def code(script: Script) -> Iterator[Finding]:
     """A file that is opened for writing under no test for the rank, at a path that is the same for all."""
     opened = script.named("open", "pathlib.Path.open", "logging.basicConfig", *HANDLERS)
-    for call in [*opened, *script.methods("to_csv")]:
+    others = [call for method in WRITERS for call in script.methods(method)]
+    for call in [*opened, *others]:
         mode = written(call)
         path = call.arguments.get("file") or call.arguments.get("filename")
         path = path or call.arguments.get("path_or_buf") or call.arguments.get("0")
+        if call.name.startswith("pathlib.Path."):
+            path = Argument(call.receiver, call.place, call.text.rpartition(".")[0])
         if not mode or path is None or one_alone(call) or not of_several(script, call):
             continue
-        if same_for_all(script, path.value, path.text) and not filled_by_one(script, call):
+        shared = same_for_all(script, path.value, path.text) and not path.value.from_data
+        if shared and not filled_by_one(script, call):
             how = "appends to" if mode == "a" else "writes"
             yield check.found(
                 f"every rank {how} {path.text}: lines of several ranks cut into each other, or the last one wins",
@@ -66,6 +70,8 @@ def code(script: Script) -> Iterator[Finding]:
             )
 
 
+WRITERS = ("to_csv", "write_text", "savetxt", "save", "savez")
+"""Methods, and functions of NumPy, that write a file that they are given the path of."""
 WRITING = ("write", "writelines", "writerow", "writerows")
 
 
@@ -86,9 +92,14 @@ def written(call: Call) -> str:
         return "a"
     if call.name == "logging.basicConfig":
         return "a" if call.given("filename") else ""
-    if call.method == "to_csv":
-        return "w" if call.given("path_or_buf") or "0" in call.arguments else ""
-    mode = call.value("mode").literal
+    if call.method in WRITERS and any(loop.kind != "epoch" for loop in call.loops):
+        return ""  # a file for each sample
+    if call.method in WRITERS:
+        named = call.name.startswith(("pathlib.Path.write", "numpy.")) or call.given("path_or_buf")
+        return "w" if named or (call.method == "to_csv" and "0" in call.arguments) else ""
+    mode = call.value("mode").literal or (
+        call.value("0").literal if call.name == "pathlib.Path.open" else None
+    )
     if not isinstance(mode, str) or "b" in mode:
         return ""
     return mode[0] if mode[:1] in ("a", "w", "x") else ""

@@ -23,7 +23,7 @@ Or have the script check it: gather the indices: `assert parts[0] == parts[1], "
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script, origins
 
 check = Check(
     severity=Severity.WARNING,
@@ -42,21 +42,32 @@ check = Check(
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """random_split on every rank, without a generator and without a seed before it."""
+    """A data set that every rank splits at random, without a generator and without a seed before it."""
     if not script.distributed or script.frameworks:
         return
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
-    for call in script.named("torch.utils.data.random_split"):
-        if (
-            call.given("generator")
-            or not call.reached
-            or call.rank_conditions
-            or (spawning and not call.spawned)
-        ):
+    drawn = [call for call in script.named(*ORDERS) if _is_split_by(script, call)]
+    for call in [*script.named("torch.utils.data.random_split"), *script.methods("train_test_split"), *drawn]:
+        if not call.reached or call.rank_conditions or (spawning and not call.spawned):
+            continue
+        if any(call.given(name) and not call.value(name).is_none for name in SEEDED):
             continue
         if any("seed" in before.name.lower() for before in script.calls[: call.number]):
+            continue
+        if call.value("shuffle").literal is False:
             continue
         yield check.found(
             "each rank splits the data set here with a generator of its own: what one trains on, another validates on",
             location=call.place,
         )
+
+
+SEEDED = ("generator", "random_state", "seed")
+"""Arguments by which a split is the same on every rank."""
+ORDERS = ("torch.randperm", "numpy.random.permutation")
+
+
+def _is_split_by(script: Script, order: Call) -> bool:
+    """Return whether two data sets take their samples from one random order."""
+    taken = [call.value("indices") for call in script.named("torch.utils.data.Subset")]
+    return sum(any(made.number == order.number for made in origins(script, value)) for value in taken) > 1

@@ -98,7 +98,13 @@ def code(script: Script) -> Iterator[Finding]:
     for wrapper in script.of_kind("ddp"):
         made = script.made_by(wrapper)
         item = class_of(script, script.innermost(wrapper))
-        if made is None or item is None or item.dynamic or "forward" not in item.methods:
+        if (
+            made is None
+            or wrapper.type.startswith("apex.")
+            or item is None
+            or item.dynamic
+            or "forward" not in item.methods
+        ):
             continue
         if any(call.scope.startswith(f"{item.name}.") and handed_on(call) for call in script.calls):
             continue

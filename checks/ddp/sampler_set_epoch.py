@@ -102,4 +102,7 @@ EVALUATING = re.compile(r"(?:^|[._])(?:eval|evaluate|valid|validate|val|test|acc
 def _takes(script: Script, loader: Thing, sampler: Thing) -> bool:
     """Return whether a loader draws its samples from a sampler."""
     made = script.made_by(loader)
-    return made is not None and sampler.number in made.value("sampler").things
+    if made is None:
+        return False
+    given = [script.things[n] for name in ("sampler", "batch_sampler") for n in made.value(name).things]
+    return any(sampler.number in (thing.number, thing.inner) for thing in given)

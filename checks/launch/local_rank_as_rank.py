@@ -71,8 +71,8 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _chooses(call: Call) -> bool:
     """Return whether a call chooses a GPU by the global rank."""
-    index = call.value("device").index
-    if index is None or index.known is not Known.RANK or index.text not in FROM_LAUNCHER:
+    indices = [device.index for device in call.value("device").possible()]
+    if not any(i is not None and i.known is Known.RANK and i.text in FROM_LAUNCHER for i in indices):
         return False
     return call.name == "torch.cuda.set_device" or call.method in ("cuda", "to")
 

@@ -26,7 +26,7 @@ The last frame in your own file shows the call. `env | grep -E '^(RANK|WORLD_SIZ
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Condition, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -70,6 +70,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A collective in a program that makes no process group, or makes it only where torchrun started it."""
+    yield from _before_or_after(script)
     made = script.process_group
     if made is None or not made.reached or "try" in made.contexts:
         return
@@ -83,7 +84,10 @@ def code(script: Script) -> Iterator[Finding]:
     if not under:
         return
     for call in script.calls[made.number :]:
-        asks = call.name in ("torch.distributed.get_rank", "torch.distributed.get_world_size")
+        asks = call.name in ("torch.distributed.get_rank", "torch.distributed.get_world_size") or (
+            call.name == "torch.utils.data.DistributedSampler"
+            and not (call.given("num_replicas") and call.given("rank"))
+        )
         if (call.collective or asks) and call.reached and not _guarded(call):
             yield check.found(
                 f"the process group is made only if {under[0].text}, line {made.place.line}, and {call.text} is called "
@@ -94,11 +98,53 @@ def code(script: Script) -> Iterator[Finding]:
             return
 
 
+def _checks_input(condition: Condition) -> bool:
+    """Return whether an early exit is one for a file or folder that is missing."""
+    return condition.early and "os.path." in condition.text
+
+
 def _guarded(call: Call) -> bool:
     """Return whether a call stands under any test but one for the rank, or may fail."""
     others = any(c.by_rank and c.rank != 0 for c in call.conditions)  # without a group there is rank 0 alone
     return (
         others
         or "try" in call.contexts
-        or any(c.kind not in ("main", "while") and not c.by_rank for c in call.conditions)
+        or any(
+            c.kind not in ("main", "while") and not c.by_rank and not _checks_input(c)
+            for c in call.conditions
+        )
     )
+
+
+NEEDING = ("torch.distributed.get_rank", "torch.distributed.get_world_size", "torch.distributed.barrier")
+
+
+def _before_or_after(script: Script) -> Iterator[Finding]:
+    """Report what asks for the group before the line that makes it, or after the one that destroys it."""
+    made = script.process_group
+    if made is None or not made.reached or "try" in made.contexts:
+        return
+    gone = list(script.named("torch.distributed.destroy_process_group"))
+    last = gone[-1] if gone and not gone[-1].given("group") else None
+    for call in script.calls:
+        needs = (call.collective or call.name in NEEDING) and call.method != "new_group"
+        if not needs or not call.reached or call.spawned != made.spawned or _under_a_test(call, made):
+            continue
+        if call.number < made.number:
+            said = f"{call.text} is called here, and the process group is made only later, in line {made.place.line}"
+        elif (
+            last is not None and call.number > last.number and not _under_a_test(last, made) and last.reached
+        ):
+            said = f"{call.text} is called here, and the process group was destroyed before, in line {last.place.line}"
+        else:
+            continue
+        yield check.found(said, severity=Severity.ERROR, location=call.place)
+        return
+
+
+def _under_a_test(call: Call, made: Call) -> bool:
+    """Return whether a call stands under a test, or in a loop or ``try``, that the making of the group does not."""
+    tests = [
+        c for c in call.conditions if c.kind != "main" and c not in made.conditions and not _checks_input(c)
+    ]
+    return bool(tests) or call.loops != made.loops or "try" in call.contexts

@@ -24,7 +24,7 @@ Or have the script check it: put a tensor onto a GPU that should be hidden: if `
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Known, Script
 
 check = Check(
     severity=Severity.WARNING,
@@ -66,6 +66,6 @@ STARTS = frozenset(
 
 
 def _moves(call: Call) -> bool:
-    if call.method == "cuda" and call.receiver.things:
+    if call.method == "cuda" and (call.receiver.things or call.receiver.known is Known.TENSOR):
         return True
     return call.method == "to" and call.value("device").cuda

@@ -32,6 +32,7 @@ from gpudoctor.facts import Script
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning for a model that is not wrapped",
     symptoms=[
         r"can't train a model that has been loaded with `?device_map=\W?(?P<map>\w+)\W{1,3}in any distributed mode",
         r"can't train a model that has been loaded in (?P<bits>8-bit(?: or 4-bit)?) precision (?:on|with) ",
@@ -68,9 +69,29 @@ def code(script: Script) -> Iterator[Finding]:
     for wrapper in script.of_kind("ddp", "fsdp"):
         made = script.made_by(script.innermost(wrapper))
         spread = made.value("device_map").literal if made is not None else None
-        if made is not None and spread in ("auto", "balanced", "balanced_low_0", "sequential"):
+        if made is not None and spread in SPREADING:
             yield check.found(
                 f'device_map="{spread}" spreads one model over all GPUs, and each rank that wraps it does so with the same '
                 "GPUs",
                 location=made.place,
             )
+            return
+    if script.process_group is None or any("CUDA_VISIBLE_DEVICES" in call.variable for call in script.calls):
+        return
+    for call in script.calls:
+        if (
+            call.method == "from_pretrained"
+            and call.value("device_map").literal in SPREADING
+            and call.reached
+        ):
+            if call.number > script.process_group.number and not call.rank_conditions:
+                yield check.found(
+                    f'device_map="{call.value("device_map").literal}" on every rank spreads this model over all GPUs of the '
+                    "node, those of the other ranks too",
+                    severity=Severity.WARNING,
+                    location=call.place,
+                )
+
+
+SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
+"""Values of device_map that use all GPUs that are visible (transformers' and accelerate's documentation)."""

@@ -106,6 +106,7 @@ def code(script: Script) -> Iterator[Finding]:
         if item.name in moved:
             yield from left_behind(script, item)
     yield from apart(script)
+    yield from unmoved(script)
 
 
 def places(call: Call) -> bool:
@@ -181,3 +182,46 @@ def number(device: Value) -> int | None:
     """Return the number of a GPU that is written out."""
     index = device.index
     return index.literal if index is not None and index.is_literal and type(index.literal) is int else None
+
+
+def unmoved(script: Script) -> Iterator[Finding]:
+    """Report a loss of what a model on the GPU returned and of what a loader pinned on the CPU, and nothing moved."""
+    on_gpu = {n for c in script.calls if places(c) and target(c).text != "meta" for n in c.receiver.things}
+    on_gpu |= {thing.number for thing in script.of_kind("ddp") if script.innermost(thing).number in on_gpu}
+    if not on_gpu or script.frameworks:
+        return
+    for call in script.calls:
+        loop = call.within("batch")
+        loader = script.thing(loop.over, "loader") if loop is not None and _loss(script, call) else None
+        made = script.made_by(loader) if loader is not None else None
+        if made is None or made.value("pin_memory").literal is not True:
+            continue
+        given = list(call.arguments.values())
+        raw = next((a for a in given if _of_loader(a.value)), None)
+        if raw is not None and any(_returned_by(script, a.value, on_gpu) for a in given):
+            yield check.found(
+                f"`{raw.text}` comes from the loader (line {made.place.line}), which pins it in the CPU's memory, and nothing "
+                "moves it; what the model returned is on the GPU",
+                location=call.place,
+            )
+            return
+
+
+def _loss(script: Script, call: Call) -> bool:
+    named = call.name.startswith("torch.nn.functional.") and call.method.endswith(
+        ("loss", "entropy", "kl_div")
+    )
+    return named or (call.method == "__call__" and script.thing(call.receiver, "loss") is not None)
+
+
+def _of_loader(value: Value) -> bool:
+    """Return whether a value is an element of a batch as the loader gave it."""
+    return value.known is Known.TENSOR and value.from_data and value.made < 0 and not value.items
+
+
+def _returned_by(script: Script, value: Value, models: set[int]) -> bool:
+    """Return whether a model returned a value, of these by their numbers."""
+    call = script.calls[value.made] if value.known is Known.TENSOR and value.made >= 0 else None
+    return (
+        call is not None and call.method in ("__call__", "forward") and bool(models & {*call.receiver.things})
+    )

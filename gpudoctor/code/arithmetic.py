@@ -136,7 +136,10 @@ def _rank_of(value: Value) -> Value:
 
 def _rank_test(rank: Value, other: Value, operator: ast.cmpop, *, from_data: bool) -> Value:
     items = (rank, other)
-    number = other.literal if other.is_literal and isinstance(other.literal, int) else None
+    written = (
+        int(other.literal) if isinstance(other.literal, str) and other.literal.isdecimal() else other.literal
+    )
+    number = written if other.is_literal and isinstance(written, int) else None
     if isinstance(operator, (ast.In, ast.NotIn)) and other.known is Known.SEQUENCE:
         ranks = [item.literal for item in other.items if isinstance(item.literal, int) and item.literal >= 0]
         number = ranks[0] if len(ranks) == 1 else None

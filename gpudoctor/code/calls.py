@@ -95,9 +95,9 @@ def _one(callee: Value) -> Value:
     if callee.known is not Known.CHOICE:
         return callee
     for known in (Known.DEFINED, Known.THING, Known.SYMBOL):
-        for value in callee.possible():
-            if value.known is known:
-                return value
+        found = [value for value in callee.possible() if value.known is known]
+        if found:  # of two libraries torch's, which is there
+            return next((value for value in found if value.text.startswith("torch.")), found[0])
     return callee
 
 

@@ -18,6 +18,9 @@ MAKER = re.compile(
 )
 """Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
 
+MODEL = re.compile(r"(?:^|[._])(?:model|net|network|unet|generator|discriminator)$")
+"""Names of what is a model where nothing more is known of it."""
+
 
 def made(
     frame: Frame,
@@ -79,7 +82,8 @@ def _prepared(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> V
     items = []
     for argument in arguments.values():
         value = argument.value
-        if program.kind(value) in ("model", "object") and value.thing >= 0:
+        known = program.kind(value) in ("model", "object") and value.thing >= 0
+        if known or (value.known is Known.UNKNOWN and MODEL.search(argument.text)):
             value = program.thing("prepared", f"{ACCELERATOR}.prepare", frame.place(node), value.thing)
         items.append(value)
     return items[0] if len(items) == 1 else Value(Known.SEQUENCE, items=tuple(items))

@@ -70,12 +70,14 @@ SIGNATURES = {
         "torch.distributed.new_group": "ranks timeout backend",
         "torch.distributed.destroy_process_group": "group",
         "torch.nn.parallel.DistributedDataParallel": "module device_ids output_device dim broadcast_buffers",
+        "apex.parallel.DistributedDataParallel": "module",
         "torch.nn.DataParallel": "module device_ids output_device dim",
         "torch.nn.parallel.data_parallel": "module inputs device_ids output_device dim module_kwargs",
         "torch.distributed.fsdp.FullyShardedDataParallel": "module process_group",
         "torch.distributed.fsdp.fully_shard": "module",
         "torch.nn.SyncBatchNorm.convert_sync_batchnorm": "module process_group",
         "torch.compile": "model",
+        "ray.train.torch.prepare_model": "model",
         "torch.utils.data.DataLoader": "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn "
         "pin_memory drop_last timeout worker_init_fn multiprocessing_context generator",
         "torch.utils.data.DistributedSampler": "dataset num_replicas rank shuffle seed drop_last",
@@ -146,9 +148,11 @@ METHODS = {
 
 KINDS = {
     "torch.nn.parallel.DistributedDataParallel": "ddp",
+    "apex.parallel.DistributedDataParallel": "ddp",
     "torch.nn.DataParallel": "dp",
     "torch.distributed.fsdp.FullyShardedDataParallel": "fsdp",
     "torch.compile": "compiled",
+    "ray.train.torch.prepare_model": "prepared",
     "torch.distributed.optim.ZeroRedundancyOptimizer": "optimizer",
     "torch.utils.data.DataLoader": "loader",
     "torchdata.stateful_dataloader.StatefulDataLoader": "loader",

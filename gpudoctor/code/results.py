@@ -39,6 +39,8 @@ HARMLESS = (
 CLOCKS = frozenset(
     "time.time time.perf_counter time.monotonic time.process_time datetime.datetime.now".split()
 )
+REDUCING = ("reduce", "gather", "sync", "average", "all_mean", "broadcast", "across")
+"""Words in the names of functions, not seen here, after which every rank may hold the same."""
 PLACES = ("device", "map_location", "device_ids", "output_device")
 """Arguments that say where something is put."""
 _LOSSES = ("loss", "cross_entropy")
@@ -78,6 +80,7 @@ def result_of(
         return named_value(str(first.value.literal)) or Value(by_rank=by_rank, from_data=from_data)
     items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
     last = name.rpartition(".")[2]
+    from_data = from_data and not any(word in last.lower() for word in REDUCING)
     by_name = (named_value(last.removeprefix("get_")) or named_value(last)) if not first else None
     return by_name or Value(text=name, items=items, by_rank=by_rank, from_data=from_data)
 

@@ -137,7 +137,7 @@ def _forwards(script: Script, shards: frozenset[int]) -> set[Place]:
     for call in script.calls:
         if call.method not in ("__call__", "forward"):
             continue
-        if script.thing(call.receiver, "ddp", "prepared") or call.receiver.thing in shards:
+        if script.thing(call.receiver, "ddp", "fsdp", "prepared") or call.receiver.thing in shards:
             found.update(condition.place for condition in call.rank_conditions)
             found.update(loop.place for loop in call.loops)
     return found
@@ -145,7 +145,7 @@ def _forwards(script: Script, shards: frozenset[int]) -> set[Place]:
 
 def _with_buffers(script: Script, wrapper: Thing | None) -> bool:
     """Return whether a DistributedDataParallel surely has buffers: it broadcasts them before a forward pass."""
-    if wrapper is None:
+    if wrapper is None or wrapper.type.startswith("apex."):
         return False
     made = script.made_by(wrapper)
     if made is not None and made.given("broadcast_buffers"):
@@ -235,7 +235,10 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             if tried and way.kind == "continue" and any(e in failed.text for e in OF_ONE_RANK):
                 yield way, failed, tried[0]
             continue
-        condition = next((c for c in inside if _alone(c, divided=divided)), None)
+        skips = way.kind == "continue" and any(call.method == "backward" for call in calls)
+        condition = next(
+            (c for c in inside if _alone(c, divided=divided or (skips and _not_finite(script, c)))), None
+        )
         if calls and condition is not None:
             yield way, condition, calls[0]
 
@@ -266,6 +269,12 @@ def _alone(condition: Condition, *, divided: bool) -> bool:
     if condition.by_rank:
         return side(condition) is not None and not condition.early
     return condition.from_data and (divided or "time" in condition.text.lower())
+
+
+def _not_finite(script: Script, condition: Condition) -> bool:
+    """Return whether a test asks for NaN in what this rank computed, and no loader gives all the same."""
+    asks = any(word in condition.text for word in ("isnan", "isfinite", "isinf"))
+    return asks and not any(next(script.iterations(loader), None) for loader in script.of_kind("loader"))
 
 
 def _divided(script: Script) -> bool:

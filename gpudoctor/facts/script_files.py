@@ -56,9 +56,10 @@ def same_for_all(script: Script, value: Value, text: str) -> bool:
 
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
-    if next(script.of_kind("prepared"), None) is not None:
-        return call.reached and not {"lightning", "transformers"} & {*script.frameworks}
-    if not script.distributed or (script.frameworks and script.process_group is None):
+    if next(script.named("accelerate.Accelerator.prepare"), None) is not None:
+        if {"lightning", "transformers"} & {*script.frameworks}:
+            return False
+    elif not script.distributed or (script.frameworks and script.process_group is None):
         return False
     if call.reached:
         return True
@@ -75,6 +76,7 @@ MAKING = frozenset(
         "torch.distributed.init_process_group",
         "torch.nn.parallel.DistributedDataParallel",
         "torch.distributed.fsdp.FullyShardedDataParallel",
+        "accelerate.Accelerator.prepare",
     }
 )
 """Calls that only a program of several ranks makes."""

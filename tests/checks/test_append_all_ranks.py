@@ -2,6 +2,20 @@
 
 FLAGGED = [
     """
+from pathlib import Path
+import numpy as np
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+Path("settings.json").write_text("{}")  # <-
+with Path("log.txt").open("a") as lines:  # <-
+    lines.write("begun")
+np.save("predictions.npy", np.zeros(3))  # <-
+dist.destroy_process_group()
+""",
+    """
 import pandas
 import torch
 import torch.distributed as dist
@@ -53,6 +67,23 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+from pathlib import Path
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+if dist.get_rank() == 0:
+    Path("settings.json").write_text("{}")
+with Path("log.txt").open() as lines:
+    print(lines.read())
+for batch in DataLoader([1]):
+    np.save(f"part{batch.item()}.npy", np.zeros(3))
+dist.destroy_process_group()
+""",
     """
 import pandas
 import torch

@@ -2,6 +2,18 @@
 
 FLAGGED = [
     """
+from accelerate import Accelerator
+
+class Tuner:
+    def __init__(self, model):
+        self.model, self.accelerator = model, Accelerator()
+
+    def tune(self, loader, folder="./tuned"):
+        self.model, loader = self.accelerator.prepare(self.model, loader)
+        self.accelerator.wait_for_everyone()
+        self.accelerator.unwrap_model(self.model).save_pretrained(folder)  # <-
+""",
+    """
 import sys
 import torch
 import torch.distributed as dist

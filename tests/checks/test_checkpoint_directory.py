@@ -120,6 +120,27 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import torch
+
+model = torch.nn.Linear(2, 2)
+torch.save(model.state_dict(), "/home/somebody/project/run1/model.pt")  # <-
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+def worker(rank, size):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=rank, world_size=size)
+    if not os.path.exists("run"):
+        os.mkdir("run")  # <-
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(worker, args=(2,), nprocs=2)
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -195,6 +216,13 @@ def main():
 """,
 ]
 FINE = [
+    """
+import torch
+
+model = torch.nn.Linear(2, 2)
+torch.save(model.state_dict(), "/data/models/model.pt")
+torch.save(model.state_dict(), "/tmp/of/some/test/model.pt")
+""",
     """
 import os
 import time

@@ -2,6 +2,18 @@
 
 FLAGGED = [
     """
+import torch
+
+def main(loader, optimizer):
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for batch in loader:
+        loss = model(batch).mean()
+        if torch.isnan(loss):
+            continue  # <-
+        loss.backward()
+        optimizer.step()
+""",
+    """
 import os
 import torch.distributed as dist
 
@@ -360,6 +372,20 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+from tools import reduce_mean
+
+def main(loader, optimizer):
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for batch in loader:
+        loss = model(batch).mean()
+        seen = reduce_mean(loss)
+        if torch.isnan(seen):
+            continue
+        loss.backward()
+        optimizer.step()
+""",
     """
 import os
 import torch.distributed as dist

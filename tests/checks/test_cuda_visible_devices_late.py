@@ -5,6 +5,13 @@ FLAGGED = [
 import os
 import torch
 
+x = torch.zeros(1).cuda()
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"  # <-
+""",
+    """
+import os
+import torch
+
 print(torch.cuda.get_device_name(0))
 os.environ["CUDA_VISIBLE_DEVICES"] = "1"  # <-
 model = torch.nn.Linear(2, 2).cuda()

@@ -49,6 +49,18 @@ FLAGGED = [
 import os
 import torch
 import torch.distributed as dist
+from transformers import AutoModelForCausalLM
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+teacher = AutoModelForCausalLM.from_pretrained("gpt2", device_map="auto")  # <-
+student = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from transformers import AutoModelForCausalLM
 
@@ -75,6 +87,18 @@ def main(local_rank):
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from transformers import AutoModelForCausalLM
+
+teacher = AutoModelForCausalLM.from_pretrained("gpt2", device_map="auto")
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+other = AutoModelForCausalLM.from_pretrained("gpt2", device_map={"": int(os.environ["LOCAL_RANK"])})
+dist.destroy_process_group()
+""",
     """
 import transformers
 

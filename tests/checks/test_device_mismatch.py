@@ -132,6 +132,25 @@ def test_no_fact_of_the_environment_shows_it():
 FLAGGED = [
     """
 import torch
+from torch.utils.data import DataLoader
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.model = model.cuda()
+        self.loader = loader
+
+    def step(self, batch):
+        output = self.model(batch[0].cuda())
+        torch.nn.functional.mse_loss(output, batch[1]).backward()  # <-
+
+    def fit(self):
+        for batch in self.loader:
+            self.step(batch)
+
+Trainer(torch.nn.Linear(2, 2), DataLoader([1], pin_memory=True)).fit()
+""",
+    """
+import torch
 from torch import nn
 
 class Net(nn.Module):
@@ -181,6 +200,23 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.utils.data import DataLoader
+from mine import on_gpu
+
+model = torch.nn.Linear(2, 2).cuda()
+for x, y in DataLoader([1], pin_memory=True):
+    x, y = x.cuda(), y.cuda()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+for batch in DataLoader([1], pin_memory=True):
+    x, y = on_gpu(batch)
+    torch.nn.functional.mse_loss(model(x), y).backward()
+for x, y in DataLoader([1], collate_fn=on_gpu):
+    torch.nn.functional.mse_loss(model(x), y).backward()
+for x, y in DataLoader([1], pin_memory=True):
+    torch.nn.functional.mse_loss(model(x.cuda()).cpu(), y)
+""",
     """
 import torch
 from torch import nn

@@ -6,6 +6,21 @@ import os
 import torch
 import torch.distributed as dist
 
+def setup():
+    rank = int(os.environ.get("RANK", 0))
+    dist.init_process_group("gloo", rank=rank, world_size=int(os.environ.get("WORLD_SIZE", 1)))
+    return rank, dist.get_world_size()
+
+rank, size = setup()
+device = torch.device(f"cuda:{rank}" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(2, 2).to(device)  # <-
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
 rank, local_rank = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
 torch.cuda.set_device(local_rank)
 dist.init_process_group("nccl")

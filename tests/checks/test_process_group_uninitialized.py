@@ -24,6 +24,44 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    print(dist.get_world_size())
+    dist.destroy_process_group()
+    dist.barrier()  # <-
+
+main()
+""",
+    """
+import torch.distributed as dist
+
+def main():
+    rank = dist.get_rank()  # <-
+    dist.init_process_group("gloo")
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, path):
+    if "LOCAL_RANK" in os.environ:
+        dist.init_process_group("gloo")
+    if not os.path.exists(path):
+        return
+    sampler = DistributedSampler(dataset)  # <-
+    for batch in DataLoader(dataset, sampler=sampler):
+        print(batch)
+
+main([1], "x")
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -64,6 +102,39 @@ main()
     ),
 ]
 FINE = [
+    """
+import torch.distributed as dist
+
+def rank():
+    return dist.get_rank() if dist.is_initialized() else 0
+
+def main(again):
+    print(rank())
+    dist.init_process_group("gloo")
+    if again:
+        dist.destroy_process_group()
+    print(dist.get_world_size())
+    dist.destroy_process_group()
+    print(rank())
+
+main(False)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, rank, size):
+    if "LOCAL_RANK" in os.environ:
+        dist.init_process_group("gloo")
+    sampler = DistributedSampler(dataset, num_replicas=size, rank=rank)
+    if not dist.is_initialized():
+        return
+    other = DistributedSampler(dataset, shuffle=False)
+
+main([1], 0, 1)
+""",
     """
 import torch
 import torch.distributed as dist

@@ -99,6 +99,13 @@ main()
 ]
 FINE = [
     """
+import os
+import torch
+
+if os.environ["RANK"] == "0":
+    print("begin")
+""",
+    """
 import argparse
 import torch
 

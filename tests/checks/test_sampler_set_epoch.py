@@ -2,6 +2,20 @@
 
 FLAGGED = [
     """
+import torch
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
+
+def problem(dataset, rank, size):
+    sampler = DistributedSampler(dataset, num_replicas=size, rank=rank)  # <-
+    return DataLoader(dataset, batch_sampler=BatchSampler(sampler, 8, drop_last=True))
+
+def main(dataset, rank, size):
+    loader = problem(dataset, rank, size)
+    for epoch in range(10):
+        for batch in loader:
+            print(batch)
+""",
+    """
 from torch.utils.data import DataLoader, DistributedSampler
 
 def endless(loader):

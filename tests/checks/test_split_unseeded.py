@@ -1,6 +1,20 @@
 """split-unseeded: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+from sklearn.model_selection import train_test_split
+from torch.utils.data import Subset
+
+def main(files, dataset):
+    dist.init_process_group("gloo")
+    train, test = train_test_split(files, test_size=0.2)  # <-
+    order = torch.randperm(len(dataset))  # <-
+    first, second = Subset(dataset, order[:80]), Subset(dataset, order[80:])
+
+main([], [])
+""",
     (
         "slurm.py",
         {
@@ -16,6 +30,21 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from sklearn.model_selection import train_test_split
+from torch.utils.data import Subset
+
+def main(files, dataset):
+    dist.init_process_group("gloo")
+    train, test = train_test_split(files, test_size=0.2, random_state=0)
+    order = torch.randperm(len(dataset), generator=torch.Generator().manual_seed(0))
+    first, second = Subset(dataset, order[:80]), Subset(dataset, order[80:])
+    noise = torch.randperm(len(dataset))
+
+main([], [])
+""",
     (
         "slurm.py",
         {

@@ -242,6 +242,28 @@ FLAGGED = [
     """
 import torch
 
+def main(options):
+    model = torch.nn.Linear(2, 2)
+    if options.amp:
+        from apex.parallel import DistributedDataParallel as DDP
+    else:
+        from torch.nn.parallel import DistributedDataParallel as DDP
+    model = DDP(model)
+    torch.save(model.state_dict(), f"model{options.rank}.pt")  # <-
+""",
+    """
+import copy
+import torch
+from ray import train
+
+def work(config):
+    model = train.torch.prepare_model(torch.nn.Linear(2, 2))
+    state = copy.deepcopy(model).cpu().state_dict()  # <-
+    torch.save(state, f"{config['folder']}/model.pt")
+""",
+    """
+import torch
+
 model = torch.nn.DataParallel(torch.nn.Linear(2, 2))
 state = {name: value.cpu() for name, value in model.state_dict().items()}  # <-
 torch.save(state, "model.pt")
