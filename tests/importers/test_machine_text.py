@@ -398,3 +398,10 @@ def test_nccl_s_own_lines_show_its_level(facts_of):
     assert facts_of(line)["launch"].variables == {"NCCL_DEBUG": "INFO"}
     trace = f"{line}\nai:480850:480852 [0] NCCL INFO NCCL_DEBUG set by environment to TRACE."
     assert facts_of(trace)["launch"].variables == {"NCCL_DEBUG": "TRACE"}
+
+
+def test_what_a_container_prints_stands_in_the_machine_s_journal(facts_of):
+    said = 'level=error stdout="Failed to initialize NVML: Unknown Error"'
+    facts = facts_of(f"May 24 19:01:23 hades docker[1915048]: {said}")
+    assert (facts["host"].container, facts["gpus"].error_code) == ("docker", 999)
+    assert "host" not in facts_of(f"May 24 19:01:23 hades exporter[77]: {said}")
