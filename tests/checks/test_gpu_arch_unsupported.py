@@ -157,3 +157,15 @@ def test_another_s_build_is_not_judged_by_its_version():
         torch = Torch(imported=True, version=version, cuda="13.0", cuda_available=True)
         result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch, "gpus": gpus}))
         assert result.status is CheckStatus.UNKNOWN
+
+
+def test_torch_s_own_verdict_without_its_list():
+    said = "UserWarning: NVIDIA B200 with CUDA capability sm_100 is not compatible with the current PyTorch installation."
+    torch = Torch(
+        imported=True,
+        cuda="",
+        warnings=[said],
+        devices=[TorchDevice(ordinal=0, name="NVIDIA B200", capability="10.0")],
+    )
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch}))
+    assert "this torch says that it has no code for it" in finding.message
