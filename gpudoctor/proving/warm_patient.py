@@ -50,7 +50,8 @@ def warm(patient: Patient) -> Iterator[Patient | None]:
         path, command = os.path.join(folder, "socket"), os.path.join(folder, "python")
         Path(command).write_text(CLIENT.format(python=patient.executable, path=path), encoding="utf-8")
         os.chmod(command, 0o755)
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # read once; torchrun has it so for its ranks
+        # OpenMP reads its variable once; torchrun sets it for ranks. The import makes folders, too.
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": folder}
         server = Child(
             "warm Python", [patient.executable, str(SERVER), path, command, *MODULES], LIFE, _ignore, environment,
             merge_errors=True,
