@@ -8,11 +8,13 @@ import contextlib
 import difflib
 import functools
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.machinery import all_suffixes
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, get_type_hints
@@ -32,6 +34,8 @@ CHECKS = "gpudoctor.checks"
 PROBES = "gpudoctor.probes"
 OWN = "gpudoctor_checks"
 """The package of the built-in checks."""
+SUFFIXES = frozenset(all_suffixes())
+"""How files end that Python can import."""
 DEADLINE = 15.0
 
 
@@ -91,11 +95,7 @@ class Registry:
         """
         found: dict[str, tuple[str, Path | None]] = {}
         for package in sorted(self._packages(CHECKS), key=lambda package: package.__name__ != OWN):
-            for family in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-                if family.ispkg and not family.name.endswith(".reproductions"):
-                    paths = [f"{p}/{family.name.rpartition('.')[2]}" for p in package.__path__]
-                    for module in pkgutil.iter_modules(paths, f"{family.name}."):
-                        found[_id(module.name)] = (module.name, None)
+            found |= _checks_in(package.__name__, tuple(package.__path__))
         for folder in self.folders:
             for path in sorted(folder.glob("*.py")) + sorted(folder.glob("*/*.py")):
                 if not path.stem.startswith("_") and "reproductions" not in path.relative_to(folder).parts:
@@ -231,6 +231,34 @@ class Registry:
 @functools.cache
 def _installed() -> Registry:
     return Registry()
+
+
+@functools.cache
+def _checks_in(package: str, folders: tuple[str, ...]) -> dict[str, tuple[str, None]]:
+    """Return every check of an installed package, as `Registry.modules` has them; looked for once in a process."""
+    found = {}
+    for family in pkgutil.iter_modules(folders, f"{package}."):
+        if family.ispkg and not family.name.endswith(".reproductions"):
+            paths = [f"{folder}/{family.name.rpartition('.')[2]}" for folder in folders]
+            for name in sorted({name for path in paths for name in _modules_in(path)}):
+                found[_id(name)] = (f"{family.name}.{name}", None)
+    return found
+
+
+def _modules_in(folder: str) -> list[str]:
+    """Return the names of a folder's modules as `pkgutil.iter_modules` does, which asks of every file five times."""
+    try:
+        entries = os.listdir(folder)
+    except OSError:  # it lies in an archive, or is gone
+        return [module.name for module in pkgutil.iter_modules([folder])]
+    split = (entry.partition(".") for entry in entries)
+    return [
+        name
+        for name, dot, end in split
+        if name.isidentifier()
+        and name != "__init__"
+        and (dot + end in SUFFIXES or (not dot and os.path.isfile(f"{folder}/{name}/__init__.py")))
+    ]
 
 
 def _id(module: str) -> str:
