@@ -8,13 +8,12 @@ import contextlib
 import difflib
 import functools
 import importlib
-import os
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.machinery import all_suffixes
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, get_type_hints
@@ -23,7 +22,6 @@ from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.check_loading import NotLoaded, load_check, load_package
-from gpudoctor.entry_points import entry_points
 from gpudoctor.guard import THE_USERS, told
 from gpudoctor.model import FAMILIES, Check
 from gpudoctor.report import CheckStatus, Result
@@ -34,8 +32,6 @@ CHECKS = "gpudoctor.checks"
 PROBES = "gpudoctor.probes"
 OWN = "gpudoctor_checks"
 """The package of the built-in checks."""
-SUFFIXES = frozenset(all_suffixes())
-"""How files end that Python can import."""
 DEADLINE = 15.0
 
 
@@ -221,7 +217,7 @@ class Registry:
 
     def _packages(self, group: str) -> list[ModuleType]:
         packages = []
-        for point in entry_points(group):
+        for point in metadata.entry_points(group=group):
             name = f"plug-in {point.name} ({point.value})"
             package = self._guarded(name, functools.partial(load_package, point))
             packages += [package] if isinstance(package, ModuleType) else []
@@ -240,25 +236,9 @@ def _checks_in(package: str, folders: tuple[str, ...]) -> dict[str, tuple[str, N
     for family in pkgutil.iter_modules(folders, f"{package}."):
         if family.ispkg and not family.name.endswith(".reproductions"):
             paths = [f"{folder}/{family.name.rpartition('.')[2]}" for folder in folders]
-            for name in sorted({name for path in paths for name in _modules_in(path)}):
-                found[_id(name)] = (f"{family.name}.{name}", None)
+            for module in pkgutil.iter_modules(paths, f"{family.name}."):
+                found[_id(module.name)] = (module.name, None)
     return found
-
-
-def _modules_in(folder: str) -> list[str]:
-    """Return the names of a folder's modules as `pkgutil.iter_modules` does, which asks of every file five times."""
-    try:
-        entries = os.listdir(folder)
-    except OSError:  # it lies in an archive, or is gone
-        return [module.name for module in pkgutil.iter_modules([folder])]
-    split = (entry.partition(".") for entry in entries)
-    return [
-        name
-        for name, dot, end in split
-        if name.isidentifier()
-        and name != "__init__"
-        and (dot + end in SUFFIXES or (not dot and os.path.isfile(f"{folder}/{name}/__init__.py")))
-    ]
 
 
 def _id(module: str) -> str:
