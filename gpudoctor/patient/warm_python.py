@@ -19,6 +19,7 @@ import random
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -80,6 +81,7 @@ def answer(streams, command, arguments, folder, environment):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # what was imported has asked for the folder: TMPDIR may be another now
     sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
     sys.stderr = os.fdopen(2, "w", errors="backslashreplace")
     os.environ.setdefault("PYTHON_EXEC", command)  # what torchrun starts its ranks with

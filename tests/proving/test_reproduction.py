@@ -30,9 +30,10 @@ RECORDED = Path(__file__).parent.parent / "logs/recorded"
 PATIENT = Patient(sys.executable, "the test")
 COLD = {
     "cuda-stub-library", "driver-not-loaded", "torch-import-broken", "torch-missing", "torch-shadowed",
-    "torchvision-mismatch",
+    "torchvision-mismatch", "hostname-resolution", "scheduler-ended-job", "shm-too-small",
 }  # fmt: skip
-"""Those that fail at an import or by a library that is loaded there: no interpreter that has imported torch will do."""
+"""Those that fail at an import or by a library that is loaded there, for which no interpreter that has imported torch
+will do; and those that start themselves again in a namespace or a session, in which its forks are not."""
 IDS = [id for id in REGISTRY.modules if REGISTRY.reproduction(id)]
 UNPROVEN = {
     "alloc-conf": "needs 1 GPU",

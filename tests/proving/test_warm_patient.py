@@ -25,10 +25,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="descriptors are
 
 
 @pytest.fixture(scope="module")
-def python():
+def python(tmp_path_factory):
     """The command; what it has imported is a module that costs nothing, which changes nothing else."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(warm_patient, "MODULES", ("this_is_not_installed", "colorsys"))
+        folder = tmp_path_factory.mktemp("modules")
+        (folder / "asks_for_a_folder.py").write_text("import tempfile\ntempfile.gettempdir()\n")
+        patch.setenv("PYTHONPATH", str(folder))
+        patch.setattr(warm_patient, "MODULES", ("this_is_not_installed", "colorsys", "asks_for_a_folder"))
         with warm(HERE) as patient:
             assert patient is not None
             yield patient.executable
@@ -53,6 +56,12 @@ def test_a_script_is_a_process_of_its_own_in_the_callers_folder_and_environment(
     assert words[0][4:6] == [str(tmp_path), "mine"]
     assert words[0][-1] == "True"
     assert words[0][-2] != words[1][-2]
+
+
+def test_what_it_leaves_behind_goes_into_the_callers_own_folder(python, tmp_path):
+    code = "import tempfile; print(tempfile.mkdtemp())"
+    done = ran(python, "-c", code, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert os.path.dirname(done.stdout.strip()) == str(tmp_path)
 
 
 @pytest.mark.parametrize(
