@@ -61,7 +61,8 @@ def code(script: Script) -> Iterator[Finding]:
             path = Argument(call.receiver, call.place, call.text.rpartition(".")[0])
         if not mode or path is None or one_alone(call) or not of_several(script, call):
             continue
-        shared = same_for_all(script, path.value, path.text) and not path.value.from_data
+        of_sample = call.method in WRITERS and path.value.from_data
+        shared = same_for_all(script, path.value, path.text) and not of_sample
         if shared and not filled_by_one(script, call):
             how = "appends to" if mode == "a" else "writes"
             yield check.found(
