@@ -154,10 +154,11 @@ def _rank_test(rank: Value, other: Value, operator: ast.cmpop, *, from_data: boo
         return Value(items=items, text="several")
     if isinstance(operator, (ast.Eq, ast.In)) or (isinstance(operator, ast.Lt) and number == 1):
         sole = 0 if isinstance(operator, ast.Lt) else number
-        return Value(items=items, by_rank=True, from_data=from_data, sole=sole)
+        text = type(operator).__name__ if sole is None else ""
+        return Value(items=items, text=text, by_rank=True, from_data=from_data, sole=sole)
     if isinstance(operator, (ast.NotEq, ast.NotIn)) or (isinstance(operator, ast.Gt) and number == 0):
         return Value(items=items, by_rank=True, from_data=from_data, all_but=number)
-    return Value(items=items, by_rank=True, from_data=from_data)
+    return Value(items=items, text=type(operator).__name__, by_rank=True, from_data=from_data)
 
 
 def formatted(parts: list[str | Value]) -> Value:

@@ -57,6 +57,8 @@ def perform(
     outcome = made(frame, node, name, arguments, receiver, attribute)
     if outcome is None:
         outcome = result_of(frame, name, attribute, arguments, receiver)
+    if callee.text == "<lambda>" and callee.items:
+        outcome = callee.items[0]
     if starred and name == "dict":
         outcome = replace(outcome, literal=None)
     number = frame.record(

@@ -266,7 +266,7 @@ def _lambda(frame: Frame, node: ast.Lambda) -> Value:
     for argument in (*node.args.args, *node.args.kwonlyargs):
         inner.names[argument.arg] = Value(text=argument.arg)
     result = evaluate(inner, node.body)
-    return Value(text="<lambda>", by_rank=result.by_rank)
+    return Value(text="<lambda>", items=(result,), by_rank=result.by_rank)
 
 
 def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:

@@ -110,6 +110,8 @@ def member(frame: Frame, value: Value, attribute: str) -> Value:
         return Value(Known.SYMBOL, text=canonical(f"{value.text}.{attribute}"))
     if value.thing >= 0:
         return _of_thing(frame, value, attribute)
+    if value.known is Known.DEVICE and attribute == "index" and value.items:
+        return value.items[0]
     if value.known is Known.DEFINED:
         item = program.defined.get(value.text)
         if isinstance(item, Class):

@@ -255,8 +255,10 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
 def _tested(frame: Frame, arguments: dict[str, Argument]) -> Value:
     """What ``bool``, ``min`` and their like return."""
     del frame
-    by_rank, from_data = mixed([argument.value for argument in arguments.values()])
-    return Value(by_rank=by_rank, from_data=from_data)
+    values = [argument.value for argument in arguments.values()]
+    by_rank, from_data = mixed(values)
+    sole, all_but = (values[0].sole, values[0].all_but) if len(values) == 1 else (None, None)
+    return Value(by_rank=by_rank, from_data=from_data, sole=sole, all_but=all_but)
 
 
 _RANK = Value(Known.RANK, text="get_rank", by_rank=True)

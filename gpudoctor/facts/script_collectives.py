@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from gpudoctor.facts.script import Call, Condition, Exit, Loop, Script
-from gpudoctor.facts.script_values import Place, Thing
+from gpudoctor.facts.script_values import Known, Place, Thing, Value
 
 CONSTRUCTED = frozenset(
     {
@@ -81,7 +81,15 @@ def side(condition: Condition) -> Side | None:
         return Side(condition, value.all_but, chosen=condition.negated)
     if len(value.items) == 2 and value.items[0].is_rank and isinstance(value.items[1].literal, int):
         return Side(condition, condition.place, chosen=not condition.negated)
+    if value.text == "Eq" and len(value.items) == 2 and value.items[0].is_rank and _one_rank(value.items[1]):
+        return Side(condition, condition.place, chosen=not condition.negated)
     return None
+
+
+def _one_rank(value: Value) -> bool:
+    """Return whether a value is the same on all ranks and names one of them: an option, or the last rank."""
+    of_size = value.text == "Sub" and any(item.known is Known.WORLD_SIZE for item in value.items)
+    return value.known is Known.ARGUMENT or (of_size and not value.by_rank)
 
 
 def joined(script: Script) -> list[Call]:
