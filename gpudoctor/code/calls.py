@@ -59,7 +59,7 @@ def perform(
         outcome = result_of(frame, name, attribute, arguments, receiver)
     if callee.text == "<lambda>" and callee.items:
         outcome = callee.items[0]
-    if starred and name == "dict":
+    if starred and outcome.known is Known.MAPPING:
         outcome = replace(outcome, literal=None)
     number = frame.record(
         name,

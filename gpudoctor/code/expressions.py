@@ -160,6 +160,11 @@ def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generato
     states: list[Value] = []
     for generator in node.generators:
         over = evaluate(inner, generator.iter)
+        loader = next((n for n in over.things if frame.program.things[n].kind == "loader"), None)
+        if loader is not None:
+            through = Value(Known.THING, thing=loader)
+            inner.loops = (*inner.loops, Loop(frame.place(node), "batch", through))
+            inner.record("<loop>", node, text=frame.text(generator.iter), receiver=through)
         numbers = over.known is Known.INDEX
         from_data = over.from_data or frame.program.kind(over) == "loader"
         element = (

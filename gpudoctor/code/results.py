@@ -30,7 +30,7 @@ HARMLESS = (
     THROUGH
     | frozenset(
         "print len isinstance hasattr getattr setattr range enumerate zip next super type id repr format min max sum "
-        "any all os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
+        "any all collections.OrderedDict os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
         "torch.nn.utils.clip_grad_norm_ vars issubclass callable".split()
     )
     | frozenset(f"logging.{level}" for level in ("info", "debug", "warning", "error", "exception"))
@@ -246,8 +246,8 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
     name = values[1].literal
     things = [frame.program.things[number] for number in values[0].things]
     if name == "module" and things:
-        inner = [t.inner if t.kind in WRAPPERS and t.inner >= 0 else t.number for t in things]
-        return Value(Known.THING, thing=inner[0])
+        inner = things[0].inner if things[0].kind in WRAPPERS else things[0].number
+        return Value(Known.THING, thing=inner) if inner >= 0 else Value(text="module")
     held = frame.program.heap.get((values[0].thing, name))
     return held or named_value(name) or UNKNOWN
 
@@ -284,6 +284,7 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
     "len": _length,
     "range": _numbers,
     "dict": made_of,
+    "collections.OrderedDict": made_of,
     "next": _next,
     "getattr": _attribute,
     "isinstance": lambda frame, arguments: UNKNOWN,
