@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from gpudoctor.code.dictionaries import entries, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
+from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import HOLDS
 from gpudoctor.code.program import Frame, mixed
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
@@ -30,8 +31,8 @@ HARMLESS = (
     THROUGH
     | frozenset(
         "print len isinstance hasattr getattr setattr range enumerate zip next super type id repr format min max sum "
-        "any all collections.OrderedDict os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
-        "torch.nn.utils.clip_grad_norm_ vars issubclass callable".split()
+        "any all os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
+        "torch.nn.utils.clip_grad_norm_ vars issubclass callable collections.OrderedDict".split()
     )
     | frozenset(f"logging.{level}" for level in ("info", "debug", "warning", "error", "exception"))
 )
@@ -244,6 +245,8 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
     if len(values) < 2 or not isinstance(values[1].literal, str):
         return UNKNOWN
     name = values[1].literal
+    if values[0].known is Known.SYMBOL:
+        return Value(Known.SYMBOL, text=canonical(f"{values[0].text}.{name}"))
     things = [frame.program.things[number] for number in values[0].things]
     if name == "module" and things:
         inner = things[0].inner if things[0].kind in WRAPPERS else things[0].number

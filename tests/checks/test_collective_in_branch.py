@@ -2,6 +2,23 @@
 
 FLAGGED = [
     """
+import argparse
+import torch
+import torch.distributed as dist
+
+args = argparse.ArgumentParser().parse_args()
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+is_main = lambda: dist.get_rank() == 0
+device = torch.device("cuda", rank)
+if is_main():
+    dist.barrier()  # <-
+if rank == args.master:
+    dist.barrier()  # <-
+if device.index == 0:
+    dist.all_reduce(torch.ones(1, device=device))  # <-
+""",
+    """
 import torch
 
 def main(loader, optimizer):

@@ -2,6 +2,29 @@
 
 FLAGGED = [
     """
+import itertools
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model):
+    sampler = DistributedSampler(dataset)  # <-
+    loader = DataLoader(dataset, sampler=sampler)
+    batches = iter(loader)
+    for step in range(1000):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            batch = next(batches)
+        model(batch).sum().backward()
+    other = DistributedSampler(dataset, num_replicas=2, rank=0)  # <-
+    for batch in itertools.cycle(DataLoader(dataset, sampler=other)):
+        model(batch).sum().backward()
+    third = DistributedSampler(dataset)  # <-
+    again = DataLoader(dataset, sampler=third)
+    for epoch in range(3):
+        losses = [model(batch).sum() for batch in again]
+""",
+    """
 import torch
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
 

@@ -240,6 +240,13 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+from collections import OrderedDict
+import torch
+
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2))
+torch.save(OrderedDict(net=model.state_dict()), "model.pt")  # <-
+""",
+    """
 import torch
 
 def main(options):
@@ -368,6 +375,13 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+from network import build
+
+model = torch.nn.DataParallel(build())
+torch.save(getattr(model, "module", model).state_dict(), "model.pt")
+""",
     """
 import torch
 
