@@ -15,6 +15,14 @@ if (
     != os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 ):
     del sys.path[0]
+# The same of PYTHONPATH, when gpudoctor is the program: what the user's modules are called is for the patient to see.
+if os.environ.get("PYTHONPATH") and (
+    sys.argv[:1] == ["-m"]
+    or os.path.basename(sys.argv[0] if sys.argv else "") in ("gpudoctor", "gpudoctor.exe")
+):
+    _own = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    _theirs = {os.path.realpath(path) for path in os.environ["PYTHONPATH"].split(os.pathsep) if path} - {_own}
+    sys.path.sort(key=lambda path: os.path.realpath(path) in _theirs)
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -40,9 +48,9 @@ if TYPE_CHECKING:
         Source,
         Symptom,
     )
-    from gpudoctor.proofs import prove
+    from gpudoctor.proving.proofs import prove
+    from gpudoctor.proving.scaling import scale
     from gpudoctor.report import Report
-    from gpudoctor.scaling import scale
     from gpudoctor.text import byte_size, count, in_bytes, joined, listed
     from gpudoctor.ticketing import ticket
 
@@ -59,8 +67,8 @@ HOMES = {
     "lint": "code.linting",
     "listed": "text",
     "mend": "code.linting",
-    "prove": "proofs",
-    "scale": "scaling",
+    "prove": "proving.proofs",
+    "scale": "proving.scaling",
     "ticket": "ticketing",
 }
 """Where a name is defined that is no word of a check's; a module is imported when one of its names is asked for."""

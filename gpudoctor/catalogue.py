@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from gpudoctor.model import Check, Source
+from gpudoctor.proving.scripts import difference, shown_on
 from gpudoctor.registry import Registry
-from gpudoctor.scripts import difference, shown_on
 
 
 class Entry(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ def of_scripts(report: Report, code: Code) -> Verdict:
     """Return what scripts alone come to: how much was found, and where the first of it stands."""
     read = f"{count(code.lines, 'line')} of {count(code.files - len(code.unread), 'file')}"
     unread = f" {count(len(code.unread), 'file')} could not be read." if code.unread else ""
+    unread += f" {count(len(code.partly), 'file')} could be followed in part alone." if code.partly else ""
     crashed = [result.what for result in report.with_status(CheckStatus.CRASHED)]
     unread += f" Not all was seen: {listed(crashed)} crashed." if crashed else ""
     first = next((f for f in report.findings if f.severity is not Severity.NOTE), None)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from gpudoctor.environment import check
-from gpudoctor.proofs import Event, prove, refuse_unknown
+from gpudoctor.proving.proofs import Event, prove, refuse_unknown
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report, Say
 

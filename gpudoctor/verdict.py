@@ -162,6 +162,9 @@ def _unseen(report: Report, snapshot: Snapshot) -> Verdict | None:
 
 def _blind(report: Report) -> bool:
     """Return whether no check that was asked could tell; of a log all others were asked too, and saw nothing."""
+    code = Snapshot(report.facts).get(Code)
+    if code is not None and len(code.unread) + len(code.partly) == code.files:
+        return True
     examined = report.probes or Snapshot(report.facts).get(Log) is None
     return bool(report.checks and examined and all(r.status is CheckStatus.UNKNOWN for r in report.checks))
 

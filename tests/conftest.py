@@ -1,6 +1,7 @@
 """What tests share: the real probes, environments made to order, a stand-in NVML, and what this machine has."""
 
 import functools
+import gc
 import importlib.util
 import os
 import shutil
@@ -34,6 +35,10 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Hundreds of processes are started: where they may keep no compiled modules, each of them compiles gpudoctor again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Some tests import torch, and with it pynvml, into this process, where none opens a driver. That must not keep
 # gpudoctor's own probes from being forks in all tests after them: each snapshot would start twenty interpreters.
 fork.UNFORKABLE = ()
@@ -43,6 +48,11 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Three workers for two processors: half of the time a test waits for ranks that meet, daemons and deadlines."""
     processors = len(os.sched_getaffinity(0))
     return processors + processors // 2 + (processors == 1)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Keep Python from searching nine thousand tests for garbage again and again, and every fork from copying them."""
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

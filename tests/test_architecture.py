@@ -5,7 +5,7 @@ import functools
 import re
 from pathlib import Path
 
-from gpudoctor.training_script import PARTS
+from gpudoctor.proving.training_script import PARTS
 
 ROOT = Path(__file__).parent.parent
 ENGINE = sorted(p for p in (ROOT / "gpudoctor").rglob("*.py") if p.parent.name != "patient")
@@ -63,36 +63,39 @@ FLOORS = {
     "evidence": "bad_input checkpoint.formats checkpoint.inspection code facts logs recognition registry report "
     "snapshot",
     # runs
-    "scripts": "interpreter patient_process",
-    "catalogue": "model registry scripts",
-    "needs": "facts snapshot",
-    "state_proof": "child interpreter model report scripts",
-    "reproduction": "child facts interpreter logs model needs patient_process report scripts snapshot state_proof",
-    "training_script": "",
-    "patience": "",
-    "stacks": "child text",
-    "training": "bad_input child interpreter patience patient_process report reproduction stacks training_script",
-    "side_by_side": "child fork report scripts",
-    "warm_patient": "child interpreter scripts",
-    "proofs": "bad_input collect facts interpreter logs model registry report reproduction side_by_side snapshot "
-    "training training_script verdict warm_patient",
-    "scaling": "bad_input collect facts interpreter patient_process registry report snapshot training "
-    "training_script verdict",
+    "proving": "",
+    "proving.scripts": "interpreter patient_process",
+    "catalogue": "model registry proving.scripts",
+    "proving.needs": "facts snapshot",
+    "proving.state_proof": "child interpreter model report proving.scripts",
+    "proving.reproduction": "child facts interpreter logs model proving.needs patient_process report proving.scripts "
+    "snapshot proving.state_proof",
+    "proving.training_script": "",
+    "proving.patience": "",
+    "proving.stacks": "child text",
+    "proving.training": "bad_input child interpreter proving.patience patient_process report proving.reproduction "
+    "proving.stacks proving.training_script",
+    "proving.side_by_side": "child fork report proving.scripts",
+    "proving.warm_patient": "child interpreter proving.scripts",
+    "proving.proofs": "bad_input collect facts interpreter logs model registry report proving.reproduction "
+    "proving.side_by_side snapshot proving.training proving.training_script verdict proving.warm_patient",
+    "proving.scaling": "bad_input collect facts interpreter patient_process registry report snapshot "
+    "proving.training proving.training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
     "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
     "recognition registry report snapshot verdict",
-    "ticketing": "environment proofs registry report",
+    "ticketing": "environment proving.proofs registry report",
     # how it is given out
     "redact.word_lists": "patterns",
     "redact.identifiers": "patterns redact.word_lists",
     "redact.name_forms": "patterns redact.identifiers redact.word_lists",
     "redact": "facts model patterns redact.identifiers redact.name_forms redact.word_lists report snapshot text",
     "render": "catalogue facts grounds model registry report snapshot text",
-    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proofs report scaling text "
-    "ticketing",
+    "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proving.proofs report "
+    "proving.scaling text ticketing",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
-    "facts interpreter interruption logs model passthrough proofs redact registry render report scaling scripts text "
-    "ticketing training training_script verdict",
+    "facts interpreter interruption logs model passthrough proving.proofs redact registry render report "
+    "proving.scaling proving.scripts text ticketing proving.training proving.training_script verdict",
     "cli.checkpoint": "cli bad_input checkpoint.inspection checkpoint.repair facts registry text",
     "__main__": "cli",
 }

@@ -14,8 +14,8 @@ from gpudoctor.literals import literals
 from gpudoctor.logs.placeholders import PLACE
 from gpudoctor.logs.symptoms import Seen, finder, first_seen, matches
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Check, Source
+from gpudoctor.proving.scripts import HEADER
 from gpudoctor.registry import Registry
-from gpudoctor.scripts import HEADER
 from tests.check_files import its_tests
 
 ROOT = Path(__file__).parent.parent

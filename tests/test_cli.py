@@ -538,3 +538,14 @@ def test_files_of_the_working_folder_do_not_hide_what_it_is_made_of(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("gpudoctor ")
+
+
+def test_files_on_pythonpath_do_not_hide_what_it_is_made_of(tmp_path):
+    """Python puts those before its own modules; `check` is to name such a file, and not to end by it."""
+    for name in ("inspect", "random", "click"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not to be imported')\n")
+    command = [sys.executable, "-m", "gpudoctor", "--version"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("gpudoctor ")

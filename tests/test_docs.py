@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.facts.topics import MEASURED, TOPICS
+from gpudoctor.facts.topics import MEASURED, PASTED, TOPICS
 from gpudoctor.model import FAMILIES
 from gpudoctor.registry import Registry
 from gpudoctor.render.json import schema
@@ -51,7 +51,7 @@ def test_no_page_is_left_of_a_check_that_is_gone():
 
 
 def test_the_json_schema_is_what_the_types_say(generated):
-    assert generated("gpudoctor/report.schema.json", schema(Registry().topics | MEASURED | TOPICS))
+    assert generated("gpudoctor/report.schema.json", schema(Registry().topics | MEASURED | PASTED | TOPICS))
 
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL)

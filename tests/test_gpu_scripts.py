@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.interpreter import Patient
-from gpudoctor.scripts import read_script
+from gpudoctor.proving.scripts import read_script
 from tests.warm_python import warm_python
 
 FOLDER = Path(__file__).parent.parent / "checks/reproductions"

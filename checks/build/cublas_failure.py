@@ -39,6 +39,7 @@ check = Check(
         rf"{STATUS},? when calling .?(?P<call>\w+)",
         rf"[Ff]ailed to create cublas handle: {STATUS}",
         rf"cuBLAS failed with status {STATUS}",  # CTranslate2
+        rf"failed to run cuBLAS routine: {STATUS}",  # TensorFlow
         rf"CUBLAS failure \d+: {STATUS}",
         r"(?P<status>cuFFT error: CUFFT_(?!SUCCESS)[A-Z]\w+)",
         # until 1.4

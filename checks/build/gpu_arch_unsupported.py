@@ -43,7 +43,7 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where other GPUs are supported",
     symptoms=[
-        r"no kernel image is available for execution on the device",
+        r"no kern[ae]l image is available for execution( on the device)?",
         r"CUDA_ERROR_NO_BINARY_FOR_GPU|cudaErrorNoKernelImageForDevice",
         rf"{NAME} with CUDA capability (?P<arch>sm_\d+\w?) is not compatible with the current PyTorch installation",
         r"The current PyTorch install supports CUDA capabilities sm_",
@@ -112,6 +112,10 @@ def environment(
     known = [(name, found) for name, text in cards if (found := _capability(text)) is not None]
     if not cards:
         return
+    said = [text for text in torch.warnings if "not compatible with the current PyTorch installation" in text]
+    if said and known and not torch.arch_list:
+        yield _told(said[0], known[0], torch, python, distributions)
+        return
     if not torch.arch_list or not known:
         raise CannotTell("what torch was built for, or the GPUs' compute capability, is not known")
     left_out = [(name, own) for name, own in known if not any(_runs(a, own) for a in torch.arch_list)]
@@ -120,7 +124,7 @@ def environment(
     own = left_out[0][1]
     names = listed([name or "a GPU" for name, _ in left_out], 1)
     message = (
-        f"{names} has compute capability {own[0]}.{own[1]}, and torch {torch.version} has no code for it: its "
+        f"{names} has compute capability {own[0]}.{own[1]}, and {_named(torch)} has no code for it: its "
         "first kernel fails"
     )
     yield check.found(
@@ -129,6 +133,28 @@ def environment(
         evidence=[Evidence(" ".join(torch.arch_list), "torch.cuda.get_arch_list()")],
         fixes=[_install(own, python or Python(), distributions)],
     )
+
+
+def _told(
+    said: str,
+    card: tuple[str, tuple[int, int]],
+    torch: Torch,
+    python: Python | None,
+    distributions: Distributions | None,
+) -> Finding:
+    """Pass on torch's own verdict where the list that it went by is not known."""
+    name, own = card
+    message = (
+        f"{name or 'a GPU'} has compute capability {own[0]}.{own[1]}, and {_named(torch)} says that it has no code "
+        "for it: its first kernel fails"
+    )
+    return check.found(
+        message, evidence=[Evidence(said)], fixes=[_install(own, python or Python(), distributions)]
+    )
+
+
+def _named(torch: Torch) -> str:
+    return f"torch {torch.version}" if torch.version else "this torch"
 
 
 def _capability(text: str) -> tuple[int, int] | None:

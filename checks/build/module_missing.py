@@ -116,6 +116,9 @@ check = Check(
             rf"(?:ModuleNotFoundError|ImportError): No module named (?P<quote>['\"]?){KNOWN}(?P<module>[A-Za-z_][\w.]{{0,80}})(?P=quote)\s*$",
             unless=UNPICKLING,
         ),
+        # python -m, torchrun -m
+        rf"Error while finding module specification for '(?P<run>[A-Za-z_][\w.]{{0,120}})' \(ModuleNotFoundError: No module named '{KNOWN}",
+        rf"\bpython[\d.]*: No module named {KNOWN}(?P<run>[A-Za-z_][\w.]{{0,120}})\s*$",
         r"packages that were not found in your environment: (?P<packages>[\w.,\[\] -]{2,120}?)\. Run",
         r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}(?:[`'\"]|\b[Rr]un )pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
         r"requires the (?!PyTorch\b)(?P<library>\w[\w. -]{1,40}) library but it was not found in your environment",
@@ -133,7 +136,8 @@ check = Check(
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Name the module, and the package that brings it."""
     groups = sighting.groups
-    module = groups.get("module", "")
+    run = groups.get("run", "")
+    module = groups.get("module", run)
     wanted = groups.get("packages") or groups.get("package") or groups.get("library") or ""
     if not module:
         # The name of a library need not be that of its package.
@@ -148,7 +152,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         return
     package = PACKAGES.get(module) or PACKAGES.get(top) or top.replace("_", "-")
     message = message_of(module)
-    if top in OWN:
+    if "." in run:
+        yield check.found(f"{message}, which was to be run with -m", fixes=[OWN_FOLDER, WHICH_PYTHON])
+    elif top in OWN:
         message += ", by its name a folder of the project itself"
         yield check.found(message, fixes=[OWN_FOLDER, WHICH_PYTHON])
     else:

@@ -48,7 +48,7 @@ check = Check(
     symptoms=[
         rf"(ImportError|OSError): (\S*/)?(?P<library>{LIBRARIES}): (cannot open|file too short|invalid ELF)",
         rf"{UNDEFINED}(?P<symbol>iJIT_\w+|nccl\w+|__nvJitLink\w+|cu(blas|dnn|sparse|solver|pti|da[A-Z])\w+)",
-        rf"{UNDEFINED}(?P<symbol>mkl_\w+|omp_\w+|__kmpc_\w+|aoti_torch_\w+|THP[A-Z]\w+)",
+        rf"{UNDEFINED}(?P<symbol>mkl_\w+|omp_\w+|__kmpc_\w+|aoti_torch_\w+|TH(?:P|C|NN|CUNN)[A-Z_]\w+)",
         # c10::, at:: and torch:: as the compiler spells them: an extension that was compiled for another torch
         rf"{UNDEFINED}(?P<symbol>_Z\w{{0,40}}?(?<!\d)(3c10|2at|5torch|6caffe2)\w*)",
         # the C++ library's own, missing from the one that is loaded

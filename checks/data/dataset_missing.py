@@ -32,7 +32,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 
 # What a job writes, and what models are made of, is checkpoint-directory or a failure of its own.
 NOT_DATA = (
-    r"(?![^'\"\n]{0,300}(?:checkpoint|ckpt|config|output|result|/logs?/|/runs?/|wandb|pytorch_model|safetensors|optimizer|"
+    r"(?![^'\"\n]{0,300}(?:checkpoint|ckpt|config(?![^'\"\n]{0,300}\.(?:csv|tsv|parquet|h5|np[yz]|jpg|png)['\"])|output|result|/logs?/|/runs?/|wandb|pytorch_model|safetensors|optimizer|"
     r"tokenizer|vocab|requirements|torch_extensions|triton|\.cache/|\.incomplete|\.lock|\.partial|site-packages|/tmp/|\.ya?ml['\"]))"
 )
 SUFFIX = (
@@ -91,6 +91,7 @@ check = Check(
         r"Couldn't find any data file at (?P<path>\S+?)\.? *$",
         # a gated one is there: hub-gated
         r"DatasetNotFoundError: (?!.{0,200}\bgated\b).{0,100}?['\"](?P<path>[^'\"]+)['\"]",
+        r"ValueError: File (?P<path>\S{1,300}\.(?:jsonl?|csv|parquet|arrow|txt)) not found\.",  # LLaMA-Factory
         r"EmptyDatasetError: The directory at (?P<path>\S+) doesn't contain any data files",
         r"Couldn't find a dataset script at (?P<path>\S+)",
         r"cannot identify image file ['\"](?P<path>[^'\"]+)",

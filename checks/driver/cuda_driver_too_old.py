@@ -172,9 +172,13 @@ def environment(
     needed = _needed(built)
     has = [f"driver {version}"] if version else []
     has += [f"CUDA {newest} at most"] if newest else []
+    wants = (
+        f"torch is built for CUDA {built}, which needs driver {needed or 'of its own age'} or later, and here is"
+        if built
+        else "torch says that the driver is too old for the CUDA that it is built for, and here is"
+    )
     yield check.found(
-        f"torch is built for CUDA {built}, which needs driver {needed or 'of its own age'} or later, and here is "
-        f"{' with '.join(has) or 'an older one'}: no GPU can be used",
+        f"{wants} {' with '.join(has) or 'an older one'}: no GPU can be used",
         evidence=[Evidence(text) for text in refused[:1]],
         fixes=_install(version, newest, python or Python(), distributions),
     )

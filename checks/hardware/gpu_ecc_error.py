@@ -53,7 +53,8 @@ MEANINGS = {
     92: "many errors of single bits, all of them repaired so far",
 }
 RETIRED = 63
-NOTES = (RETIRED, 92)
+HIGH_RATE = 92
+NOTES = (RETIRED, HIGH_RATE)
 GRAVE, CONTAINED, REMAP_FAILED = (95, 64, 140, 48, 94), 94, 64
 MANY_CORRECTED = 20_000_000
 """Since the driver was loaded: Azure's health checks count more as a sign of wear, Meta's only 50 million."""
@@ -125,12 +126,17 @@ def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[
         return
     events = [event for event in log.of("xid") if event.code in GRAVE] if log is not None else []
     yield from (_logged(gpus, event) for event in events if not _known_better(gpus, event))
+    corrected = [event for event in log.of("xid") if event.code == HIGH_RATE] if log is not None else []
+    if corrected and not events:
+        where = f" at {corrected[-1].pci_address}" if corrected[-1].pci_address else ""
+        message = f"Xid {HIGH_RATE} of the GPU{where}: {MEANINGS[HIGH_RATE]}"
+        yield check.found(message, severity=Severity.NOTE, evidence=[corrected[-1].text], fixes=[LOOK])
     many = [gpu for gpu in gpus.read if (gpu.ecc_corrected or 0) > MANY_CORRECTED]
     if many:
         said = [f"GPU {gpu.index}: {gpu.ecc_corrected:,} corrected" for gpu in many]
         message = f"{gpus.named(many)}: many memory errors, all of them corrected so far"
         yield check.found(message, severity=Severity.NOTE, evidence=said, fixes=[LOOK])
-    elif not events and gpus.silence(pci):
+    elif not events and not corrected and gpus.silence(pci):
         raise CannotTell(gpus.silence(pci))
 
 

@@ -36,7 +36,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count, listed
-from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Torch
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Slurm, Torch
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 FULL_BOARDS = (1, 2, 4, 8, 16)
@@ -69,6 +69,18 @@ RESET = Fix(
 USE = Fix("Go on with the GPUs that are left", "torchrun --standalone --nproc-per-node=gpu train.py")
 UNSET = Fix("See what hides it", "env | grep -E 'CUDA_VISIBLE|NVIDIA_VISIBLE|CUDA_DEVICE_ORDER'")
 
+ON_NODE = Fix(
+    "Look on that node which GPU does not answer",
+    "nvidia-smi -L; sudo dmesg -T | grep -iE 'xid|nvrm'",
+    Kind.ADMIN,
+)
+AWAY = Fix("Meanwhile keep the job off it", "sbatch --exclude=NODE job.sh")
+BACK = Fix(
+    "When it counts all of them again, give the node back",
+    "sudo scontrol update NodeName=NODE State=RESUME",
+    Kind.ADMIN,
+)
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a card of another model, a warning where torch alone sees fewer",
@@ -90,8 +102,13 @@ def environment(
     host: Host | None,
     launch: Launch | None,
     log: KernelLog | None,
+    slurm: Slurm | None,
 ) -> Iterator[Finding]:
     """Count at each layer, and name the first one that counts fewer than the one below."""
+    lacking = _slurm(slurm)
+    if lacking:
+        yield from lacking
+        return
     if pci is None and (gpus is None or gpus.error):
         raise CannotTell("neither the PCI bus nor NVML could be read")
     variables = launch.variables if launch else {}
@@ -107,6 +124,21 @@ def environment(
     if not found and gpus is not None and gpus.devices and not any(gpu.mig for gpu in gpus.devices):
         found = _cuda(gpus, cuda, driver, variables.get(VISIBLE)) or _torch(gpus, cuda, torch, variables)
     yield from found
+
+
+def _slurm(slurm: Slurm | None) -> list[Finding]:
+    """Find nodes of a cluster on which slurmd counted fewer GPUs than slurm.conf promises."""
+    short = [node for node in slurm.nodes if node.lacking] if slurm is not None else []
+    if not short:
+        return []
+    has, of = short[0].lacking or (0, 0)
+    more = f"; the same of {count(len(short) - 1, 'other node')}" if len(short) > 1 else ""
+    message = (
+        f"slurmd counted {has} of {count(of, 'GPU')} on {short[0].name}, and Slurm took the node out for that{more}: "
+        "the driver or the bus lost one there"
+    )
+    evidence = [f"{node.name}: {node.reason}" for node in short]
+    return [check.found(message, evidence=evidence, fixes=[ON_NODE, AWAY, BACK])]
 
 
 def _bus(pci: Pci, launch: Launch | None, share: bool) -> list[Finding]:

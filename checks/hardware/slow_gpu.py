@@ -91,7 +91,8 @@ def environment(measurements: Measurements, gpus: Gpus | None) -> Iterator[Findi
     if slow:
         device, reason = slow[0]
         places = list(dict.fromkeys(other.place for other, _ in slow))
-        more = f"; so do {len(places) - 1} more" if len(places) > 1 else ""
+        others = len(places) - 1
+        more = "" if others == 0 else "; so does another one" if others == 1 else f"; so do {others} others"
         message = f"{device.place} {reason}{more}: every rank waits for the slowest"
         evidence = [f"{other.place} {words}" for other, words in slow]
         yield check.found(

@@ -87,7 +87,8 @@ def environment(measurements: Measurements, gpus: Gpus | None, host: Host | None
         slow += [(device, words)] if words else []
     if slow:
         device, words = slow[0]
-        more = f"; so do {len(slow) - 1} more" if len(slow) > 1 else ""
+        others = len(slow) - 1
+        more = "" if others == 0 else "; so does another one" if others == 1 else f"; so do {others} others"
         message = f"{device.place} {words}{more}: batches, offloading and collectives over PCIe wait for it"
         evidence = [f"{other.place} {one}" for other, one in slow] if len(slow) > 1 else []
         yield check.found(message, evidence=evidence, fixes=fixes(device.pci_address or str(device.ordinal)))

@@ -41,6 +41,12 @@ check = Check(
     symptoms=[
         Symptom(r"\bChildFailedError:? *$", near=ROOT),
         Symptom(r"\bChildFailedError:? *$", unless=r"exitcode\s*: -?\d"),
+        # cut off below the first of the list, whose exit codes are not all torchrun's own
+        Symptom(
+            r"\bChildFailedError:? *$",
+            near=rf"ChildFailedError[\s\S]{{0,600}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcode\s*: (?!-15\b){CODE}",
+            unless=r"Root Cause \(first",
+        ),
         # The headline is not in this log; where it is, the other ranks' rows are what torchrun itself ended.
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW, unless=r"\bChildFailedError"),
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+) \(pid: \d+\) of (binary|fn)",

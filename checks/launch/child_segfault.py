@@ -36,7 +36,7 @@ RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE}
 SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
 WORDS = r"(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception)"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
-EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
+EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
 
 check = Check(
     severity=Severity.ERROR,
@@ -69,7 +69,8 @@ check = Check(
         # what() on the next line names the reason, and another failure knows it, or it stands for itself
         Symptom(
             r"(?P<signal>terminate called (?:without an active|after throwing an instance of)\b)",
-            unless=r"what\(\):|std::bad_alloc",
+            # a DataLoader's worker that its iterator ends: the process goes on
+            unless=r"what\(\):|std::bad_alloc|Exception ignored in: <function _MultiProcessingDataLoaderIter\.__del__",
         ),
         r"(?P<signal>double free or corruption|(?:free|munmap_chunk)\(\): invalid|malloc\(\): \w+|corrupted size vs\. prev_size|stack smashing detected|pure virtual method called)",
     ],

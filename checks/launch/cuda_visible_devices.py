@@ -51,6 +51,7 @@ check = Check(
         r"(CUDA|Cuda) failure .{0,40}'invalid device ordinal'",
         r"CUDA: invalid device ordinal",  # libraries beside torch
         Symptom(r"device < num_gpus INTERNAL ASSERT FAILED", unless=r"\bMIG\b"),
+        r"INTERNAL ASSERT FAILED at \S{1,120}CUDAContext\.cpp",  # all of that file's are about the device's number
         r"AssertionError: Invalid device id",
         r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",
         r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning

@@ -39,7 +39,7 @@ SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)"
 AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
 RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
-EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?:[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
+EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
 UNDER_SLURM = Fix(
     "Under Slurm: see how much it used and had, then ask for more (0 is all of the node's)",
     "sacct -j JOBID --format=JobID,State,MaxRSS,ReqMem; sbatch --mem=0 job.sh",

@@ -33,7 +33,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"trying to initialize the default process group twice",
-        r"AssertionError: .{0,80}parallel group is already initialized",
+        r"AssertionError: (?!ZeRO parameter).{0,80}parallel group is already initialized",
         r"(?:Accelerator|Partial)State has already been initialized and cannot be changed",
     ],
     message="the process group was there already when this process asked for it again: two places of the program make it",

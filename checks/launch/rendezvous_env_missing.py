@@ -69,6 +69,7 @@ check = Check(
         r"_env_error\(['\"](?P<variable>[A-Z_]+)['\"]\)",  # a traceback that was cut off
         r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",
+        r"Tried to launch on distributed with multinode, but `?(?P<variable>[A-Z_]+)`? env was not set",  # accelerate
         # set, and no number or no port
         Symptom(r"invalid literal for int\(\) with base 10: '(?P<value>.{0,60})'", near=READ),
         r"port must have value from 0 to 65535 but was (?P<port>-?\d+)",

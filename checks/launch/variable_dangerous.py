@@ -61,7 +61,11 @@ def environment(
     # A new name of torch's wins over the old one (Utils.hpp); NCCL's own have one name.
     effective = {name: known[name] for name in known if f"TORCH_{name}" not in known}
     without_nccl = torch is not None and torch.imported and torch.cuda is None
-    for setting, message, severity in [*_waits(effective), *_hidden(effective, gpus)]:
+    for setting, message, severity in [
+        *_waits(effective),
+        *_hidden(effective, gpus),
+        *_lost_record(known, configuration),
+    ]:
         nccl = "NCCL" in setting.name
         weight = Severity.NOTE if nccl and without_nccl else severity
         yield check.found(
@@ -150,6 +154,20 @@ def _hidden(known: dict[str, Setting], gpus: Gpus | None) -> Iterator[tuple[Sett
             recorder,
             "the flight recorder is off, and a hang leaves no record of who waited for whom",
             Severity.NOTE,
+        )
+
+
+def _lost_record(
+    known: dict[str, Setting], configuration: NcclConfiguration | None
+) -> Iterator[tuple[Setting, str, Severity]]:
+    """Yield the flight recorder's file where it cannot be made: torch makes no folder for it."""
+    names = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
+    setting = next((known[name] for name in names if name in known), None)
+    if setting is not None and configuration is not None and (why := configuration.refusal(setting)):
+        yield (
+            setting,
+            f"its folder cannot be written to ({why}), and a hang leaves no record of who waited for whom",
+            Severity.WARNING,
         )
 
 

@@ -29,6 +29,7 @@ from gpudoctor.facts import Gpus, Launch, NcclConfiguration, Pci, Torch, for_pro
 # src/debug.cc: what prints with every collective or message; the others print when a communicator is made.
 EACH_TIME = {"COLL", "CALL", "PROXY", "TUNING", "ALL"}
 DUMPS = ("NCCL_TOPO_DUMP_FILE", "NCCL_GRAPH_DUMP_FILE")
+NCCL_FILE = "export NCCL_DEBUG_FILE=/tmp/nccl.%h.%p.log"
 QUIET = Fix(
     "Let NCCL speak when something fails", "export NCCL_DEBUG=WARN; unset NCCL_DEBUG_SUBSYS NCCL_DEBUG_FILE"
 )
@@ -75,15 +76,18 @@ def environment(
             yield check.found(
                 message, fixes=[Fix("Write the path out", 'export NCCL_DEBUG_FILE="$HOME/nccl.%h.%p.log"')]
             )
+        elif configuration is not None and (why := configuration.refusal(file)):
+            message = (
+                f"{file}: the file cannot be made ({why}), and NCCL prints to standard output without a word"
+            )
+            yield check.found(message, fixes=[Fix("Name a folder that every rank may write to", NCCL_FILE)])
         elif "%p" not in file.value and not re.match(r"/dev/std|/proc/", file.value):
             message = f"{file}: all ranks of a machine write this one file, each over the others; %h and %p stand for host and process"
-            yield check.found(
-                message, fixes=[Fix("One file for each rank", "export NCCL_DEBUG_FILE=/tmp/nccl.%h.%p.log")]
-            )
+            yield check.found(message, fixes=[Fix("One file for each rank", NCCL_FILE)])
     for name in DUMPS:
         if name in known and known[name].value:
             message = f"{known[name]}: NCCL writes a dump at every start"
-            yield check.found(message, fixes=[Fix("Do without it", f"unset {name}")])
+            yield check.found(message, fixes=[Fix(known[name].removal(), known[name].removal_command)])
 
 
 def _each_time(value: str) -> list[str]:

@@ -26,7 +26,6 @@ NCCL opens TCP sockets to set itself up, even on one machine and with InfiniBand
 - [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): interfaces that are up and lead nowhere; ports
 """
 
-import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
@@ -37,6 +36,7 @@ from gpudoctor.facts import (
     Names,
     NcclChoice,
     NcclConfiguration,
+    Setting,
     means_nothing_elsewhere,
     nccl_asked,
     nccl_choice,
@@ -47,6 +47,11 @@ from gpudoctor.facts import (
 
 PEER = r"(?P<address>[^\s<>]{1,80})(?:<\d+>)?"
 REASON = r"(?P<reason>[A-Z][a-z]+(?: \w+){0,6})"
+UNSET = Fix(
+    "Let NCCL choose; it leaves out docker*, virbr* and lo where there is something else",
+    "unset NCCL_SOCKET_IFNAME",
+    proof="unset NCCL_SOCKET_IFNAME",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -106,12 +111,12 @@ def environment(
     """What NCCL was told fits no interface, or it takes one that leads nowhere."""
     told = settings(launch or Launch(), configuration)
     variables = {name: one.value for name, one in told.items()}
-    place = told["NCCL_SOCKET_IFNAME"].where if "NCCL_SOCKET_IFNAME" in told else ""
+    setting = told.get("NCCL_SOCKET_IFNAME")
     choice = nccl_choice(interfaces, variables)
     spans = spans_nodes(launch, names, interfaces)
     if choice.asked is not None and not choice.interfaces:
         if not any(one.runs and one.addresses for one in nccl_asked(interfaces, variables)):
-            yield from _fits_none(choice, interfaces, variables, place)
+            yield from _fits_none(choice, interfaces, variables, setting)
         return  # with addresses of another family alone: address-family
     if not spans or not choice.interfaces or not means_nothing_elsewhere(choice.interfaces[0]):
         return
@@ -120,47 +125,43 @@ def environment(
     down = [i for i in interfaces.all if not i.runs and i.addresses and not means_nothing_elsewhere(i)]
     if down and not better and not choice.asked:
         return  # interface-down: that is the one it would take
-    which = f"{_asked(choice, place)}, by which NCCL takes" if choice.asked else "NCCL will take"
+    which = f"{_asked(choice, setting)}, by which NCCL takes" if choice.asked else "NCCL will take"
     message = f"{which} {first.name} first, whose address means nothing on the other nodes of this launch"
     severity = None if choice.asked or not better else Severity.WARNING
-    yield check.found(message, severity=severity, fixes=_environment_fixes(better, place))
+    yield check.found(message, severity=severity, fixes=_environment_fixes(better, setting))
 
 
-def _asked(choice: NcclChoice, place: str) -> str:
-    return f"NCCL_SOCKET_IFNAME is {choice.asked}{f' in {place}' if place else ''}"
+def _asked(choice: NcclChoice, setting: Setting | None) -> str:
+    where = setting.where if setting is not None else ""
+    return f"NCCL_SOCKET_IFNAME is {choice.asked}{f' in {where}' if where else ''}"
 
 
 def _fits_none(
-    choice: NcclChoice, interfaces: Interfaces, variables: dict[str, str], place: str
+    choice: NcclChoice, interfaces: Interfaces, variables: dict[str, str], setting: Setting | None
 ) -> Iterator[Finding]:
     """Say why nothing is left; what fits and is down is interface-down's."""
     asked = choice.asked or ""
     if nccl_asked(interfaces, variables) and not asked.startswith("^"):
         if any(one.runs for one in nccl_asked(interfaces, variables)):
-            message = f"{_asked(choice, place)}, and what it fits has no address"
-            yield check.found(message, fixes=_environment_fixes(outward_interfaces(interfaces), place))
+            message = f"{_asked(choice, setting)}, and what it fits has no address"
+            yield check.found(message, fixes=_environment_fixes(outward_interfaces(interfaces), setting))
         return
     has = ", ".join(i.name for i in interfaces.usable) or "lo alone"
     message = (
-        f"{_asked(choice, place)}, which fits no interface of this machine with an address (it has {has})"
+        f"{_asked(choice, setting)}, which fits no interface of this machine with an address (it has {has})"
     )
     if " " in asked:
         message += "; NCCL takes a space for a part of the name"
     message += ': NCCL ends with "no socket interface found"'
-    yield check.found(message, fixes=_environment_fixes(outward_interfaces(interfaces), place))
+    yield check.found(message, fixes=_environment_fixes(outward_interfaces(interfaces), setting))
 
 
-def _environment_fixes(better: list[Interface], place: str) -> list[Fix]:
+def _environment_fixes(better: list[Interface], setting: Setting | None) -> list[Fix]:
     """Name an interface of this machine; what all nodes share is a prefix, or what to leave out."""
-    line = f"grep -n NCCL_SOCKET_IFNAME {shlex.quote(place)}"
     fixes = [
-        Fix(f"Take the line out of {place}: NCCL then chooses by itself", line)
-        if place
-        else Fix(
-            "Let NCCL choose; it leaves out docker*, virbr* and lo where there is something else",
-            "unset NCCL_SOCKET_IFNAME",
-            proof="unset NCCL_SOCKET_IFNAME",
-        ),
+        UNSET
+        if setting is None or not setting.where
+        else Fix(f"{setting.removal()}: NCCL then chooses by itself", setting.removal_command)
     ]
     if better:
         name = better[0].name

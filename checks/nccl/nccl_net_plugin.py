@@ -37,7 +37,7 @@ from gpudoctor.facts import (
     Names,
     NcclConfiguration,
     Plugins,
-    nccl_variables,
+    settings,
     spans_nodes,
 )
 
@@ -95,6 +95,14 @@ INSTALL = Fix(
 )
 
 
+OWN = {
+    "NCCL_NET_PLUGIN": "its own network code",
+    "NCCL_TUNER_PLUGIN": "its own choice of algorithms",
+    "NCCL_PROFILER_PLUGIN": "no profiler",
+}
+"""What NCCL does without a plug-in that it was told to load (``src/plugin``)."""
+
+
 @check.environment
 def environment(
     launch: Launch,
@@ -105,7 +113,8 @@ def environment(
     configuration: NcclConfiguration | None,
 ) -> Iterator[Finding]:
     """NCCL is told to use a network that this machine does not have, or EFA has no plug-in."""
-    variables = nccl_variables(launch, configuration)
+    known = settings(launch, configuration)
+    variables = {name: one.value for name, one in known.items()}
     network, plugin = (variables.get(name, "") for name in ("NCCL_NET", "NCCL_NET_PLUGIN"))
     lacking = _lacking(network, plugins, infiniband)
     if lacking:
@@ -120,6 +129,11 @@ def environment(
             )
             yield check.found(message, severity=Severity.WARNING, fixes=[FORGET])
             return
+    for name, instead in OWN.items():
+        if name in known and configuration is not None and (why := configuration.refusal(known[name])):
+            message = f"{known[name]}: the file cannot be opened ({why}), and NCCL goes on with {instead}"
+            fixes = [Fix(known[name].removal("Do without it"), known[name].removal_command)]
+            yield check.found(message, severity=Severity.WARNING, fixes=fixes)
     efa = [d.name for d, _ in infiniband.active if d.efa] if infiniband else []
     if efa and not plugins.network() and plugin != "none" and spans_nodes(launch, names, interfaces):
         message = f"{efa[0]} is an EFA adapter, and NCCL's plug-in for it is not found: traffic between nodes goes over TCP"

@@ -45,6 +45,7 @@ from gpudoctor.facts import (
     Variables,
     is_elsewhere,
     misread,
+    number,
     settings,
 )
 
@@ -79,10 +80,21 @@ INSTEAD = {
     "NCCL_VERBOSE": "NCCL_DEBUG says how much NCCL prints",
     "TORCH_NCCL_TIMEOUT": "the time-out is an argument: init_process_group(timeout=timedelta(hours=2))",
 }
+# src/graph/xml.cc: the one returns ncclSuccess, the other ncclSystemError
+NAMED = {
+    "NCCL_TOPO_FILE": (
+        Severity.WARNING,
+        "and NCCL says so with NCCL_DEBUG=INFO alone: it takes the topology that it finds by itself",
+    ),
+    "NCCL_GRAPH_FILE": (
+        Severity.ERROR,
+        'and the first communicator fails with "unhandled system error"',
+    ),
+}
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="an error for a value that torch refuses, a note where a plug-in may read it",
+    otherwise="an error for a value that torch refuses and for a graph file that is not there, a note where a plug-in may read it",
     fixes=[
         Fix(
             "See what NCCL takes, and how it reads it",
@@ -142,6 +154,21 @@ def _lines(launch: Launch, configuration: NcclConfiguration | None) -> Iterator[
     if path and configuration is not None and path not in [file.path for file in files]:
         message = f"NCCL_CONF_FILE={path}: there is no such file, NCCL says nothing of that, and leaves ~/.nccl.conf out too"
         yield check.found(message, fixes=[Fix("Do without it", "unset NCCL_CONF_FILE")])
+    known = settings(launch, configuration)
+    bootstrap = known.get("NCCL_OOB_NET_IFNAME")
+    if bootstrap is not None and number(known.get("NCCL_OOB_NET_ENABLE", Setting("", "0")).value) != 1:
+        message = f"{bootstrap}: NCCL reads it with NCCL_OOB_NET_ENABLE=1 alone; NCCL_SOCKET_IFNAME is what chooses here"
+        yield check.found(message, fixes=[Fix(bootstrap.removal("Do without it"), bootstrap.removal_command)])
+    for name, (severity, what) in NAMED.items():
+        if name in known and configuration is not None and (why := configuration.refusal(known[name])):
+            fixes = [
+                Fix(known[name].removal("Do without it"), known[name].removal_command),
+                Fix(
+                    "Or make it readable for the user that trains", f"ls -lL {shlex.quote(known[name].value)}"
+                ),
+            ]
+            message = f"{known[name]}: the file cannot be opened ({why}), {what}"
+            yield check.found(message, severity=severity, fixes=fixes)
 
 
 def _unknown(

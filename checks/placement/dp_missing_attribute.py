@@ -34,7 +34,7 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import Known, Script
 
 WRAPPER = (
-    r"\w*DataParallel\w*|FullyShardedDataParallel|OptimizedModule|DeepSpeedEngine|PipelineEngine|DDP|FSDP|"
+    r"\w*DataParallel(?!Plugin|Kwargs|Config)\w*|FullyShardedDataParallel|OptimizedModule|DeepSpeedEngine|PipelineEngine|DDP|FSDP|"
     r"_FabricModule|_LightningModuleWrapperBase"
 )
 # Names of the wrappers' own: another version of torch is missing them.

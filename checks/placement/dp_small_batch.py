@@ -44,6 +44,11 @@ BARE_MODEL = Fix(
     Kind.EDIT,
     proof="model.module(x",
 )
+POSITIONAL = Fix(
+    "Pass tensors only: keyword arguments of another kind go to every replica",
+    "model(x, mask)  # was: model(x, mask=mask, names=names)",
+    Kind.EDIT,
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -71,11 +76,7 @@ check = Check(
     fixes=[
         WHOLE_BATCHES,
         BARE_MODEL,
-        Fix(
-            "Pass tensors only: keyword arguments of another kind go to every replica",
-            "model(x, mask)  # was: model(x, mask=mask, names=names)",
-            Kind.EDIT,
-        ),
+        POSITIONAL,
         Fix(
             "One process per GPU, here 2, with DistributedDataParallel: every rank has a batch of its own",
             "torchrun --standalone --nproc-per-node=2 train.py",
@@ -118,6 +119,6 @@ def keywords(script: Script) -> Iterator[Finding]:
                     "misses its input",
                     severity=Severity.NOTE,
                     location=call.place,
-                    fixes=[BARE_MODEL, WHOLE_BATCHES],
+                    fixes=[POSITIONAL, WHOLE_BATCHES],
                 )
                 break

@@ -11,8 +11,8 @@ import rich_click as click
 from gpudoctor.cli.options import checks_option, python_option
 from gpudoctor.cli.output import Output, output_options
 from gpudoctor.cli.training_options import scaling_options, training_options
+from gpudoctor.proving.training_script import MODES, Choice
 from gpudoctor.registry import Registry
-from gpudoctor.training_script import MODES, Choice
 
 
 @click.command("repro")
@@ -74,8 +74,8 @@ def command(
             python=python, choice=choice, registry=registry, timeout=timeout,
         )  # fmt: skip
     from gpudoctor.child import adopt_orphans
-    from gpudoctor.proofs import prove
-    from gpudoctor.training import is_another_task
+    from gpudoctor.proving.proofs import prove
+    from gpudoctor.proving.training import is_another_task
 
     adopt_orphans()
     with progress(output, what) as (say, on_event):
@@ -101,7 +101,7 @@ def compare(
 ) -> int:
     """Time the steps of several runs and show them side by side."""
     from gpudoctor.child import adopt_orphans
-    from gpudoctor.scaling import scale
+    from gpudoctor.proving.scaling import scale
 
     begun = time.monotonic()
     adopt_orphans()
@@ -121,8 +121,8 @@ def compare(
 
 def print_script(registry: Registry, what: str, output: Output) -> int:
     """Print the very text that runs: a mode's script, or the half of a reproduction that fails."""
-    from gpudoctor.proofs import refuse_unknown, scripts_of
-    from gpudoctor.training_script import training_script
+    from gpudoctor.proving.proofs import refuse_unknown, scripts_of
+    from gpudoctor.proving.training_script import training_script
 
     output.refuse_quiet()
     if what == "all":

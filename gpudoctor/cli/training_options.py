@@ -7,7 +7,7 @@ from typing import Any
 
 import rich_click as click
 
-from gpudoctor.training_script import MODES, Choice
+from gpudoctor.proving.training_script import MODES, Choice
 
 SETS = ("mnist", "fashion-mnist", "cifar10")
 MODELS = ("net", "lenet", "resnet18", "resnet50")

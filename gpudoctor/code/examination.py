@@ -33,6 +33,8 @@ class Examined(Struct):
     lines: int = 0
     unread: list[str] = []
     """Why a file could not be read, a sentence for each."""
+    partly: list[str] = []
+    """Files whose program is too long to be followed to its end."""
     suppressed: int = 0
     """Findings that a comment hides."""
     remarks: list[str] = []
@@ -45,6 +47,7 @@ class Examined(Struct):
             self._result(id, result)
         self.lines += other.lines
         self.unread += other.unread
+        self.partly += other.partly
         self.suppressed += other.suppressed
         self.remarks += other.remarks
 
@@ -143,6 +146,8 @@ class Examiner:
             id = f"reading {source.name}"
             examined.results[id] = Result(id=id, status=CheckStatus.CRASHED, reason=told(error))
             return
+        if not script.complete:
+            examined.partly.append(source.name)
         examined.judge(script, self.checks)
         self._place(examined)
 

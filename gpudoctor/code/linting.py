@@ -127,7 +127,10 @@ class Linting:
             total.add(one)
         if len(total.unread) == len(self.files) == 1:
             raise BadInput(total.unread[0])
-        for reason in [*total.unread, *total.remarks]:
+        partly = [
+            f"{name}: too long to be followed to its end, and examined in part" for name in total.partly
+        ]
+        for reason in [*total.unread, *partly, *total.remarks]:
             warn(reason)
         if len(total.unread) == len(self.files):
             raise BadInput(f"none of these {len(self.files)} files can be read as Python")
@@ -158,7 +161,11 @@ def _report(total: Examined, known: Sequence[Check], registry: Registry, files: 
     passed = {check.id: Result(id=check.id, status=CheckStatus.PASSED) for check in known}
     report.checks = [*(passed | total.results).values(), *registry.failed]
     report.facts["code"] = Code(
-        files=files, lines=total.lines, unread=tuple(total.unread), suppressed=total.suppressed
+        files=files,
+        lines=total.lines,
+        unread=tuple(total.unread),
+        partly=tuple(total.partly),
+        suppressed=total.suppressed,
     )
     return conclude(report)
 

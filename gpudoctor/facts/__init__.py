@@ -55,6 +55,7 @@ from gpudoctor.facts.measurements import (
 from gpudoctor.facts.names import Names, Resolution, Route, is_loopback, spans_nodes
 from gpudoctor.facts.nccl_configuration import (
     ConfigurationFile,
+    NamedFile,
     NcclConfiguration,
     Setting,
     nccl_variables,
@@ -86,6 +87,7 @@ from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined,
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_models import LAYERS, class_of, moves, stays, target, wrapped_classes
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
+from gpudoctor.facts.slurm import Slurm, SlurmNode
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
 from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
@@ -165,6 +167,7 @@ __all__ = [
     "Misread",
     "Missing",
     "ModuleClass",
+    "NamedFile",
     "Names",
     "NcclChoice",
     "NcclConfiguration",
@@ -203,6 +206,8 @@ __all__ = [
     "Side",
     "Signature",
     "Silence",
+    "Slurm",
+    "SlurmNode",
     "Sockets",
     "SourceLine",
     "StateDict",

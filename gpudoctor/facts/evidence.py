@@ -64,6 +64,8 @@ class Code(Struct, frozen=True, kw_only=True):
     """Of those that were read."""
     unread: tuple[str, ...] = ()
     """Why a file could not be read, a sentence for each."""
+    partly: tuple[str, ...] = ()
+    """Files whose program is too long to be followed to its end."""
     suppressed: int = 0
     """Findings that a comment in the source hides."""
 

@@ -19,11 +19,32 @@ class ConfigurationFile(Struct, frozen=True, kw_only=True):
     """Why it could not be read."""
 
 
+class NamedFile(Struct, frozen=True, kw_only=True):
+    """A file that a variable of NCCL's names, and whether this process could open it as NCCL would."""
+
+    variable: str
+    path: str
+    error: str | None = None
+    """Why it could not be opened for what the variable asks, in the system's words; ``None``: it could."""
+
+
 class NcclConfiguration(Struct, frozen=True, kw_only=True):
-    """The files that NCCL reads before its variables (``src/misc/param.cc``)."""
+    """The files that NCCL reads before its variables (``src/misc/param.cc``), and those that the variables name."""
 
     files: list[ConfigurationFile] = []
     """In NCCL's order: the first that sets a variable wins, and the environment before all."""
+    named: list[NamedFile] = []
+
+    def refusal(self, setting: "Setting") -> str | None:
+        """Return why the file that a setting names cannot be opened; ``None`` where it can, or nobody looked."""
+        return next(
+            (
+                file.error
+                for file in self.named
+                if (file.variable, file.path) == (setting.name, setting.value)
+            ),
+            None,
+        )
 
 
 class Setting(Struct, frozen=True):

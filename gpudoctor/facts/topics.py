@@ -8,6 +8,7 @@ from gpudoctor.facts.comparison import Comparison
 from gpudoctor.facts.evidence import Code, Given, Log, Run, Silence
 from gpudoctor.facts.measurements import Measurements
 from gpudoctor.facts.scaling import Scaling
+from gpudoctor.facts.slurm import Slurm
 
 TOPICS: dict[str, type[Struct]] = {
     "checkpoint": CheckpointFile,
@@ -25,6 +26,9 @@ TOPICS: dict[str, type[Struct]] = {
 MEASURED: dict[str, type[Struct]] = {"measurements": Measurements, "scaling": Scaling}
 """Topics of a machine that no probe learns by itself, but ``check --deep`` or ``repro --scale`` alone."""
 
+PASTED: dict[str, type[Struct]] = {"slurm": Slurm}
+"""Topics that are read of other tools' output alone."""
+
 
 def kind_of(topic: str, topics: dict[str, type[Struct]]) -> type[Struct] | None:
     """Return the type of a topic's facts, ``checkpoint.2`` those of ``checkpoint``; ``None`` for an unknown one.
@@ -33,4 +37,4 @@ def kind_of(topic: str, topics: dict[str, type[Struct]]) -> type[Struct] | None:
     """
     name, dot, number = topic.partition(".")
     name = name if dot and number.isdecimal() else topic
-    return TOPICS.get(name) or MEASURED.get(topic) or topics.get(topic)
+    return TOPICS.get(name) or MEASURED.get(topic) or PASTED.get(topic) or topics.get(topic)

@@ -53,7 +53,7 @@ def _read(data: bytes, topics: dict[str, type[Struct]]) -> Imported:
     snapshot = read_machine(text, topics)
     if snapshot is None:
         raise Unreadable(
-            "neither a gpudoctor report nor collect_env output, nor that of nvidia-smi, lspci, dmesg, ip, df, pip "
-            "or conda"
+            "neither a gpudoctor report nor collect_env output, nor that of nvidia-smi, lspci, dmesg, ip, df, pip, "
+            "conda or sinfo"
         )
     return Imported(snapshot, None)

@@ -8,6 +8,7 @@ from msgspec.structs import fields, replace
 
 from gpudoctor.facts import Cuda, Distributions, Driver, Gpu, Gpus, Host, Launch, Pci, Torch
 from gpudoctor.facts.distributions import normal_name
+from gpudoctor.facts.topics import PASTED
 from gpudoctor.importers import (
     collect_env,
     collect_env_gpus,
@@ -21,6 +22,8 @@ from gpudoctor.importers import (
     nvidia_smi,
     package_lists,
     pasted_text,
+    slurm,
+    torch_complaints,
     torch_messages,
     variables,
 )
@@ -83,11 +86,13 @@ class _Pasted:
             **found,
             "gpus": gpus,
             "driver": found.get("driver") or self._driver(gpus),
+            "torch": found.get("torch") or torch_complaints.read(self.pieces),
             "cuda": found.get("cuda") or self._cuda(found),
             "pci": bus,
             "kernel_log": kernel_log.read(self.pieces),
             "infiniband": infiniband.read(self.pieces),
             "interfaces": ip_addresses.read(self.pieces),
+            "slurm": slurm.read(self.pieces),
             "host": _filled(found.get("host"), host_commands.read(self.pieces)),
             "launch": self._launch(found),
             **self._packages(found),
@@ -139,7 +144,8 @@ class _Pasted:
         """Read what the driver answered where a text has torch's words for it, and no environment."""
         if "torch" in found:
             return None
-        error = torch_messages.init_error(self.pieces)
+        torch = torch_complaints.read(self.pieces)
+        error = torch.cuda_error if torch is not None else None
         return torch_messages.cuda(
             [*torch_messages.warnings(self.pieces), *([error.message] if error else [])]
         )
@@ -200,4 +206,9 @@ def _snapshot(found: Found, topics: dict[str, type[Struct]]) -> Snapshot:
         else:
             reason = value if isinstance(value, str) else NOT_THERE
             probes.append(ProbeResult(name=topic, status=ProbeStatus.SKIPPED, reason=reason))
+    for topic, kind in PASTED.items():
+        value = found.get(topic)
+        if isinstance(value, kind):
+            facts[topic] = value
+            probes.append(ProbeResult(name=topic, status=ProbeStatus.OK))
     return Snapshot(facts, probes)

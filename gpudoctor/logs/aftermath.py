@@ -36,6 +36,8 @@ TOP = 5
 """Lines at the top of a log among which the usage stands where it is the text of --help."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
+REPORTED = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b")
+"""The level at which a logger reports a failure, in front of a line."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 
@@ -238,7 +240,8 @@ class Aftermath:
         for place in reversed(range(last + 1, len(self.lines))):
             line = self.lines[place]
             text = line.text[:400]
-            if tells_of_failure(text) and not NOISE.search(text) and not SETTLED.search(text):
+            reported = REPORTED.search(line.full, 0, len(line.full) - len(line.text)) is not None
+            if (reported or tells_of_failure(text)) and not NOISE.search(text) and not SETTLED.search(text):
                 break
             if self._ordinary(place):
                 key = (line.name, line.who)

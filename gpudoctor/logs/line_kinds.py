@@ -28,7 +28,7 @@ SETTLED = late_pattern(
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(
-    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b|"
+    rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b(?! with num_workers)|"
     r"[Tt]rying (?:the )?(?:previous|next|older|again|another)\b)"
 )
 """What a program says of a failure that it went on from."""
@@ -49,6 +49,8 @@ STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
+    r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
+    r"Virtual timer expired)\b|"
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
@@ -61,7 +63,7 @@ BAD = late_pattern(
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
     r"^(?:error_file|traceback|exitcode) *:|"
-    r"\breturned -?[1-9]\d*\b|"
+    r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
     r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out"
 )
 """What tells, in the last lines, of a failure."""
@@ -74,7 +76,7 @@ NOISE = late_pattern(
 """What stands at the end of many a good run."""
 WRAPPER = late_pattern(
     r"\b(?:job|script|elapsed|took|wandb|bye|goodbye|upload\w*|cop(?:y|ied|ying)|clean(?:ing|up|ed)?|exited|releas\w*|total\W{1,3}(?:time|elapsed|duration)|"
-    r"wall|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
+    r"wall|wall-?time|resources|cpu-?t(?:ime)?|runtime|hours|unmount\w*|hook|deactivat\w*|shut(?:ting)?|tidying|ended|container|core|artifacts)\b|"
     r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|^(?:real|user|sys)\s|^\W*(?:done|finished|end|completed?)?\W*$",
     re.IGNORECASE,
 )

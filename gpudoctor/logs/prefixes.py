@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -106,7 +107,12 @@ def _seconds(date: str | None, clock: str | None) -> float | None:
     if clock is None:
         return None
     hours, minutes, seconds = clock.replace(",", ".").split(":")
-    today = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    return _day(date) + int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+
+
+@lru_cache(maxsize=1024)
+def _day(date: str | None) -> float:
+    """Return the seconds from the beginning of the year to a date; 0 where it is none. A log has few."""
     for form in ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%m-%d", "%b %d", "%a %b %d", "%m%d"):
         try:
             # Some clocks give no year: all days are put into one, a leap year.
@@ -115,8 +121,8 @@ def _seconds(date: str | None, clock: str | None) -> float | None:
             )
         except ValueError:
             continue
-        return since_new_year(day) + today
-    return today
+        return since_new_year(day)
+    return 0.0
 
 
 def since_new_year(moment: datetime) -> float:

@@ -7,6 +7,8 @@ import msgspec
 
 SHIPPED = frozenset({"log", "stream", "time"})
 """The names of Docker's json-file driver, https://docs.docker.com/engine/logging/drivers/json-file/; `time` in UTC."""
+LOGURU = frozenset({"text", "record"})
+"""The names of loguru's records with serialize=True: `text` is the line as it prints it without."""
 TRACE = "Traceback (most recent call last)"
 START = re.compile(r'\{[ \t]?"')
 MOST = 256 << 10
@@ -19,7 +21,7 @@ def unfolded(text: str) -> Iterator[str]:
     What stands in front of the record stays in front of each. The record's other values come first, as JSON.
     """
     begin = START.search(text, 0, 200) if text.endswith("}") and len(text) < MOST else None
-    if begin is None or not (TRACE in text or '"log"' in text):
+    if begin is None or not any(words in text for words in (TRACE, '"log"', '"record"')):
         yield text
         return
     try:
@@ -37,6 +39,10 @@ def _lines(record: Mapping[str, object], text: str) -> Iterator[str]:
     if isinstance(said, str) and record.keys() >= SHIPPED:
         time = str(record["time"])
         yield from (f"{time} {line}" for line in said.rstrip("\n").split("\n"))
+        return
+    text_of = record.get("text")
+    if isinstance(text_of, str) and record.keys() == LOGURU:
+        yield from text_of.rstrip("\n").split("\n")
         return
     traces = {name: value for name, value in record.items() if isinstance(value, str) and TRACE in value}
     rest = {name: value for name, value in record.items() if name not in traces}

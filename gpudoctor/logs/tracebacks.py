@@ -50,9 +50,9 @@ SOURCE = late_pattern(r"^(?:raise \w|[│|] +(?:❱ +)?\d+ [│|]|❱ )")
 WRAPPERS = late_pattern(
     r"(?:ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|RayTaskError(?:\(\w+\))?|"
     r"RayActorError|ActorDiedError|NodeDiedError|TrainingFailedError|WorkerCrashedError|SystemExit|SignalException|BrokenProcessPool|"
-    r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|RemoteError|WorkerFailedError)$"
+    r"RemoteTraceback|_RemoteTraceback|MaxRetryError|TaskError|(?:Base)?ExceptionGroup|RemoteError|WorkerFailedError)$"
 )
-"""Exceptions that only pass on that another process failed."""
+"""Exceptions that only pass on that another process, or a task of this one, failed."""
 PASSED_ON = late_pattern(r"Caught \w+ in (?:DataLoader worker process|replica|pin memory thread)")
 """What torch writes in front of "Original Traceback" (torch/_utils.py, ExceptionWrapper)."""
 NOT_OWN = late_pattern(

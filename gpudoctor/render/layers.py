@@ -103,7 +103,7 @@ def _build(snapshot: Snapshot) -> str | None:
     if torch is None:
         return None
     if not torch.version:
-        return "no working torch"
+        return "a torch whose version is not known" if torch.imported else "no working torch"
     kind = f"CUDA {torch.cuda}" if torch.cuda else f"ROCm {torch.hip}" if torch.hip else "CPU build"
     parts = [f"torch {torch.version} ({kind}" + (f", cuDNN {torch.cudnn})" if torch.cudnn else ")")]
     if vision is not None and vision.version:

@@ -25,6 +25,10 @@ EXAMPLES = {
     '[2026-10-02 08:32:07,153] [INFO] [launch.py:131:sigkill_handler] Killing subprocess 4711\nTraceback (most recent call last):\n  File "/opt/venv/lib/python3.11/site-packages/deepspeed/launcher/launch.py", line 167, in main': (
         "a worker ended; what it died of is not in the launcher's words"
     ),
+    (
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n====\ntools/train.py FAILED\n----\nFailures:\n[1]:\n"
+        "  time      : 2022-04-07_18:08:41\n  host      : node001\n  rank      : 1 (local_rank: 1)\n  exitcode  : 2 (pid: 56773)"
+    ): "a worker (rank 1) ended with exit code 2; what it died of is not in the launcher's words",
     TABLE.replace(": 85 (pid: 149)", ": -10 (pid: 149) (SIGUSR1)"): (
         "a worker (rank 2) ended with exit code -10; what it died of is not in the launcher's words"
     ),

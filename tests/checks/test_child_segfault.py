@@ -99,6 +99,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "terminate called without an active exception\nException ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f71bd0233a0>",
     "RuntimeError: DataLoader worker (pid 22761) is killed by signal: Segmentation fault. ",
     "RuntimeError: DataLoader worker (pid 22761) is killed by signal: Aborted. ",
     "ERROR: Unexpected segmentation fault encountered in worker.",

@@ -16,6 +16,7 @@ EXAMPLES = {
         "the job asks for a GPU that it cannot see"
     ),
     "RuntimeError: No CUDA GPUs are available": MESSAGE,
+    'RuntimeError: INTERNAL ASSERT FAILED at "../aten/src/ATen/cuda/CUDAContext.cpp":49, please report a bug to PyTorch': MESSAGE,
     "RuntimeError: CUDA error: invalid device ordinal": MESSAGE,
     "RuntimeError: cuda runtime error (10) : invalid device ordinal at torch/csrc/cuda/Module.cpp:32": MESSAGE,
     (

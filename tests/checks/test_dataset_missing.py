@@ -10,6 +10,12 @@ ITEM = (
     "FileNotFoundError: [Errno 2] No such file or directory: '{}'\n"
 )
 EXAMPLES = {
+    "ValueError: File data/demo.json not found.": (
+        "the data data/demo.json is not there for this process, or holds nothing that it can read"
+    ),
+    "FileNotFoundError: [Errno 2] No such file or directory: 'configs/paths/femur/train+val.csv'": (
+        "the data configs/paths/femur/train+val.csv is not there for this process, or holds nothing that it can read"
+    ),
     "FileNotFoundError: Unable to find '/home/me/dataset/infos.json' at /home/me": (
         "the data /home/me/dataset/infos.json is not there for this process, or holds nothing that it can read"
     ),

@@ -30,6 +30,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "AttributeError: 'FullyShardedDataParallelPlugin' object has no attribute 'save_model'",
     "AttributeError: 'DistributedDataParallel' object has no attribute '_sync_params'",
     "AttributeError: 'DistributedDataParallel' object has no attribute 'require_forward_param_sync'",
     "AttributeError: 'NoneType' object has no attribute 'module'",

@@ -152,3 +152,12 @@ def test_unknown_where_nvml_says_nothing():
 def test_passes_without_a_gpu_on_the_bus():
     result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
     assert result.status is CheckStatus.PASSED
+
+
+def test_a_high_rate_of_corrected_errors_is_a_note():
+    event = KernelEvent(kind="xid", code=92, pci_address="0000:1b:00", text="NVRM: Xid (PCI:0000:1b:00): 92")
+    gpus = Gpus(devices=[Gpu(index=0, name="NVIDIA L4", ecc_uncorrected=0)])
+    facts = {"gpus": gpus, "kernel_log": KernelLog(events=[event])}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert finding.severity is Severity.NOTE
+    assert "Xid 92 of the GPU at 0000:1b:00: many errors of single bits" in finding.message

@@ -28,6 +28,9 @@ EXAMPLES = {
     "[2026-09-21T10:00:00.123] error: Detected 2 oom_kill events in StepId=4711.13. Some of the step tasks have been OOM Killed.": (
         "a process was killed because the host's memory ran out: Detected 2 oom_kill events"
     ),
+    "Process 0 exit with status code 137.": (
+        "a process was killed (137) without a reason, which mostly means that the host's memory ran out: confirm it"
+    ),
     "srun: error: node107: task 3: Out Of Memory": (
         "a process of rank 3 on node107 was killed because the host's memory ran out: Out Of Memory"
     ),

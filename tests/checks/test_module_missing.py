@@ -14,6 +14,10 @@ EXAMPLES = {
     "[rank1]: ModuleNotFoundError: No module named 'apex.optimizers'": (
         "the Python that ran has no module apex.optimizers"
     ),
+    "/usr/bin/python3: Error while finding module specification for 'projects.sft.train' (ModuleNotFoundError: No module named 'projects')": (
+        "the Python that ran has no module projects.sft.train, which was to be run with -m"
+    ),
+    "/opt/venv/bin/python: No module named deepspeed": "the Python that ran has no module deepspeed",
     "ImportError: No module named cv2": "the Python that ran has no module cv2",
     "ModuleNotFoundError: No module named 'src.models'": (
         "the Python that ran has no module src.models, by its name a folder of the project itself"

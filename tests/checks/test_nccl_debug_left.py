@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Launch, Torch
+from gpudoctor.facts import Launch, NamedFile, NcclConfiguration, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -70,3 +70,12 @@ def test_without_nccl_it_is_a_note() -> None:
 )
 def test_what_is_quiet(variables: dict[str, str]) -> None:
     assert look(ONE, **variables)[0].status is CheckStatus.PASSED
+
+
+def test_a_file_that_cannot_be_made() -> None:
+    path = "/gone/nccl.%h.%p.log"
+    launch = Launch(variables={"NCCL_DEBUG": "WARN", "NCCL_DEBUG_FILE": path})
+    gone = NamedFile(variable="NCCL_DEBUG_FILE", path=path, error="No such file or directory")
+    facts = {"launch": launch, "nccl_configuration": NcclConfiguration(named=[gone])}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert "cannot be made (No such file or directory)" in finding.message

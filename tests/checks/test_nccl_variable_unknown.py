@@ -2,7 +2,15 @@
 
 import pytest
 
-from gpudoctor.facts import ConfigurationFile, Launch, Library, NcclConfiguration, Torch, Variables
+from gpudoctor.facts import (
+    ConfigurationFile,
+    Launch,
+    Library,
+    NamedFile,
+    NcclConfiguration,
+    Torch,
+    Variables,
+)
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -147,3 +155,40 @@ def test_nccls_files_are_read_to_the_letter() -> None:
         "NCCL_CONF_FILE=/gone: there is no such file, ",
         "NCCL_DEBUGG=INFO in /etc/nccl.conf: nothing r",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "severity", "says"),
+    [
+        ("NCCL_TOPO_FILE", Severity.WARNING, "takes the topology that it finds by itself"),
+        ("NCCL_GRAPH_FILE", Severity.ERROR, "the first communicator fails"),
+    ],
+)
+def test_a_file_that_cannot_be_read(name: str, severity: Severity, says: str) -> None:
+    launch = Launch(variables={name: "/gone.xml"})
+    gone = NamedFile(variable=name, path="/gone.xml", error="No such file or directory")
+    facts = {"launch": launch, "nccl_configuration": NcclConfiguration(named=[gone])}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert (finding.severity, says in finding.message) == (severity, True)
+    assert "(No such file or directory)" in finding.message
+    assert finding.fixes[0].command == f"unset {name}"
+    there = NcclConfiguration(named=[NamedFile(variable=name, path="/gone.xml")])
+    assert (
+        examine(CHECK, Source.ENVIRONMENT, Snapshot({"launch": launch, "nccl_configuration": there}))[1] == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({"NCCL_OOB_NET_IFNAME": "eth0"}, "with NCCL_OOB_NET_ENABLE=1 alone"),
+        ({"NCCL_OOB_NET_IFNAME": "eth0", "NCCL_OOB_NET_ENABLE": "1"}, None),
+        ({"NCCL_OOB_NET_ENABLE": "true"}, "NCCL takes the leading digits"),
+        ({"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "30s"}, "ValueError"),
+        ({"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": "30"}, None),
+    ],
+)
+def test_values_without_effect(variables: dict[str, str], says: str | None) -> None:
+    facts = {"launch": Launch(variables=variables), "nccl_configuration": NcclConfiguration()}
+    _, found = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert [says in finding.message for finding in found] == ([True] if says else [])

@@ -1,5 +1,7 @@
 """nouveau-bound: the kernel's own driver holds an NVIDIA GPU."""
 
+from msgspec.structs import replace
+
 from gpudoctor.facts import Host, Pci, PciDevice, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
@@ -36,6 +38,12 @@ def test_found():
 def test_a_card_for_the_screen_beside_others_is_a_note():
     _, [finding] = run(pci=Pci(nvidia=[HELD, FREE]))
     assert finding.severity is Severity.NOTE
+
+
+def test_a_card_of_the_same_model_is_a_warning():
+    held, free = replace(HELD, device="0x2684"), replace(FREE, device="0x2684")
+    _, [finding] = run(pci=Pci(nvidia=[held, free]))
+    assert finding.severity is Severity.WARNING
 
 
 def test_who_chose_a_torch_for_the_cpu_gets_a_warning():

@@ -8,6 +8,7 @@ EXAMPLES = {
     "ValueError: AcceleratorState has already been initialized and cannot be changed, restart your runtime completely": MESSAGE,
 }
 NOT_THIS = [
+    "AssertionError: ZeRO parameter intra parallel group is already initialized",
     "ValueError: Default process group has not been initialized, please make sure to call init_process_group.",
     "[comm.py:677:init_distributed] Distributed backend already initialized",
     "torch distributed is already initialized, skipping initialization ...",

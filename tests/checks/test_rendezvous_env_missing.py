@@ -27,6 +27,10 @@ EXAMPLES = {
         "were lost on the way"
     ),
     "KeyError: 'MASTER_ADDR'": MESSAGE,
+    (
+        "ValueError: Tried to launch on distributed with multinode, but `MASTER_ADDR` env was not set, please try exporting "
+        "rank 0's hostname as `MASTER_ADDR`"
+    ): MESSAGE,
     "ValueError: Error initializing torch.distributed using tcp:// rendezvous: rank parameter missing": (
         "init_process_group was given an init_method of its own, and no rank"
     ),

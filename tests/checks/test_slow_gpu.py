@@ -44,7 +44,7 @@ def test_below_the_model():
 def test_several_figures_are_one_finding_with_each_as_evidence():
     _, [finding] = run(device(0, memory=1500.0), device(1, memory=1500.0, product=300.0))
     assert "45 % of the 3350" in finding.message
-    assert "so do 1 more" in finding.message
+    assert "so does another one" in finding.message
     assert len(finding.evidence) == 3
 
 

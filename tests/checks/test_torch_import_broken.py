@@ -20,6 +20,9 @@ EXAMPLES = {
     (
         "when I run `import torch` I get\n/env/bin/../lib/libstdc++.so.6: version `GLIBCXX_3.4.29' not found"
     ): MESSAGE,
+    "ImportError: /env/torch/lib/libATen.so.1: undefined symbol: THNN_CudaClassNLLCriterion_updateOutput": (
+        MESSAGE + ": no library that was loaded has the symbol THNN_CudaClassNLLCriterion_updateOutput"
+    ),
     "ImportError: libtorch_cpu.so: cannot open shared object file: No such file or directory": (
         MESSAGE + ": libtorch_cpu.so cannot be opened"
     ),

@@ -20,6 +20,7 @@ EXAMPLES = {
     ): MESSAGE,
     "ImportError: No module named torch.distributed": MESSAGE,
     "ImportError: No module named torch": MESSAGE,
+    "ImportError: No module named torch.utils.cpp_extension": MESSAGE,
     "bash: torchrun: command not found": MESSAGE,
     "bash: line 1: torchrun: command not found": MESSAGE,
     'exec: "torchrun": executable file not found in $PATH': MESSAGE,

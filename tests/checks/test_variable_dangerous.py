@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Gpu, Gpus, Launch, Torch
+from gpudoctor.facts import Gpu, Gpus, Launch, NamedFile, NcclConfiguration, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -80,3 +80,14 @@ def test_ll128_belongs_on_nvlink(nvlinks: int | None, protocol: str, found: int)
 )
 def test_what_is_right_is_left_in_peace(variables: dict[str, str]) -> None:
     assert look(BUILT, **variables)[0].status is CheckStatus.PASSED
+
+
+def test_a_record_of_a_hang_that_cannot_be_written() -> None:
+    path = "/gone/trace_"
+    launch = Launch(variables={"TORCH_FR_DUMP_TEMP_FILE": path})
+    gone = NamedFile(variable="TORCH_FR_DUMP_TEMP_FILE", path=path, error="Permission denied")
+    facts = {"launch": launch, "nccl_configuration": NcclConfiguration(named=[gone])}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert (finding.severity, "(Permission denied)" in finding.message) == (Severity.WARNING, True)
+    there = {**facts, "nccl_configuration": NcclConfiguration()}
+    assert examine(CHECK, Source.ENVIRONMENT, Snapshot(there))[1] == []

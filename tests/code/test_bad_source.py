@@ -16,6 +16,8 @@ import gpudoctor
 from gpudoctor import BadInput
 from gpudoctor.code.examination import Examiner
 from gpudoctor.registry import Registry
+from gpudoctor.report import Status
+from gpudoctor.verdict import exit_code
 
 LEAK = "import torch.distributed as dist\ndist.init_process_group('gloo')\n"
 UNREADABLE = {
@@ -64,6 +66,19 @@ def test_an_empty_file_is_no_fault(folder):
     (folder / "empty.py").write_bytes(b"")
     report = gpudoctor.lint(["empty.py"])
     assert report.verdict.sentence == "No known failure shows in 0 lines of 1 file."
+
+
+def test_a_program_that_is_not_followed_to_its_end_is_no_healthy_one(folder):
+    """What stands behind the last step was not looked at."""
+    (folder / "long.py").write_text("import torch\n" + "x = 1\n" * 60_001 + LEAK)
+    told = []
+    report = gpudoctor.lint(["long.py"], warn=told.append)
+    assert told == ["long.py: too long to be followed to its end, and examined in part"]
+    assert report.verdict.sentence.endswith("1 file could be followed in part alone.")
+    assert (report.verdict.status, exit_code(report, "error")) == (Status.UNKNOWN, 3)
+    both = gpudoctor.lint(["."])
+    assert {finding.location.path for finding in both.findings} == {"good.py"}
+    assert both.facts["code"].partly == ("long.py",)
 
 
 def test_a_long_chain_does_not_end_the_run(folder):

@@ -12,10 +12,10 @@ import pytest
 from gpudoctor import Fix, Kind
 from gpudoctor.grounds import Grounds, Halves, held, known, proof_of, seen_on
 from gpudoctor.model import How
+from gpudoctor.proving.scripts import difference
 from gpudoctor.registry import Registry
 from gpudoctor.render.marks import legend, mark, sentence
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.scripts import difference
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from gpudoctor.facts import GpuPair, GpuProcess, NvLink, RemappedRows
+from gpudoctor.importers import Unreadable
 
 HEAD = """\
 +-----------------------------------------------------------------------------------------+
@@ -486,3 +487,19 @@ def test_the_more_specific_output_wins_and_another_machine_stays_out(facts_of):
     listed = "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1)\n"
     (gpu,) = facts_of(f"{listed}\n{HEAD}{FIRST}\n{other}")["gpus"].devices
     assert (gpu.pci_address, gpu.name) == ("0000:07:00.0", "NVIDIA A100-SXM4-80GB")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ('level=error error="command failed" stdout="Failed to initialize NVML: Unknown Error"', 999),
+        ("collector: Failed to initialize NVML: Driver/library version mismatch", 18),
+        ("I do not get Failed to initialize NVML: Unknown Error any more since then", None),
+    ],
+)
+def test_a_refusal_that_a_program_quotes(line, code, read_text):
+    if code is None:
+        with pytest.raises(Unreadable):
+            read_text(line)
+    else:
+        assert read_text(line).snapshot.facts["gpus"].error_code == code

@@ -21,6 +21,7 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "docker: Error response from daemon: pull access denied for team/train.",
         "train.sh: step 2 exited with status 3",
         "job.sh: line 4: stage failed with status 9",
+        "job.sh: line 1: 26817 Alarm clock             python fit.py",
     ],
 )
 def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
@@ -35,6 +36,7 @@ def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
     "text",
     [
         "job exited with status 0",
+        "job.sh: line 2: 12817 User defined signal 1   python fit.py",  # asked for, before a time limit
         "profiler: gpuGetDeviceCount failed with code 35\nepoch 4 loss 0.1",
         "job.sh: line 2: nvidia-smi: command not found\ndice 0.8\nexit code: 0",
         "Process finished with exit code 0",

@@ -235,3 +235,48 @@ def test_what_help_says_of_errors_is_no_failure():
     assert not quiet(
         explain("$ ./job.sh\n" * 6 + text + "srun: error: n1: task 0: Exited with exit code 3\n")
     )
+
+
+def test_a_launcher_that_ends_its_processes_is_no_sign_that_training_went_on():
+    """DeepSpeed's level stands in front of the line, and the words behind it are a list."""
+    log = (
+        "    store.add(store_key, 1)\nRuntimeError: Connection reset by peer\n"
+        "[2023-03-08 23:09:10,901] [INFO] [launch.py:318:sigkill_handler] Killing subprocess 15884\n"
+        "[2023-03-08 23:09:10,911] [ERROR] [launch.py:324:sigkill_handler] ['python', '-u', 'run.py', '--local_rank=1']\n"
+    )
+    frames = '  File "torch/distributed/distributed_c10d.py", line 786, in init_process_group\n'
+    [first, *_] = explain(frames + log).findings
+    assert first.id == "gloo-peer-closed"
+    assert first.severity is Severity.ERROR
+
+
+def test_a_library_that_advises_to_rerun_has_not_done_so():
+    log = (
+        "Step: 2%| | 110/5000 [04:56<1:33:50, 1.15s/it]\nERROR: DataLoader worker (pid 28) exited unexpectedly with exit code 1. "
+        "Details are lost due to multiprocessing. Rerunning with num_workers=0 may give better error trace.\n"
+        'Traceback (most recent call last):\n  File "interface.py", line 653, in _next_batch\n    batch = next(self.iterator)\n'
+        '  File "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py", line 701, in __next__\n'
+    )
+    [first, *_] = explain(log).findings
+    assert first.id == "dataloader-worker-killed"
+    assert first.severity is Severity.ERROR
+
+
+def test_what_a_scheduler_says_of_the_resources_is_no_result():
+    end = "Job finished at Sun Nov 22 18:45:14 UTC 2026\nResources used: 00:00:12 walltime, 1.2 GB\n"
+    steps = "".join(f"epoch {n} loss 0.{n}\n" for n in range(4))
+    report = explain(steps + UNCAUGHT.format("ValueError: max() arg is an empty sequence") + end)
+    assert report.findings[0].message.startswith("ValueError")
+    assert not quiet(report)
+
+
+def test_of_a_group_of_exceptions_the_one_in_it_is_the_cause():
+    group = (
+        '  + Exception Group Traceback (most recent call last):\n  |   File "/home/me/fit.py", line 3, in <module>\n'
+        "  |     asyncio.run(main())\n  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n"
+        "  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n"
+        '    |   File "/home/me/fit.py", line 9, in env\n    |     raise ValueError(shape)\n'
+        "    | ValueError: env 2: 3 channels\n    +------------------------------------\n"
+    )
+    (finding,) = explain(group).findings
+    assert finding.message == "ValueError: env 2: 3 channels, raised below /home/me/fit.py line 9 in env"

@@ -7,6 +7,7 @@ import pytest
 from gpudoctor import explain
 from gpudoctor.logs.lines import read_text
 from gpudoctor.logs.records import unfolded
+from gpudoctor.model import Severity
 
 TRACE = 'Traceback (most recent call last):\n  File "/home/me/fit.py", line 6, in <module>\n    fit(336)\nValueError: the window is longer than the series'
 
@@ -40,6 +41,20 @@ def test_a_known_failure_is_found_in_a_record():
     assert explain(text).verdict.primary == "matmul-shapes"
 
 
+def test_a_line_that_loguru_serialized_is_read_as_it_prints_it():
+    begin = "2026-03-04 05:06:07.123 | {} | __main__:fit:6 - "
+    rows = [
+        begin.format("ERROR   ") + f"optional metric failed\n{TRACE}\n",
+        begin.format("SUCCESS ") + "done: rouge 41.2\n",
+    ]
+    text = "".join(json.dumps({"text": row, "record": {"elapsed": {"seconds": 1}}}) + "\n" for row in rows)
+    assert [line.text for line in read_text(text, "log")][
+        -2
+    ] == "SUCCESS  | __main__:fit:6 - done: rouge 41.2"
+    assert explain(text).worst() in (None, Severity.NOTE)
+    assert explain(text.splitlines()[0]).findings[0].message.startswith("ValueError: the window")
+
+
 @pytest.mark.parametrize("prefix", ["", "[rank1]: ", "2026-03-04 05:06:07 "])
 def test_the_traceback_that_a_logger_put_into_a_record_is_read(prefix):
     record = {"event": "fit_failed", "level": "error", "exception": TRACE}
@@ -60,6 +75,7 @@ def test_the_rank_of_a_record_is_that_of_its_lines():
         '{"log": "to the console", "epochs": 3}',  # a setting of that name
         '{"exception": "Traceback (most recent call last): cut',
         '{"log": [1, 2]}',
+        '{"text": "a", "record": 3, "more": 1}',
         '{"a": ' * 5000 + '"log"' + "}" * 5000,
         "",
     ],

@@ -110,3 +110,27 @@ def test_nccl_itself_reads_it_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     values = [line.strip("'\"") for line in done.stdout.splitlines() if line.startswith(("'", '"'))]
     # A file is read from its top, and setenv keeps what is there.
     assert dict(zip(names, values, strict=True)) == file.settings
+
+
+def test_files_that_variables_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "topo.xml").write_text("<system/>")
+    gone = "No such file or directory"
+    values = {
+        "NCCL_TOPO_FILE": (f"{tmp_path}/topo.xml", None),
+        "NCCL_GRAPH_FILE": (f"{tmp_path}/graph.xml", gone),
+        "NCCL_DEBUG_FILE": (f"{tmp_path}/gone/log.%h.%p", gone),
+        "TORCH_FR_DUMP_TEMP_FILE": (f"{tmp_path}/trace_", None),
+        "NCCL_TUNER_PLUGIN": (f"{tmp_path}/libtuner.so", gone),
+    }
+    for name, (value, _) in values.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("NCCL_NET_PLUGIN", "ofi")  # the loader looks for it
+    named = {file.variable: (file.path, file.error) for file in probe(tmp_path).named}
+    assert named == values
+    assert sorted(os.listdir(tmp_path)) == ["topo.xml"]
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NCCL_TOPO_FILE", str(tmp_path))
+    monkeypatch.setenv("NCCL_DEBUG_FILE", str(tmp_path))
+    assert [file.error for file in probe(tmp_path).named] == ["Is a directory", "Is a directory"]

@@ -25,11 +25,11 @@ from packaging.version import Version
 
 from gpudoctor.collect import collect
 from gpudoctor.interpreter import Patient
-from gpudoctor.proofs import NEEDS
+from gpudoctor.proving.proofs import NEEDS
+from gpudoctor.proving.reproduction import reproduce
+from gpudoctor.proving.scripts import read_script
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.reproduction import reproduce
-from gpudoctor.scripts import read_script
 from tests.warm_python import warm_python
 
 RECORD = ROOT / "checks/proofs/versions.json"

@@ -19,6 +19,7 @@ class Images(Dataset):
 
 
 dist.init_process_group("gloo")
+dist.barrier()  # all are there
 root = os.path.join(tempfile.gettempdir(), os.environ["TORCHELASTIC_RUN_ID"], "data", "raw")
 if dist.get_rank() == 0:
     Images(root, download=True)

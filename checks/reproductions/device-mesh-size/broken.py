@@ -15,4 +15,5 @@ torch.manual_seed(0)
 dp, tp = 4, 2
 mesh = init_device_mesh("cpu", (dp, tp), mesh_dim_names=("dp", "tp"))
 print(mesh)
+dist.barrier()  # none leaves while another connects
 dist.destroy_process_group()

@@ -16,4 +16,5 @@ tp = 2
 dp = dist.get_world_size() // tp
 mesh = init_device_mesh("cpu", (dp, tp), mesh_dim_names=("dp", "tp"))
 print(mesh)
+dist.barrier()  # none leaves while another connects
 dist.destroy_process_group()

@@ -11,4 +11,5 @@ parser.add_argument("--local_rank", type=int, default=0)
 local_rank = parser.parse_args().local_rank
 dist.init_process_group("gloo")
 print("local rank", local_rank)
+dist.barrier()  # none leaves while another connects
 dist.destroy_process_group()

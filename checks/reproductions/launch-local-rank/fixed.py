@@ -12,4 +12,5 @@ parser.add_argument("--local-rank", "--local_rank", type=int, default=int(os.env
 local_rank = parser.parse_args().local_rank
 dist.init_process_group("gloo")
 print("local rank", local_rank)
+dist.barrier()  # none leaves while another connects
 dist.destroy_process_group()

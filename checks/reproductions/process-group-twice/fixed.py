@@ -13,4 +13,5 @@ def connect():
 connect()  # as a library does when it is set up
 connect()
 print(f"rank {dist.get_rank()}: connected")
+dist.barrier()  # none leaves while another connects
 dist.destroy_process_group()

@@ -16,4 +16,5 @@ for epoch in range(2):
         orders[epoch] += batch.tolist()
 assert orders[0] != orders[1], "every epoch has the same order"
 print(f"rank {dist.get_rank()}: {orders}")
+dist.barrier()  # none leaves while another connects
 dist.destroy_process_group()

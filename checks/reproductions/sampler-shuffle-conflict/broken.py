@@ -20,4 +20,5 @@ for epoch in range(2):
     orders.append([i for (x,) in loader for i in x.tolist()])
 assert orders[0] != orders[1], "every epoch has the same order"
 print(rank, orders)
+dist.barrier()  # none leaves while another connects
 dist.destroy_process_group()

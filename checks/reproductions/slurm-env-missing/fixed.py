@@ -9,4 +9,5 @@ import torch.distributed as dist
 rank = int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", 0)))
 dist.init_process_group("gloo", rank=rank)
 print(f"rank {rank} of {dist.get_world_size()}")
+dist.barrier()  # none leaves while another connects
 dist.destroy_process_group()

@@ -2,7 +2,7 @@
 
 import re
 
-ADDRESS = r"(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])"
+ADDRESS = r"(?P<address>[0-9A-Fa-f]{3,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])"
 _PARTS = re.compile(ADDRESS)
 
 
@@ -12,4 +12,5 @@ def pci_address(text: str) -> str:
     if match is None:
         return ""
     domain, _, rest = match[0].lower().partition(":")
+    domain = domain.rjust(4, "0")  # "000:BA:00.0", as people retype it
     return f"{domain[-4:]}:{rest}" if len(domain) <= 4 or not domain[:-4].strip("0") else match[0].lower()

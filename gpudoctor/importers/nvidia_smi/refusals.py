@@ -15,6 +15,8 @@ _CODES = {
     "unknown error": 999,
 }
 _NVML = "Failed to initialize NVML: "
+# What a program printed of it: stdout="Failed to initialize NVML: Unknown Error"
+_QUOTED = re.compile(r"[\"'`=:] ?Failed to initialize NVML: (?P<error>[A-Z][\w /-]{2,60}?)[\"'`]?$")
 # It prints these words for NVML_ERROR_DRIVER_NOT_LOADED.
 _NOT_LOADED = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver"
 _NO_DEVICES = "No devices were found"
@@ -43,7 +45,7 @@ class Refusal:
 
 
 def read(lines: Iterable[str]) -> Refusal:
-    """Read the refusals that stand at the beginning of a line: in the middle of one they are prose.
+    """Read the refusals that stand at the beginning of a line, or quoted at its end: within one they are prose.
 
     ``Failed to initialize NVML: Driver/library version mismatch``
     """
@@ -52,6 +54,9 @@ def read(lines: Iterable[str]) -> Refusal:
         if refusal.error is None and line.startswith(_NVML):
             refusal.error = line.removeprefix(_NVML)[:300]
             refusal.error_code = _CODES.get(refusal.error.lower().rstrip(". "))
+        elif refusal.error is None and _NVML in line and (quoted := _QUOTED.search(line[-400:])):
+            refusal.error = quoted["error"]
+            refusal.error_code = _CODES.get(quoted["error"].lower())
         elif refusal.error is None and line.startswith("NVIDIA-SMI has failed"):
             refusal.error = line[:300]
             refusal.error_code = 9 if line.startswith(_NOT_LOADED) else None

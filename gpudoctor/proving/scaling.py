@@ -12,11 +12,11 @@ from gpudoctor.facts import Names
 from gpudoctor.facts.scaling import Scaling, ScalingRun
 from gpudoctor.interpreter import Patient, choose_patient
 from gpudoctor.patient_process import Message
+from gpudoctor.proving.training import DEADLINE, train
+from gpudoctor.proving.training_script import DEFAULT, LAUNCHED, MODES, Choice
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, Report, Say
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.training import DEADLINE, train
-from gpudoctor.training_script import DEFAULT, LAUNCHED, MODES, Choice
 from gpudoctor.verdict import conclude
 
 STEPS = 30

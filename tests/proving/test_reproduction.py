@@ -11,21 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor import explain, needs, reproduction
+from gpudoctor import explain
 from gpudoctor.collect import collect
 from gpudoctor.facts import Driver, Torch, Torchvision
 from gpudoctor.interpreter import Patient
 from gpudoctor.model import Check, Severity
-from gpudoctor.needs import makes_namespaces, to_simulate, unmet
+from gpudoctor.proving import needs, reproduction
+from gpudoctor.proving.needs import makes_namespaces, to_simulate, unmet
+from gpudoctor.proving.reproduction import reproduce, run_script
+from gpudoctor.proving.scripts import read_script, shown_on
 from gpudoctor.registry import Registry
 from gpudoctor.report import ProofStatus
-from gpudoctor.reproduction import reproduce, run_script
-from gpudoctor.scripts import read_script, shown_on
 from gpudoctor.snapshot import Snapshot
 from tests.warm_python import warm_python
 
 REGISTRY = Registry()
-RECORDED = Path(__file__).parent / "logs/recorded"
+RECORDED = Path(__file__).parent.parent / "logs/recorded"
 PATIENT = Patient(sys.executable, "the test")
 COLD = {
     "cuda-stub-library", "driver-not-loaded", "torch-import-broken", "torch-missing", "torch-shadowed",

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-PATIENT = Path(__file__).parent / "patient"
+PATIENT = Path(__file__).parent.parent / "patient"
 PARTS = (
     "image_sets",
     "learning",

@@ -14,16 +14,17 @@ import sys
 import psutil
 import pytest
 
-from gpudoctor import patience, prove, training
+from gpudoctor import prove
 from gpudoctor.child import Child
 from gpudoctor.facts import Gpu, Gpus, Launch
 from gpudoctor.model import Role
 from gpudoctor.patient_process import Conversation
-from gpudoctor.proofs import default_ranks
+from gpudoctor.proving import patience, training
+from gpudoctor.proving.proofs import default_ranks
+from gpudoctor.proving.training import Training
+from gpudoctor.proving.training_script import LAUNCHED, MODES, Choice, training_script
 from gpudoctor.report import ProofStatus, Status
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.training import Training
-from gpudoctor.training_script import LAUNCHED, MODES, Choice, training_script
 from tests.warm_python import warm_python
 
 needs_torch = pytest.mark.skipif(

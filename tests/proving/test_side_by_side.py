@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from gpudoctor import proofs
 from gpudoctor.code.examination import Examined
 from gpudoctor.code.files import Chosen
 from gpudoctor.code.workers import examined
 from gpudoctor.fork import fork, may_fork
-from gpudoctor.proofs import prove, scripts_of
+from gpudoctor.proving import proofs
+from gpudoctor.proving.proofs import prove, scripts_of
+from gpudoctor.proving.side_by_side import Company, company, proofs_side_by_side
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.side_by_side import Company, company, proofs_side_by_side
 
 REGISTRY = Registry()
 forks = pytest.mark.skipif(not may_fork(), reason="this process cannot be forked without harm")

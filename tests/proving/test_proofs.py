@@ -112,7 +112,7 @@ def test_what_it_was_shown_on_is_named():
 
 def test_a_record_written_from_a_report_holds_nothing_of_this_machine(tmp_path):
     """The maintainers' command reads what ``repro --json`` writes."""
-    script = os.path.join(os.path.dirname(__file__), "proofs/record.py")
+    script = os.path.join(os.path.dirname(__file__), "../proofs/record.py")
     private = msgspec.structs.replace(
         HELD, error='File "/work/me/lib/python3.11/site-packages/torch/a.py"', symptom=""
     )
@@ -130,7 +130,7 @@ def test_a_record_written_from_a_report_holds_nothing_of_this_machine(tmp_path):
 
 
 def test_a_redacted_report_is_refused_and_not_recorded():
-    script = os.path.join(os.path.dirname(__file__), "proofs/record.py")
+    script = os.path.join(os.path.dirname(__file__), "../proofs/record.py")
     report = msgspec.json.encode({"facts": {"python": {"executable": "path-1/bin/python"}}})
     done = subprocess.run([sys.executable, script], input=report, capture_output=True, timeout=60)
     assert done.returncode == 1

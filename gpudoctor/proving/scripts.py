@@ -9,7 +9,7 @@ from gpudoctor.interpreter import Patient
 from gpudoctor.patient_process import launched
 
 HEADER = re.compile(r"^# (run|needs|shown on): (.+?)\s*$", re.MULTILINE)
-SIMULATOR = Path(__file__).parent / "patient/simulated_gpus.py"
+SIMULATOR = Path(__file__).parent.parent / "patient/simulated_gpus.py"
 SIMULATED = "simulated GPUs"
 """What stands in the place of GPUs; nothing else may be taken for a proof on real ones."""
 RUN_LINE = re.compile(r"^# run: .*$", re.MULTILINE)

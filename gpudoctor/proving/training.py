@@ -10,12 +10,12 @@ from pathlib import Path
 from gpudoctor.bad_input import BadInput
 from gpudoctor.child import Child, run
 from gpudoctor.interpreter import Patient
-from gpudoctor.patience import Patience
 from gpudoctor.patient_process import Conversation, Message, by_torchrun, surroundings, typed
+from gpudoctor.proving.patience import Patience
+from gpudoctor.proving.reproduction import LINES_KEPT, last_words
+from gpudoctor.proving.stacks import ANSWER, LOOK, MOST, Stacks
+from gpudoctor.proving.training_script import DEFAULT, LAUNCHED, Choice, training_script
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.reproduction import LINES_KEPT, last_words
-from gpudoctor.stacks import ANSWER, LOOK, MOST, Stacks
-from gpudoctor.training_script import DEFAULT, LAUNCHED, Choice, training_script
 
 DEADLINE = 300.0
 """Seconds. A mode takes 5 to 10 s on two processor cores, and with all of MNIST a minute more."""

@@ -14,8 +14,8 @@ import msgspec
 
 from gpudoctor.child import Child, adopt_orphans, run
 from gpudoctor.fork import may_fork
+from gpudoctor.proving.scripts import HEADER
 from gpudoctor.report import Proof, Say
-from gpudoctor.scripts import HEADER
 
 MOST_WORKERS = 8
 SHARED = re.compile(r"\b[1-6]\d{4}\b|MASTER_PORT")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from gpudoctor.child import Child, end, run
 from gpudoctor.interpreter import Patient
-from gpudoctor.scripts import HEADER
+from gpudoctor.proving.scripts import HEADER
 
-SERVER = Path(__file__).parent / "patient/warm_python.py"
+SERVER = Path(__file__).parent.parent / "patient/warm_python.py"
 MODULES = ("torch", "torchvision")
 PATIENCE = 60.0
 """Seconds for importing torch, which takes three; from a slow network disk it may take a minute."""

@@ -13,8 +13,8 @@ import msgspec
 from gpudoctor.child import Child
 from gpudoctor.interpreter import Patient
 from gpudoctor.model import Check
+from gpudoctor.proving.scripts import Script
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
-from gpudoctor.scripts import Script
 
 OWN = "gpudoctor"
 

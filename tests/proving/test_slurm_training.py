@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gpudoctor.training_script import LAUNCHED
+from gpudoctor.proving.training_script import LAUNCHED
 from tests.slurm_cluster import missing, slurm
 from tests.warm_python import warm_python
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gpudoctor.training_script import MODES, PARTS, PATIENT, training_script
+from gpudoctor.proving.training_script import MODES, PARTS, PATIENT, training_script
 
 
 def names(text: str) -> set[str]:

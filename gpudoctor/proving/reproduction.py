@@ -18,12 +18,12 @@ from gpudoctor.logs.lines import plain
 from gpudoctor.logs.placeholders import filled_fixes
 from gpudoctor.logs.symptoms import Seen, matches
 from gpudoctor.model import Check
-from gpudoctor.needs import GPUS, to_simulate, unmet
 from gpudoctor.patient_process import surroundings
+from gpudoctor.proving.needs import GPUS, to_simulate, unmet
+from gpudoctor.proving.scripts import SIMULATED, Script, difference, on_simulated_gpus, read_script
+from gpudoctor.proving.state_proof import asks_for_check, state_proof, with_check
 from gpudoctor.report import Proof, ProofStatus
-from gpudoctor.scripts import SIMULATED, Script, difference, on_simulated_gpus, read_script
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.state_proof import asks_for_check, state_proof, with_check
 
 DEADLINE = 120.0
 """Seconds for each half; the scripts end by themselves in a fraction of that."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.training_script import LAUNCHED, MODES, training_script
+from gpudoctor.proving.training_script import LAUNCHED, MODES, training_script
 from tests.warm_python import warm_python
 
 torch = pytest.importorskip("torch", reason="the training scripts need torch")

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from gpudoctor.child import Child, run
-from gpudoctor.stacks import Stacks
+from gpudoctor.proving.stacks import Stacks
 
 RANK = """import faulthandler, os, signal, threading, time
 def in_time():

@@ -10,12 +10,12 @@ from gpudoctor.collect import collect
 from gpudoctor.facts import Gpus, Launch, Names
 from gpudoctor.interpreter import Patient, choose_patient
 from gpudoctor.model import Source
+from gpudoctor.proving.training_script import DEFAULT, LAUNCHED, MODES, Choice
+from gpudoctor.proving.warm_patient import suits, warm
 from gpudoctor.registry import Registry, Unknown
 from gpudoctor.report import Proof, Report, Say
 from gpudoctor.snapshot import Snapshot
-from gpudoctor.training_script import DEFAULT, LAUNCHED, MODES, Choice
 from gpudoctor.verdict import conclude
-from gpudoctor.warm_patient import suits, warm
 
 GROUND = ("python", "gpus", "launch", "host", "names")
 """Probes that tell on what a training mode will run: the quick ones, none that imports torch."""
@@ -43,7 +43,7 @@ class Bench:
 
     def train(self, mode: str) -> Proof:
         """Train in one mode; raises `BadInput` for data that cannot be used."""
-        from gpudoctor.training import DEADLINE, train
+        from gpudoctor.proving.training import DEADLINE, train
 
         ranks = self.nproc or (default_ranks(self.snapshot) if mode in LAUNCHED else None)
         names = self.snapshot.get(Names)
@@ -69,8 +69,8 @@ class Bench:
 
     def _side_by_side(self, ids: Sequence[str]) -> list[Proof]:
         """Run many reproductions; those that wait for each other leave a processor to others."""
-        from gpudoctor.reproduction import DEADLINE
-        from gpudoctor.side_by_side import Company, company, proofs_side_by_side
+        from gpudoctor.proving.reproduction import DEADLINE
+        from gpudoctor.proving.side_by_side import Company, company, proofs_side_by_side
 
         beside = {id: company(scripts_of(self.registry, id)) for id in ids}
         together = [id for id in ids if beside[id] is Company.ANY]
@@ -93,7 +93,7 @@ class Bench:
         return self._reproduced(id, self.patient, place)
 
     def _reproduced(self, id: str, patient: Patient, place: str) -> Proof:
-        from gpudoctor.reproduction import DEADLINE, reproduce
+        from gpudoctor.proving.reproduction import DEADLINE, reproduce
 
         return reproduce(
             self.registry.check(id),

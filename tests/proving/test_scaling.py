@@ -13,10 +13,10 @@ from rich.console import Console
 
 import gpudoctor
 from gpudoctor.facts import Scaling, ScalingRun
+from gpudoctor.proving.scaling import asked_runs
 from gpudoctor.render.markdown import ticket
 from gpudoctor.render.scaling import render, rows, svg
 from gpudoctor.report import Report, Status
-from gpudoctor.scaling import asked_runs
 from gpudoctor.verdict import conclude, exit_code
 from tests.warm_python import warm_python
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from gpudoctor import warm_patient
 from gpudoctor.interpreter import Patient
-from gpudoctor.proofs import Bench, scripts_of
+from gpudoctor.proving import warm_patient
+from gpudoctor.proving.proofs import Bench, scripts_of
+from gpudoctor.proving.training_script import DEFAULT
+from gpudoctor.proving.warm_patient import suits, warm
 from gpudoctor.registry import Registry
-from gpudoctor.training_script import DEFAULT
-from gpudoctor.warm_patient import suits, warm
-from tests.test_reproduction import COLD, facts
+from tests.proving.test_reproduction import COLD, facts
 from tests.warm_python import warm_python
 
 HERE = Patient(sys.executable, "the tests' own")
