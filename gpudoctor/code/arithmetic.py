@@ -2,6 +2,7 @@
 
 import ast
 import re
+import string
 
 from gpudoctor.code.program import mixed
 from gpudoctor.facts import Known, Value
@@ -174,3 +175,17 @@ def formatted(parts: list[str | Value]) -> Value:
         return Value(Known.DEVICE, text=first[:-1], items=(values[0],), by_rank=by_rank)
     texts = "".join(part if isinstance(part, str) else "{}" for part in parts)
     return Value(text=texts[:200], items=tuple(values), by_rank=by_rank, from_data=from_data)
+
+
+def filled_in(pattern: str, given: list[Value]) -> Value:
+    """Return what ``pattern.format(...)`` comes to."""
+    parts: list[str | Value] = []
+    left = list(given)
+    try:
+        for text, field, _, _ in string.Formatter().parse(pattern):
+            parts.append(text)
+            if field is not None and left:
+                parts.append(left.pop(0))
+    except ValueError:
+        return Value()
+    return formatted([*parts, *left])

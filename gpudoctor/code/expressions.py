@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 from gpudoctor.code.arithmetic import combined, compared, formatted, negated, united
 from gpudoctor.code.calls import perform
+from gpudoctor.code.comprehensions import comprehension, yielded
 from gpudoctor.code.dictionaries import spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHAPES
-from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Loop, Value
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
 
 
 def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:
@@ -152,45 +153,6 @@ def _mapping(frame: Frame, node: ast.Dict) -> Value:
     )
 
 
-def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
-    inner = Frame(frame.program, frame.file, frame.scope, frame)
-    inner.depth, inner.outer = frame.depth, frame
-    inner.self_value, inner.owner = frame.self_value, frame.owner
-    chosen = False  # by the rank
-    states: list[Value] = []
-    for generator in node.generators:
-        over = evaluate(inner, generator.iter)
-        loader = next((n for n in over.things if frame.program.things[n].kind == "loader"), None)
-        if loader is not None:
-            through = Value(Known.THING, thing=loader)
-            inner.loops = (*inner.loops, Loop(frame.place(node), "batch", through))
-            inner.record("<loop>", node, text=frame.text(generator.iter), receiver=through)
-        numbers = over.known is Known.INDEX
-        from_data = over.from_data or frame.program.kind(over) == "loader"
-        element = (
-            Value(Known.INDEX, by_rank=over.by_rank)
-            if numbers
-            else Value(by_rank=over.by_rank, from_data=from_data)
-        )
-        for target in ast.walk(generator.target):
-            if isinstance(target, ast.Name):
-                inner.names[target.id] = element
-        states += [over] if frame.program.kind(over) == "state_dict" else []
-        chosen = chosen or any([evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
-    if isinstance(node, ast.DictComp):
-        results = [evaluate(inner, node.key), evaluate(inner, node.value)]
-        results += states if isinstance(node.key, ast.Name) else []  # the same keys still
-        return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
-    result = evaluate(inner, node.elt)
-    return Value(
-        Known.SEQUENCE,
-        text="comprehension",
-        items=(result,),
-        by_rank=chosen or result.by_rank,
-        from_data=result.from_data,
-    )
-
-
 def _under(frame: Frame, node: ast.expr, test: ast.expr, value: Value, *, negated: bool = False) -> Value:
     """Return what an expression comes to that is only looked at where a test holds, or does not."""
     outside = frame.conditions
@@ -280,23 +242,6 @@ def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
     return value
 
 
-def _yield(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
-    value = evaluate(frame, node.value)
-    loader = next((n for n in value.things if frame.program.things[n].kind == "loader"), None)
-    if isinstance(node, ast.YieldFrom) and loader is not None:
-        over = Value(Known.THING, thing=loader)
-        loops = frame.loops
-        frame.loops = (*loops, Loop(frame.place(node), "batch", over))
-        frame.record("<loop>", node, text=frame.text(node), receiver=over)
-        frame.loops = loops
-        frame.yielded.append(over)
-        return UNKNOWN
-    frame.yielded += [loop.over for loop in frame.loops[-1:] if loop.kind == "batch"]
-    frame.yielded.append(value)
-    frame.program.escape(value)
-    return UNKNOWN
-
-
 _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Constant: _constant,
     ast.Name: name,
@@ -306,10 +251,10 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Tuple: _sequence,
     ast.Set: _sequence,
     ast.Dict: _mapping,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension,
+    ast.ListComp: comprehension,
+    ast.SetComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.DictComp: comprehension,
     ast.IfExp: _conditional,
     ast.BoolOp: _boolean,
     ast.UnaryOp: _unary,
@@ -318,8 +263,8 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.JoinedStr: _fstring,
     ast.Lambda: _lambda,
     ast.NamedExpr: _walrus,
-    ast.Yield: _yield,
-    ast.YieldFrom: _yield,
+    ast.Yield: yielded,
+    ast.YieldFrom: yielded,
     ast.Starred: lambda frame, node: evaluate(frame, node.value),
     ast.Await: lambda frame, node: evaluate(frame, node.value),
 }

@@ -1,10 +1,10 @@
 """What the functions and methods of torch and of the standard library return."""
 
-import string
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from gpudoctor.code.arithmetic import filled_in
 from gpudoctor.code.dictionaries import entries, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.known_calls import canonical
@@ -72,7 +72,7 @@ def result_of(
     if attribute in ("item", "detach", "argmax", "mean", "sum") and from_data:
         return Value(by_rank=by_rank, from_data=True)
     if receiver.known is Known.LITERAL and isinstance(receiver.literal, str) and attribute == "format":
-        return _formatted(receiver.literal, list(arguments.values()))
+        return filled_in(receiver.literal, [argument.value for argument in arguments.values()])
     if attribute in ("values", "items", "copy") and not arguments:
         held = entries(receiver, attribute)
         if held is not None:
@@ -160,21 +160,6 @@ def _of_torch(name: str, *, by_rank: bool, from_data: bool) -> Value:
     if name.startswith(("torch.distributed.", "torch.cuda.", "torch.backends.", "torch.utils.")):
         return Value(text=name)
     return Value(text=name, by_rank=by_rank, from_data=from_data)
-
-
-def _formatted(pattern: str, arguments: list[Argument]) -> Value:
-    from gpudoctor.code.arithmetic import formatted
-
-    parts: list[str | Value] = []
-    given = [argument.value for argument in arguments]
-    try:
-        for text, field, _, _ in string.Formatter().parse(pattern):
-            parts.append(text)
-            if field is not None and given:
-                parts.append(given.pop(0))
-    except ValueError:
-        return UNKNOWN
-    return formatted([*parts, *given])
 
 
 def _device(frame: Frame, arguments: dict[str, Argument]) -> Value:

@@ -2,6 +2,23 @@
 
 FLAGGED = [
     """
+import lightning
+import torch
+
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(2, 2)
+
+    def on_train_epoch_end(self):
+        if self.trainer.is_global_zero:
+            self.trainer.save_checkpoint("last.ckpt")  # <-
+
+    def validation_step(self, batch, number):
+        if self.global_rank == 0:
+            print(self.all_gather(batch))  # <-
+""",
+    """
 import argparse
 import torch
 import torch.distributed as dist
@@ -389,6 +406,21 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import lightning
+import torch
+
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(2, 2)
+
+    def on_train_epoch_end(self):
+        self.trainer.save_checkpoint("last.ckpt")
+        seen = self.all_gather(torch.ones(1))
+        if self.trainer.is_global_zero:
+            print(seen)
+""",
     """
 import torch
 from tools import reduce_mean
