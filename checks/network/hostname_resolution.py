@@ -132,48 +132,54 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.environment
 def environment(names: Names, launch: Launch | None, interfaces: Interfaces | None) -> Iterator[Finding]:
     """MASTER_ADDR or the own name cannot serve as an address for the other ranks."""
-    own, master = names.own, names.master
-    spans = spans_nodes(launch, names, interfaces)
+    several = _several(names, launch, interfaces)
+    if names.master is not None:
+        yield from _of_master(names.master, launch, several)
+    yield from _of_own(names.own, launch, interfaces, several)
+
+
+def _several(names: Names, launch: Launch | None, interfaces: Interfaces | None) -> str:
+    """Return in a sentence's middle what tells that there are several machines, empty where nothing does."""
+    if not spans_nodes(launch, names, interfaces):
+        return ""
     # rank 0 on another machine tells that there is one only if MASTER_ADDR is right
     told = launch is not None and launch.nodes is not None
-    several = (
-        "this launch spans nodes"
-        if told or master is None
-        else f"MASTER_ADDR {master.name} is another machine"
+    master = names.master
+    return (
+        "this launch spans nodes" if told or not master else f"MASTER_ADDR {master.name} is another machine"
     )
-    fixes = _fixes(own.name, interfaces, spans)
-    if master is not None and master.error:
-        message = (
-            f"MASTER_ADDR {master.name} does not resolve: {master.error}. No rank can reach rank 0's store"
-        )
-        yield check.found(message, fixes=_master_fixes(spans))
-    elif master is not None and master.loopback and spans and not _operators_master(launch):
+
+
+def _of_master(master: Resolution, launch: Launch | None, several: str) -> Iterator[Finding]:
+    if master.error:
+        what = f"does not resolve: {master.error}. No rank can reach rank 0's store"
+    elif master.loopback and several and not _operators_master(launch):
         where = ", ".join(master.addresses)
-        message = (
-            f"MASTER_ADDR {master.name} is {where} here, and {several}: every node looks for rank 0 on itself"
-        )
-        yield check.found(message, fixes=_master_fixes(spans))
+        what = f"is {where} here, and {several}: every node looks for rank 0 on itself"
+    else:
+        return
+    yield check.found(f"MASTER_ADDR {master.name} {what}", fixes=_master_fixes(bool(several)))
+
+
+def _of_own(
+    own: Resolution, launch: Launch | None, interfaces: Interfaces | None, several: str
+) -> Iterator[Finding]:
+    fixes = _fixes(own.name, interfaces, bool(several))
+    severity = None if several else Severity.WARNING
     if own.error:
-        rest = (
-            f"and {several}"
-            if spans
-            else "so torchrun --standalone and c10d rendezvous time out even on one machine"
-        )
+        alone = "so torchrun --standalone and c10d rendezvous time out even on one machine"
+        rest = f"and {several}" if several else alone
         message = f"the own name {own.name} does not resolve ({own.error}), {rest}"
-        yield check.found(message, severity=None if spans else Severity.WARNING, fixes=fixes)
+        yield check.found(message, severity=severity, fixes=fixes)
     elif own.is_here(interfaces) is False:
-        yield check.found(
-            _elsewhere(own, several if spans else ""),
-            severity=None if spans else Severity.WARNING,
-            fixes=fixes,
-        )
-    elif own.loopback and not (spans and re.fullmatch(ANYBODY, own.name)):
+        yield check.found(_elsewhere(own, several), severity=severity, fixes=fixes)
+    elif own.loopback and not (several and re.fullmatch(ANYBODY, own.name)):
         interface = launch.variables.get("GLOO_SOCKET_IFNAME") if launch else None
         rest = "fine on one machine; with several, gloo would send the other ranks to themselves"
-        if spans:
+        if several:
             rest = f"and {several}: gloo publishes it, and the other ranks look for this one on themselves"
         message = f"the own name {own.name} resolves to {', '.join(own.addresses)} alone, {rest}"
-        severity = Severity.NOTE if not spans else Severity.WARNING if interface else None
+        severity = Severity.NOTE if not several else Severity.WARNING if interface else None
         yield check.found(message, severity=severity, fixes=fixes)
 
 

@@ -26,6 +26,27 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
     log = _Log(lines, seen, raised)
     events = log.events()
     faults = sorted(_faults(events), key=log.when)
+    first, unknown = _chosen(log, faults)
+    if first is None and unknown is None:
+        first = _raised_warning(log, events)
+    if first is None and unknown is None and all(event.survived for event in events):
+        unknown = log.passed_on()
+    at = first.seen[0] if first is not None else unknown
+    notes = [event for event in events if event not in faults and not event.survived and log.raised_in(event)]
+    return Judgement(
+        course=log,
+        cause=first,
+        own=log.own(first) if first is not None else log.own_of(unknown),
+        raised=unknown,
+        consequences=[event for event in faults if event is not first],
+        remarks=[event for event in events if event not in faults and event is not first],
+        raised_note=min(notes, key=log.when, default=None),
+        doubt=log.doubt(at.line, at.place) if at is not None else "",
+    )
+
+
+def _chosen(log: "_Log", faults: list[Event]) -> tuple[Event | None, Raised | None]:
+    """Return the cause among what failed: what a check knows, or an exception that none does."""
     present = {event.check.id for event in faults}
     echoes = _echoes(faults)
     causes = [
@@ -43,32 +64,17 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         mentioned = not first.strong and bool(unknown.frames)
         first, unknown = (None, unknown) if mentioned or log.died_before(unknown, first) else (first, None)
     if first is None and unknown is None:
-        first = min(
-            faults,
-            key=lambda event: (
+
+        def rank(event: Event) -> tuple[bool, bool, object, object]:
+            return (
                 event in echoes,
                 bool(event.check.follows & present),
                 _ending(event, faults),
                 log.when(event),
-            ),
-            default=None,
-        )
-    if first is None and unknown is None:
-        first = _raised_warning(log, events)
-    if first is None and unknown is None and all(event.survived for event in events):
-        unknown = log.passed_on()
-    at = first.seen[0] if first is not None else unknown
-    notes = [event for event in events if event not in faults and not event.survived and log.raised_in(event)]
-    return Judgement(
-        course=log,
-        cause=first,
-        own=log.own(first) if first is not None else log.own_of(unknown),
-        raised=unknown,
-        consequences=[event for event in faults if event is not first],
-        remarks=[event for event in events if event not in faults and event is not first],
-        raised_note=min(notes, key=log.when, default=None),
-        doubt=log.doubt(at.line, at.place) if at is not None else "",
-    )
+            )
+
+        first = min(faults, key=rank, default=None)
+    return first, unknown
 
 
 def of_run(judgement: Judgement, run: Run) -> Judgement:
