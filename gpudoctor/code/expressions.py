@@ -6,6 +6,7 @@ from collections.abc import Callable
 from gpudoctor.code.arithmetic import combined, compared, formatted, negated, united
 from gpudoctor.code.calls import perform
 from gpudoctor.code.comprehensions import comprehension, yielded
+from gpudoctor.code.definitions import Function
 from gpudoctor.code.dictionaries import spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
@@ -46,6 +47,9 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     value = evaluate(frame, node.value)
     found = member(frame, value, node.attr)
     if found.known is Known.DEFINED and value.thing >= 0:
+        function = frame.program.defined.get(found.text)
+        if isinstance(function, Function) and _is_property(function):
+            return frame.program.follow(frame, function, value, [], {}, node)
         frame.program.bound[found.text] = value.thing
     if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
         thing = frame.program.things[value.thing]
@@ -56,6 +60,12 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
         )
     return found
+
+
+def _is_property(function: Function) -> bool:
+    """Return whether a method is called where it is read."""
+    names = (ast.unparse(decorator).rpartition(".")[2] for decorator in function.node.decorator_list)
+    return any(name in ("property", "cached_property") for name in names)
 
 
 def _call(frame: Frame, node: ast.Call, *, used: bool) -> Value:

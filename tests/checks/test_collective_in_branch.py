@@ -2,6 +2,33 @@
 
 FLAGGED = [
     """
+import torch.distributed as dist
+from contextlib import contextmanager
+from functools import cached_property
+
+@contextmanager
+def process_group():
+    dist.init_process_group("gloo")
+    try:
+        yield dist.get_rank()
+    finally:
+        dist.destroy_process_group()
+
+class Job:
+    @cached_property
+    def is_first(self):
+        return dist.get_rank() == 0
+
+    def run(self):
+        if self.is_first:
+            dist.barrier()  # <-
+
+with process_group() as rank:
+    Job().run()
+    if rank == 0:
+        dist.barrier()  # <-
+""",
+    """
 import lightning
 import torch
 

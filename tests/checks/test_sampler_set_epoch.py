@@ -2,6 +2,35 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from contextlib import contextmanager
+from torch.utils.data import DataLoader, DistributedSampler
+
+@contextmanager
+def process_group():
+    dist.init_process_group("gloo")
+    yield dist.get_rank()
+    dist.destroy_process_group()
+
+class Job:
+    def __init__(self, dataset):
+        self.dataset = dataset
+
+    @property
+    def loader(self):
+        return DataLoader(self.dataset, sampler=DistributedSampler(self.dataset))  # <-
+
+    def run(self):
+        for epoch in range(3):
+            for batch in self.loader:
+                print(batch)
+
+with process_group() as rank:
+    Job([1]).run()
+""",
+    """
 import itertools
 from torch.utils.data import DataLoader, DistributedSampler
 
