@@ -2,7 +2,7 @@
 
 import ast
 
-from gpudoctor.code.program import Frame
+from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import UNKNOWN, Known, Loop, Value
 
 
@@ -27,6 +27,9 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
             if numbers
             else Value(by_rank=over.by_rank, from_data=from_data)
         )
+        held = over.items[:1] if over.text == "comprehension" else () if over.text else over.items
+        if isinstance(generator.target, ast.Name) and any(item.things for item in held):
+            element = one_of(list(held))
         for target in ast.walk(generator.target):
             if isinstance(target, ast.Name):
                 inner.names[target.id] = element

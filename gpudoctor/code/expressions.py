@@ -88,8 +88,12 @@ def _call(frame: Frame, node: ast.Call, *, used: bool) -> Value:
     starred = False
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            starred = True
-            evaluate(frame, argument.value)
+            several = evaluate(frame, argument.value)
+            if several.known is Known.SEQUENCE and not several.text:
+                place, text = frame.place(argument), frame.text(argument)
+                positional += [Argument(item, place, text) for item in several.items]
+            else:
+                starred = True
         else:
             positional.append(
                 Argument(evaluate(frame, argument), frame.place(argument), frame.text(argument))
@@ -123,6 +127,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.MAPPING and isinstance(value.literal, tuple) and index.is_literal:
         if index.literal in value.literal:
             return value.items[value.literal.index(index.literal)]
+    if value.text == "comprehension" and value.items and not isinstance(node.slice, ast.Slice):
+        return value.items[0]
     if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:
         if -len(value.items) <= index.literal < len(value.items):
             return value.items[index.literal]

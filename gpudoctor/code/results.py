@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from gpudoctor.code.arithmetic import filled_in
-from gpudoctor.code.dictionaries import entries, made_of
+from gpudoctor.code.dictionaries import entries, entry, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import HOLDS
@@ -51,9 +51,9 @@ def result_of(
     frame: Frame, name: str, attribute: str, arguments: dict[str, Argument], receiver: Value
 ) -> Value:
     """Return what a call comes to whose function is not the script's own."""
-    known = _KNOWN.get(name)
-    if known is not None:
-        return known(frame, arguments)
+    function = _KNOWN.get(name)
+    if function is not None:
+        return function(frame, arguments)
     first = next(iter(arguments.values()), None)
     if name in THROUGH or (name.rpartition(".")[2] == "tqdm" and first is not None):
         return first.value if first else UNKNOWN
@@ -78,6 +78,9 @@ def result_of(
         if held is not None:
             return held
     if attribute == "get" and first is not None and first.value.is_literal:
+        held = entry(receiver, first.value.literal)
+        if held is not None:
+            return held
         return named_value(str(first.value.literal)) or Value(by_rank=by_rank, from_data=from_data)
     items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
     last = name.rpartition(".")[2]

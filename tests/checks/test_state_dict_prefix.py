@@ -240,6 +240,39 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+import torch
+from dataclasses import dataclass
+from torch.nn.parallel import DistributedDataParallel
+
+@dataclass
+class State:
+    model: torch.nn.Module
+    epoch: int = 0
+
+def keep(model, path):
+    torch.save(model.state_dict(), path)  # <-
+
+def hand(*given):
+    keep(*given)
+
+def name(**given):
+    keep(**given)
+
+def main(rank):
+    models = []
+    models.append(DistributedDataParallel(torch.nn.Linear(2, 2)))
+    hand(models[0], f"a{rank}.pt")
+    held = {"one": DistributedDataParallel(torch.nn.Linear(2, 2))}
+    name(model=held.get("one"), path=f"b{rank}.pt")
+    state = State(DistributedDataParallel(torch.nn.Linear(2, 2)), 1)
+    torch.save(state.model.state_dict(), f"c{rank}.pt")  # <-
+    several = [DistributedDataParallel(model) for model in [torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)]]
+    for number, model in enumerate(several):
+        torch.save(model.state_dict(), f"d{number}{rank}.pt")  # <-
+
+main(torch.distributed.get_rank())
+""",
+    """
 from collections import OrderedDict
 import torch
 
@@ -375,6 +408,26 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+def keep(model, path):
+    torch.save(model.state_dict(), path)
+
+def hand(*given):
+    keep(*given)
+
+def main(rank):
+    models = []
+    models.append(torch.nn.Linear(2, 2))
+    wrapped = DistributedDataParallel(models[0])
+    hand(models[0], f"a{rank}.pt")
+    held = {"one": wrapped.module}
+    hand(held.get("one"), f"b{rank}.pt")
+
+main(torch.distributed.get_rank())
+""",
     """
 import torch
 from network import build
