@@ -8,10 +8,10 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
-from gpudoctor.entry_points import EntryPoint
 from gpudoctor.guard import THE_USERS, parameters, place, told
 from gpudoctor.model import Check
 
@@ -85,7 +85,7 @@ def _load_file(name: str, path: Path) -> ModuleType:
     return module
 
 
-def load_package(point: EntryPoint) -> ModuleType:
+def load_package(point: metadata.EntryPoint) -> ModuleType:
     """Return the package that a plug-in names; raises whatever that raises, or `NotLoaded`."""
     package = point.load()
     if not hasattr(package, "__path__"):

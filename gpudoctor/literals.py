@@ -140,6 +140,10 @@ class Finder:
         """Return number, start and end of each literal in `data`, in order and without overlaps."""
         return (self._fast if len(data) >= BIG else self._small).find_matches_as_indexes(data)
 
+    def release(self) -> None:
+        """Give back what a long text was searched with, some 40 MB for all checks; the next one has it made anew."""
+        self.__dict__.pop("_fast", None)
+
     @functools.cached_property
     def lowered(self) -> "Finder":
         """The same literals in small letters, for text that is in small letters."""

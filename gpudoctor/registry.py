@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, get_type_hints
@@ -21,7 +22,6 @@ from msgspec import Struct
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.check_loading import NotLoaded, load_check, load_package
-from gpudoctor.entry_points import entry_points
 from gpudoctor.guard import THE_USERS, told
 from gpudoctor.model import FAMILIES, Check
 from gpudoctor.report import CheckStatus, Result
@@ -91,11 +91,7 @@ class Registry:
         """
         found: dict[str, tuple[str, Path | None]] = {}
         for package in sorted(self._packages(CHECKS), key=lambda package: package.__name__ != OWN):
-            for family in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-                if family.ispkg and not family.name.endswith(".reproductions"):
-                    paths = [f"{p}/{family.name.rpartition('.')[2]}" for p in package.__path__]
-                    for module in pkgutil.iter_modules(paths, f"{family.name}."):
-                        found[_id(module.name)] = (module.name, None)
+            found |= _checks_in(package.__name__, tuple(package.__path__))
         for folder in self.folders:
             for path in sorted(folder.glob("*.py")) + sorted(folder.glob("*/*.py")):
                 if not path.stem.startswith("_") and "reproductions" not in path.relative_to(folder).parts:
@@ -221,7 +217,7 @@ class Registry:
 
     def _packages(self, group: str) -> list[ModuleType]:
         packages = []
-        for point in entry_points(group):
+        for point in metadata.entry_points(group=group):
             name = f"plug-in {point.name} ({point.value})"
             package = self._guarded(name, functools.partial(load_package, point))
             packages += [package] if isinstance(package, ModuleType) else []
@@ -231,6 +227,18 @@ class Registry:
 @functools.cache
 def _installed() -> Registry:
     return Registry()
+
+
+@functools.cache
+def _checks_in(package: str, folders: tuple[str, ...]) -> dict[str, tuple[str, None]]:
+    """Return every check of an installed package, as `Registry.modules` has them; looked for once in a process."""
+    found = {}
+    for family in pkgutil.iter_modules(folders, f"{package}."):
+        if family.ispkg and not family.name.endswith(".reproductions"):
+            paths = [f"{folder}/{family.name.rpartition('.')[2]}" for folder in folders]
+            for module in pkgutil.iter_modules(paths, f"{family.name}."):
+                found[_id(module.name)] = (module.name, None)
+    return found
 
 
 def _id(module: str) -> str:

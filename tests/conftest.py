@@ -45,9 +45,8 @@ fork.UNFORKABLE = ()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Three workers for two processors: half of the time a test waits for ranks that meet, daemons and deadlines."""
-    processors = len(os.sched_getaffinity(0))
-    return processors + processors // 2 + (processors == 1)
+    """Two workers for each processor: half of the time a test waits for ranks that meet, daemons and deadlines."""
+    return 2 * len(os.sched_getaffinity(0))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

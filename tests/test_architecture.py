@@ -39,9 +39,8 @@ FLOORS = {
     "probes": "facts kernel_lines",
     "literals": "",
     "launch_command": "model",
-    "entry_points": "",
-    "check_loading": "entry_points guard literals model",
-    "registry": "bad_input check_loading entry_points guard model report",
+    "check_loading": "guard literals model",
+    "registry": "bad_input check_loading guard model report",
     "collect": "child facts interpreter patient_process probes registry report snapshot",
     # what others wrote
     "importers.nvidia_smi": "facts",

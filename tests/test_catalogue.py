@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.literals import literals
+from gpudoctor.literals import Finder, literals
 from gpudoctor.logs.placeholders import PLACE
 from gpudoctor.logs.symptoms import Seen, finder, first_seen, matches
 from gpudoctor.model import FAMILIES, UNRECOGNISED, Check, Source
@@ -21,7 +21,6 @@ from tests.check_files import its_tests
 ROOT = Path(__file__).parent.parent
 REGISTRY = Registry()
 KNOWN = {check.id: check for check in REGISTRY.checks()}
-FIND = finder(KNOWN.values())
 SECTIONS = ["What happens", "Why", "How to tell", "See also"]
 NOT_WRITTEN_YET = 6
 """How many checks wait for a reproduction that a script could be. This number only shrinks."""
@@ -29,6 +28,12 @@ NEEDS = re.compile(
     r"torch|torchvision|\d+ GPUs?(?: or simulated ones)?|no NVIDIA driver|CPU build of torch|CUDA build of torch"
     r"|root|Linux|namespaces|control groups|unshare|mount|setsid|ip|gcc|g\+\+|ninja|nvcc|slurmctld|slurmd|munged"
 )
+
+
+@functools.cache
+def find() -> Finder:
+    """Return the finder of all literals, as the patterns themselves say."""
+    return finder(KNOWN.values())
 
 
 def examples(check: Check) -> dict[str, str]:
@@ -39,7 +44,7 @@ def examples(check: Check) -> dict[str, str]:
 @functools.cache
 def seen_in(text: str) -> list[Seen]:
     """Return what all checks see in a text."""
-    return first_seen(text, FIND, KNOWN.get)
+    return first_seen(text, find(), KNOWN.get)
 
 
 def said(seen: Seen) -> str:
@@ -236,7 +241,7 @@ MARKED = [
 
 @pytest.mark.parametrize(("id", "text"), MARKED)
 def test_an_error_whose_marks_an_issue_tracker_took_away_is_seen(id, text):
-    assert id in {seen.check.id for seen in first_seen(text.replace("`", ""), FIND, KNOWN.get)}
+    assert id in {seen.check.id for seen in first_seen(text.replace("`", ""), find(), KNOWN.get)}
 
 
 @pytest.mark.parametrize(
@@ -249,4 +254,4 @@ def test_an_error_whose_marks_an_issue_tracker_took_away_is_seen(id, text):
     ],
 )
 def test_an_error_that_other_letters_or_marks_stand_beside_is_seen(text, id):
-    assert id in {seen.check.id for seen in first_seen(text, FIND, KNOWN.get)}
+    assert id in {seen.check.id for seen in first_seen(text, find(), KNOWN.get)}

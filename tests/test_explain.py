@@ -125,9 +125,9 @@ def test_a_bomb_of_a_line_costs_no_more_than_any_other(name):
 
 def test_many_short_lines_of_one_kind_are_read_in_time():
     text = "\n".join([f"try {n}: RuntimeError: CUDA error: out of memory" for n in range(20_000)])
-    begun = time.perf_counter()
+    begun = time.process_time()  # of a processor: a busy machine makes no log long
     assert gpudoctor.explain(text).verdict.primary == "cuda-oom"
-    assert time.perf_counter() - begun < 30.0
+    assert time.process_time() - begun < 30.0
 
 
 def test_the_library_answers_without_torch_and_on_any_text():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gpudoctor.literals import Finder, Vague, literals
+from gpudoctor.literals import BIG, Finder, Vague, literals
 from gpudoctor.logs.literal_index import encoded_index, registry_finder, symptom_literals
 from gpudoctor.logs.scan import MARKERS
 from gpudoctor.registry import Registry
@@ -81,6 +81,16 @@ def test_a_package_without_an_index_is_read_as_it_is(tmp_path):
 def test_literals_that_overlap_are_all_found():
     find = Finder([("out of memory", 1), ("memory", 2), ("out of memory", 3)])
     assert sorted(owner for hit in find.hits(b"CUDA out of memory") for owner in hit.owners) == [1, 2, 3]
+
+
+def test_what_a_long_text_was_searched_with_is_made_anew_once_it_was_given_back():
+    find, long = Finder([("out of memory", 1), ("x" * 40, 2)]), b"out of memory" + bytes(BIG)
+    assert find.find(long) == [(0, 0, 13)]
+    assert "_fast" in vars(find)
+    find.release()
+    assert "_fast" not in vars(find)
+    find.release()
+    assert find.find(long) == [(0, 0, 13)]
 
 
 def test_a_text_in_another_alphabet_is_found_too():

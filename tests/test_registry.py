@@ -4,9 +4,7 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import pytest
 
 from gpudoctor.collect import collect
 from gpudoctor.diagnose import diagnose
-from gpudoctor.entry_points import EntryPoint, entry_points
 from gpudoctor.facts import Torch
 from gpudoctor.interpreter import Patient
 from gpudoctor.model import FAMILIES, Severity
@@ -392,51 +389,3 @@ def test_a_probe_that_sets_no_deadline_has_the_usual_one(registry: Registry, her
     launch = next(p for p in registry.probes if p.name == "launch")
     assert launch.deadline == DEADLINE
     assert [p.status for p in collect([launch], here).probes] == [ProbeStatus.OK]
-
-
-def test_entry_points_are_those_that_importlib_finds() -> None:
-    groups = ("gpudoctor.checks", "gpudoctor.probes", "console_scripts", "pytest11", "nobody.has.this")
-    for group in groups:
-        told = [(point.name, point.value) for point in metadata.entry_points(group=group)]
-        assert sorted((point.name, point.value) for point in entry_points(group)) == sorted(told), group
-
-
-@pytest.fixture
-def import_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder in which distributions are looked for."""
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    return tmp_path
-
-
-def test_what_stands_in_entry_points_is_read_as_its_format_says(
-    import_path: Path, install: Install, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = "[gpudoctor.checks]\n# a remark\n site = my.checks:inner [all]\nplain=json\n"
-    install("mine", f"[other]\na = b\n\n{mine}[last]\nz = z\n", {})
-    (import_path / "bare-1.0.egg-info").write_text("Name: bare\n")
-    behind = import_path / "behind"
-    (behind / "Mine-2.0.dist-info").mkdir(parents=True)
-    (behind / "Mine-2.0.dist-info/entry_points.txt").write_text("[gpudoctor.checks]\nof-the-same-name = os\n")
-    monkeypatch.setattr(sys, "path", [str(import_path), str(behind), str(import_path / "is-not-there")])
-    told = [(point.name, point.value) for point in metadata.entry_points(group="gpudoctor.checks")]
-    assert told == [("site", "my.checks:inner [all]"), ("plain", "json")]
-    found = entry_points("gpudoctor.checks")
-    assert [(point.name, point.value) for point in found] == told
-    assert found[1].load() is json
-    with pytest.raises(ModuleNotFoundError, match="'my'"):
-        found[0].load()
-    assert EntryPoint("an attribute", "os.path : join").load() is os.path.join
-    with pytest.raises(ImportError, match="'a b' names no module"):
-        EntryPoint("no module", "a b").load()
-
-
-def test_distributions_in_an_archive_are_found_too(
-    import_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive = import_path / "packed.zip"
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("packed-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: packed\nVersion: 1.0\n")
-        file.writestr("packed-1.0.dist-info/entry_points.txt", "[gpudoctor.checks]\npacked = json\n")
-    assert entry_points("gpudoctor.checks") == []
-    monkeypatch.setattr(sys, "path", [str(import_path), str(archive)])
-    assert entry_points("gpudoctor.checks") == [EntryPoint("packed", "json")]

@@ -40,6 +40,7 @@ check = Check(
         rf"(cuDNN|CuDNN|cudnn|CUDNN|DNN)\w* [Ee]rror:? .{{0,60}}?{STATUS}",
         r"RuntimeError: [Cc]uDNN error: (?P<status>CUDNN_STATUS_SUCCESS)",  # a CUDA older than the GPU
         rf"(RuntimeError|Exception|AssertionError|CuDNNError|InternalError): (\d+: )?(b')?{STATUS}",
+        rf"(?:cuDNN|CuDNN|cudnn|CUDNN) (?:failure \d+|failed with status):? {STATUS}",  # onnxruntime, CTranslate2
         rf"RuntimeError: .{{0,120}}cudnn_status: {STATUS}",
         rf"[Cc]ould not create cudnn handle: {STATUS}",
         r"cuDNN Frontend error: ",

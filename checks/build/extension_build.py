@@ -43,6 +43,11 @@ check = Check(
         r"\b(?P<missing>nvcc): (?:command )?not found",
         r"Error building extension '(?P<extension>[\w.-]+)'",
         r"Error compiling objects for extension",
+        Symptom(
+            r"\d+ errors? detected in the compilation of ",
+            unless=r"nvrtc|CompileException",  # a kernel that a program writes as it runs
+        ),
+        r"error: command '[^'\n]{0,200}\b(?:nvcc|g?cc|[gc]\+\+|cl)(?:-\d+|\.exe)?' failed with exit (?:status|code) \d+",
         r"Command '\['ninja'.{0,60}\]' returned non-zero exit status",
         r"Unable to JIT load the (?P<extension>\w+) op due to ",
         Symptom(

@@ -37,7 +37,9 @@ VERSION = r"v?(?P<needed>\d+(?:\.\d+)+)"
 # What torch once had: who asks for it is too old, not torch. And what a torch without CUDA, NCCL or distributed lacks.
 GONE = (
     r"(?!'?(?:_six|rfft|irfft|fft|ifft|gels|btrifact\w*|symeig|solve|eig|lstsq|matrix_rank|_dl|_tensor|legacy|reduce_op"
-    r"|ProcessGroup\w*|ReduceOp|_jit_internal|make_non_contiguous|_cuda_\w+|_nccl_\w+)')"
+    r"|ProcessGroup\w*|ReduceOp|_jit_internal|make_non_contiguous|_cuda_\w+|_nccl_\w+"
+    # older than any torch that is still in use: distributed-not-built
+    r"|init_process_group|is_initialized|get_rank|get_world_size|new_group|barrier|all_reduce|all_gather|broadcast|\w*Store)')"
 )
 NAMES = (
     r"inference_mode|frombuffer|set_float32_matmul_precision|compile|compiler|set_default_device|get_default_device"

@@ -54,7 +54,7 @@ check = Check(
     symptoms=[
         Symptom(r"[Nn]o space left on device(?!: '/dev/shm)(?:: ['\"](?P<path>[^'\"]{1,300}))?", unless=SHM),
         Symptom(r"\bENOSPC\b|kind: StorageFull", unless=SHM),
-        r"(?P<quota>Disk quota exceeded)(?:: ['\"](?P<path>[^'\"]{1,300}))?",
+        r"(?P<quota>[Dd]isk quota exceeded)(?:: ['\"](?P<path>[^'\"]{1,300}))?",
         r"write\(\): fd \d+ failed with (?:No space left|Input/output error)",  # until 1.5
         r"PytorchStreamWriter failed writing (?:file (?P<part>[\w./]+)|central directory)",
         r"inline_container\.cc:\d+\] \. unexpected pos \d+ vs \d+",

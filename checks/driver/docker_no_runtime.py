@@ -35,7 +35,7 @@ from gpudoctor import Check, Fix, Kind, Severity
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"could not select device driver .{0,20}with capabilities: \[\[gpu",
+        r"[Cc]ould not select device driver .{0,20}with capabiliti?es:? \[\[(?:gpu|compute|utility|nvidia)",
         r"[Uu]nknown (?:or invalid )?runtime (?:name: |specified )\"?nvidia",
         r"exec: \\?\"nvidia-container-(?:runtime(?:-hook)?|toolkit|cli)\\?\": executable file not found",
         r"unresolvable CDI devices (?P<device>nvidia\.com/gpu=[\w:-]+)",

@@ -35,7 +35,7 @@ says why the driver did not take a GPU.
 from collections import Counter
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count, listed
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, count, listed
 from gpudoctor.facts import Cuda, Driver, Gpus, Host, KernelLog, Launch, Pci, PciDevice, Slurm, Torch
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -84,8 +84,15 @@ BACK = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note for a card of another model, a warning where torch alone sees fewer",
-    symptoms=[r"gres/gpu count (?:reported lower than configured|too low) \((?P<here>\d+) < (?P<set>\d+)\)"],
-    message="Slurm counts <here> of the <set> GPUs that the node is said to have, and gives it no jobs",
+    symptoms=[
+        r"gres/gpu count (?:reported lower than configured|too low) \((?P<here>\d+) < (?P<set>\d+)\)",
+        Symptom(
+            r"NVRM: GPU (?P<bus>[\da-fA-F:.]{7,16}): (?:RmInitAdapter|rm_init_adapter) failed",
+            unless=r"Cannot initialize GSP|gsp_\w+\.bin|open kernel modules|fallen off the bus|already bound to nouveau",
+        ),
+    ],
+    message="[Slurm counts <here> of the <set> GPUs that the node is said to have, and gives it no jobs]"
+    "[the driver could not start the GPU <bus>, and goes on without it]",
     follows=["gpu-fell-off-bus", "gpu-reset-required"],
     fixes=[COMPARE, LEAVE_OUT, WHY, RESET, RESEAT],
     no_reproduction="needs a GPU that is lost",

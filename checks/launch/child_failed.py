@@ -68,6 +68,7 @@ check = Check(
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",
         r"ray\.train\.\S{0,40}TrainingFailedError",
         # Ray's worker, of which nothing more is known than that it is gone
+        r"\bThe actor is dead because its worker process has died",
         r"\bThe actor died unexpectedly before finishing this task",
         r"\(raylet\S{0,80}\) A worker died or was killed while executing",
         # DeepSpeed's launcher ends the others when one has failed, and is itself cut off here

@@ -34,7 +34,7 @@ from gpudoctor.facts import KernelLog
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
-WORDS = r"(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception)"
+WORDS = r"(?P<signal>[Ss]egmentation fault|Aborted|Illegal instruction|Floating point exception)"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
 EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
 
@@ -55,7 +55,7 @@ check = Check(
         rf"{EXIT}(?P<code>-1073741819|3221225477|0xC0000005)",  # Windows
         r"exited on signal (?:4|6|7|8|11) \((?P<signal>[^)]+)\)",
         rf"{SRUN}(?P<signal>Segmentation fault|Aborted|Illegal instruction|Floating point exception|Bus error(?! ?\(core))",
-        rf"\b{WORDS} {{0,8}}\(core dumped\)",
+        rf"\b{WORDS}(?: error)? {{0,8}}\(core dumped\)",
         rf"(?:^|: line \d+: +\d+) {{0,8}}{WORDS}(?: *$| {{2}})",
         r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>segmentation fault|abort|illegal hardware instruction) +\S",  # zsh
         r"Fatal Python error: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction|Floating[- ]point exception)",

@@ -29,7 +29,7 @@ failed: Requested node configuration is not available", or for ever "step creati
 from gpudoctor import Check, Fix, Severity, Symptom
 
 # GPUs that Slurm does not know are slurm-gres.
-REASON = r"(?P<reason>(?!Invalid (?:generic resource|Trackable RES|GRES)|Requested GRES)\S.{0,100}?) *$"
+REASON = r"(?P<reason>(?!Invalid (?:generic resource|Trackable RES|GRES)|Requested GRES)\S.{0,100}?) *(?:$|`)"
 
 check = Check(
     severity=Severity.ERROR,

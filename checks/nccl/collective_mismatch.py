@@ -31,7 +31,7 @@ Compare `env | grep NCCL_` of the nodes. In a flight recorder's dump, `torchfrtr
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Parted, Script, joined, parted
 
 FINGERPRINT = r"CollectiveFingerPrint\((?:SequenceNumber=(?P<seq>\d+),? ?)?OpType=(?P<operation>\w+)"
@@ -51,6 +51,10 @@ check = Check(
         (
             r"Detected mismatch between collectives on ranks(?!\. Rank \d+ is running \w* ?collective: "
             r"CollectiveFingerPrint\()"
+        ),
+        Symptom(  # its end alone
+            rf"\bRank (?P<rank>\d+) is running (?:inconsistent )?collective: ?{FINGERPRINT}",
+            unless=r"Detected mismatch between collectives on ranks",
         ),
         # gloo; the sentence behind the sizes came with torch 2.3
         r"op\.preamble\.length <= op\.nbytes\. (?P<got>\d+) vs (?P<expected>\d+)",
@@ -75,7 +79,7 @@ check = Check(
         # the flight recorder's analysis
         r"\b(?:COLLECTIVE_TYPE|SIZE_OR_SYNTAX|COLLECTIVE_STATE|COLLECTIVE_DTYPE)_MISMATCH\b",
         # accelerate with ACCELERATE_DEBUG_MODE=1, and its gather of objects
-        r"Cannot apply desired operation due to shape mismatches\. All shapes across devices must be valid",
+        r"Cannot apply desired operation due to shape mismatches\b",
         r"Impossible to apply the desired operation due to inadequate data",
     ],
     message="the ranks' calls do not fit together[: rank <rank> differs][ in <operation>][, <difference>]"

@@ -24,13 +24,13 @@ is newer than this torch (`torch-too-old`), or a backend alone is missing: `d.is
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Distributions, Gpus, Launch, Python, Torch
 
 # Names that torch.distributed has had since 1.0 to 1.4: where one is missing, the package is.
 OLD = (
     r"(?:init_process_group|destroy_process_group|is_initialized|get_rank|get_world_size|get_backend|new_group|group|"
-    r"ReduceOp|Backend|barrier|all_reduce|all_gather|broadcast|TCPStore|PrefixStore|Store|Work|ProcessGroup)"
+    r"ReduceOp|Backend|barrier|all_reduce|all_gather|broadcast|FileStore|TCPStore|PrefixStore|Store|Work|ProcessGroup)"
 )
 OTHER_BACKEND = Fix(
     "Choose a backend that the build has",
@@ -49,6 +49,9 @@ check = Check(
     symptoms=[
         rf"module '?torch\.distributed'? has no attribute '(?P<name>{OLD})'",
         rf"cannot import name '(?P<name>{OLD})' from '?torch\.distributed'?(?![.\w])",
+        # Python 3.6 and before do not say from where
+        Symptom(rf"cannot import name '(?P<name>{OLD})'(?! from )", near=r"from torch\.distributed import"),
+        r"cannot import name '(?P<name>FileStore)'(?! from (?!'?torch))",
         r"No module named '?(?P<name>torch\._C\._distributed_c10d)",
         r"module '?torch\._C'? has no attribute '(?P<name>_c10d_init|_distributed_c10d)'",
         r"Requires distributed package to be available",

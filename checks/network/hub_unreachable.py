@@ -61,7 +61,7 @@ check = Check(
     severity=Severity.ERROR, otherwise="a note where the program goes on with what it has",
     follows=["proxy-in-the-way"],
     symptoms=[
-        r"[Ww]e couldn't connect to '?(?:https?://)?(?P<host>[\w.-]+)[^ ]{0,40} to load",
+        r"[Ww]e could(?:n't| not) connect to ['\" ]{0,3}(?:https?://)?(?P<host>[\w.-]+)[^ ]{0,40} [Tt]o load",
         r"cannot find the requested files in the (?:local cache|disk cache|cached path)",
         r"outgoing traffic has been disabled",
         r"Cannot reach (?:https?://)?(?P<host>[\w.-]+)\S{0,200}: (?P<reason>offline mode is enabled)",

@@ -34,7 +34,7 @@ from gpudoctor.facts import UNKNOWN, Known, Script, Value, wrapped_classes
 SCALARS = r"all input tensors were scalars"
 JOINING = r"in gather_map\b|in gather\b"
 NOT_SCALAR = (
-    r"(?P<scalar>grad can be implicitly created only for scalar outputs|only one element tensors can be converted|"
+    r"(?P<scalar>grad can be implicitly created only for scal[ae]r outputs|only one element tensors can be converted|"
     r"a Tensor with \d+ elements cannot be converted to Scalar)"
 )
 SHAPE = r"\[[\d, ]*\]"
@@ -58,6 +58,10 @@ check = Check(
         Symptom(
             NOT_SCALAR,
             near=rf"{SCALARS}|in replica \d+ on device \d+|\bDataParallel\b|Using Data ?[Pp]arallel",
+        ),
+        Symptom(
+            r"(?P<scalar>grad can be implicitly created only for scal[ae]r outputs)",
+            near=r"\b[Mm]ulti(?:ple)?[- ]?(?:GPU|gpu)s?\b|\b(?:[2-9]|two|four|eight) (?:GPU|gpu)s\b",
         ),
         Symptom(r"'(?P<type>\w+)' object is not iterable", near=JOINING),
         Symptom(r"zip argument #\d+ must support iteration", near=JOINING),

@@ -92,7 +92,7 @@ check = Check(
         "scheduler-ended-job",
     ],
     symptoms=[
-        r"DataLoader worker \(pid (?P<pid>\d+)\) is killed by signal: (?P<signal>(?!Bus)[A-Z][\w ]+)",
+        r"DataLoader (?:worker|process) \(pid (?P<pid>\d+)\) (?:exited )?is killed by signal: (?P<signal>(?!Bus)[A-Z][\w ]+)",
         r"DataLoader worker \(pid\(?s?\)? ?(?P<pid>[\d, ]+)\) exited unexpectedly(?: with exit code (?P<code>-?\d+))?",
         r"DataLoader worker \(pid (?P<pid>\d+)\) is killed by (an )?unknown signal",
         r"ERROR: Unexpected (?P<crash>segmentation fault|floating-point exception) encountered in worker",

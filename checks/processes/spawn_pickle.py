@@ -68,6 +68,12 @@ check = Check(
             near=r"multiprocessing[/\\](?:spawn|queues|pool|process|forkserver)\.py|spawn_main",
             unless=SAVING,
         ),
+        # what the child says when the parent could not send it all, where the parent's own words are missing
+        Symptom(
+            r"EOFError: Ran out of input",
+            near=r"load\(from_parent\)",
+            unless=r"(?m)^\S{0,80}(?:Error|Exception)(?!: Ran out of input)\b",
+        ),
         r"Cowardly refusing to serialize non-leaf tensor which requires_grad",
         r"A SemLock created in a fork context is being shared with a process in a spawn context",
         r"Got pickle error when attempting to start a worker Process",

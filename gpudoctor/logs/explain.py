@@ -57,7 +57,9 @@ def explain(
         total = len(lines)
     else:
         paths = [str(path) for path in ([log] if isinstance(log, Path) else log)]
-        lines, total = read_log(_told(read_all(paths, registry_finder(registry), warn), say))
+        find = registry_finder(registry)
+        lines, total = read_log(_told(read_all(paths, find, warn), say))
+        find.release()
         if not total:
             raise BadInput(f"{', '.join(paths)}: nothing to read, the log is empty")
     report = explain_lines(lines, registry, total=total)

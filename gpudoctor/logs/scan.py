@@ -10,7 +10,7 @@ from gpudoctor.literals import Finder
 
 SHORT = 4 << 20
 """Bytes of a log that is kept whole."""
-BLOCK = 4 << 20
+BLOCK = 1 << 20
 BEFORE, AFTER = 8 << 10, 8 << 10
 """Bytes that are kept around a literal: a traceback with its message fits."""
 ENDS = 128 << 10

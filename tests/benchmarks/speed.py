@@ -15,10 +15,14 @@ import threading
 import time
 from pathlib import Path
 
+SCRIPTS = Path(__file__).parent.parent / "scripts"
+LINES = (1_000, 10_000)
+"""Lines of the scripts that `check` reads beside the machine."""
 NVML = Path(__file__).parent.parent / "nvml" / "nvml.c"
 GPU = "gpu name=NVIDIA H100 80GB HBM3 uuid=GPU-{n:08d} capability=9.0 memory=85899345920 pci=0000:{n:02x}:00.0 links=18"
 SLOW = 20
 """Milliseconds that each call of NVML takes on the simulated nodes."""
+NEVER = ["--fail-on", "never"]
 GPUDOCTOR = [sys.executable, "-m", "gpudoctor"]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
@@ -81,7 +85,25 @@ def simulated(folder: Path, gpus: int) -> list[str]:
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, NVML], check=True)
     scenario.write_text("\n".join([f"delay {SLOW}", *(GPU.format(n=n) for n in range(gpus))]) + "\n")
     variables = [f"LD_LIBRARY_PATH={folder}", f"NVML_SCENARIO={scenario}"]
-    return ["env", *variables, *GPUDOCTOR, "check", "--python", sys.executable, "--fail-on", "never"]
+    return ["env", *variables, *GPUDOCTOR, "check", "--python", sys.executable, *NEVER]
+
+
+def script(folder: Path, lines: int) -> str:
+    """Write a training script of so many lines, of the tests' good ones, and return its path."""
+    texts = [path.read_text() for path in sorted(SCRIPTS.glob("*.py"))]
+    text = ""
+    while text.count("\n") < lines:
+        text += texts[text.count("\n") % len(texts)]
+    path = folder / f"train_{lines}.py"
+    path.write_text(text)
+    return str(path)
+
+
+def slower(what: str, times: list[float], others: list[float]) -> str:
+    """Write a row that says by how much a command is slower than `check` alone: the median of the rounds."""
+    more = statistics.median(a - b for a, b in zip(times, others, strict=True))
+    alone = f"`gpudoctor check`: {statistics.median(others):.2f} s"
+    return f"| {what} | {statistics.median(times):.2f} s | {alone} | {more:+.2f} s |"
 
 
 def main() -> None:
@@ -101,6 +123,10 @@ def main() -> None:
             "collect_env": [sys.executable, "-m", "torch.utils.collect_env"],
             "eight": simulated(nodes, 8),
             "sixteen": simulated(nodes, 16),
+            **{
+                f"{lines}": [*GPUDOCTOR, "check", script(nodes, lines), "--python", sys.executable, *NEVER]
+                for lines in LINES
+            },
         },
         options.rounds,
     )
@@ -126,6 +152,9 @@ def main() -> None:
     print(
         row("`gpudoctor check`", quick["check"], "`python -m torch.utils.collect_env`", quick["collect_env"])
     )
+    for lines in LINES:
+        what = f"`gpudoctor check` with a script of {lines:,} lines"
+        print(slower(what, quick[f"{lines}"], quick["check"]))
     print(row(f"`gpudoctor check`, 8 GPUs, {SLOW} ms for each call of NVML", quick["eight"]))
     print(row(f"`gpudoctor check`, 16 GPUs, {SLOW} ms for each call of NVML", quick["sixteen"]))
     print(

@@ -13,6 +13,7 @@ BELOW = (
     '  File "/venv/torch/utils/data/_utils/collate.py", line 275, in collate_tensor_fn\n'
 )
 EXAMPLES = {
+    "RunTimeError: stack expects each tensor to be equal size. but got [256] at entry 0 and [345] at entry 3": "the samples of a batch have different sizes: [256] and, as number 3 of it, [345]",
     (
         "RuntimeError: Caught RuntimeError in DataLoader worker process 2.\n"
         'Original Traceback (most recent call last):\n  File "/content/train_util.py", line 1189, in __getitem__\n'

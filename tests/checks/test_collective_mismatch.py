@@ -2,6 +2,8 @@
 
 MESSAGE = "the ranks' calls do not fit together; each rank must make the same calls with the same shapes"
 EXAMPLES = {
+    "Cannot apply desired operation due to shape mismatches. All Shapes across devices must be valid.": "the ranks' calls do not fit together; each rank must make the same calls with the same shapes",
+    "but Rank 1 is running collective:CollectiveFingerPrint(SequenceNumber=372,OpType=ALLREDUCE,TensorShape=[512]": "the ranks' calls do not fit together: rank 1 differs in ALLREDUCE; each rank must make the same calls with the same shapes",
     (
         "[rank0]: RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
         "CollectiveFingerPrint(SequenceNumber=7, OpType=ALLREDUCE, TensorShape=[4], TensorDtypes=Float, "

@@ -11,6 +11,7 @@ from gpudoctor.snapshot import Snapshot
 
 MESSAGE = "the disk is full"
 EXAMPLES = {
+    "ResourceExhaustedError: disk quota exceeded [Op:SaveV2]": "the disk is full, by the user's quota: disk quota exceeded",
     "OSError: [Errno 28] No space left on device": MESSAGE,
     "[rank0]: OSError: [Errno 28] No space left on device: '/out/ckpt.pt'": (
         "the disk under /out/ckpt.pt is full"

@@ -10,6 +10,12 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("distributed-not-built")
 MESSAGE = "this build of torch lacks torch.distributed: no process group can be made with it"
 EXAMPLES = {
+    "    from torch.distributed import all_reduce, reduce_op\nImportError: cannot import name 'all_reduce'": (
+        "this build of torch lacks all_reduce, and with it torch.distributed: no process group can be made with it"
+    ),
+    "ImportError: cannot import name 'FileStore'": (
+        "this build of torch lacks FileStore, and with it torch.distributed: no process group can be made with it"
+    ),
     "AttributeError: module 'torch.distributed' has no attribute 'init_process_group'": (
         "this build of torch lacks init_process_group, and with it torch.distributed: no process group can be "
         "made with it"
@@ -44,6 +50,8 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "ImportError: cannot import name 'all_reduce'",
+    "ImportError: cannot import name 'FileStore' from 'django.files'",
     "RuntimeError: Distributed package doesn't have NCCL built in",
     "AttributeError: module 'torch.distributed' has no attribute 'all_gather_into_tensor'",
     "AttributeError: module 'torch.distributed' has no attribute '_all_gather_base'",

@@ -3,6 +3,7 @@
 MESSAGE = "the container engine cannot hand out GPUs"
 REASON = ": NVIDIA's Container Toolkit is not installed, or not configured"
 EXAMPLES = {
+    'Could not select device driver "nvidia" with capabilites: [[compute utility]]': MESSAGE + REASON,
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].': MESSAGE
     + REASON,
     'Error response from daemon: could not select device driver "nvidia" with capabilities: [[gpu compute]]': (

@@ -16,6 +16,9 @@ MESSAGE = "forward returns something other than tensors, and DataParallel cannot
 BACKWARD_OF_VECTOR = f"{WARNING}\nRuntimeError: grad can be implicitly created only for scalar outputs"
 FLOAT = f"{GATHER}TypeError: 'float' object is not iterable"
 EXAMPLES = {
+    "Multi-GPU training ends, one GPU works:\nRuntimeError: grad can be implicitly created only for scaler outputs": (
+        "the loss is a vector with one entry per GPU, because each replica returned a single number"
+    ),
     WARNING: (
         "each replica returned a single number, so the model returns a vector of them: average it before "
         "backward"

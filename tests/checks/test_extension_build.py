@@ -2,6 +2,9 @@
 
 MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
+    '2 errors detected in the compilation of "/tmp/tmpxft_000015ae_00000000-7_psa_cuda.cpp1.ii".': MESSAGE,
+    "error: command '/usr/local/cuda/bin/nvcc' failed with exit status 2": MESSAGE,
+    "error: command 'x86_64-linux-gnu-g++' failed with exit code 1": MESSAGE,
     "cc1plus: fatal error: cuda_runtime.h: No such file or directory": MESSAGE
     + ": cuda_runtime.h is missing",
     "RuntimeError: Ninja is required to load C++ extensions (pip install ninja to get it)": MESSAGE
@@ -38,6 +41,7 @@ EXAMPLES = {
     + ": it needs CUDA 11.7 or later",
 }
 NOT_THIS = [
+    'cupy.cuda.compiler.CompileException: /tmp/tmp1/kern.cu(3): error: identifier "a" is undefined\n\n1 error detected in the compilation of "/tmp/tmp1/kern.cu".',
     "/tmp/tmp_itxw3hv/main.c:1:10: fatal error: cuda.h: No such file or directory",
     "Building extension module fused_adam...",
     "ninja: no work to do.",

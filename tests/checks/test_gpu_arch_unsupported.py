@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-arch-unsupported")
 MESSAGE = "the installed code does not support this GPU"
 EXAMPLES = {
+    "RuntimeError: Triton Error [CUDA]: device kernel image is invalid": MESSAGE,
     "RuntimeError: CUDA error: no kernel image is available for execution on the device": MESSAGE,
     "[rank1]: torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device": MESSAGE,
     "RuntimeError: cuda runtime error (48) : no kernel image is available for execution on the device at /pytorch/aten/src/THC/THCTensorCopy.cu:206": MESSAGE,

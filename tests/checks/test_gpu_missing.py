@@ -25,6 +25,7 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("gpu-missing")
 EXAMPLES = {
+    "[   21.091872] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:894)": "the driver could not start the GPU 0000:01:00.0, and goes on without it",
     "   Reason=gres/gpu count reported lower than configured (7 < 8) [slurm@2026-03-04T05:06:07]": (
         "Slurm counts 7 of the 8 GPUs that the node is said to have, and gives it no jobs"
     ),
@@ -33,6 +34,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0x65:1860)\nNVRM: GPU 0000:01:00.0: RmInitAdapter: Cannot initialize GSP firmware RM",
     "   Gres=gpu:h100:8(S:0-1)",
     "   Reason=Low RealMemory (reported:515000 < 100.00% of configured:1031518)",
 ]

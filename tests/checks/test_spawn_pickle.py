@@ -5,6 +5,7 @@ FRAME = """  File "/opt/conda/lib/python3.11/multiprocessing/reduction.py", line
 """
 MESSAGE = "a process is started with something that cannot be sent to it"
 EXAMPLES = {
+    '  File "D:\\Conda\\cut\\lib\\multiprocessing\\spawn.py", line 115, in _main\n    self = reduction.pickle.load(from_parent)\nEOFError: Ran out of input': "a process is started with something that cannot be sent to it",
     "TypeError: self.dims,self.dims_chunk,self.maxdims cannot be converted to a Python object for pickling": (
         MESSAGE + ": self.dims,self.dims_chunk,self.maxdims"
     ),
@@ -45,6 +46,8 @@ EXAMPLES = {
 }
 SAVE = '  File "/opt/conda/lib/python3.11/site-packages/torch/serialization.py", line 628, in save\n'
 NOT_THIS = [
+    '  File "spawn.py", line 115, in _main\n    self = reduction.pickle.load(from_parent)\nEOFError: Ran out of input\nMemoryError: 12',
+    "EOFError: Ran out of input",
     f"{SAVE}AttributeError: Can't pickle local object 'main.<locals>.Net'",
     f"{SAVE}TypeError: cannot pickle '_thread.lock' object",
     "TypeError: cannot pickle 'generator' object",

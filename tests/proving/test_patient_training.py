@@ -16,12 +16,17 @@ from typing import Any
 import pytest
 
 from gpudoctor.proving.training_script import LAUNCHED, MODES, training_script
+from tests.late_import import late_import
 from tests.warm_python import warm_python
 
-torch = pytest.importorskip("torch", reason="the training scripts need torch")
-gpus = torch.cuda.device_count()
+torch = late_import("torch")
 FEW = ("--epochs", "1", "--limit", "640", "--batch-size", "16")
-on_cpu = pytest.mark.skipif(gpus > 0, reason="counts on CPU ranks: NCCL takes only one rank for each GPU")
+on_cpu = pytest.mark.skipif("gpus() > 0", reason="counts on CPU ranks: NCCL takes only one rank for each GPU")
+
+
+def gpus() -> int:
+    """How many GPUs torch can use; marks ask it when a test begins."""
+    return torch.cuda.device_count()
 
 
 @dataclass
@@ -107,7 +112,7 @@ def no_torchvision(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_first_steps_are_those_of_one_device(mode: str, tmp_path: Path) -> None:
-    done = run(training_script(mode), tmp_path, *FEW, ranks=(gpus or 2) if mode in LAUNCHED else 0)
+    done = run(training_script(mode), tmp_path, *FEW, ranks=(gpus() or 2) if mode in LAUNCHED else 0)
     assert done.code == 0, done.errors
     start, data, result = done.events[0], done.one("data"), done.events[-1]
     assert (start["event"], start["mode"], start["torch"]) == ("start", mode, torch.__version__)
@@ -120,7 +125,7 @@ def test_the_first_steps_are_those_of_one_device(mode: str, tmp_path: Path) -> N
         assert result["largest_relative_difference"] is result["parameters_equal"] is None
         assert "accuracy_on_one_device" not in result
         return
-    tolerance = 1e-3 if gpus else 1e-5
+    tolerance = 1e-3 if gpus() else 1e-5
     assert 0 < result["largest_relative_difference"] < tolerance
     assert 0 < result["parameter_difference"] < tolerance
     assert 0 < result["accuracy_on_one_device"] <= 1
@@ -137,7 +142,7 @@ def test_speaks_at_most_five_times_a_second(tmp_path: Path) -> None:
     assert len(done.all("epoch")) == 2
 
 
-@pytest.mark.skipif(gpus > 0, reason="on a GPU dp runs the wrapper itself")
+@pytest.mark.skipif("gpus() > 0", reason="on a GPU dp runs the wrapper itself")
 def test_dp_without_a_gpu_says_what_it_runs(tmp_path: Path) -> None:
     done = run(training_script("dp"), tmp_path, *FEW, "--nproc", "3")
     assert any("silently" in note["text"] for note in done.all("note"))
@@ -247,7 +252,7 @@ def test_a_rank_that_goes_without_the_others_gradients_is_named(mode: str, tmp_p
     assert any("not those of the other 2 (" in text for text in result["failures"])
 
 
-@pytest.mark.skipif(gpus > 0, reason="changes the CPU replicas")
+@pytest.mark.skipif("gpus() > 0", reason="changes the CPU replicas")
 @pytest.mark.parametrize("mode", ["dp", "functional"])
 def test_gradients_that_are_not_summed_are_seen(mode: str, tmp_path: Path) -> None:
     text = replaced(training_script(mode), "{name: p.clone() for", "{name: p.detach().clone() for")

@@ -7,10 +7,11 @@ import sys
 import pytest
 
 from gpudoctor.proving.training_script import LAUNCHED
+from tests.late_import import late_import
 from tests.slurm_cluster import missing, slurm
 from tests.warm_python import warm_python
 
-pytest.importorskip("torch", reason="the training scripts need torch")
+late_import("torch")
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 FEW = ("--epochs", "1", "--batch-size", "100")
 

@@ -13,8 +13,9 @@ import pytest
 
 from gpudoctor.proving.needs import makes_namespaces
 from gpudoctor.proving.training_script import training_script
+from tests.late_import import late_import
 
-pytest.importorskip("torch", reason="the training scripts need torch")
+late_import("torch")
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("ip") is None or not makes_namespaces(),
     reason="needs root, ip and namespaces",

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.formats.distributed_metadata import parse
+from tests.late_import import late_import
 from tests.warm_python import warm_python
 
-torch = pytest.importorskip("torch")
-dcp = pytest.importorskip("torch.distributed.checkpoint")
+torch = late_import("torch")
+dcp = late_import("torch.distributed.checkpoint")
 
 DATA = "__0_0.distcp"
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from gpudoctor.checkpoint import Unreadable, read
 from gpudoctor.checkpoint.formats.hugging_face import read_index
+from tests.late_import import late_import
 
-torch = pytest.importorskip("torch")
-own = pytest.importorskip("safetensors.torch")
+torch = late_import("torch")
+own = late_import("safetensors.torch")
 
 
 def tensors():
