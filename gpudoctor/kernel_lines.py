@@ -83,6 +83,9 @@ PATTERNS: list[tuple[re.Pattern[str], Make]] = [
         ),
         (rf"\bSXid \({PLACE}\): (?P<code>\d+), (?P<fatal>Fatal|Non-fatal)\b", _event("sxid")),
         (rf"NVRM: GPU (?:at )?{PLACE}:? .{{0,8}}has fallen off the bus", _event("xid", code=79)),
+        # when the driver is loaded: in one line, or in three of which the last has the words
+        (rf"NVRM: The NVIDIA GPU {PLACE}.{{0,80}}fallen off the bus", _event("xid", code=79)),
+        (r"NVRM: fallen off the bus and is not responding to commands", _event("xid", code=79)),
         (
             (
                 rf"NVRM: (?:GPU {PLACE}: )?.{{0,80}}(?:RmInitAdapter failed|rm_init_adapter failed|"

@@ -32,7 +32,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, listed
-from gpudoctor.facts import Distributions, Gpus, Python, Torch
+from gpudoctor.facts import Distributions, Gpus, Python, Torch, capability_of, left_out
 
 ARCHITECTURE = re.compile(r"(?P<kind>sm|compute)_(?P<major>\d+)(?P<minor>\d)(?P<suffix>[af]?)")
 OLD = (7, 5)
@@ -116,6 +116,10 @@ def environment(
     if said and known and not torch.arch_list:
         yield _told(said[0], known[0], torch, python, distributions)
         return
+    if not torch.arch_list and (gone := _by_release(torch, cards, distributions)):
+        severity = None if len(gone) == len(cards) else Severity.WARNING
+        yield _without(gone[0], torch, python, distributions, severity)
+        return
     if not torch.arch_list or not known:
         raise CannotTell("what torch was built for, or the GPUs' compute capability, is not known")
     left_out = [(name, own) for name, own in known if not any(_runs(a, own) for a in torch.arch_list)]
@@ -151,6 +155,38 @@ def _told(
     return check.found(
         message, evidence=[Evidence(said)], fixes=[_install(own, python or Python(), distributions)]
     )
+
+
+def _by_release(
+    torch: Torch, cards: list[tuple[str, str]], distributions: Distributions | None
+) -> list[tuple[str, tuple[int, int]]]:
+    """Return the GPUs that PyTorch's own wheel of this version leaves out, where a text does not list what is in it.
+
+    Who builds torch chooses: a version without ``+cu…`` is PyPI's where NVIDIA's wheels are installed beside it.
+    """
+    own = torch.version or ""
+    wheels = distributions is not None and any(
+        d.name.startswith("nvidia-cublas") for d in distributions.installed
+    )
+    if "+cu" not in own and not wheels:
+        return []
+    known = [(name, _capability(text) or capability_of(name)) for name, text in cards]
+    return [(name, has) for name, has in known if has is not None and left_out(own, torch.cuda or "", has)]
+
+
+def _without(
+    card: tuple[str, tuple[int, int]],
+    torch: Torch,
+    python: Python | None,
+    distributions: Distributions | None,
+    severity: Severity | None,
+) -> Finding:
+    name, own = card
+    message = (
+        f"{name} has compute capability {own[0]}.{own[1]}, and PyTorch's wheel of {torch.version} for CUDA "
+        f"{torch.cuda} has no code for it: its first kernel fails"
+    )
+    return check.found(message, severity=severity, fixes=[_install(own, python or Python(), distributions)])
 
 
 def _named(torch: Torch) -> str:

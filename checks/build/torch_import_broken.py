@@ -143,6 +143,8 @@ def environment(
         return
     if torch.error is not None and "TORCH_DISTRIBUTED_DEBUG must be" in torch.error.message:
         return  # nccl-variable-unknown: nothing of torch is broken
+    if torch.error is None and "SIGABRT" in (torch.interrupted or "") and _allocator(launch):
+        return  # alloc-conf: torch ends where it cannot read that variable (c10/core/AllocatorConfig.h)
     if torch.imported is None and not (torch.interrupted and torch.stage == "import torch"):
         raise CannotTell("whether torch can be imported is not known")
     patient = python or Python()
@@ -167,6 +169,13 @@ def environment(
     again = patient.install_command("torch", distributions, reinstall=True)
     fixes.append(Fix("Install torch again, with the libraries it was built for", again))
     yield check.found(message, evidence=evidence, fixes=fixes)
+
+
+def _allocator(launch: Launch | None) -> bool:
+    """Return whether the allocator's variable is no list of NAME:VALUE, which ends the import."""
+    names = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
+    values = [launch.variables.get(name, "") for name in names] if launch is not None else []
+    return any(":" not in part for value in values if value for part in value.split(","))
 
 
 def _missing(torch: Torch) -> bool:

@@ -160,7 +160,8 @@ def _without_bus(
     unusable = torch is not None and torch.cuda is not None and torch.cuda_available is False
     if torch is not None and unusable and gpus is None and (said := _said(torch)):
         yield check.found(
-            f"torch is built for CUDA {torch.cuda} and says: {said}", fixes=[CONTAINER, LOAD, INSTALL]
+            f"torch is built for CUDA{f' {torch.cuda}' if torch.cuda else ''} and says: {said}",
+            fixes=[CONTAINER, LOAD, INSTALL],
         )
         return
     if (
@@ -197,5 +198,6 @@ def _expected(gpus: Gpus, torch: Torch, launch: Launch | None) -> str | None:
 
 
 def _said(torch: Torch) -> str | None:
-    """Return torch's own warning that there is no driver; it has asked the driver's library."""
-    return next((warning for warning in torch.warnings if "Found no NVIDIA driver" in warning), None)
+    """Return torch's own words that there is no driver; it has asked the driver's library."""
+    raised = [torch.cuda_error.message] if torch.cuda_error is not None else []
+    return next((text for text in [*torch.warnings, *raised] if "Found no NVIDIA driver" in text), None)

@@ -64,12 +64,9 @@ def environment(pci: Pci, torch: Torch | None, host: Host | None) -> Iterator[Fi
     evidence = [Evidence("kernel driver: nouveau", f"/sys/bus/pci/devices/{card.address}") for card in held]
     message = f"nouveau holds {count(len(held), 'NVIDIA GPU')}, and it cannot run CUDA"
     if any(card.driver == "nvidia" for card in pci.usable):
-        # A card for the screen beside those that compute may be meant so; one of the same model is not.
+        # Somebody gave it that card, for the screen say: left to itself nouveau takes all of them.
         message += "; NVIDIA's driver has the others"
-        alike = {card.device for card in pci.usable if card.driver == "nvidia" and card.device}
-        twin = any(card.device in alike for card in held)
-        severity = Severity.WARNING if twin else Severity.NOTE
-        yield check.found(message, severity=severity, evidence=evidence, fixes=[FORBID])
+        yield check.found(message, severity=Severity.NOTE, evidence=evidence, fixes=[FORBID])
         return
     # Who chose a torch without CUDA for this machine does not miss it.
     chosen = torch is not None and torch.imported is True and torch.cuda is None

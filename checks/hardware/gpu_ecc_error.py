@@ -118,8 +118,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 
 @check.environment
-def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
+def environment(gpus: Gpus | None, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
     """Memory errors that could not be corrected since the driver was loaded, or more of the chip's own than allowed."""
+    asked = gpus is not None
+    gpus = gpus or Gpus()
     ill = [gpu for gpu in gpus.read if gpu.ecc_uncorrected or _worn(gpu)]
     if ill:
         yield _found(gpus, ill)
@@ -136,6 +138,8 @@ def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[
         said = [f"GPU {gpu.index}: {gpu.ecc_corrected:,} corrected" for gpu in many]
         message = f"{gpus.named(many)}: many memory errors, all of them corrected so far"
         yield check.found(message, severity=Severity.NOTE, evidence=said, fixes=[LOOK])
+    elif not asked and not events and not corrected:
+        raise CannotTell("what NVML says of the GPUs is not known")
     elif not events and not corrected and gpus.silence(pci):
         raise CannotTell(gpus.silence(pci))
 

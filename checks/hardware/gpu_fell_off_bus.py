@@ -91,8 +91,10 @@ check = Check(
 
 
 @check.environment
-def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
+def environment(gpus: Gpus | None, log: KernelLog | None, pci: Pci | None) -> Iterator[Finding]:
     """NVML calls a GPU lost or gives no handle of it, or the kernel log has Xid 79."""
+    asked = gpus is not None
+    gpus = gpus or Gpus()
     gone = [gpu for gpu in gpus.devices if gpu.gone]
     fixes = [fix for fix in check.fixes if fix is not GO_ON]
     if gone:
@@ -116,9 +118,11 @@ def environment(gpus: Gpus, log: KernelLog | None, pci: Pci | None) -> Iterator[
         answering = {gpu.pci_address for gpu in gpus.read}
         for event in fallen:
             back = event.pci_address != "" and any(a.startswith(event.pci_address) for a in answering)
-            now = "; it answers again now" if back else ", and NVML does not show it"
+            now = "; it answers again now" if back else ", and NVML does not show it" if asked else ""
             message = f"the GPU at {event.pci_address or 'an unknown address'} fell off the bus (Xid 79){now}"
             severity = Severity.WARNING if back else Severity.ERROR
             yield check.found(message, severity=severity, evidence=[event.text], fixes=fixes)
+    elif not asked:
+        raise CannotTell("what NVML says of the GPUs is not known")
     elif gpus.silence(pci):
         raise CannotTell(gpus.silence(pci))

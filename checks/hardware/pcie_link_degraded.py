@@ -42,6 +42,7 @@ SEE = Fix(
 
 check = Check(
     severity=Severity.WARNING,
+    otherwise="a note where the slot's lanes are not known",
     fixes=[
         SEE,
         Fix(
@@ -82,6 +83,12 @@ def environment(gpus: Gpus | None, pci: Pci | None) -> Iterator[Finding]:
                 f"copies to and from it run at {share} of their speed"
             )
             yield check.found(message)
+        elif gpu is None and device is not None and (lanes := _card_alone(device)):
+            message = (
+                f"{place}: {lanes[0]} of the card's {lanes[1]} PCIe lanes are in use; how many the slot has is not known "
+                "here: if it has more, copies run slower than they could"
+            )
+            yield check.found(message, severity=Severity.NOTE)
         elif gpu is not None and (generations := _generation(gpu)):
             now, most = generations
             message = (
@@ -111,6 +118,12 @@ def _width(device: PciDevice | None, gpu: Gpu | None) -> tuple[int, int] | None:
         # NVML's greatest width is that of the device in this system: the slot is in it already.
         pairs.append((gpu.pcie_width, min(gpu.pcie_width_max, both or gpu.pcie_width_max)))
     return next(((now, most) for now, most in pairs if now and most and now < most), None)
+
+
+def _card_alone(device: PciDevice) -> tuple[int, int] | None:
+    """Return the lanes in use and the card's own, where those are more and the slot's are not known (``lspci``)."""
+    now, most = device.link_width, device.link_width_max
+    return (now, most) if now and most and now < most and device.upstream_width_max is None else None
 
 
 def _generation(gpu: Gpu) -> tuple[int, int] | None:

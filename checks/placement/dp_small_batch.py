@@ -66,13 +66,14 @@ check = Check(
             near=r"in replica (?P<replica>\d+) on device (?P<device>\d+)",
         ),
         r"The number of modules (?P<replicas>\d+) is not equal to the number of inputs (?P<pieces>\d+)",
+        r"a batch of \d+ gives (?P<pieces>\d+) of (?P<replicas>\d+) devices a piece",  # of gpudoctor's training modes
         Symptom(r"AssertionError:? *$", near=r"assert len\(modules\) == len\(inputs\)"),
         Symptom(
             r"chunk expects at least a 1-dimensional tensor",
             near=r"in scatter|self\.scatter\(|in replica \d+ on device \d+",
         ),
     ],
-    message="the batch gave[ replica <replica>] too small a piece or none[: <pieces> pieces for <replicas> replicas]",
+    message="the batch gave[ replica <replica>] too small a piece or none[: <pieces> for <replicas> replicas]",
     fixes=[
         WHOLE_BATCHES,
         BARE_MODEL,

@@ -96,6 +96,7 @@ from gpudoctor.facts.torchvision import Torchvision
 from gpudoctor.facts.variable_grammar import Misread, misread, number
 from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_elsewhere
 from gpudoctor.facts.variables import Library, Variables
+from gpudoctor.facts.wheel_architectures import capability_of, left_out
 
 __all__ = [
     "COLLECTIVES",
@@ -222,6 +223,7 @@ __all__ = [
     "WheelFile",
     "adapters_asked",
     "batch_norm",
+    "capability_of",
     "class_of",
     "contents",
     "cpus_in",
@@ -234,6 +236,7 @@ __all__ = [
     "is_loopback",
     "joined",
     "left_alone",
+    "left_out",
     "loads",
     "means_nothing_elsewhere",
     "misread",

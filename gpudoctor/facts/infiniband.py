@@ -126,6 +126,12 @@ def gpus_served(gpus: Gpus | None, pci: Pci | None) -> int:
     return max(len(pci.usable) if pci else 0, len(gpus.devices) if gpus else 0)
 
 
+def _has(device: IbDevice, port: str) -> bool:
+    """Return whether an adapter has a port of that number; one whose ports are not known may have it."""
+    numbers = [str(own.number) for own in device.ports]
+    return not port or not numbers or not port.isdecimal() or port in numbers
+
+
 def adapters_asked(infiniband: Infiniband, variables: Mapping[str, str]) -> list[IbDevice] | None:
     """Return the adapters that NCCL_IB_HCA fits; ``None``: it is not set.
 
@@ -137,9 +143,12 @@ def adapters_asked(infiniband: Infiniband, variables: Mapping[str, str]) -> list
     without = asked.startswith("^")
     exact = asked.removeprefix("^").startswith("=")
     names = asked.removeprefix("^").removeprefix("=").split(",")
-    wanted = [name for name in (part.partition(":")[0] for part in names) if name]
+    wanted = [(name, port) for name, _, port in (part.partition(":") for part in names) if name]
     fits = [
-        any(device.name == name if exact else device.name.startswith(name) for name in wanted)
+        any(
+            (device.name == name if exact else device.name.startswith(name)) and _has(device, port)
+            for name, port in wanted
+        )
         for device in infiniband.devices
     ]
     return [device for device, fit in zip(infiniband.devices, fits, strict=True) if fit is not without]

@@ -23,6 +23,8 @@ _UNAME = re.compile(
 _CONTAINER = re.compile(
     r"overlay\s.{5,80}\s/$|shm\s.{5,80}\s/dev/shm$|root@(?:[0-9a-f]{12}|[\w.-]{1,63}:/workspace)|NVIDIA_REQUIRE_CUDA=|VLLM_USAGE_SOURCE=production-docker"
 )
+# The journal of the machine, where the engine writes down what a container prints.
+_JOURNAL = re.compile(r" (?:docker|dockerd)\[\d{1,8}\]: .*Failed to initialize NVML")
 _KUBERNETES = "KUBERNETES_SERVICE_HOST="
 _NODE = re.compile(r"\b(?P<name>CPUTot|RealMemory|Arch)=(?P<value>[\w.]{1,40})")
 _NODE_OS = re.compile(r"OS=Linux (?P<kernel>\d\.\d{1,3}\S{0,80})(?: |$)")
@@ -40,6 +42,8 @@ def read(lines: Iterable[str]) -> Host | None:
     for line in lines:
         if line[:1] in _SIGNS and (engine := _engine(line)):
             found["container"] = engine if found.get("container") != "kubernetes" else "kubernetes"
+        elif "NVML" in line and _JOURNAL.search(line[:400]):
+            found.setdefault("container", "docker")
         if line.endswith("/dev/shm") and "shm_bytes" not in found:
             found |= _shm(line)
         elif line.startswith("total ") and "used" in line:

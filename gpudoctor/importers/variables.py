@@ -11,6 +11,9 @@ _COMMAND = re.compile(
 _NCCL = re.compile(
     r"NCCL INFO (?:ENV/Plugin: )?(?P<name>NCCL_[A-Z0-9_]{2,60}) set by environment to (?P<value>.{1,500}?)\.?$"
 )
+_TALK = re.compile(
+    r":\d{1,8}:\d{1,8} (?:\[\d{1,3}\] )?NCCL INFO \S"
+)  # host:process:thread [device] NCCL INFO ...
 _JOB = re.compile(r"(?:^|\s)(?P<name>JobId|NumNodes|NumTasks|CPUs/Task)=(?P<value>\d{1,9})(?=\s|$)")
 _OF_JOB = {
     "JobId": "SLURM_JOB_ID",
@@ -41,6 +44,7 @@ def read(lines: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     run: dict[str, str] = {}
+    talks = False
     for line in _with_end(lines):
         given = assigned(line) if "=" in line[:100] and not line.startswith("export ") else None
         if given is not None and "$(" not in given[1] and "`" not in given[1]:
@@ -49,12 +53,15 @@ def read(lines: Iterable[str]) -> dict[str, str]:
         if len(run) >= _ENOUGH:
             found |= {name: value for name, value in run.items() if name not in found}
         run.clear()
+        if not talks and " NCCL INFO " in line and _TALK.search(line[:2000]):
+            talks = True
         if "set by environment to" in line and (match := _NCCL.search(line[:2000])):
             found.setdefault(match["name"], match["value"].strip().rstrip("."))
         elif "JobId=" in line or "NumNodes=" in line:
             for match in _JOB.finditer(line[:2000]):
                 found.setdefault(_OF_JOB[match["name"]], match["value"])
-    return found
+    # Lines with INFO are printed with this level, or with TRACE.
+    return found if not talks else {"NCCL_DEBUG": "INFO"} | found
 
 
 def _with_end(lines: Iterable[str]) -> Iterator[str]:

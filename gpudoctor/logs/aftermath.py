@@ -15,6 +15,7 @@ from gpudoctor.logs.line_kinds import (
     GAVE_UP,
     HELP,
     NOISE,
+    PARTING,
     SETTLED,
     THREAD,
     WRAPPER,
@@ -278,7 +279,7 @@ class Aftermath:
             return False  # the rest of the line above
         if SETTLED.search(text):
             return True
-        if WRAPPER.search(text):
+        if WRAPPER.search(text) or PARTING.search(text):
             return False
         if ALIVE.search(line.full):
             return True

@@ -31,8 +31,11 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         first = _raised_warning(log, events)
     if first is None and unknown is None and all(event.survived for event in events):
         unknown = log.passed_on()
-    at = first.seen[0] if first is not None else unknown
     notes = [event for event in events if event not in faults and not event.survived and log.raised_in(event)]
+    note = min(notes, key=log.when, default=None)
+    if first is not None and note is not None and _left_by(note, first, log):
+        first = note
+    at = first.seen[0] if first is not None else unknown
     return Judgement(
         course=log,
         cause=first,
@@ -40,7 +43,7 @@ def judge(lines: Sequence[Line], seen: Sequence[Seen], raised: Sequence[Raised])
         raised=unknown,
         consequences=[event for event in faults if event is not first],
         remarks=[event for event in events if event not in faults and event is not first],
-        raised_note=min(notes, key=log.when, default=None),
+        raised_note=note,
         doubt=log.doubt(at.line, at.place) if at is not None else "",
     )
 
@@ -89,9 +92,17 @@ def of_run(judgement: Judgement, run: Run) -> Judgement:
     if cause is None and judgement.raised is None and note is not None and not stopped:
         remarks = [event for event in judgement.remarks if event is not note]
         return replace(judgement, cause=note, remarks=remarks)
+    if run.interrupted and cause is not None and cause is note:
+        return replace(judgement, cause=None, own=None, remarks=[cause, *judgement.remarks])
     if not run.interrupted or cause is None or not cause.check.secondary:
         return judgement
     return replace(judgement, cause=None, own=None, consequences=[cause, *judgement.consequences])
+
+
+def _left_by(note: Event, lost: Event, log: "_Log") -> bool:
+    """Return whether a rank was interrupted, a launcher then took it for failed, and others only lost it."""
+    other = bool(note.ranks) and bool(lost.ranks) and not set(note.ranks) & set(lost.ranks)
+    return lost.elsewhere and other and log.when(note) < log.when(lost) and note.seen[0].place < log.reported
 
 
 def _faults(events: Sequence[Event]) -> list[Event]:
@@ -138,8 +149,11 @@ def _ending(event: Event, faults: Sequence[Event]) -> int:
 def _wordless(event: Event, others: Sequence[Event], said: set[int | None]) -> bool:
     """Return whether the ranks that a launcher names said nothing of their own, while others lost their connection.
 
-    A rank that leaves by `sys.exit("...")` has no traceback; its exit code is 1, as after one.
+    A rank that leaves by `sys.exit("...")` has no traceback; its exit code is 1, as after one. Where a launcher's own
+    lines bear a rank, somebody put it in front of every line.
     """
+    if any(seen.line.rank is not None for seen in event.seen):
+        return False
     named = {rank_of(seen) for seen in event.seen if "rank" in seen.sighting.groups}
     lost = bool(others) and all("peer" in other.seen[0].sighting.groups for other in others)
     return lost and bool(named) and None not in said and not named & said

@@ -34,6 +34,8 @@ HANDLED = late_pattern(
 """What a program says of a failure that it went on from."""
 TRYING = late_pattern(rf"{NATIVE.pattern}|[Rr]etry|RETRY|[Aa]ttempt \d|[Ww]aiting for")
 """What a process still says that has not got over a failure: the failure itself, or that it tries again."""
+REPR = late_pattern(r"\b[A-Z]\w{2,60}(?:Error|Exception)\((?:[\"'\d]|\))")
+"""An exception as Python writes the object: a program that caught it prints it so."""
 THREAD = late_pattern(
     r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
 )
@@ -64,7 +66,11 @@ BAD = late_pattern(
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
     r"^(?:error_file|traceback|exitcode) *:|"
     r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
-    r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out"
+    r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|"
+    # Hydra, below an error with which it ends the program
+    r"^Set the environment variable HYDRA_FULL_ERROR=1|"
+    # a shell's $?, and no answer of a web server
+    r"^(?:status|rc|exit|code)\W{1,3}(?!2\d\d$)[1-9]\d{0,2}$"
 )
 """What tells, in the last lines, of a failure."""
 NOISE = late_pattern(
@@ -104,6 +110,16 @@ CLOSING = late_pattern(
     re.IGNORECASE,
 )
 """What is done when all is done: that it failed changes no result."""
+ASIDE = late_pattern(
+    rf"{CLOSING.pattern}|\b(?:notif\w*|webhooks?|slack|e-?mails?|telegram|upload\w*|push\w*|sync\w*|track(?:er|ing)|"
+    r"wandb|mlflow|tensorboard|plot\w*)\b",
+    re.IGNORECASE,
+)
+"""What is done beside the training: where it fails, the training's result is there all the same."""
+PARTING = late_pattern(
+    r"^\W{0,4}(?:clos|clean|flush|tear|releas|unload|shutt)ing\b(?!.{0,200}\d\.\d)", re.IGNORECASE
+)
+"""How a line begins of what a program does at its end, an exception or not: an exit handler's."""
 REPORT = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|\"exc")
 """What a line of data holds that reports a failure all the same."""
 VALUE = late_pattern(

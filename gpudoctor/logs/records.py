@@ -1,5 +1,6 @@
 """Records of JSON, one on a line, as loggers and collectors of logs write them: what a program printed is in them."""
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 
@@ -44,8 +45,17 @@ def _lines(record: Mapping[str, object], text: str) -> Iterator[str]:
     if isinstance(text_of, str) and record.keys() == LOGURU:
         yield from text_of.rstrip("\n").split("\n")
         return
-    traces = {name: value for name, value in record.items() if isinstance(value, str) and TRACE in value}
-    rest = {name: value for name, value in record.items() if name not in traces}
-    yield msgspec.json.encode(rest).decode() if traces and rest else text
-    for trace in traces.values():
+    traces = {name: [*_traces(value)] for name, value in record.items()}
+    rest = {name: value for name, value in record.items() if not traces[name]}
+    yield msgspec.json.encode(rest).decode() if 0 < len(rest) < len(record) else text
+    for trace in itertools.chain.from_iterable(traces.values()):
         yield from trace.rstrip("\n").split("\n")
+
+
+def _traces(value: object, deep: int = 4) -> Iterator[str]:
+    """Yield the tracebacks in a value, or in what it holds: torchelastic's error report has them two levels down."""
+    if isinstance(value, str):
+        yield from [value] if TRACE in value else []
+    elif isinstance(value, dict) and deep:
+        for each in value.values():
+            yield from _traces(each, deep - 1)

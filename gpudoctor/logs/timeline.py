@@ -10,14 +10,18 @@ from collections.abc import Sequence
 from gpudoctor.logs.aftermath import UNCAUGHT, Aftermath
 from gpudoctor.logs.line_kinds import (
     ALIVE,
+    ASIDE,
     END,
     ENOUGH,
     FELL,
     FINISHED,
+    GAVE_UP,
     HANDLED,
     NO_VALUE,
     NOISE,
+    PARTING,
     PROGRESS,
+    REPR,
     RESTARTED,
     RESULT,
     SETTLED,
@@ -25,12 +29,15 @@ from gpudoctor.logs.line_kinds import (
     THREAD,
     TRYING,
     WRAPPER,
+    is_result,
     sentence,
     tells_of_failure,
 )
 from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import Frame, Raised
 
+EXITED = "ProcessExitedException"
+"""What torch.multiprocessing.spawn raises where a process left without an exception of its own."""
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
 LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
@@ -70,7 +77,7 @@ class Timeline(Aftermath):
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
         if went_on and not self._kept_back(line, place):
             return True
-        handled = self._handled(line, place) or self._tried(line, place)
+        handled = self._handled(line, place) or self._tried(line, place) or self._aside(line, place)
         return handled or self._went_on(line, place) or self._is_help(line, place)
 
     def _mentioned(self, line: Line, place: int) -> bool:
@@ -79,13 +86,27 @@ class Timeline(Aftermath):
         if raised is not None and raised.frames:
             return False
         informs = ALIVE.search(line.full) is not None and self.goes_on(line)
+        informs = informs or (REPR.search(line.text, 0, 400) is not None and place < self._quiet_end)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
+
+    def _told_below(self, place: int) -> bool:
+        """Return whether a launcher says, below a place, that a process ended by itself: torchrun, or mp.spawn."""
+        return self.reported > place or any(r.type == EXITED and r.place > place for r in self.raised)
 
     def _fell(self, place: int) -> bool:
         """Return whether the last line of the log, below what failed, says that the program ends with a part of it."""
         below = (line.text for line in reversed(self.lines[place + 1 :]))
         last = next((text[:400] for text in below if text and not NOISE.search(text)), "")
         return FELL.search(last) is not None and not SETTLED.search(last)
+
+    @functools.cached_property
+    def _quiet_end(self) -> int:
+        """The place of the last line where that tells of no failure, and is no job's end; -1 where it does."""
+        said = (p for p in reversed(range(len(self.lines))) if self.lines[p].text and not self.lines[p].bar)
+        last = next((p for p in said if not NOISE.search(self.lines[p].text, 0, 400)), -1)
+        text = self.lines[last].text[:400] if last >= 0 else ""
+        ended = not text or tells_of_failure(text) or WRAPPER.search(text) or GAVE_UP.search(text)
+        return -1 if ended else last
 
     def _ended_rank(self, line: Line, place: int) -> bool:
         """Return whether torch says that an exception ended a rank, and the launcher that it was not started again.
@@ -147,7 +168,7 @@ class Timeline(Aftermath):
             text for _, text in end if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400)
         ]
         finished = [text for _, text in end if FINISHED.search(text, 0, 400) and not sentence(text)]
-        own = [text for text in finished if not WRAPPER.search(text, 0, 400)]
+        own = [x for x in finished if not WRAPPER.search(x, 0, 400) and not PARTING.search(x, 0, 400)]
         # Right below an error a result may be another rank's, and a bare "done" the job script's; both are enough.
         enough = bool(own) or (bool(results) and (not after or bool(finished)))
         return (last[-1][0] if enough else -1), (last[-1][0] if own else -1)
@@ -156,7 +177,8 @@ class Timeline(Aftermath):
         """Say why a failure may not have ended its process; nothing where that is no question."""
         if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
-        thread = self.in_thread(line, place) and self.reported < place and not self._fell(place)
+        told = self._told_below(place) or self._fell(place)
+        thread = self.in_thread(line, place) and not told
         return "It ended a thread, and not the process." if thread else ""
 
     def _handled(self, line: Line, place: int) -> bool:
@@ -173,7 +195,9 @@ class Timeline(Aftermath):
             # Nothing comes after it but what failed; it may have been the last that one of several ranks said.
             return self.has_results(line.name) and any(SETTLED.search(text) for text in around)
         # Where a launcher says below it that a worker failed, that may be why.
-        thread = raised is not None and self.reported < place and any(THREAD.match(text) for text in around)
+        thread = (
+            raised is not None and not self._told_below(place) and any(THREAD.match(text) for text in around)
+        )
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
 
     def _tried(self, line: Line, place: int) -> bool:
@@ -187,6 +211,21 @@ class Timeline(Aftermath):
         return self.wrote_last(line) or (
             self._torchrun and self.reported < place and raised is self.raised[-1]
         )
+
+    def _aside(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed it, of something beside the training, right below the training's result."""
+        raised = self.around(line, place)
+        if raised is None or not raised.caught or self.reported > place:
+            return False
+        spans = self.spans[line.name, line.who]
+        at = bisect_left(spans, raised.first, key=lambda one: one.first)
+        while at and spans[at].chained:
+            at -= 1
+        texts = self.texts[line.name, line.who]
+        begin = bisect_left(texts, spans[at].first, key=lambda row: row[0])
+        above = [text[:400] for _, text in texts[max(0, begin - END) : begin]]
+        told = any(is_result(text, beyond_doubt=True) and not tells_of_failure(text) for text in above[:-1])
+        return told and ASIDE.search(above[-1]) is not None
 
     @functools.cached_property
     def _torchrun(self) -> bool:

@@ -12,7 +12,7 @@ from image_sets import image_folder, read_images
 from learning import Learner, conclude, count_correct, train, whole_batches
 from mode_run import devices_of, emit, set_seed
 from networks import make_network
-from replicas import tell_idle
+from replicas import refuse_idle
 from right_answer import OneDevice, fingerprint, hold_alone, odd_ones
 from step_times import measure
 
@@ -37,7 +37,7 @@ def train_in_one_process(
         world_size=1,
         torch=torch.__version__,
     )
-    tell_idle(options.batch_size, devices)
+    refuse_idle(options.batch_size, devices)
     with image_folder(options) as folder:
         train_set, test_set = read_images(folder, options, devices[0], emit)
     images = train_set.tensors[0]

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mode_run import emit
+from mode_run import Fault, emit
 
 try:
     from torch.func import functional_call
@@ -43,12 +43,12 @@ class WrittenOut(nn.Module):
         return torch.cat(list(outputs))  # gather
 
 
-def tell_idle(batch: int, devices: Sequence[torch.device]) -> None:
-    """Say that a batch is too small for all devices."""
+def refuse_idle(batch: int, devices: Sequence[torch.device]) -> None:
+    """Refuse a batch that is too small for all devices: DataParallel would leave those idle that get no piece."""
     if batch < len(devices):
-        emit(
-            "note",
-            text=f"A batch of {batch} on {len(devices)} devices: {len(devices) - batch} of them stand idle.",
+        raise Fault(
+            f"ValueError: a batch of {batch} gives {batch} of {len(devices)} devices a piece; "
+            f"take --batch-size {len(devices)} or more"
         )
 
 

@@ -82,7 +82,7 @@ def answer(streams, command, arguments, folder, environment):
     os.environ.update(environment)
     sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")
     sys.stderr = os.fdopen(2, "w", errors="backslashreplace")
-    sys.executable = command  # what torchrun starts its ranks with
+    os.environ.setdefault("PYTHON_EXEC", command)  # what torchrun starts its ranks with
     draw_anew()
     status = 0
     try:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from gpudoctor.facts import Numa, NumaNode
@@ -14,7 +15,15 @@ def numa(root: Path) -> Numa:
     governors = [text(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")]
     balancing = text(root / "proc/sys/kernel/numa_balancing")
     return Numa(
-        nodes=[_node(path) for path in sorted(_nodes(root), key=lambda p: int(p.name[4:]))],
+        nodes=[
+            NumaNode(
+                node=number,
+                cpus=cpus,
+                memory_bytes=_kib(memory := text(path / "meminfo"), "MemTotal"),
+                memory_free_bytes=_kib(memory, "MemFree"),
+            )
+            for number, cpus, path in nodes(root)
+        ],
         # 2 is NUMA_BALANCING_MEMORY_TIERING alone; bit 0 is the balancing between nodes (sysctl/kernel.rst).
         balancing=bool(int(balancing) & 1) if balancing.isdecimal() else None,
         governors=dict(sorted(Counter(g for g in governors if g).items())),
@@ -23,18 +32,11 @@ def numa(root: Path) -> Numa:
     )
 
 
-def _nodes(root: Path) -> list[Path]:
-    return [p for p in (root / "sys/devices/system/node").glob("node[0-9]*") if p.name[4:].isdecimal()]
-
-
-def _node(path: Path) -> NumaNode:
-    memory = text(path / "meminfo")
-    return NumaNode(
-        node=int(path.name[4:]),
-        cpus=text(path / "cpulist"),
-        memory_bytes=_kib(memory, "MemTotal"),
-        memory_free_bytes=_kib(memory, "MemFree"),
-    )
+def nodes(root: Path) -> Iterator[tuple[int, str, Path]]:
+    """Yield each memory node's number, its processors (empty: memory alone) and its folder, by number."""
+    folders = [p for p in (root / "sys/devices/system/node").glob("node[0-9]*") if p.name[4:].isdecimal()]
+    for folder in sorted(folders, key=lambda path: int(path.name[4:])):
+        yield int(folder.name[4:]), text(folder / "cpulist"), folder
 
 
 def _kib(memory: str, name: str) -> int | None:

@@ -6,20 +6,17 @@ from pathlib import Path
 
 from gpudoctor.facts import Affinity, cpus_in
 from gpudoctor.probes._files import text
+from gpudoctor.probes._numa import nodes
 
 
 def probe(root: Path = Path("/")) -> Affinity:
     """Read the affinity of this process, and ``/proc`` and ``/sys`` below `root`."""
-    nodes = {}
-    for folder in sorted((root / "sys/devices/system/node").glob("node[0-9]*")):
-        if cpus := text(folder / "cpulist"):
-            nodes[folder.name.removeprefix("node")] = cpus
     allowed = re.search(r"^Mems_allowed_list:\s*(\S+)", text(root / "proc/self/status"), re.MULTILINE)
     return Affinity(
         cpus=sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
         online=_online(root),
         memory_nodes=sorted(cpus_in(allowed[1])) if allowed else [],
-        nodes=nodes,
+        nodes={str(number): cpus for number, cpus, _ in nodes(root) if cpus},
     )
 
 

@@ -19,6 +19,11 @@ LENGTH = 200
 """Characters of a line that are shown: torch's longest messages name every cause that they know."""
 EXCEPTION = re.compile(r"(?:\[[^\]]+\]:?\s*)*(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b")
 
+LOGGER = re.compile(r"[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+:\d+\] ?")
+"""What torch's Python logger, torchrun's, puts before each line."""
+BANNER = re.compile(r"\s*$|\*{20,}$|Setting OMP_NUM_THREADS environment variable ")
+"""What torchrun says at every start."""
+
 
 def render(proofs: Sequence[Proof], console: Console, *, verbose: bool = False) -> None:
     """Print proofs: many of them in a table, few of them, or all if `verbose`, with what was said."""
@@ -60,9 +65,11 @@ def _proof(proof: Proof, console: Console, *, verbose: bool) -> None:
     shown = said(proof, verbose=verbose)
     if shown:
         block(console, "broken.py says" if proof.broken else "its last words:")
-        block(console, "\n".join("| " + row for row in shown), "dim")
+    for row in shown:
+        hang(console, Text(" " * INDENT + "| " + row, "dim"), INDENT + 2)
     if proof.symptom:
-        there = any(proof.symptom in row for row in said(proof, length=None))
+        symptom = LOGGER.sub("", proof.symptom, count=1)
+        there = any(symptom in row for row in said(proof, length=None))
         where = "there" if there else f"in: {_cut(proof.symptom, None if verbose else LENGTH)}"
         block(console, f"the check's own symptom matches {where}")
     if proof.difference:
@@ -84,8 +91,10 @@ def _proof(proof: Proof, console: Console, *, verbose: bool) -> None:
 def said(proof: Proof, length: int | None = LENGTH, *, verbose: bool = False) -> list[str]:
     """Return what a script said at its end: the exception's own lines, cut to a length, or all if `verbose`."""
     rows = (proof.error or "").splitlines()
-    if verbose or not rows:
+    if verbose:
         return rows
+    bare = [LOGGER.sub("", row, count=1) for row in rows]
+    rows = [row for row in bare if not BANNER.match(row)]
     begins = max((n for n, row in enumerate(rows) if EXCEPTION.match(row)), default=None)
     ending = rows[-LAST:] if begins is None else rows[begins:]
     kept = ending if len(ending) <= LINES else [*ending[: LINES - 1], ending[-1]]

@@ -19,6 +19,8 @@ COLOURS = {
 WIDTH = 50
 """Columns of the longest bar."""
 HEADER = ["mode", "devices", *PARTS, "step", "speed-up", "efficiency", "limited by"]
+SHORT = {"communication": "comm.", "efficiency": "effic."}
+"""Names of columns on a terminal, where all of them and their figures fit into 80."""
 ROW, LEFT, LONG = 22, 110, 480
 """Of the picture: the height of a row, where bars begin, the length of the longest; in pixels."""
 
@@ -61,12 +63,18 @@ def measured(scaling: Scaling) -> list[ScalingRun]:
 def render(scaling: Scaling, console: Console) -> None:
     """Print the table and the picture."""
     hang(console, Text(title(scaling), "bold"), 2)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, name in enumerate(HEADER):
-        table.add_column(name, justify="left" if number in (0, len(HEADER) - 1) else "right")
-    for row in rows(scaling):
-        table.add_row(*map(Text, row))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    *columns, _ = HEADER
+    for number, name in enumerate(columns):
+        table.add_column(SHORT.get(name, name), justify="right" if number else "left", no_wrap=True)
+    found = rows(scaling)
+    for *cells, _ in found:
+        table.add_row(*map(Text, cells))
     console.print(table, soft_wrap=not console.is_terminal)
+    for run, (*_, limit) in zip(scaling.runs, found, strict=True):
+        if limit:
+            why = "" if run.failure is not None else "limited by "
+            hang(console, Text(f"  {run.mode} on {run.devices}: {why}{limit}"), 4)
     console.print()
     longest = max((run.seconds for run in measured(scaling)), default=0.0)
     for run in measured(scaling):

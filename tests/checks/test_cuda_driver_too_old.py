@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Cuda, Driver, Gpus, Host, Torch
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, Raised, Torch
 from gpudoctor.guard import examine
 from gpudoctor.logs.symptoms import matches
 from gpudoctor.model import Source
@@ -167,3 +167,15 @@ def test_environment_passed(facts):
 
 def test_environment_unknown():
     assert run(torch=built("13.2"))[0].status is CheckStatus.UNKNOWN
+
+
+def test_torch_s_own_words_in_a_text_that_does_not_name_the_build():
+    said = "The NVIDIA driver on your system is too old (found version 11040)."
+    torch = Torch(
+        imported=True, cuda="", cuda_available=False, cuda_error=Raised(type="RuntimeError", message=said)
+    )
+    _, [finding] = run(torch=torch, cuda=Cuda(version="11.4"))
+    assert finding.message == (
+        "torch says that the driver is too old for the CUDA that it is built for, and here is CUDA 11.4 at most: no GPU "
+        "can be used"
+    )

@@ -7,6 +7,9 @@ Original Traceback (most recent call last):
 """
 MESSAGE = "the batch gave replica 3 too small a piece or none"
 EXAMPLES = {
+    "ValueError: a batch of 1 gives 1 of 2 devices a piece; take --batch-size 2 or more": (
+        "the batch gave too small a piece or none: 1 for 2 replicas"
+    ),
     "    inputs, kwargs = self.scatter(inputs, kwargs, self.device_ids)\n"
     "RuntimeError: chunk expects at least a 1-dimensional tensor": "the batch gave too small a piece or none",
     CAUGHT + "TypeError: forward() missing 1 required positional argument: 'x'": MESSAGE,
@@ -18,7 +21,7 @@ ValueError: Expected more than 1 value per channel when training, got input size
         "the batch gave replica 1 too small a piece or none"
     ),
     "AssertionError: The number of modules 4 is not equal to the number of inputs 3": (
-        "the batch gave too small a piece or none: 3 pieces for 4 replicas"
+        "the batch gave too small a piece or none: 3 for 4 replicas"
     ),
     """  File "/opt/conda/lib/python3.6/site-packages/torch/nn/parallel/parallel_apply.py", line 30, in parallel_apply
     assert len(modules) == len(inputs)

@@ -134,3 +134,39 @@ def test_nvml_tells_the_capability_where_torch_does_not():
 def test_environment_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
     assert run(torch=torch())[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_wheel_that_leaves_the_gpu_out_by_its_release():
+    """collect_env names the GPUs and the build, and no list of what is in it."""
+    gpus = Gpus(devices=[Gpu(index=n, name="NVIDIA GeForce RTX 5090") for n in range(2)])
+    torch = Torch(imported=True, version="2.5.1+cu124", cuda="12.4", cuda_available=True)
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch, "gpus": gpus}))
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(
+        "NVIDIA GeForce RTX 5090 has compute capability 12.0, and PyTorch's wheel of 2.5.1"
+    )
+    newer = Torch(imported=True, version="2.7.1+cu128", cuda="12.8", cuda_available=True)
+    assert (
+        examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": newer, "gpus": gpus}))[0].status
+        is CheckStatus.UNKNOWN
+    )
+
+
+def test_another_s_build_is_not_judged_by_its_version():
+    gpus = Gpus(devices=[Gpu(index=0, name="Tesla V100-SXM2-16GB")])
+    for version in ("2.9.1", "2.9.0a0+145a3a7bda.nv25.10"):
+        torch = Torch(imported=True, version=version, cuda="13.0", cuda_available=True)
+        result, _ = examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch, "gpus": gpus}))
+        assert result.status is CheckStatus.UNKNOWN
+
+
+def test_torch_s_own_verdict_without_its_list():
+    said = "UserWarning: NVIDIA B200 with CUDA capability sm_100 is not compatible with the current PyTorch installation."
+    torch = Torch(
+        imported=True,
+        cuda="",
+        warnings=[said],
+        devices=[TorchDevice(ordinal=0, name="NVIDIA B200", capability="10.0")],
+    )
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch}))
+    assert "this torch says that it has no code for it" in finding.message

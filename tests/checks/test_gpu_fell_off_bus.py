@@ -114,3 +114,13 @@ def test_unknown_where_nvml_says_nothing():
 def test_passes_without_a_gpu_on_the_bus():
     result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
     assert result.status is CheckStatus.PASSED
+
+
+def test_the_kernel_log_alone_tells() -> None:
+    event = KernelEvent(
+        kind="xid", code=79, pci_address="0000:b3:00.0", text="NVRM: GPU has fallen off the bus"
+    )
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"kernel_log": KernelLog(events=[event])}))
+    assert finding.message == "the GPU at 0000:b3:00.0 fell off the bus (Xid 79)"
+    nothing = Snapshot({"kernel_log": KernelLog()})
+    assert examine(CHECK, Source.ENVIRONMENT, nothing)[0].status is CheckStatus.UNKNOWN

@@ -101,3 +101,10 @@ def test_the_second_port_of_a_card() -> None:
 
 def test_unknown() -> None:
     assert run()[0].reason == "infiniband: not in this report"
+
+
+def test_one_of_two_where_no_gpu_is_known_is_a_note() -> None:
+    """As in a ticket with the output of ibstat alone."""
+    [finding] = run(infiniband=board(1, count=2))[1]
+    assert finding.severity is Severity.NOTE
+    assert run(infiniband=board(1, count=2, link_layer="Ethernet"))[1] == []

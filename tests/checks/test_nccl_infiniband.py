@@ -159,6 +159,8 @@ def test_the_gid_index() -> None:
 def test_an_adapter_that_is_not_there() -> None:
     [finding] = run(infiniband=board(), pci=EIGHT, launch=told(NCCL_IB_HCA="mlx4_0"))[1]
     assert "fits no adapter" in finding.message
+    [port] = run(infiniband=board(), pci=EIGHT, launch=told(NCCL_IB_HCA="=mlx5_0:2"))[1]
+    assert "fits no adapter" in port.message
     for fine in ("mlx5", "=mlx5_0:1,mlx5_1", "^mlx5_7"):
         assert run(infiniband=board(), pci=EIGHT, launch=told(NCCL_IB_HCA=fine))[1] == []
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import IbDevice, IbPort, Infiniband, Launch, Plugins
+from gpudoctor.facts import IbDevice, IbPort, Infiniband, Launch, NamedFile, NcclConfiguration, Plugins
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -109,3 +109,17 @@ def test_passes() -> None:
 
 def test_unknown() -> None:
     assert run(launch=told())[0].reason == "plugins: not in this report"
+
+
+def test_a_plugin_by_a_path_that_is_not_there() -> None:
+    path = "/opt/ofi/lib/libnccl-ofi-tuner.so"
+    gone = NamedFile(variable="NCCL_TUNER_PLUGIN", path=path, error="No such file or directory")
+    facts = {"launch": told(NCCL_TUNER_PLUGIN=path), "plugins": Plugins()}
+    [finding] = run(**facts, nccl_configuration=NcclConfiguration(named=[gone]))[1]
+    assert finding.severity is Severity.WARNING
+    assert (
+        "cannot be opened (No such file or directory), and NCCL goes on with its own choice"
+        in finding.message
+    )
+    there = NamedFile(variable="NCCL_TUNER_PLUGIN", path=path)
+    assert run(**facts, nccl_configuration=NcclConfiguration(named=[there]))[1] == []

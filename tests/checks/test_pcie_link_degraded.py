@@ -60,7 +60,7 @@ def test_found(facts, says):
         {"pci": bus(16), "gpus": nvml(16)},
         {"pci": bus(8, 16, 8), "gpus": nvml(8, 8)},  # the slot has eight lanes
         {"pci": bus(8, 16, 8), "gpus": nvml(8, 16)},
-        {"pci": bus(8, 16, None)},  # nobody says what the slot has
+        {"pci": bus(8, 16, None), "gpus": nvml(8, 8)},  # NVML has the slot's width in its own
         {"gpus": nvml(None, None)},
         {"gpus": nvml(16, utilization_percent=0, **SLOW)},
         {"gpus": nvml(16, **SLOW)},
@@ -71,6 +71,13 @@ def test_found(facts, says):
 def test_passes(facts):
     result, findings = run(**facts)
     assert result.status is CheckStatus.PASSED, findings
+
+
+def test_a_slot_of_unknown_width_is_a_note():
+    """As in a ticket with lspci of the card alone."""
+    _, [finding] = run(pci=bus(4, 16, None))
+    assert finding.severity is Severity.NOTE
+    assert "4 of the card's 16 PCIe lanes are in use; how many the slot has is not known" in finding.message
 
 
 def test_unknown():

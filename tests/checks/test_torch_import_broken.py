@@ -248,3 +248,11 @@ def test_passes(torch):
 def test_unknown():
     assert run()[0].reason == "torch: not in this report"
     assert run(torch=Torch(file=FILE))[0].status is CheckStatus.UNKNOWN
+
+
+def test_an_allocator_variable_that_ends_the_import_is_alloc_conf_s():
+    torch = Torch(file=FILE, interrupted="killed by SIGABRT during import torch", stage="import torch")
+    wrong = Launch(variables={"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb=128"})
+    assert run(torch=torch, launch=wrong)[0].status is CheckStatus.PASSED
+    right = Launch(variables={"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:128,expandable_segments:True"})
+    assert run(torch=torch, launch=right)[0].status is CheckStatus.FOUND

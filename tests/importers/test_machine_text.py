@@ -391,3 +391,17 @@ def test_infiniband(facts_of):
     (port,) = facts_of(IBSTATUS)["infiniband"].devices[0].ports
     assert (port.state, port.phys_state, port.rate_gbps) == ("DOWN", "Disabled", 100.0)
     assert port.link_layer == "Ethernet"
+
+
+def test_nccl_s_own_lines_show_its_level(facts_of):
+    line = "ai:480850:480852 [0] NCCL INFO Bootstrap : Using eth0:162.30.2.40<0>"
+    assert facts_of(line)["launch"].variables == {"NCCL_DEBUG": "INFO"}
+    trace = f"{line}\nai:480850:480852 [0] NCCL INFO NCCL_DEBUG set by environment to TRACE."
+    assert facts_of(trace)["launch"].variables == {"NCCL_DEBUG": "TRACE"}
+
+
+def test_what_a_container_prints_stands_in_the_machine_s_journal(facts_of):
+    said = 'level=error stdout="Failed to initialize NVML: Unknown Error"'
+    facts = facts_of(f"May 24 19:01:23 hades docker[1915048]: {said}")
+    assert (facts["host"].container, facts["gpus"].error_code) == ("docker", 999)
+    assert "host" not in facts_of(f"May 24 19:01:23 hades exporter[77]: {said}")

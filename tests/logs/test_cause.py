@@ -3,6 +3,8 @@
 import pytest
 
 from gpudoctor import explain
+from gpudoctor.facts import Run
+from gpudoctor.logs.explain import explain_run
 from gpudoctor.model import Role, Severity
 from gpudoctor.registry import Registry
 from gpudoctor.report import Status
@@ -315,3 +317,32 @@ def test_a_rank_that_left_without_a_word_is_the_cause_and_not_the_lost_connectio
     )
     assert causes(explain(left + root.format(1, 1))) == ["child-failed"]
     assert causes(explain(left + root.format(0, 0))) == ["gloo-peer-closed"]
+
+
+INTERRUPTED = (
+    '[rank1]: Traceback (most recent call last):\n[rank1]:   File "/home/me/fit.py", line 11, in <module>\n'
+    "[rank1]:     step()\n[rank1]: KeyboardInterrupt\n"
+)
+LOST = (
+    '[rank0]: Traceback (most recent call last):\n[rank0]:   File "/home/me/fit.py", line 12, in <module>\n'
+    "[rank0]:     dist.barrier()\n[rank0]: RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer "
+    "[127.0.0.1]:32472.\n"
+)
+ENDED = "E1122 19:25:16.586000 15584 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -2) local_rank: 1 (pid: 16662) of binary: python\n"
+
+
+def test_the_rank_that_was_interrupted_is_why_another_one_lost_it():
+    report = explain(INTERRUPTED + LOST + ENDED)
+    assert [(f.id, f.severity) for f in report.findings] == [
+        ("interrupted", Severity.ERROR),
+        ("gloo-peer-closed", Severity.NOTE),
+    ]
+    assert report.findings[0].ranks == [1]
+    # the other way round, nobody knows; without the launcher, neither
+    assert explain(LOST + INTERRUPTED + ENDED).findings[0].id == "gloo-peer-closed"
+    assert explain(INTERRUPTED + LOST).findings[0].id == "gloo-peer-closed"
+
+
+def test_an_interruption_of_the_reader_is_no_failure():
+    run = Run(name="torchrun", exit_code=130, seconds=2.0, interrupted=True)
+    assert explain_run(run, INTERRUPTED + LOST + ENDED).worst() is Severity.NOTE

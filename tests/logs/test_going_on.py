@@ -280,3 +280,54 @@ def test_of_a_group_of_exceptions_the_one_in_it_is_the_cause():
     )
     (finding,) = explain(group).findings
     assert finding.message == "ValueError: env 2: 3 channels, raised below /home/me/fit.py line 9 in env"
+
+
+def test_an_exception_that_is_printed_as_an_object_was_caught():
+    rows = "r0 rejected: KeyError('k')\nr0 rejected: RuntimeError(\"shape '[3]' is invalid for input of size 2\")\n"
+    assert quiet(explain(rows + "rejected in total: 12 of 400 records\n"))
+    assert not quiet(explain(rows))
+    assert not quiet(explain(rows + "giving up\n"))
+    assert not quiet(explain(rows + "Job finished at Sun Nov 22 18:45:14 UTC 2026\n"))
+
+
+def test_the_status_that_a_job_prints_is_no_result():
+    killed = "run.sh: line 1: 31078 Killed                  python fit.py\n"
+    assert explain(f"epoch 0\n{killed}status 137\n").verdict.primary == "host-oom-killed"
+    assert quiet(explain(f"epoch 0\n{killed}top1 0.971\nstatus 0\n"))
+
+
+def test_a_thread_is_the_cause_where_spawn_says_that_its_process_left():
+    thread = (
+        'Exception in thread Thread-1 (feed):\nTraceback (most recent call last):\n  File "/usr/lib/python3.11/threading.py", '
+        "line 1045, in _bootstrap_inner\n    self.run()\nKeyError: 'shard'\nrank 0 got 1\n"
+    )
+    left = "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with exit code 2"
+    report = explain(thread + UNCAUGHT.format(left))
+    assert report.findings[0].message.startswith("KeyError")
+    assert report.findings[0].severity is Severity.ERROR
+
+
+def test_what_an_exit_handler_says_does_not_tell_that_an_exception_was_got_over():
+    failed = "epoch 0: loss 1.000\nepoch 1: loss 0.500\n" + UNCAUGHT.format("TypeError: no format for None")
+    assert not quiet(explain(failed + "closing loggers ... ok\nreleasing lock ... ok\n"))
+    assert quiet(explain(failed + "rouge 0.41\nclosing loggers ... ok\n"))
+
+
+def test_a_notification_that_fails_below_the_result_changes_nothing():
+    trace = 'Traceback (most recent call last):\n  File "/home/me/fit.py", line 11, in notify\n    send()\nOSError: refused\n'
+    good = "INFO:root:epoch 2: val acc 0.800\nINFO:root:Saved final.pt\n"
+    assert quiet(explain(good + "ERROR:root:Could not send notification\n" + trace))
+    assert not quiet(explain(good + "ERROR:root:training failed\n" + trace))
+    assert not quiet(explain("loading\nERROR:root:Could not send notification\n" + trace))
+    uncaught = trace.replace("notify", "<module>")
+    assert not quiet(explain(good + "ERROR:root:Could not send notification\n" + uncaught))
+    assert not quiet(explain(LAUNCHED + good + "ERROR:root:Could not send notification\n" + trace + FAILED))
+
+
+def test_an_error_with_which_hydra_ends_the_program_is_certain():
+    text = (
+        "Cannot find primary config 'train'. Check that it's in your config search path.\n\nConfig search path:\n"
+        "\tprovider=main, path=file:///home/me/conf\n\n"
+        "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n"
+    )
+    assert explain(text).findings[0].severity is Severity.ERROR

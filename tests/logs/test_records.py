@@ -82,3 +82,9 @@ def test_the_rank_of_a_record_is_that_of_its_lines():
 )
 def test_other_lines_stay_as_they_are(text):
     assert list(unfolded(text)) == [text]
+
+
+def test_the_traceback_that_torchelastic_reports_is_two_levels_down():
+    record = {"message": {"message": "ValueError: x", "extraInfo": {"py_callstack": TRACE, "timestamp": "1"}}}
+    (finding,) = explain("rank 0: start\n" + json.dumps(record) + "\n").findings
+    assert finding.message.startswith("ValueError: the window is longer than the series, raised below")

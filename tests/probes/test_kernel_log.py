@@ -258,3 +258,18 @@ def test_a_program_is_asked_where_the_device_may_not_be_read(
     else:
         log = kernel_log.probe()
         assert (log.source, [event.code for event in log.events]) == (source, [79])
+
+
+def test_a_gpu_that_fell_off_the_bus_before_the_driver_was_loaded() -> None:
+    """In one line, or in three: then the last one tells of it."""
+    one = (
+        "[ 18.3] NVRM: The NVIDIA GPU 0000:b3:00.0 (PCI ID: 10de:26b5) installed in this system has fallen off the "
+        "bus and is not responding to commands."
+    )
+    three = (
+        "[ 18.3] NVRM: The NVIDIA GPU 0000:b3:00.0",
+        "NVRM: (PCI ID: 10de:26b5) installed in this system has",
+    )
+    last = "NVRM: fallen off the bus and is not responding to commands."
+    assert [(e.kind, e.code, e.pci_address) for e in read(one)] == [("xid", 79, "0000:b3:00.0")]
+    assert [(e.kind, e.code, e.pci_address) for e in read(*three, last)] == [("xid", 79, "")]

@@ -536,20 +536,10 @@ def test_devices_that_are_not_there(options: tuple[str, ...], message: str, tmp_
 
 
 def test_a_batch_smaller_than_the_devices(tmp_path: Path) -> None:
-    idle = run(
-        training_script("manual"),
-        tmp_path,
-        "--batch-size",
-        "1",
-        "--limit",
-        "20",
-        "--epochs",
-        "1",
-        "--nproc",
-        "2",
-    )
-    assert any("1 of them stand idle" in note["text"] for note in idle.all("note"))
-    assert not idle.all("wrong")
+    for mode in ("manual", "dp"):
+        done = run(training_script(mode), tmp_path, "--batch-size", "1", "--nproc", "2")
+        assert done.code == 1
+        assert "a batch of 1 gives 1 of 2 devices a piece; take --batch-size 2 or more" in done.errors
     done = run(training_script("average"), tmp_path, *FEW, "--batch-size", "1", ranks=2)
     assert done.code != 0
     assert (

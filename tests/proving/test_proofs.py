@@ -30,6 +30,8 @@ TRACEBACK = "\n".join(
         "[rank0]: Parameter indices: 2 3",
     ]
 )
+LOGGED = "E1122 18:14:16.227000 15513 torch/distributed/elastic/multiprocessing/api.py:836]"
+STARS = 41 * "*"
 DIFFERENCE = "--- broken.py\n+++ fixed.py\n@@ -1,2 +1,2 @@\n-model(x)\n+model(y)\n"
 HELD = Proof(
     id="mine",
@@ -77,6 +79,14 @@ def test_all_of_it_with_verbose():
         ("a\nb\nc\nno exception", ["b", "c", "no exception"]),
         ("KeyError: 1\nand then\ntorch.OutOfMemoryError: CUDA", ["torch.OutOfMemoryError: CUDA"]),
         ("", []),
+        (
+            f"{LOGGED} Traceback:\n{LOGGED} RuntimeError: bad",
+            ["RuntimeError: bad"],
+        ),
+        (
+            f"{STARS}\nSetting OMP_NUM_THREADS environment variable for each\n{STARS}\nTimeout (0:00:08)!",
+            ["Timeout (0:00:08)!"],
+        ),
     ],
 )
 def test_the_lines_of_the_last_exception(error, lines):
@@ -87,6 +97,12 @@ def test_a_long_line_is_cut_and_whole_with_verbose():
     long = msgspec.structs.replace(HELD, error="RuntimeError: " + "x" * 900)
     assert len(said(long)[0]) < LENGTH + 5
     assert len(said(long, verbose=True)[0]) > 900
+
+
+def test_a_wrapped_line_stays_beside_its_bar():
+    rows = shown(msgspec.structs.replace(HELD, error="RuntimeError: " + "word " * 30), width=60)
+    begin = next(number for number, row in enumerate(rows) if "| RuntimeError" in row)
+    assert rows[begin + 1].startswith(" " * 11 + "word")
 
 
 def test_a_symptom_above_the_exception_is_quoted():

@@ -309,7 +309,7 @@ def test_a_proof_on_simulated_gpus_says_so(tmp_path):
     patient = Patient(warm_python(), "the test")
     proof = reproduce(*scripts, patient, Snapshot({"torch": machine}))
     assert proof.held, proof
-    assert proof.error == "cuda:1\nmy own symptom 7"
+    assert "my own symptom 7" in proof.error
     assert proof.shown_on == proof.device == "simulated GPUs"
     assert shown_on(header) == "simulated GPUs, where there are no real ones"
 

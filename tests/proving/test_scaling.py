@@ -73,6 +73,17 @@ def test_table_and_picture():
     assert "  single 1       " + "." * 5 + "=" * 15 + "#" * 30 + "\n" in drawn
     assert "  ddp 4          " + "." + "=" * 4 + "#" * 8 + "!" * 2 + "\n" in drawn
     assert "dp 8 " not in drawn
+    assert "  dp on 8: exit status 1\n" in drawn
+
+
+def test_the_table_fits_into_80_columns():
+    slow = ScalingRun(mode="functional", devices=128, data=0.02, forward=0.9, backward=0.9, communication=0.2)
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    render(scaling(ONE, EIGHT, slow), console)
+    drawn = console.file.getvalue()
+    assert max(map(len, drawn.splitlines())) <= 80
+    assert "\u2026" not in drawn
+    assert "  ddp on 8: limited by communication\n" in drawn
 
 
 def test_the_report_carries_the_picture_as_svg():

@@ -251,6 +251,14 @@ def test_a_torch_that_is_too_old_is_a_finding(warm, monkeypatch):
 
 
 @needs_torch
+@pytest.mark.parametrize("mode", ["manual", "functional", "dp"])
+def test_a_batch_smaller_than_the_devices_is_a_finding(mode, warm, gpu_count):
+    if gpu_count:
+        pytest.skip("two devices need two GPUs")
+    only(prove(mode, python=warm, nproc=2, choice=Choice(batch_size=1)), "dp-small-batch")
+
+
+@needs_torch
 def test_a_batch_smaller_than_the_ranks_is_a_finding(warm, gpu_count):
     if gpu_count:
         pytest.skip("two ranks need two GPUs")
