@@ -222,6 +222,8 @@ OWN_DEPTH = 4
 
 def folder_of(script: Script, path: Value) -> tuple[str, bool]:
     """Return the relative folder of a path, empty where it is none or not known; and whether nobody can have made it."""
+    if path.known is Known.CHOICE:
+        return next((found for item in path.items if (found := folder_of(script, item))[0]), ("", False))
     text = path.literal if isinstance(path.literal, str) and path.is_literal else ""
     if not text and path.known is Known.UNKNOWN and "/" in path.text and (path.made < 0 or "{}" in path.text):
         text = _filled(path)
@@ -243,8 +245,9 @@ def folder_of(script: Script, path: Value) -> tuple[str, bool]:
 
 
 def _word(value: Value) -> str | None:
-    """Return a part of a path where it is written out; an option's default is the user's to change."""
-    return value.literal if value.is_literal and isinstance(value.literal, str) else None
+    """Return a part of a path where it is written out, an option's default too."""
+    written = value.is_literal or value.known is Known.ARGUMENT
+    return value.literal if written and isinstance(value.literal, str) else None
 
 
 def _filled(path: Value) -> str:

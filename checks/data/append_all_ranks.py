@@ -54,14 +54,15 @@ def code(script: Script) -> Iterator[Finding]:
     opened = script.named("open", "pathlib.Path.open", "logging.basicConfig", *HANDLERS)
     others = [call for method in WRITERS for call in script.methods(method)]
     for call in [*opened, *others]:
-        mode = written(call)
+        mode = written(call) or pickled(script, call)
         path = call.arguments.get("file") or call.arguments.get("filename")
         path = path or call.arguments.get("path_or_buf") or call.arguments.get("0")
         if call.name.startswith("pathlib.Path."):
             path = Argument(call.receiver, call.place, call.text.rpartition(".")[0])
         if not mode or path is None or one_alone(call) or not of_several(script, call):
             continue
-        shared = same_for_all(script, path.value, path.text) and not path.value.from_data
+        of_sample = call.method in WRITERS and path.value.from_data
+        shared = same_for_all(script, path.value, path.text) and not of_sample
         if shared and not filled_by_one(script, call):
             how = "appends to" if mode == "a" else "writes"
             yield check.found(
@@ -72,6 +73,21 @@ def code(script: Script) -> Iterator[Finding]:
 
 WRITERS = ("to_csv", "write_text", "savetxt", "save", "savez")
 """Methods, and functions of NumPy, that write a file that they are given the path of."""
+
+
+def pickled(script: Script, opened: Call) -> str:
+    """Return ``w`` for a file of bytes that pickle writes into."""
+    mode = opened.value("mode").literal
+    if mode not in ("wb", "wb+") or opened.name != "open":
+        return ""
+    dumped = [argument.value for call in script.named("pickle.dump") for argument in call.arguments.values()]
+    return (
+        "w"
+        if any(made.number == opened.number for value in dumped for made in origins(script, value))
+        else ""
+    )
+
+
 WRITING = ("write", "writelines", "writerow", "writerows")
 
 

@@ -139,12 +139,24 @@ def _by_all(script: Script, call: Call, *, spawning: bool) -> bool:
     """Return whether surely every rank makes a call, and none has made it before the others."""
     if not call.reached or call.rank_conditions or (spawning and not call.spawned):
         return False
-    ordered = any("first" in name or "main_process" in name for name in call.contexts)
+    ordered = any("first" in name or "main_process" in name for name in call.contexts) or _one_by_one(
+        script, call
+    )
     if ordered or any(argument.value.by_rank for argument in call.arguments.values()):
         return False
     before = [c for c in script.calls[: call.number] if c.name == call.name]
     before = [c for c in before if not call.given("download") or c.value("download").literal is True]
     return not any(c.rank_conditions or (spawning and not c.spawned) for c in before)
+
+
+def _one_by_one(script: Script, call: Call) -> bool:
+    """Return whether barriers for some ranks alone, before a call and after it, let one rank make it first."""
+    parted = [
+        b.number
+        for b in script.named("torch.distributed.barrier")
+        if b.rank_conditions and b.scope == call.scope
+    ]
+    return any(number < call.number for number in parted) and any(number > call.number for number in parted)
 
 
 def _fetches(call: Call) -> bool:

@@ -6,7 +6,8 @@ Nothing fails. What is training data on one rank is validation data on another, 
 
 ## Why
 
-`random_split` draws from torch's generator, which each process seeds differently unless somebody sets the seed.
+`random_split` draws from torch's generator, which each process seeds differently unless somebody sets the seed. So do
+scikit-learn's `train_test_split` and a permutation that NumPy draws.
 
 ## How to tell
 

@@ -14,7 +14,8 @@ them. It never comes to that where:
 - it stands under `if rank == 0:`, in the branch or in a function that is called there: a validation that reduces its
   loss, a `barrier()` in the function that saves, FSDP's `state_dict()`;
 - other ranks have returned before, `if rank != 0: return`;
-- a rank leaves the loop, or a pass of it, when its own clock or its own loss says so.
+- a rank leaves the loop, or a pass of it, when its own clock or its own loss says so, or its step raised
+  (`except RuntimeError: continue`).
 
 Collectives hide in other calls too: building DistributedDataParallel, `backward()` of what it computed, its forward pass
 where the model has BatchNorm, everything that FSDP does, `new_group`, `torch.distributed.checkpoint`.

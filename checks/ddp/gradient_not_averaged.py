@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script, Thing
+from gpudoctor.facts import Call, Known, Script, Thing
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -89,7 +89,7 @@ def code(script: Script) -> Iterator[Finding]:
         call.reached and call.collective and call.loops and not _of_numbers(call) for call in script.calls
     ):
         return
-    for step in script.methods("step", "optimizer"):
+    for step in script.methods("step", "optimizer", "scaler"):
         trains = any(c.method == "backward" and c.loops == step.loops for c in script.calls)
         if step.reached and trains and step.loops and not step.rank_conditions:
             yield check.found(
@@ -150,6 +150,8 @@ def _of_numbers(call: Call) -> bool:
     if call.method in ("barrier", "monitored_barrier", "new_group"):
         return True
     given = call.arguments.get("tensor") or call.arguments.get("obj")
+    if given is not None and given.value.known is Known.TENSOR and given.value.from_data:
+        return True  # computed from what the model returned
     return given is not None and REPORTED.search(given.text.lower()) is not None
 
 

@@ -52,7 +52,10 @@ def code(script: Script) -> Iterator[Finding]:
         if made is None or loader.type != "torch.utils.data.DataLoader" or made.starred:
             continue
         sampler = made.value("sampler")
-        if "batch_sampler" in made.arguments or ("sampler" in made.arguments and not sampler.is_none):
+        whole = sampler.known is Known.THING and script.things[sampler.thing].type in OF_ONE
+        if "batch_sampler" in made.arguments or (
+            "sampler" in made.arguments and not sampler.is_none and not whole
+        ):
             continue
         if _split(script, made) or not (
             _handed(script, loader) if loader.escapes else _trains(script, loader)
@@ -62,6 +65,10 @@ def code(script: Script) -> Iterator[Finding]:
             "this loader has no DistributedSampler, so every rank trains on the whole data set",
             location=made.place,
         )
+
+
+OF_ONE = ("torch.utils.data.RandomSampler", "torch.utils.data.SequentialSampler")
+"""Samplers that know no ranks."""
 
 
 def _split(script: Script, made: Call) -> bool:

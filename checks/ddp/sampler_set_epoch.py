@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script, Thing
+from gpudoctor.facts import Call, Known, Script, Thing
 
 check = Check(
     severity=Severity.WARNING,
@@ -68,14 +68,20 @@ def code(script: Script) -> Iterator[Finding]:
         loops = [
             loop for loader in loaders for loop in script.iterations(loader) if not QUIET & {*loop.contexts}
         ]
-        drawn = [c for c in script.named("iter") for loader in loaders if c.takes(loader)]
-        again = any(len(loop.loops) > 1 for loop in loops) or any(c.within("epoch") for c in drawn)
+        drawn = [c for c in script.named("iter", "itertools.cycle") for loader in loaders if c.takes(loader)]
+        again = any(len(loop.loops) > 1 for loop in loops) or any(_anew(c) for c in drawn)
         if again or any(_without_epoch(script, loader) for loader in loaders):
             yield check.found(
                 "this DistributedSampler shuffles by the epoch, and nothing calls its set_epoch: every epoch has the "
                 "order of the first",
                 location=sampler.place,
             )
+
+
+def _anew(call: Call) -> bool:
+    """Return whether a loader is gone through more than once: each epoch, without end, or again when it is over."""
+    over = any("StopIteration" in condition.text for condition in call.conditions)
+    return call.within("epoch") is not None or call.method == "cycle" or (over and bool(call.loops))
 
 
 def _without_epoch(script: Script, loader: Thing) -> bool:

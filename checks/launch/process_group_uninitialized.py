@@ -130,6 +130,8 @@ def _before_or_after(script: Script) -> Iterator[Finding]:
         needs = (call.collective or call.name in NEEDING) and call.method != "new_group"
         if not needs or not call.reached or call.spawned != made.spawned or _under_a_test(call, made):
             continue
+        if last is not None and call.number > last.number and last.scope == made.scope != call.scope:
+            continue  # a context manager may hold both: it destroys the group when the block is over
         if call.number < made.number:
             said = f"{call.text} is called here, and the process group is made only later, in line {made.place.line}"
         elif (

@@ -10,7 +10,8 @@ same of "8-bit or 4-bit precision on multiple devices". DeepSpeed: "Zero-3 is no
 
 `device_map="auto"` cuts one model into pieces and puts them on all the GPUs that a process sees, or on the CPU and the
 disk. DistributedDataParallel wants a whole copy per process, on that process's own GPU. Under torchrun or
-`accelerate launch` every process would spread its copy over the same GPUs.
+`accelerate launch` every process would spread its copy over the same GPUs. A model beside it that is not trained, a
+teacher, takes memory on the other ranks' GPUs in the same way.
 
 A quantised model must also be loaded straight onto the GPU where it is trained: it is not moved later.
 

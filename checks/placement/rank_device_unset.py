@@ -22,6 +22,7 @@ its own as well: then it is the checkpoint.
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): map_location
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
@@ -162,10 +163,15 @@ def _sets_up(call: Call) -> bool:
     ) and not name.startswith("torch.")
 
 
+CHOOSING = re.compile(r"\.(?:set|init|setup|select|choose|bind)_\w*(?:device|gpu|cuda)\w*$")
+
+
 def _binds(call: Call) -> bool:
     """Return whether a call may give a rank a GPU of its own."""
     if call.name in ("torch.cuda.set_device", "torch.cuda.device", "torch.accelerator.set_device_index"):
         return bool(call.value("device").literal != 0)
+    if CHOOSING.search(call.name) and not call.name.startswith("torch."):
+        return True  # a function that is not seen here
     if call.name == "os.environ.__setitem__" and call.value("key").literal == "CUDA_VISIBLE_DEVICES":
         return True
     if call.name == "torch.distributed.init_process_group" and call.given("device_id"):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import string
 
 from gpudoctor.code.program import mixed
 from gpudoctor.facts import Known, Value
@@ -154,10 +155,11 @@ def _rank_test(rank: Value, other: Value, operator: ast.cmpop, *, from_data: boo
         return Value(items=items, text="several")
     if isinstance(operator, (ast.Eq, ast.In)) or (isinstance(operator, ast.Lt) and number == 1):
         sole = 0 if isinstance(operator, ast.Lt) else number
-        return Value(items=items, by_rank=True, from_data=from_data, sole=sole)
+        text = type(operator).__name__ if sole is None else ""
+        return Value(items=items, text=text, by_rank=True, from_data=from_data, sole=sole)
     if isinstance(operator, (ast.NotEq, ast.NotIn)) or (isinstance(operator, ast.Gt) and number == 0):
         return Value(items=items, by_rank=True, from_data=from_data, all_but=number)
-    return Value(items=items, by_rank=True, from_data=from_data)
+    return Value(items=items, text=type(operator).__name__, by_rank=True, from_data=from_data)
 
 
 def formatted(parts: list[str | Value]) -> Value:
@@ -173,3 +175,17 @@ def formatted(parts: list[str | Value]) -> Value:
         return Value(Known.DEVICE, text=first[:-1], items=(values[0],), by_rank=by_rank)
     texts = "".join(part if isinstance(part, str) else "{}" for part in parts)
     return Value(text=texts[:200], items=tuple(values), by_rank=by_rank, from_data=from_data)
+
+
+def filled_in(pattern: str, given: list[Value]) -> Value:
+    """Return what ``pattern.format(...)`` comes to."""
+    parts: list[str | Value] = []
+    left = list(given)
+    try:
+        for text, field, _, _ in string.Formatter().parse(pattern):
+            parts.append(text)
+            if field is not None and left:
+                parts.append(left.pop(0))
+    except ValueError:
+        return Value()
+    return formatted([*parts, *left])

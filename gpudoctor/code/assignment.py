@@ -29,8 +29,9 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
     if before.known in (Known.SEQUENCE, Known.RANK):
         known = before.known
     by_rank, from_data = before.by_rank or value.by_rank, before.from_data or value.from_data
-    if is_text(before) and isinstance(node.op, ast.Add):
-        result = combined(before, node.op, value)
+    texts = list(before.possible())
+    if isinstance(node.op, ast.Add) and all(is_text(text) for text in texts):
+        result = one_of([combined(text, node.op, value) for text in texts])
     else:
         result = Value(
             known,

@@ -8,7 +8,7 @@ from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
 from gpudoctor.code.creation import made
 from gpudoctor.code.definitions import Class, Function
-from gpudoctor.code.dictionaries import updated
+from gpudoctor.code.dictionaries import appended, updated
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
@@ -57,7 +57,9 @@ def perform(
     outcome = made(frame, node, name, arguments, receiver, attribute)
     if outcome is None:
         outcome = result_of(frame, name, attribute, arguments, receiver)
-    if starred and name == "dict":
+    if callee.text == "<lambda>" and callee.items:
+        outcome = callee.items[0]
+    if starred and outcome.known is Known.MAPPING:
         outcome = replace(outcome, literal=None)
     number = frame.record(
         name,
@@ -73,6 +75,8 @@ def perform(
         _same_everywhere(frame, node.args[0])
     if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
         updated(frame, node.func.value, receiver, arguments)
+    if attribute == "append" and receiver.known is Known.SEQUENCE and isinstance(node.func, ast.Attribute):
+        appended(frame, node.func.value, receiver, arguments)
     started(frame, node, name, arguments)
     handed_over(frame, name, arguments, receiver)
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
@@ -207,7 +211,12 @@ def _instance(
     if init is not None:
         program.follow(frame, init, Value(Known.THING, thing=value.thing), positional, keywords, node)
     elif any("dataclass" in ast.unparse(d) for d in item.node.decorator_list):
-        for name, argument in keywords.items():
+        fields = [
+            n.target.id
+            for n in item.node.body
+            if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+        ]
+        for name, argument in {**dict(zip(fields, positional, strict=False)), **keywords}.items():
             program.heap[value.thing, name] = argument.value
     for argument in arguments.values():
         if kind not in ("instance", "model", "dataset", *WRAPPERS):

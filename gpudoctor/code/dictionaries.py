@@ -1,4 +1,4 @@
-"""Dictionaries whose keys are written out: what is in them, what is put into them, and what ``**`` takes of them."""
+"""Dictionaries whose keys are written out, and lists: what is in them, and what is put into them."""
 
 import ast
 from typing import Any
@@ -12,6 +12,11 @@ MOST_ENTRIES = 40
 def known(value: Value) -> bool:
     """Return whether a value is a dictionary all of whose keys are known."""
     return value.known is Known.MAPPING and isinstance(value.literal, tuple) and not value.text
+
+
+def entry(value: Value, key: object) -> Value | None:
+    """Return what a dictionary holds under a key, ``None`` where that is not known."""
+    return _held(value).get(key) if known(value) else None
 
 
 def _held(value: Value) -> dict[Any, Value]:
@@ -45,6 +50,15 @@ def opened(frame: Frame, target: ast.expr, holder: Value, value: Value) -> None:
     by_rank, from_data = mixed([holder, value])
     items = (*holder.items[:MOST_ENTRIES], value)
     _bound(frame, target, Value(Known.MAPPING, items=items, by_rank=by_rank, from_data=from_data))
+
+
+def appended(frame: Frame, target: ast.expr, holder: Value, arguments: dict[str, Argument]) -> None:
+    """Note what ``append`` puts into a list, an object of the script alone: of numbers nobody asks."""
+    value = next((argument.value for argument in arguments.values()), None)
+    if value is not None and value.things and not holder.text and len(holder.items) < MOST_ENTRIES:
+        by_rank, from_data = mixed([holder, value])
+        items = (*holder.items, value)
+        _bound(frame, target, Value(Known.SEQUENCE, items=items, by_rank=by_rank, from_data=from_data))
 
 
 def _bound(frame: Frame, target: ast.expr, value: Value) -> None:

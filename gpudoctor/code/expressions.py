@@ -5,12 +5,14 @@ from collections.abc import Callable
 
 from gpudoctor.code.arithmetic import combined, compared, formatted, negated, united
 from gpudoctor.code.calls import perform
+from gpudoctor.code.comprehensions import comprehension, yielded
+from gpudoctor.code.definitions import Function
 from gpudoctor.code.dictionaries import spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHAPES
-from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Loop, Value
+from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
 
 
 def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:
@@ -45,6 +47,9 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     value = evaluate(frame, node.value)
     found = member(frame, value, node.attr)
     if found.known is Known.DEFINED and value.thing >= 0:
+        function = frame.program.defined.get(found.text)
+        if isinstance(function, Function) and _is_property(function):
+            return frame.program.follow(frame, function, value, [], {}, node)
         frame.program.bound[found.text] = value.thing
     if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
         thing = frame.program.things[value.thing]
@@ -55,6 +60,12 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
         )
     return found
+
+
+def _is_property(function: Function) -> bool:
+    """Return whether a method is called where it is read."""
+    names = (ast.unparse(decorator).rpartition(".")[2] for decorator in function.node.decorator_list)
+    return any(name in ("property", "cached_property") for name in names)
 
 
 def _call(frame: Frame, node: ast.Call, *, used: bool) -> Value:
@@ -77,8 +88,12 @@ def _call(frame: Frame, node: ast.Call, *, used: bool) -> Value:
     starred = False
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            starred = True
-            evaluate(frame, argument.value)
+            several = evaluate(frame, argument.value)
+            if several.known is Known.SEQUENCE and not several.text:
+                place, text = frame.place(argument), frame.text(argument)
+                positional += [Argument(item, place, text) for item in several.items]
+            else:
+                starred = True
         else:
             positional.append(
                 Argument(evaluate(frame, argument), frame.place(argument), frame.text(argument))
@@ -112,6 +127,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.MAPPING and isinstance(value.literal, tuple) and index.is_literal:
         if index.literal in value.literal:
             return value.items[value.literal.index(index.literal)]
+    if value.text == "comprehension" and value.items and not isinstance(node.slice, ast.Slice):
+        return value.items[0]
     if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:
         if -len(value.items) <= index.literal < len(value.items):
             return value.items[index.literal]
@@ -149,40 +166,6 @@ def _mapping(frame: Frame, node: ast.Dict) -> Value:
     by_rank = any(i.by_rank for i in (*items, *keys))
     return Value(
         Known.MAPPING, literal, items=items, by_rank=by_rank, from_data=any(i.from_data for i in items)
-    )
-
-
-def _comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
-    inner = Frame(frame.program, frame.file, frame.scope, frame)
-    inner.depth, inner.outer = frame.depth, frame
-    inner.self_value, inner.owner = frame.self_value, frame.owner
-    chosen = False  # by the rank
-    states: list[Value] = []
-    for generator in node.generators:
-        over = evaluate(inner, generator.iter)
-        numbers = over.known is Known.INDEX
-        from_data = over.from_data or frame.program.kind(over) == "loader"
-        element = (
-            Value(Known.INDEX, by_rank=over.by_rank)
-            if numbers
-            else Value(by_rank=over.by_rank, from_data=from_data)
-        )
-        for target in ast.walk(generator.target):
-            if isinstance(target, ast.Name):
-                inner.names[target.id] = element
-        states += [over] if frame.program.kind(over) == "state_dict" else []
-        chosen = chosen or any([evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
-    if isinstance(node, ast.DictComp):
-        results = [evaluate(inner, node.key), evaluate(inner, node.value)]
-        results += states if isinstance(node.key, ast.Name) else []  # the same keys still
-        return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
-    result = evaluate(inner, node.elt)
-    return Value(
-        Known.SEQUENCE,
-        text="comprehension",
-        items=(result,),
-        by_rank=chosen or result.by_rank,
-        from_data=result.from_data,
     )
 
 
@@ -266,30 +249,13 @@ def _lambda(frame: Frame, node: ast.Lambda) -> Value:
     for argument in (*node.args.args, *node.args.kwonlyargs):
         inner.names[argument.arg] = Value(text=argument.arg)
     result = evaluate(inner, node.body)
-    return Value(text="<lambda>", by_rank=result.by_rank)
+    return Value(text="<lambda>", items=(result,), by_rank=result.by_rank)
 
 
 def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
     value = evaluate(frame, node.value)
     frame.bind(node.target.id, value)
     return value
-
-
-def _yield(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
-    value = evaluate(frame, node.value)
-    loader = next((n for n in value.things if frame.program.things[n].kind == "loader"), None)
-    if isinstance(node, ast.YieldFrom) and loader is not None:
-        over = Value(Known.THING, thing=loader)
-        loops = frame.loops
-        frame.loops = (*loops, Loop(frame.place(node), "batch", over))
-        frame.record("<loop>", node, text=frame.text(node), receiver=over)
-        frame.loops = loops
-        frame.yielded.append(over)
-        return UNKNOWN
-    frame.yielded += [loop.over for loop in frame.loops[-1:] if loop.kind == "batch"]
-    frame.yielded.append(value)
-    frame.program.escape(value)
-    return UNKNOWN
 
 
 _HANDLERS: dict[type, Callable[..., Value]] = {
@@ -301,10 +267,10 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Tuple: _sequence,
     ast.Set: _sequence,
     ast.Dict: _mapping,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension,
+    ast.ListComp: comprehension,
+    ast.SetComp: comprehension,
+    ast.GeneratorExp: comprehension,
+    ast.DictComp: comprehension,
     ast.IfExp: _conditional,
     ast.BoolOp: _boolean,
     ast.UnaryOp: _unary,
@@ -313,8 +279,8 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.JoinedStr: _fstring,
     ast.Lambda: _lambda,
     ast.NamedExpr: _walrus,
-    ast.Yield: _yield,
-    ast.YieldFrom: _yield,
+    ast.Yield: yielded,
+    ast.YieldFrom: yielded,
     ast.Starred: lambda frame, node: evaluate(frame, node.value),
     ast.Await: lambda frame, node: evaluate(frame, node.value),
 }

@@ -53,6 +53,8 @@ def _bind_elements(frame: Frame, node: ast.For | ast.AsyncFor, over: Value, kind
         element = over
     elif over.known is Known.SEQUENCE and over.items:
         element = one_of(list(over.items))
+    elif over.text == "enumerate" and over.items and over.items[0].known is Known.SEQUENCE:
+        element = one_of(list(over.items[0].items))
     if over.text == "enumerate" and isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:
         assign(frame, node.target.elts[0], Value(Known.INDEX), quiet=True)
         assign(frame, node.target.elts[1], element, quiet=True)

@@ -55,11 +55,13 @@ def in_file(frame: Frame, file: File, identifier: str, depth: int = 0) -> Value 
         return program.define(Function(item.name, item, file))
     if isinstance(item, ast.ClassDef):
         return program.define(Class(item.name, item, file))
-    if file is program.file or depth > 3:
+    if file is program.file or depth > 3 or (file.name, identifier) in program.looking:
         return None  # it is assigned later, or in another order than this one
     silent = Frame(program, file)
     calls, things = len(program.calls), len(program.things)
+    program.looking.add((file.name, identifier))
     value = program.evaluate(silent, item) if isinstance(item, ast.expr) else UNKNOWN
+    program.looking.discard((file.name, identifier))
     if len(program.calls) > calls or len(program.things) > things:
         # What another file does at import is not part of this program's trace.
         del program.calls[calls:], program.things[things:]
@@ -110,6 +112,8 @@ def member(frame: Frame, value: Value, attribute: str) -> Value:
         return Value(Known.SYMBOL, text=canonical(f"{value.text}.{attribute}"))
     if value.thing >= 0:
         return _of_thing(frame, value, attribute)
+    if value.known is Known.DEVICE and attribute == "index" and value.items:
+        return value.items[0]
     if value.known is Known.DEFINED:
         item = program.defined.get(value.text)
         if isinstance(item, Class):
@@ -175,7 +179,8 @@ def method_of(frame: Frame, item: Class, attribute: str, depth: int = 0) -> Func
             if isinstance(base, ast.Name):
                 value = looked_up(frame, base.id)
             elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
-                value = member(frame, looked_up(frame, base.value.id), base.attr)
+                holder = looked_up(frame, base.value.id)
+                value = member(frame, holder, base.attr) if holder.thing < 0 else UNKNOWN
             parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
             if isinstance(parent, Class):
                 found = method_of(frame, parent, attribute, depth + 1)

@@ -40,6 +40,8 @@ class Program:
         self.defaults: dict[str, Value] = {}
         """Defaults of the command line's options."""
         self.steps = 0
+        self.looking: set[tuple[str, str]] = set()
+        """Names of other files whose values are being looked up: some are made of themselves."""
         self.deferred: list[Value] = []
         """Functions that were handed to somebody who will call them: hooks, a launcher's target."""
         self.execute: Callable[[Frame, list[ast.stmt]], bool]

@@ -1,12 +1,13 @@
 """What the functions and methods of torch and of the standard library return."""
 
-import string
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from gpudoctor.code.dictionaries import entries, made_of
+from gpudoctor.code.arithmetic import filled_in
+from gpudoctor.code.dictionaries import entries, entry, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
+from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import HOLDS
 from gpudoctor.code.program import Frame, mixed
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
@@ -31,7 +32,7 @@ HARMLESS = (
     | frozenset(
         "print len isinstance hasattr getattr setattr range enumerate zip next super type id repr format min max sum "
         "any all os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
-        "torch.nn.utils.clip_grad_norm_ vars issubclass callable".split()
+        "torch.nn.utils.clip_grad_norm_ vars issubclass callable collections.OrderedDict".split()
     )
     | frozenset(f"logging.{level}" for level in ("info", "debug", "warning", "error", "exception"))
 )
@@ -50,9 +51,9 @@ def result_of(
     frame: Frame, name: str, attribute: str, arguments: dict[str, Argument], receiver: Value
 ) -> Value:
     """Return what a call comes to whose function is not the script's own."""
-    known = _KNOWN.get(name)
-    if known is not None:
-        return known(frame, arguments)
+    function = _KNOWN.get(name)
+    if function is not None:
+        return function(frame, arguments)
     first = next(iter(arguments.values()), None)
     if name in THROUGH or (name.rpartition(".")[2] == "tqdm" and first is not None):
         return first.value if first else UNKNOWN
@@ -71,12 +72,15 @@ def result_of(
     if attribute in ("item", "detach", "argmax", "mean", "sum") and from_data:
         return Value(by_rank=by_rank, from_data=True)
     if receiver.known is Known.LITERAL and isinstance(receiver.literal, str) and attribute == "format":
-        return _formatted(receiver.literal, list(arguments.values()))
+        return filled_in(receiver.literal, [argument.value for argument in arguments.values()])
     if attribute in ("values", "items", "copy") and not arguments:
         held = entries(receiver, attribute)
         if held is not None:
             return held
     if attribute == "get" and first is not None and first.value.is_literal:
+        held = entry(receiver, first.value.literal)
+        if held is not None:
+            return held
         return named_value(str(first.value.literal)) or Value(by_rank=by_rank, from_data=from_data)
     items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
     last = name.rpartition(".")[2]
@@ -161,21 +165,6 @@ def _of_torch(name: str, *, by_rank: bool, from_data: bool) -> Value:
     return Value(text=name, by_rank=by_rank, from_data=from_data)
 
 
-def _formatted(pattern: str, arguments: list[Argument]) -> Value:
-    from gpudoctor.code.arithmetic import formatted
-
-    parts: list[str | Value] = []
-    given = [argument.value for argument in arguments]
-    try:
-        for text, field, _, _ in string.Formatter().parse(pattern):
-            parts.append(text)
-            if field is not None and given:
-                parts.append(given.pop(0))
-    except ValueError:
-        return UNKNOWN
-    return formatted([*parts, *given])
-
-
 def _device(frame: Frame, arguments: dict[str, Argument]) -> Value:
     del frame
     given, index = arguments.get("type"), arguments.get("index")
@@ -244,10 +233,12 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
     if len(values) < 2 or not isinstance(values[1].literal, str):
         return UNKNOWN
     name = values[1].literal
+    if values[0].known is Known.SYMBOL:
+        return Value(Known.SYMBOL, text=canonical(f"{values[0].text}.{name}"))
     things = [frame.program.things[number] for number in values[0].things]
     if name == "module" and things:
-        inner = [t.inner if t.kind in WRAPPERS and t.inner >= 0 else t.number for t in things]
-        return Value(Known.THING, thing=inner[0])
+        inner = things[0].inner if things[0].kind in WRAPPERS else things[0].number
+        return Value(Known.THING, thing=inner) if inner >= 0 else Value(text="module")
     held = frame.program.heap.get((values[0].thing, name))
     return held or named_value(name) or UNKNOWN
 
@@ -255,8 +246,10 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
 def _tested(frame: Frame, arguments: dict[str, Argument]) -> Value:
     """What ``bool``, ``min`` and their like return."""
     del frame
-    by_rank, from_data = mixed([argument.value for argument in arguments.values()])
-    return Value(by_rank=by_rank, from_data=from_data)
+    values = [argument.value for argument in arguments.values()]
+    by_rank, from_data = mixed(values)
+    sole, all_but = (values[0].sole, values[0].all_but) if len(values) == 1 else (None, None)
+    return Value(by_rank=by_rank, from_data=from_data, sole=sole, all_but=all_but)
 
 
 _RANK = Value(Known.RANK, text="get_rank", by_rank=True)
@@ -282,6 +275,7 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
     "len": _length,
     "range": _numbers,
     "dict": made_of,
+    "collections.OrderedDict": made_of,
     "next": _next,
     "getattr": _attribute,
     "isinstance": lambda frame, arguments: UNKNOWN,

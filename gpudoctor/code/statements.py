@@ -53,6 +53,8 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
         value = evaluate(frame, item.context_expr)
         made = [call.name for call in frame.program.calls[calls:]]
         frame.contexts = (*frame.contexts, *(made or [value.text] if made or value.text else []))
+        if value.text == "generator" and len(value.items) == 1:
+            value = value.items[0]  # a context manager that the script writes with ``yield``
         if item.optional_vars is not None:
             assign(frame, item.optional_vars, value, quiet=True)
     left = execute(frame, node.body)

@@ -144,9 +144,19 @@ def _bind_parameters(
             frame.names[name] = (named_value(name) if plain else None) or default
         else:
             frame.names[name] = _parameter(frame, name)
-    for extra in (given.vararg, given.kwarg):
-        if extra is not None:
-            frame.names[extra.arg] = Value(text=extra.arg)
+    known = {parameter.arg for parameter in (*parameters, *given.kwonlyargs)}
+    if given.vararg is not None:
+        rest = tuple(argument.value for argument in positional[len(parameters) :])
+        frame.names[given.vararg.arg] = (
+            Value(Known.SEQUENCE, items=rest) if rest else Value(text=given.vararg.arg)
+        )
+    if given.kwarg is not None:
+        others = {name: argument.value for name, argument in keywords.items() if name not in known}
+        frame.names[given.kwarg.arg] = (
+            Value(Known.MAPPING, tuple(others), items=tuple(others.values()))
+            if others
+            else Value(text=given.kwarg.arg)
+        )
 
 
 def _parameter(frame: Frame, name: str) -> Value:

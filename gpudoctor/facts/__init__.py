@@ -83,8 +83,9 @@ from gpudoctor.facts.script import (
     Signature,
 )
 from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents, loads, saved_wrappers, strips
-from gpudoctor.facts.script_collectives import Parted, Side, batch_norm, joined, left_alone, parted
+from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
+from gpudoctor.facts.script_joined import batch_norm, joined
 from gpudoctor.facts.script_models import LAYERS, class_of, moves, stays, target, wrapped_classes
 from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
 from gpudoctor.facts.slurm import Slurm, SlurmNode

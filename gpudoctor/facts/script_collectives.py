@@ -5,39 +5,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from gpudoctor.facts.script import Call, Condition, Exit, Loop, Script
-from gpudoctor.facts.script_values import Place, Thing
+from gpudoctor.facts.script_joined import joined
+from gpudoctor.facts.script_values import Known, Place, Thing, Value
 
-CONSTRUCTED = frozenset(
-    {
-        "torch.nn.parallel.DistributedDataParallel",  # compares and broadcasts parameters
-        "torch.distributed.checkpoint.save",
-        "torch.distributed.checkpoint.load",
-        "torch.distributed.checkpoint.async_save",
-        "torch.distributed.checkpoint.state_dict_saver.save",
-        "torch.distributed.checkpoint.state_dict_loader.load",
-        "torch.distributed.fsdp.FullyShardedDataParallel.optim_state_dict",
-        "torch.distributed.fsdp.FullyShardedDataParallel.full_optim_state_dict",
-        "torch.distributed.optim.ZeroRedundancyOptimizer.step",
-        "torch.distributed.optim.ZeroRedundancyOptimizer.consolidate_state_dict",
-    }
-)
-"""What else contains collectives (torch's documentation of each, and its source)."""
-OF_ACCELERATE = frozenset(
-    f"accelerate.Accelerator.{name}"
-    for name in "wait_for_everyone gather gather_for_metrics reduce pad_across_processes".split()
-)
-"""Methods of an Accelerator for which every rank has to come (accelerate's documentation of each)."""
-OF_DEEPSPEED = frozenset(
-    f"deepspeed.DeepSpeedEngine.{name}" for name in "save_checkpoint load_checkpoint save_16bit_model".split()
-)
-"""Methods of a DeepSpeedEngine for which every rank has to come (deepspeed's documentation of checkpointing)."""
-STATES = "torch.distributed.checkpoint.state_dict."
-"""Where the functions are that get a whole state dict from its shards."""
-OF_FSDP = frozenset({"__call__", "forward", "state_dict", "clip_grad_norm_", "load_state_dict"})
-"""Methods of a FullyShardedDataParallel that gather or reduce its shards."""
-WITHOUT_OTHERS = ("group", "process_group", "pg", "no_dist")
-"""Arguments by which a call may be one of some ranks, or of one."""
-STATISTICS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm2d")
 SEVERAL = ("dist", "ddp", "world_size", "initialized", "-1")
 
 
@@ -81,94 +51,15 @@ def side(condition: Condition) -> Side | None:
         return Side(condition, value.all_but, chosen=condition.negated)
     if len(value.items) == 2 and value.items[0].is_rank and isinstance(value.items[1].literal, int):
         return Side(condition, condition.place, chosen=not condition.negated)
+    if value.text == "Eq" and len(value.items) == 2 and value.items[0].is_rank and _one_rank(value.items[1]):
+        return Side(condition, condition.place, chosen=not condition.negated)
     return None
 
 
-def joined(script: Script) -> list[Call]:
-    """Return the calls for which every rank has to come: collectives of all ranks, and what contains them."""
-    shards = sharded(script)
-    forwards = _forwards(script, shards)
-    return [
-        call
-        for call in script.calls
-        if _waits(script, call, forwards, shards)
-        and not call.starred
-        and not any(call.given(name) and not call.value(name).is_none for name in WITHOUT_OTHERS)
-    ]
-
-
-def _waits(script: Script, call: Call, forwards: set[Place], shards: frozenset[int]) -> bool:
-    """Return whether a call ends when the other ranks make it too."""
-    if call.collective or call.name in CONSTRUCTED or call.name in OF_ACCELERATE:
-        return True
-    if call.name.startswith(STATES) and call.method.startswith("get_"):
-        return _whole_state(script, call, shards)
-    if call.method == "backward":
-        around = {condition.place for condition in call.conditions} | {loop.place for loop in call.loops}
-        return bool(forwards & around)
-    if call.method == "full_tensor" or call.name in OF_DEEPSPEED:
-        return True
-    if call.method in OF_FSDP and script.thing(call.receiver, "fsdp"):
-        return True
-    if call.method in ("__call__", "forward") and call.receiver.things and call.receiver.thing in shards:
-        return True
-    return call.method in ("__call__", "forward") and _with_buffers(
-        script, script.thing(call.receiver, "ddp")
-    )
-
-
-def _whole_state(script: Script, call: Call, shards: frozenset[int]) -> bool:
-    """Return whether a state dict is put together from the shards of all ranks."""
-    options = call.value("options")
-    made = script.calls[options.made] if 0 <= options.made < len(script.calls) else None
-    whole = made is not None and made.value("full_state_dict").literal is True
-    return whole and (bool(shards) or any(True for _ in script.of_kind("fsdp")))
-
-
-def sharded(script: Script) -> frozenset[int]:
-    """Return the models that fully_shard took, by their numbers; their forward and backward gather the shards."""
-    calls = script.named("torch.distributed.fsdp.fully_shard")
-    return frozenset(number for call in calls for number in call.value("module").things)
-
-
-def _forwards(script: Script, shards: frozenset[int]) -> set[Place]:
-    """Return the tests and loops in which a DistributedDataParallel, or a sharded model, is called."""
-    found: set[Place] = set()
-    for call in script.calls:
-        if call.method not in ("__call__", "forward"):
-            continue
-        if script.thing(call.receiver, "ddp", "fsdp", "prepared") or call.receiver.thing in shards:
-            found.update(condition.place for condition in call.rank_conditions)
-            found.update(loop.place for loop in call.loops)
-    return found
-
-
-def _with_buffers(script: Script, wrapper: Thing | None) -> bool:
-    """Return whether a DistributedDataParallel surely has buffers: it broadcasts them before a forward pass."""
-    if wrapper is None or wrapper.type.startswith("apex."):
-        return False
-    made = script.made_by(wrapper)
-    if made is not None and made.given("broadcast_buffers"):
-        return False
-    return batch_norm(script, script.innermost(wrapper)) is not None
-
-
-def batch_norm(script: Script, model: Thing) -> Place | None:
-    """Return where a model gets its BatchNorm, ``None`` where none is seen."""
-    for item in script.classes:
-        if item.name == model.type:
-            return next((a.place for a in item.attributes if a.type.endswith(STATISTICS)), None)
-    if model.type.startswith("torchvision.models."):
-        last = model.type.rpartition(".")[2]
-        normed = last.startswith(("resnet", "resnext", "wide_resnet", "densenet", "mobilenet", "shufflenet"))
-        return model.place if normed or last.endswith("_bn") else None
-    if model.type == "torch.nn.Sequential":
-        made = script.made_by(model)
-        for argument in made.arguments.values() if made else ():
-            thing = script.thing(argument.value)
-            if thing is not None and thing.type.endswith(STATISTICS):
-                return thing.place
-    return None
+def _one_rank(value: Value) -> bool:
+    """Return whether a value is the same on all ranks and names one of them: an option, or the last rank."""
+    of_size = value.text == "Sub" and any(item.known is Known.WORLD_SIZE for item in value.items)
+    return value.known is Known.ARGUMENT or (of_size and not value.by_rank)
 
 
 def parted(script: Script) -> list[Parted]:
@@ -291,4 +182,4 @@ def _own_share(script: Script, loader: Thing) -> bool:
     return sampler is not None and sampler.type == "torch.utils.data.DistributedSampler"
 
 
-__all__ = ["Parted", "Side", "batch_norm", "joined", "left_alone", "parted", "side"]
+__all__ = ["Parted", "Side", "left_alone", "parted", "side"]

@@ -155,8 +155,9 @@ def _wordless(event: Event, others: Sequence[Event], said: set[int | None]) -> b
     if any(seen.line.rank is not None for seen in event.seen):
         return False
     named = {rank_of(seen) for seen in event.seen if "rank" in seen.sighting.groups}
+    launchers = {seen.line.rank for seen in event.seen}  # some rank where a prefix counts something else
     lost = bool(others) and all("peer" in other.seen[0].sighting.groups for other in others)
-    return lost and bool(named) and None not in said and not named & said
+    return lost and bool(named) and None not in said and not (named | launchers) & said
 
 
 class _Log(Timeline):

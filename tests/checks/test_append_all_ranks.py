@@ -2,6 +2,17 @@
 
 FLAGGED = [
     """
+import pickle
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+with open("history.pkl", "wb") as history:  # <-
+    pickle.dump([1], history)
+dist.destroy_process_group()
+""",
+    """
 from pathlib import Path
 import numpy as np
 import torch

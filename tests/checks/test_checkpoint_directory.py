@@ -120,6 +120,32 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import argparse
+import os
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--output", default="out/run")
+args = parser.parse_args()
+torch.save({}, os.path.join(args.output, "last.pt"))  # <-
+""",
+    """
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", default="checkpoints")
+parser.add_argument("--mixed", action="store_true")
+args = parser.parse_args()
+model = torch.nn.Linear(2, 2)
+torch.save(model.state_dict(), f"{args.out}/model.pt")  # <-
+path = "./models/net"
+if args.mixed:
+    path += "-mixed"
+path += ".pt"
+torch.save(model.state_dict(), path)  # <-
+""",
+    """
 import torch
 
 model = torch.nn.Linear(2, 2)
@@ -217,6 +243,25 @@ def main():
 ]
 FINE = [
     """
+import argparse
+import os
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", default="checkpoints")
+parser.add_argument("--file", required=True)
+args = parser.parse_args()
+os.makedirs(args.out, exist_ok=True)
+model = torch.nn.Linear(2, 2)
+torch.save(model.state_dict(), f"{args.out}/model.pt")
+torch.save(model.state_dict(), args.file)
+path = "net"
+if torch.cuda.is_available():
+    path += "-gpu"
+path += ".pt"
+torch.save(model.state_dict(), path)
+""",
+    """
 import torch
 
 model = torch.nn.Linear(2, 2)
@@ -300,15 +345,5 @@ torch.save({}, "last.pt")
 torch.save({}, "./last.pt")
 torch.save({}, "/scratch/last.pt")
 torch.save({}, os.path.join(tempfile.mkdtemp(), "last.pt"))
-""",
-    """
-import argparse
-import os
-import torch
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--output", default="out/run")
-args = parser.parse_args()
-torch.save({}, os.path.join(args.output, "last.pt"))
 """,
 ]

@@ -2,6 +2,67 @@
 
 FLAGGED = [
     """
+import torch.distributed as dist
+from contextlib import contextmanager
+from functools import cached_property
+
+@contextmanager
+def process_group():
+    dist.init_process_group("gloo")
+    try:
+        yield dist.get_rank()
+    finally:
+        dist.destroy_process_group()
+
+class Job:
+    @cached_property
+    def is_first(self):
+        return dist.get_rank() == 0
+
+    def run(self):
+        if self.is_first:
+            dist.barrier()  # <-
+
+with process_group() as rank:
+    Job().run()
+    if rank == 0:
+        dist.barrier()  # <-
+""",
+    """
+import lightning
+import torch
+
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(2, 2)
+
+    def on_train_epoch_end(self):
+        if self.trainer.is_global_zero:
+            self.trainer.save_checkpoint("last.ckpt")  # <-
+
+    def validation_step(self, batch, number):
+        if self.global_rank == 0:
+            print(self.all_gather(batch))  # <-
+""",
+    """
+import argparse
+import torch
+import torch.distributed as dist
+
+args = argparse.ArgumentParser().parse_args()
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+is_main = lambda: dist.get_rank() == 0
+device = torch.device("cuda", rank)
+if is_main():
+    dist.barrier()  # <-
+if rank == args.master:
+    dist.barrier()  # <-
+if device.index == 0:
+    dist.all_reduce(torch.ones(1, device=device))  # <-
+""",
+    """
 import torch
 
 def main(loader, optimizer):
@@ -372,6 +433,21 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import lightning
+import torch
+
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(2, 2)
+
+    def on_train_epoch_end(self):
+        self.trainer.save_checkpoint("last.ckpt")
+        seen = self.all_gather(torch.ones(1))
+        if self.trainer.is_global_zero:
+            print(seen)
+""",
     """
 import torch
 from tools import reduce_mean

@@ -69,6 +69,18 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+import torchvision
+
+def main(args):
+    dist.init_process_group("gloo")
+    data = getattr(torchvision.datasets, "MNIST")("data", download=True)  # <-
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+
+main(None)
+""",
+    """
 import urllib.request
 import torch
 import torch.distributed as dist
@@ -107,6 +119,23 @@ train = datasets.MNIST("data", download=True)  # <-
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+import torchvision
+
+def main(args):
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    if rank != 0:
+        dist.barrier()
+    data = torchvision.datasets.MNIST("data", download=True)
+    if rank == 0:
+        dist.barrier()
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+
+main(None)
+""",
     """
 import urllib.request
 import torch

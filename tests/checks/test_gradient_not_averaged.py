@@ -8,6 +8,24 @@ import torch.distributed as dist
 dist.init_process_group("gloo")
 model = torch.nn.Linear(2, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cpu")
+for step in range(10):
+    optimizer.zero_grad()
+    out = model(torch.randn(2, 2)).sum()
+    scaler.scale(out).backward()
+    scaler.step(optimizer)  # <-
+    scaler.update()
+    shown = out.detach().clone()
+    dist.all_reduce(shown)
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(10):
     optimizer.zero_grad()
     loss = model(torch.randn(2, 2)).sum()
@@ -51,6 +69,19 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from privacy import make_private
+
+dist.init_process_group("gloo")
+model, optimizer = make_private(torch.nn.Linear(2, 2))
+for step in range(10):
+    optimizer.zero_grad()
+    model(torch.randn(2, 2)).sum().backward()
+    optimizer.step()
+dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -139,6 +139,16 @@ FINE = [
     """
 import torch
 import torch.distributed as dist
+import tools
+
+def main(args):
+    dist.init_process_group("nccl")
+    tools.set_device(args.local_rank)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda())
+""",
+    """
+import torch
+import torch.distributed as dist
 from configuration import instantiate
 
 def main(cfg):

@@ -4,6 +4,19 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader, RandomSampler, TensorDataset
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dataset = TensorDataset(torch.randn(8, 2))
+for epoch in range(3):
+    for (x,) in DataLoader(dataset, sampler=RandomSampler(dataset)):  # <-
+        model(x).sum().backward()
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.utils.data import DataLoader
 
 def main(args, dataset):
@@ -88,6 +101,23 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, TensorDataset
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+dataset = TensorDataset(torch.randn(8, 2))
+several = dist.get_world_size() > 1
+sampler = DistributedSampler(dataset) if several else RandomSampler(dataset)
+for epoch in range(3):
+    if several:
+        sampler.set_epoch(epoch)
+    for (x,) in DataLoader(dataset, sampler=sampler):
+        model(x).sum().backward()
+dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

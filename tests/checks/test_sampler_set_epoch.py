@@ -2,6 +2,58 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from contextlib import contextmanager
+from torch.utils.data import DataLoader, DistributedSampler
+
+@contextmanager
+def process_group():
+    dist.init_process_group("gloo")
+    yield dist.get_rank()
+    dist.destroy_process_group()
+
+class Job:
+    def __init__(self, dataset):
+        self.dataset = dataset
+
+    @property
+    def loader(self):
+        return DataLoader(self.dataset, sampler=DistributedSampler(self.dataset))  # <-
+
+    def run(self):
+        for epoch in range(3):
+            for batch in self.loader:
+                print(batch)
+
+with process_group() as rank:
+    Job([1]).run()
+""",
+    """
+import itertools
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset, model):
+    sampler = DistributedSampler(dataset)  # <-
+    loader = DataLoader(dataset, sampler=sampler)
+    batches = iter(loader)
+    for step in range(1000):
+        try:
+            batch = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            batch = next(batches)
+        model(batch).sum().backward()
+    other = DistributedSampler(dataset, num_replicas=2, rank=0)  # <-
+    for batch in itertools.cycle(DataLoader(dataset, sampler=other)):
+        model(batch).sum().backward()
+    third = DistributedSampler(dataset)  # <-
+    again = DataLoader(dataset, sampler=third)
+    for epoch in range(3):
+        losses = [model(batch).sum() for batch in again]
+""",
+    """
 import torch
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
 

@@ -241,6 +241,46 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 FLAGGED = [
     """
 import torch
+from dataclasses import dataclass
+from torch.nn.parallel import DistributedDataParallel
+
+@dataclass
+class State:
+    model: torch.nn.Module
+    epoch: int = 0
+
+def keep(model, path):
+    torch.save(model.state_dict(), path)  # <-
+
+def hand(*given):
+    keep(*given)
+
+def name(**given):
+    keep(**given)
+
+def main(rank):
+    models = []
+    models.append(DistributedDataParallel(torch.nn.Linear(2, 2)))
+    hand(models[0], f"a{rank}.pt")
+    held = {"one": DistributedDataParallel(torch.nn.Linear(2, 2))}
+    name(model=held.get("one"), path=f"b{rank}.pt")
+    state = State(DistributedDataParallel(torch.nn.Linear(2, 2)), 1)
+    torch.save(state.model.state_dict(), f"c{rank}.pt")  # <-
+    several = [DistributedDataParallel(model) for model in [torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)]]
+    for number, model in enumerate(several):
+        torch.save(model.state_dict(), f"d{number}{rank}.pt")  # <-
+
+main(torch.distributed.get_rank())
+""",
+    """
+from collections import OrderedDict
+import torch
+
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2))
+torch.save(OrderedDict(net=model.state_dict()), "model.pt")  # <-
+""",
+    """
+import torch
 
 def main(options):
     model = torch.nn.Linear(2, 2)
@@ -368,6 +408,33 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+def keep(model, path):
+    torch.save(model.state_dict(), path)
+
+def hand(*given):
+    keep(*given)
+
+def main(rank):
+    models = []
+    models.append(torch.nn.Linear(2, 2))
+    wrapped = DistributedDataParallel(models[0])
+    hand(models[0], f"a{rank}.pt")
+    held = {"one": wrapped.module}
+    hand(held.get("one"), f"b{rank}.pt")
+
+main(torch.distributed.get_rank())
+""",
+    """
+import torch
+from network import build
+
+model = torch.nn.DataParallel(build())
+torch.save(getattr(model, "module", model).state_dict(), "model.pt")
+""",
     """
 import torch
 
