@@ -78,7 +78,7 @@ def _chooses(call: Call) -> bool:
 
 
 GLOBAL = ("torch.distributed.init_process_group", "torch.utils.data.DistributedSampler")
-FROM_LAUNCHER = frozenset({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "get_rank"})
+FROM_LAUNCHER = frozenset({"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "get_rank", "process_index"})
 """Where a rank comes from that counts the whole job."""
 
 

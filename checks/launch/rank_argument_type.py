@@ -107,7 +107,8 @@ def code(script: Script) -> Iterator[Finding]:
     for call in script.methods("add_argument", "parser"):
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
         options = [name.lstrip("-").replace("-", "_") for name in names if isinstance(name, str)]
-        option = next((name for name in options if name in NUMBERS or name in taken), None)
+        # torch.cuda.set_device takes "cuda:1" too
+        option = next((name for name in options if name in NUMBERS or name in taken - DEVICES), None)
         if (
             option is None
             or call.given("type")
@@ -131,6 +132,8 @@ def code(script: Script) -> Iterator[Finding]:
 
 
 NUMBERS = frozenset("rank local_rank world_size node_rank nproc gpu ngpus nprocs".split())
+DEVICES = frozenset({"device", "dev", "gpu_device", "cuda_device"})
+"""Options that mean a device by its name as well as by its number."""
 TAKES_NUMBERS = {
     "torch.cuda.set_device": ("device",),
     "torch.distributed.init_process_group": ("rank", "world_size"),

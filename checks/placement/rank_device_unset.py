@@ -185,10 +185,8 @@ def _to_cuda(call: Call) -> bool:
         return not call.arguments or call.value("device").literal == 0
     if call.method != "to":
         return False
-    return any(
-        value.cuda and (value.index is None or value.index.literal == 0)
-        for value in call.value("device").possible()
-    )
+    gpus = [value for value in call.value("device").possible() if value.cuda]
+    return bool(gpus) and all(value.index is None or value.index.literal == 0 for value in gpus)
 
 
 def _own(call: Call) -> bool:

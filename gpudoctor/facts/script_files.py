@@ -61,6 +61,9 @@ def of_several(script: Script, call: Call) -> bool:
             return False
     elif not script.distributed or (script.frameworks and script.process_group is None):
         return False
+    making = [other for other in script.calls if other.name in MAKING and other.reached]
+    if making and all(other.spawned for other in making) and not call.spawned:
+        return False  # the process that starts the ranks, before or after them
     if call.reached:
         return True
     owner = call.scope.partition(".")[0] if "." in call.scope else ""

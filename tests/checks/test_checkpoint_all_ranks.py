@@ -97,6 +97,19 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import os, torch, torch.distributed as dist, torch.multiprocessing as mp
+
+def worker(rank, size):
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    table = torch.load("table.pt")
+    dist.all_reduce(table)
+
+if __name__ == "__main__":
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "localhost", "29555"
+    torch.save(torch.ones(8), "table.pt")
+    mp.spawn(worker, args=(2,), nprocs=2)
+""",
+    """
 import torch
 from accelerate import Accelerator
 from torch.utils.data import DataLoader

@@ -2,6 +2,13 @@
 
 FLAGGED = [
     """
+from accelerate import Accelerator
+from net import Net
+accelerator = Accelerator()
+device = f"cuda:{accelerator.process_index}"
+model = Net().to(device)  # <-
+""",
+    """
 import os
 import torch
 import torch.distributed as dist

@@ -99,6 +99,14 @@ main()
 ]
 FINE = [
     """
+import argparse, torch, torch.distributed as dist
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda:1", help="cuda, cpu")
+args = parser.parse_args()
+dist.init_process_group("nccl")
+torch.cuda.set_device(args.device)
+""",
+    """
 import os
 import torch
 

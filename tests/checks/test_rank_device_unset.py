@@ -137,6 +137,25 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from net import Net
+
+def main():
+    if "RANK" in os.environ:
+        dist.init_process_group("nccl")
+        local_rank = int(os.environ["LOCAL_RANK"])
+        device = torch.device(f"cuda:{local_rank}")
+    else:
+        local_rank = 0
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = Net().to(device)
+    if dist.is_initialized():
+        model = DDP(model, device_ids=[local_rank])
+
+main()
+""",
+    """
 import torch
 import torch.distributed as dist
 import tools
