@@ -128,7 +128,13 @@ def _before_or_after(script: Script) -> Iterator[Finding]:
     last = gone[-1] if gone and not gone[-1].given("group") else None
     for call in script.calls:
         needs = (call.collective or call.name in NEEDING) and call.method != "new_group"
-        if not needs or not call.reached or call.spawned != made.spawned or _under_a_test(call, made):
+        if not needs or not call.reached or _under_a_test(call, made):
+            continue
+        if made.spawned and not call.spawned and all(c.spawned for c in script.named(made.name)):
+            said = f"{call.text} is called in the process that starts the ranks, which has joined no process group"
+            yield check.found(said, severity=Severity.ERROR, location=call.place)
+            return
+        if call.spawned != made.spawned:
             continue
         if last is not None and call.number > last.number and last.scope == made.scope != call.scope:
             continue  # a context manager may hold both: it destroys the group when the block is over

@@ -24,6 +24,18 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import os, torch.distributed as dist, torch.multiprocessing as mp
+
+def worker(rank, size):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "localhost", "29555"
+    dist.init_process_group("gloo", rank=rank, world_size=size)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    size = dist.get_world_size()  # <-
+    mp.spawn(worker, args=(size,), nprocs=size)
+""",
+    """
 import torch.distributed as dist
 
 def main():
@@ -102,6 +114,21 @@ main()
     ),
 ]
 FINE = [
+    """
+import os, torch.distributed as dist, torch.multiprocessing as mp
+
+def size():
+    return dist.get_world_size() if dist.is_initialized() else 2
+
+def worker(rank, world_size):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "localhost", "29555"
+    dist.init_process_group("gloo", rank=rank, world_size=world_size)
+    dist.barrier()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(worker, args=(size(),), nprocs=size())
+""",
     """
 import torch.distributed as dist
 
