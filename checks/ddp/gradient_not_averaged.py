@@ -45,6 +45,12 @@ FORWARD = Fix(
     "loss = model(batch)  # model is the DistributedDataParallel; was: model.module.compute_loss(batch)",
     Kind.EDIT,
 )
+HANDED = Fix(
+    "Hand the wrapper to the training function",
+    "train(ddp_model, optimizer, loader)  # ddp_model is the DistributedDataParallel; was: model",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -62,6 +68,7 @@ def code(script: Script) -> Iterator[Finding]:
     if made is None or not made.reached or script.frameworks:
         return
     yield from _past_the_wrapper(script)
+    yield from _beside_the_wrapper(script)
     if any(True for _ in script.of_kind("ddp", "fsdp", "dp")) or any(
         _shares(call) for call in script.calls if call.reached
     ):
@@ -117,6 +124,36 @@ def _past_the_wrapper(script: Script) -> Iterator[Finding]:
                     "ranks: each rank trains a model of its own",
                     location=inside.place,
                     fixes=[FORWARD],
+                )
+                return
+
+
+ONLY_ASKED = frozenset({"parameters", "named_parameters", "train", "eval", "state_dict", "named_buffers"})
+"""Methods of a wrapper that do not go through its forward."""
+
+
+def _beside_the_wrapper(script: Script) -> Iterator[Finding]:
+    """Report a model that is handed to a training function with its optimizer, and a wrapper of it that nobody uses."""
+    optimizers = {thing.number for thing in script.of_kind("optimizer")}
+    for wrapper in script.of_kind("ddp"):
+        made = script.made_by(wrapper)
+        if made is None or not made.reached or "." in made.scope or wrapper.escapes:
+            continue
+        used = any(
+            (wrapper.number in call.receiver.things and call.method not in ONLY_ASKED)
+            or any(wrapper.number in a.value.things for a in call.arguments.values())
+            for call in script.calls
+        )
+        if used:
+            continue
+        for call in script.calls[made.number + 1 :]:
+            given = {number for a in call.arguments.values() for number in a.value.things}
+            if call.scope == made.scope and script.innermost(wrapper).number in given and optimizers & given:
+                yield check.found(
+                    f"{call.text} is given the bare model, and what DistributedDataParallel made of it in line "
+                    f"{made.place.line} is not used: its backward sums nothing over the ranks",
+                    location=call.place,
+                    fixes=[HANDED],
                 )
                 return
 

@@ -2,6 +2,22 @@
 
 FLAGGED = [
     """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from net import Net
+from training import train
+
+def main(rank):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = Net().to(rank)
+    ddp_model = DDP(model, device_ids=[rank])
+    optimizer = torch.optim.AdamW(ddp_model.parameters())
+    train(model, optimizer)  # <-
+
+main(int(os.environ["LOCAL_RANK"]))
+""",
+    """
 import torch
 import torch.distributed as dist
 
@@ -69,6 +85,23 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from net import Net
+from training import save, train
+
+def main(rank):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    model = Net().to(rank)
+    ddp_model = DDP(model, device_ids=[rank])
+    optimizer = torch.optim.AdamW(ddp_model.parameters())
+    train(ddp_model, optimizer)
+    save(model, optimizer)
+
+main(int(os.environ["LOCAL_RANK"]))
+""",
     """
 import torch
 import torch.distributed as dist
