@@ -76,7 +76,9 @@ def code(script: Script) -> Iterator[Finding]:
         if call.starred or any(made.name == "io.BytesIO" for made in origins(script, call.value("f"))):
             continue
         of_data = any(call.scope.startswith(f"{thing.type}.") for thing in script.of_kind("dataset"))
-        of_data = of_data or "data" in f"{call.scope} {call.arguments['f'].text if call.given('f') else ''}".lower()
+        of_data = (
+            of_data or "data" in f"{call.scope} {call.arguments['f'].text if call.given('f') else ''}".lower()
+        )
         several = of_several(script, call) and not one_alone(call) and not of_data
         # ``if args.gpu is None:`` is a branch for a process that has all GPUs, or none
         several = several and not any("None" in c.text and not c.negated for c in call.conditions)

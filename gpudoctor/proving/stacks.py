@@ -18,6 +18,8 @@ LOOK = 10.0
 """Seconds that py-spy may take; it stops the process meanwhile, which hangs anyway."""
 ANSWER = 1.0
 """Seconds for Python to write its stack after the signal: it does so from the signal handler, whatever it waits for."""
+QUIET = 0.05
+"""Seconds without another line after which a stack is whole: several writes make one."""
 MOST = 64
 """Processes whose stacks are taken."""
 FRAMES = 12
@@ -58,7 +60,7 @@ class Stacks:
         self.stood = list(_ranks(root, script))
         self.current: Stood | None = None
         self.waiting = list(self.stood)
-        self.asked = 0.0
+        self.asked = self.grew = 0.0
         self.seen = 0
         self._with_py_spy()
 
@@ -70,11 +72,10 @@ class Stacks:
     def look(self) -> bool:
         """Ask the next process where it stands, once the last one has answered; return whether all were asked."""
         now = time.monotonic()
-        if self.current is not None:
-            written = len(self.current.lines)
-            # Several writes make a stack: it is whole when nothing more comes.
-            if now < self.asked + ANSWER and (not written or written > self.seen):
-                self.seen = written
+        if self.current is not None and now < self.asked + ANSWER:
+            if len(self.current.lines) > self.seen:
+                self.seen, self.grew = len(self.current.lines), now
+            if not self.seen or now < self.grew + QUIET:
                 return False
         self.current, self.asked, self.seen = (self.waiting.pop(0) if self.waiting else None), now, 0
         if self.current is not None:

@@ -70,7 +70,7 @@ def test_scripts_that_torch_does_without(
     for name in ("test", "train", "profile", "cmd", "wave", "chunk", "this", "turtle", "models"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('not to be imported')\n")
     monkeypatch.chdir(tmp_path)
-    snapshot = ask("torch", "python")
+    snapshot = ask("torch", "python", "pci")
     torch = snapshot.get(Torch)
     assert torch is not None
     assert torch.imported
