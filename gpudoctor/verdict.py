@@ -1,5 +1,6 @@
 """What a report comes to: one order of findings of every kind of evidence, one cause, one sentence."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from gpudoctor.facts import (
@@ -23,6 +24,8 @@ from gpudoctor.text import count, listed, ranks
 
 FINDINGS, COULD_NOT = 1, 3
 """Exit codes; 2, for bad input, is that of `BadInput`, and click's own for errors of use."""
+MOST_NAMED = 8
+"""Proofs of which a sentence names each."""
 KEYS = "state-dict"
 """How the ids begin of what is wrong with a checkpoint's keys: that is what keeps a model from loading."""
 
@@ -243,6 +246,10 @@ def _proven(proofs: list[Proof]) -> Verdict:
     trained = [proof.id for proof in proofs if proof.held and proof.broken is None]
     proven = [proof.id for proof in proofs if proof.held and proof.broken is not None]
     idle = [f"{proof.id} ({proof.reason})" for proof in proofs if not proof.held]
+    if len(proofs) > MOST_NAMED:
+        why = Counter(proof.reason for proof in proofs if not proof.held)
+        proven = [f"{count(len(proven), 'failure')} and their fixes"] if proven else []
+        idle = [f"{number} ({reason})" for reason, number in why.most_common()]
     groups = (("It trains", trained), ("Proven", proven), ("Not run", idle))
     sentence = " ".join(f"{words}: {', '.join(names)}." for words, names in groups if names)
     return Verdict(status=Status.HEALTHY if trained or proven else Status.UNKNOWN, sentence=sentence)

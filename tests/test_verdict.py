@@ -339,3 +339,18 @@ def test_only_what_was_read_is_counted_as_well() -> None:
     kinds = {"checkpoint": False, "checkpoint.2": False, "checkpoint.3": True}
     files = {t: CheckpointFile(path=t, kind=Format.TORCH_ZIP, unread=lost) for t, lost in kinds.items()}
     assert concluded(facts=files)[2] == "Nothing wrong in 2 checkpoints. 1 file could not be read."
+
+
+def test_of_many_proofs_the_sentence_counts_and_of_few_it_names():
+    def proof(n, reason=None):
+        done = ProofStatus.NOT_RUN if reason else ProofStatus.PASSED
+        begun = ProofStatus.NOT_RUN if reason else ProofStatus.FAILED_AS_EXPECTED
+        return Proof(id=f"failure-{n}", broken=begun, fixed=done, reason=reason)
+
+    def said(*proofs):
+        return conclude(Report(command="repro", proofs=list(proofs))).verdict.sentence
+
+    idle = [proof(n, "needs 1 GPU") for n in range(2)]
+    assert said(proof(7), idle[0]) == "Proven: failure-7. Not run: failure-0 (needs 1 GPU)."
+    many = said(*map(proof, range(10, 20)), *idle, proof(5, "needs root"))
+    assert many == "Proven: 10 failures and their fixes. Not run: 2 (needs 1 GPU), 1 (needs root)."
