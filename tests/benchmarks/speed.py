@@ -132,15 +132,15 @@ def main() -> None:
     )
     shutil.rmtree(nodes)
     with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder, "ddp.py")
+        by_hand = Path(folder, "ddp.py")
         printed = subprocess.run(
             [*GPUDOCTOR, "repro", "ddp", "--script"], capture_output=True, text=True, check=True
         )
-        script.write_text(printed.stdout)
+        by_hand.write_text(printed.stdout)
         training = rounds(
             {
                 "repro": [*GPUDOCTOR, "repro", "ddp", "--nproc", "2", "--python", sys.executable],
-                "torchrun": [*TORCHRUN, str(script)],
+                "torchrun": [*TORCHRUN, str(by_hand)],
             },
             options.training_rounds,
         )
