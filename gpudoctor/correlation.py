@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.facts import Log, SourceLine
-from gpudoctor.model import Evidence, Finding, Fix, Kind, Role, Severity, Source
-from gpudoctor.verdict import layer
+from gpudoctor.model import Evidence, Finding, Fix, Kind, Role, Severity, Source, layer
 
 Follows = Callable[[str], Iterable[str]]
 """The ids that a check says it follows from, by its id."""

@@ -7,17 +7,23 @@ from msgspec.structs import replace
 from gpudoctor.facts import CheckpointFile, Gpus, Pci, Torch
 from gpudoctor.guard import examine, parameters
 from gpudoctor.launch_command import Launched, fitted
-from gpudoctor.model import Check, Finding, Role, Severity, Source
+from gpudoctor.model import Check, Finding, Role, Severity, Source, layer
+from gpudoctor.registry import Registry
 from gpudoctor.report import WORST, Report, Result
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.text import listed
-from gpudoctor.verdict import conclude, layer
+from gpudoctor.verdict import conclude
 
 
-def diagnose(snapshot: Snapshot, checks: Iterable[Check], failed: Sequence[Result] = ()) -> Report:
+def diagnose(
+    snapshot: Snapshot,
+    checks: Iterable[Check],
+    failed: Sequence[Result] = (),
+    registry: Registry | None = None,
+) -> Report:
     """Examine a snapshot with every check that has a function for what is in it: the machine, or checkpoints.
 
-    `failed` are the results of checks that could not be loaded.
+    `failed` are the results of checks that could not be loaded; `registry` is where the checks are from.
     """
     checks = list(checks)
     files = list(snapshot.checkpoints())
@@ -37,7 +43,7 @@ def diagnose(snapshot: Snapshot, checks: Iterable[Check], failed: Sequence[Resul
     started = _launched(snapshot)
     report.findings = [replace(f, fixes=fitted(f.fixes, started)) for f in report.findings]
     report.checks = [*done.values(), *failed]
-    return conclude(report)
+    return conclude(report, registry)
 
 
 def related(findings: Sequence[Finding], checks: Sequence[Check]) -> list[Finding]:
@@ -92,14 +98,18 @@ def _examine(
         if source in check.functions:
             result, findings = examine(check, source, facts)
             found += findings
-            done[check.id] = max(done.get(check.id, result), result, key=lambda r: WORST.index(r.status))
+            done[check.id] = _worse(done, result)
+
+
+def _worse(done: dict[str, Result], result: Result) -> Result:
+    return max(done.get(result.id, result), result, key=lambda r: WORST.index(r.status))
 
 
 def worst(results: Iterable[Result]) -> list[Result]:
     """Return one result for each check: of several kinds of evidence the worst."""
     done: dict[str, Result] = {}
     for result in results:
-        done[result.id] = max(done.get(result.id, result), result, key=lambda r: WORST.index(r.status))
+        done[result.id] = _worse(done, result)
     return list(done.values())
 
 

@@ -43,7 +43,7 @@ def check(
     facts, `checks` folders of local check files. `deep` measures, too: GPUs, links, collectives, the disk; that
     takes up to 30 s, with GPUs up to two minutes. `timeout`, in seconds, lowers the deadline of each probe and
     measurement. `cache` keeps what the libraries' files say, which changes with the files alone, under the user's
-    cache folder. `say` is told now and then what is being done, `warn` which logs cannot be read. Raises
+    cache folder. `say` is told now and then what is being done, `warn` what of it cannot be read. Raises
     `BadInput`.
 
         >>> report = gpudoctor.check("train.py", "train.log", only=["network"])
@@ -64,10 +64,11 @@ def check(
     from gpudoctor.diagnose import diagnose
 
     evidence.add_facts(snapshot)
-    report = diagnose(snapshot, registry.checks(ids), registry.failed)
+    report = diagnose(snapshot, registry.checks(ids), registry.failed, registry)
     if saved is not None and saved.report is not None:
         # A check that is not known here any more is taken over, too, unless some were asked for by name.
-        _carry(saved.report, report, lambda name: name in ids or not (only or name in registry.modules))
+        chosen = lambda name: name in ids or not (only or name in registry.modules)  # noqa: E731
+        _carry(saved.report, report, chosen, registry)
         report.created = saved.report.created
     if given:
         report = _beside(evidence, report, registry, ids)
@@ -99,7 +100,7 @@ def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[st
         from gpudoctor.logs.corroboration import corroborate
 
         explained.findings = [finding for finding in explained.findings if finding.id in ids]
-        report = corroborate(explained, report)
+        report = corroborate(explained, report, registry)
     log = report.facts.get("log") if explained is not None else None
     scripts = evidence.linted.findings if evidence.linted is not None else []
     mixed = correlate(report.findings, scripts, registry.follows, log, evidence.names)
@@ -107,7 +108,7 @@ def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[st
     if evidence.linted is not None:
         report.checks = worst([*report.checks, *evidence.linted.checks])
         report.facts |= evidence.linted.facts
-    return conclude(report)
+    return conclude(report, registry)
 
 
 def _saved(source: str | None, python: str | None, registry: Registry) -> "Imported | None":
@@ -121,7 +122,7 @@ def _saved(source: str | None, python: str | None, registry: Registry) -> "Impor
     return read_report(source, registry.topics)
 
 
-def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None:
+def _carry(saved: Report, report: Report, chosen: Callable[[str], bool], registry: Registry) -> None:
     """Take over, as it was said, what a saved report found in what it does not carry: logs, runs, source code."""
     from gpudoctor.verdict import conclude
 
@@ -132,7 +133,7 @@ def _carry(saved: Report, report: Report, chosen: Callable[[str], bool]) -> None
     known = {result.id for result in report.checks}
     report.checks += [r for r in saved.with_status(CheckStatus.CRASHED) if r.id not in known and chosen(r.id)]
     report.proofs += saved.proofs
-    conclude(report)
+    conclude(report, registry)
 
 
 def look(

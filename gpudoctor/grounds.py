@@ -65,10 +65,12 @@ class Halves(Struct, frozen=True):
         return self.broken is ProofStatus.FAILED_AS_EXPECTED and self.fixed is ProofStatus.PASSED
 
 
-def told(findings: Iterable[Finding]) -> list[Finding]:
+def told(findings: Iterable[Finding], registry: Registry | None = None) -> list[Finding]:
     """Return findings whose fixes say what is known of them."""
     return [
-        replace(finding, fixes=[replace(fix, known=known(fix, finding.id)) for fix in finding.fixes])
+        replace(
+            finding, fixes=[replace(fix, known=known(fix, finding.id, registry)) for fix in finding.fixes]
+        )
         for finding in findings
     ]
 

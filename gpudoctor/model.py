@@ -24,6 +24,12 @@ FAMILIES = (
 )
 """The layers in causal order: the first broken one is the likely cause of those after it."""
 
+
+def layer(family: str) -> int:
+    """Return a family's place in the causal order; families of local checks come last."""
+    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
+
+
 UNRECOGNISED = "unrecognised-error"
 """The check that reports what no other check knows."""
 

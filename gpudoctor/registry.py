@@ -23,7 +23,7 @@ from msgspec import Struct
 from gpudoctor.bad_input import BadInput
 from gpudoctor.check_loading import NotLoaded, load_check, load_package
 from gpudoctor.guard import THE_USERS, told
-from gpudoctor.model import FAMILIES, Check
+from gpudoctor.model import FAMILIES, Check, layer
 from gpudoctor.report import CheckStatus, Result
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ class Registry:
                 if not path.stem.startswith("_") and "reproductions" not in path.relative_to(folder).parts:
                     family_name = path.parent.name if path.parent != folder else "local"
                     found[_id(path.stem)] = (f"gpudoctor_local.{family_name}.{path.stem}", path)
-        return dict(sorted(found.items(), key=lambda item: (_layer(item[1][0]), item[0])))
+        return dict(sorted(found.items(), key=lambda item: (layer(_family(item[1][0])), item[0])))
 
     def check(self, id: str) -> Check:
         """Load one check; raises `Unknown` with the nearest ids, or `Unloadable` when its module is broken."""
@@ -247,11 +247,6 @@ def _id(module: str) -> str:
 
 def _family(module: str) -> str:
     return module.split(".")[-2]
-
-
-def _layer(module: str) -> int:
-    family = _family(module)
-    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
 
 
 def _probe_of(name: str) -> Probe:

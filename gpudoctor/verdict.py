@@ -16,7 +16,8 @@ from gpudoctor.facts import (
 )
 from gpudoctor.fitness import fitness
 from gpudoctor.grounds import told
-from gpudoctor.model import FAMILIES, UNRECOGNISED, Finding, Role, Severity, Source
+from gpudoctor.model import UNRECOGNISED, Finding, Role, Severity, Source, layer
+from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, ProbeStatus, Proof, ProofStatus, Report, Status, Verdict
 from gpudoctor.script_verdict import of_scripts
 from gpudoctor.snapshot import Snapshot
@@ -30,9 +31,12 @@ KEYS = "state-dict"
 """How the ids begin of what is wrong with a checkpoint's keys: that is what keeps a model from loading."""
 
 
-def conclude(report: Report) -> Report:
-    """Put a report's findings in order, say what is known of their fixes, and give it its verdict; return it."""
-    report.findings = told(ranked(report.findings))
+def conclude(report: Report, registry: Registry | None = None) -> Report:
+    """Put a report's findings in order, say what is known of their fixes, and give it its verdict; return it.
+
+    `registry` knows the records of a site's own checks; without it, those that come with gpudoctor are known alone.
+    """
+    report.findings = told(ranked(report.findings), registry)
     report.verdict = verdict(report)
     return report
 
@@ -44,11 +48,6 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
     first, for it did happen; then the lower layer; of a checkpoint what is wrong with its keys.
     """
     return sorted(findings, key=_order)
-
-
-def layer(family: str) -> int:
-    """Return a family's place in the causal order; families of local checks come last."""
-    return FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
 
 
 def _order(finding: Finding) -> tuple[bool, int, bool, int, bool]:

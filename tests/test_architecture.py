@@ -25,9 +25,9 @@ FLOORS = {
     "grounds": "model patterns registry report text",
     "fitness": "facts report snapshot text",
     "script_verdict": "facts model report text",
-    "verdict": "facts fitness grounds model report script_verdict snapshot text",
-    "diagnose": "facts guard launch_command model report snapshot verdict text",
-    "correlation": "facts model verdict",
+    "verdict": "facts fitness grounds model registry report script_verdict snapshot text",
+    "diagnose": "facts guard launch_command model registry report snapshot verdict text",
+    "correlation": "facts model",
     # the machine
     "patient": "",
     "fork": "",

@@ -5,13 +5,14 @@ import os
 import re
 import subprocess
 
+import msgspec
 import pytest
 
 import gpudoctor
 from gpudoctor.interruption import Interrupted
-from gpudoctor.model import Severity
+from gpudoctor.model import How, Severity
 from gpudoctor.registry import Registry, Unloadable
-from gpudoctor.report import CheckStatus
+from gpudoctor.report import CheckStatus, Proof, ProofStatus
 from tests.warm_python import warm_gpudoctor
 
 HEAD = (
@@ -180,6 +181,26 @@ def test_a_finding_of_message_and_fixes_is_guarded_too(tmp_path):
         checks=[tmp_path],
     ).checks
     assert (result.id, result.status) == ("unrecognised-error", CheckStatus.CRASHED)
+
+
+def test_what_is_known_of_a_fix_is_what_its_own_records_say(tmp_path):
+    """A check in the place of a built-in one has none of that one's records, and may have records of its own."""
+    folder = local(
+        tmp_path / "own", 'fixes=[Fix("fill it", "fill --up", proof="fill --up")]', name="port_in_use"
+    )
+    explained = gpudoctor.explain(LINE, checks=[folder])
+    assert explained.findings[0].fixes[0].known is None
+    proof = Proof(
+        id="port-in-use",
+        broken=ProofStatus.FAILED_AS_EXPECTED,
+        fixed=ProofStatus.PASSED,
+        torch="9.9",
+        device="CPU",
+    )
+    (folder / "proofs").mkdir()
+    (folder / "proofs/port-in-use.json").write_bytes(msgspec.json.encode(proof))
+    known = gpudoctor.explain(LINE, checks=[folder]).findings[0].fixes[0].known
+    assert (known.how, known.by) == (How.SEEN, "torch 9.9 on the CPU")
 
 
 def test_an_error_in_a_module_that_it_imports_names_the_check(tmp_path, monkeypatch):

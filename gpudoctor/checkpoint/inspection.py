@@ -70,7 +70,7 @@ def inspect(
         raise BadInput(str(unread[0][1]))
     for reason in (reason for each, reason in unread if each.asked):
         warn(str(reason))
-    report = diagnose(Snapshot(facts_of(looked)), knowing(registry), registry.failed)
+    report = diagnose(Snapshot(facts_of(looked)), knowing(registry), registry.failed, registry)
     report.command = "checkpoint inspect"
     compared = against is None or any("comparison" in seen.others for seen in looked)
     if not compared and not report.findings:

@@ -73,7 +73,7 @@ def command(
     with output.status() as say:
 
         def tell(doing: str) -> None:
-            load_the_rest()
+            preload()
             say(doing)
 
         report = check(
@@ -84,8 +84,8 @@ def command(
 
 
 @functools.cache
-def load_the_rest() -> None:
-    """Import what comes after the probes while they run."""
+def preload() -> None:
+    """Import what is needed after the probes, while they run."""
     import gpudoctor.diagnose
     import gpudoctor.redact
     import gpudoctor.render.terminal  # noqa: F401

@@ -167,7 +167,7 @@ def _report(total: Examined, known: Sequence[Check], registry: Registry, files: 
         partly=tuple(total.partly),
         suppressed=total.suppressed,
     )
-    return conclude(report)
+    return conclude(report, registry)
 
 
 def _checks(

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from gpudoctor.model import Finding, Fix, Role, Severity, Source
+from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus, Report
 from gpudoctor.verdict import conclude
 
 
-def corroborate(explained: Report, diagnosed: Report, *, all_findings: bool = True) -> Report:
+def corroborate(
+    explained: Report, diagnosed: Report, registry: Registry | None = None, *, all_findings: bool = True
+) -> Report:
     """Return a log's report and one on facts as one, each failure once, confirmed or doubted by the facts.
 
     Without `all_findings`, it is the log's report: what only the facts show is left out.
@@ -29,7 +32,7 @@ def corroborate(explained: Report, diagnosed: Report, *, all_findings: bool = Tr
         facts=diagnosed.facts | explained.facts,
         proofs=diagnosed.proofs + explained.proofs,
     )
-    return conclude(report)
+    return conclude(report, registry)
 
 
 def _joined(seen: Finding, fact: Finding | None, passed: bool, created: str) -> Finding:

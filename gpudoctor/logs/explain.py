@@ -120,7 +120,7 @@ def explain_lines(
         checks=[*failed, *unsaid, *registry.failed],
         facts=facts if run is None else facts | {"run": run},
     )
-    return conclude(report)
+    return conclude(report, registry)
 
 
 def explain_run(run: Run, output: str, checks: Registry | Iterable[Path] = ()) -> Report:
@@ -138,4 +138,4 @@ def _beside(report: Report, source: str, registry: Registry) -> Report:
     checks = registry.checks([finding.id for finding in report.findings])
     diagnosed = diagnose(saved.snapshot, checks)
     diagnosed.created = saved.report.created if saved.report is not None else ""
-    return corroborate(report, diagnosed, all_findings=False)
+    return corroborate(report, diagnosed, registry, all_findings=False)

@@ -32,7 +32,7 @@ def beside_source(report: Report, registry: Registry) -> Report:
     except BadInput:
         return report
     report.findings = correlate(report.findings, known, registry.follows, log).log
-    return conclude(report)
+    return conclude(report, registry)
 
 
 def unchanged(log: Log) -> list[str]:

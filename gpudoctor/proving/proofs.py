@@ -167,8 +167,8 @@ def _with(report: Report, proofs: Sequence[Proof], registry: Registry) -> Report
             said = explain_lines(lines, registry, source=Source.REPRODUCTION)
             said.facts = {}  # a script's last words are no log that was read
             said.command = report.command
-            report = corroborate(said, report)
-    return conclude(report)
+            report = corroborate(said, report, registry)
+    return conclude(report, registry)
 
 
 def refuse_unknown(registry: Registry, what: str) -> None:

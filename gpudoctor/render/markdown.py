@@ -5,8 +5,7 @@ from gpudoctor.model import Finding, Kind
 from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.environment import environment_block
 from gpudoctor.render.json import encode, packed
-from gpudoctor.render.marks import sentence
-from gpudoctor.render.page import WORDS
+from gpudoctor.render.marks import WORDS, sentence
 from gpudoctor.render.topology import topology
 from gpudoctor.report import CheckStatus, Proof, ProofStatus, Report
 from gpudoctor.snapshot import Snapshot

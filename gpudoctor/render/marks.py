@@ -2,8 +2,15 @@
 
 from collections.abc import Iterable
 
-from gpudoctor.model import Fix, How, Known
+from gpudoctor.model import Fix, How, Kind, Known
 
+WORDS = {
+    Kind.COMMAND: "",
+    Kind.EDIT: " (in your code)",
+    Kind.ADMIN: " (needs root or the machine's owner)",
+    Kind.MITIGATION: " (hides the fault)",
+}
+"""What is said of a fix besides its summary."""
 MARKS = {
     How.SEEN: "seen",
     How.REPORTED: "reported",

@@ -4,16 +4,8 @@ from gpudoctor.catalogue import ground, proven
 from gpudoctor.grounds import device, known, proof_of, versions_of
 from gpudoctor.model import Check, Fix, Kind, Known
 from gpudoctor.registry import Registry
-from gpudoctor.render.marks import sentence
+from gpudoctor.render.marks import WORDS, sentence
 from gpudoctor.text import listed
-
-WORDS = {
-    Kind.COMMAND: "",
-    Kind.EDIT: " (in your code)",
-    Kind.ADMIN: " (needs root or the machine's owner)",
-    Kind.MITIGATION: " (hides the fault)",
-}
-"""What is said of a fix besides its summary."""
 
 
 def page(check: Check, registry: Registry) -> str:

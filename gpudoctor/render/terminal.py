@@ -15,8 +15,7 @@ from gpudoctor.render.control_characters import harmless_report
 from gpudoctor.render.json import packed
 from gpudoctor.render.layers import layers
 from gpudoctor.render.lines import INDENT, STYLES, block, hang
-from gpudoctor.render.marks import legend, mark
-from gpudoctor.render.page import WORDS
+from gpudoctor.render.marks import WORDS, legend, mark
 from gpudoctor.render.source_lines import excerpt, heading, own_line
 from gpudoctor.render.topology import topology
 from gpudoctor.render.topology import wanted as topology_wanted

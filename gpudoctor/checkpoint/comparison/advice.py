@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from gpudoctor.checkpoint.comparison.alignment import Alignment
 from gpudoctor.checkpoint.comparison.differences import COUNTED, Differences, fitting
 from gpudoctor.checkpoint.comparison.fix_line import copy_path, fix_line
-from gpudoctor.checkpoint.comparison.report import part_of_set, refused
+from gpudoctor.checkpoint.comparison.sentences import part_of_set, refused
 from gpudoctor.checkpoint.comparison.snippets import Taken, load_lines
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 

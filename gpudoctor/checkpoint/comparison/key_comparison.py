@@ -10,7 +10,7 @@ from gpudoctor.checkpoint.comparison.differences import Differences, classify, j
 from gpudoctor.checkpoint.comparison.key_groups import depth_notes, group_keys
 from gpudoctor.checkpoint.comparison.library_changes import BASE_LAYER, follow
 from gpudoctor.checkpoint.comparison.part_names import rename_parts
-from gpudoctor.checkpoint.comparison.report import notes_on, part_of_set, sentence
+from gpudoctor.checkpoint.comparison.sentences import notes_on, part_of_set, sentence
 from gpudoctor.checkpoint.comparison.shapes import OBJECT
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Format, StateDict
 from gpudoctor.facts.comparison import Comparison, Outcome

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gpudoctor.checkpoint.comparison.alignment import COUNTER, by_name
 from gpudoctor.checkpoint.comparison.key_comparison import Draft, compare_keys
-from gpudoctor.checkpoint.comparison.report import refused
+from gpudoctor.checkpoint.comparison.sentences import refused
 from gpudoctor.checkpoint.comparison.snippets import loosened
 from gpudoctor.facts.checkpoint_file import CheckpointFile, StateDict
 from gpudoctor.facts.comparison import Comparison, Outcome
