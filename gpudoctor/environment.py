@@ -1,7 +1,7 @@
 """Examine a machine and the patient's environment, or what a saved report tells of them, and files beside it."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,9 +66,7 @@ def check(
     evidence.add_facts(snapshot)
     report = diagnose(snapshot, registry.checks(ids), registry.failed, registry)
     if saved is not None and saved.report is not None:
-        # A check that is not known here any more is taken over, too, unless some were asked for by name.
-        chosen = lambda name: name in ids or not (only or name in registry.modules)  # noqa: E731
-        _carry(saved.report, report, chosen, registry)
+        _carry(saved.report, report, registry, ids, by_name=bool(only))
         report.created = saved.report.created
     if given:
         report = _beside(evidence, report, registry, ids)
@@ -122,9 +120,15 @@ def _saved(source: str | None, python: str | None, registry: Registry) -> "Impor
     return read_report(source, registry.topics)
 
 
-def _carry(saved: Report, report: Report, chosen: Callable[[str], bool], registry: Registry) -> None:
-    """Take over, as it was said, what a saved report found in what it does not carry: logs, runs, source code."""
+def _carry(saved: Report, report: Report, registry: Registry, asked: list[str], *, by_name: bool) -> None:
+    """Take over, as it was said, what a saved report found in what it does not carry: logs, runs, source code.
+
+    Of checks that are not known here any more, too, unless those of `asked` were named.
+    """
     from gpudoctor.verdict import conclude
+
+    def chosen(id: str) -> bool:
+        return id in asked or not (by_name or id in registry.modules)
 
     own = (Source.ENVIRONMENT, Source.CHECKPOINT)  # the facts tell those again
     told = [f for f in saved.findings if f.source not in own and chosen(f.id)]

@@ -10,8 +10,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import msgspec
+
+ONLY_FORKED = [sys.executable, "-c", "raise SystemExit(1)"]
+"""The command of a child that is a fork or nothing: a Python of its own could not go on with what this one holds."""
 UNFORKABLE = ("torch", "pynvml", "cupy", "jax", "tensorflow")
 """Modules that may hold a driver's state, which a fork must not inherit."""
 
@@ -34,6 +38,13 @@ class Forked:
                 if pid:
                     self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
+
+
+def tell(value: Any) -> None:
+    """Write a value as a line of JSON on standard output, all of it: for the process that forked this one."""
+    data = msgspec.json.encode(value) + b"\n"
+    while data:
+        data = data[os.write(1, data) :]
 
 
 def may_fork() -> bool:

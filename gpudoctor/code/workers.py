@@ -3,7 +3,6 @@
 import gc
 import os
 import struct
-import sys
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from gpudoctor.child import Child, run
 from gpudoctor.code.examination import Examined, Examiner
 from gpudoctor.code.files import Chosen
-from gpudoctor.fork import may_fork
+from gpudoctor.fork import ONLY_FORKED, may_fork, tell
 from gpudoctor.report import Say
 
 MOST_WORKERS = 8
@@ -83,8 +82,8 @@ def _worker(
         gc.disable()  # trees are many objects and few circles: the collector would walk them for nothing
         while index := os.read(queue, _INDEX.size):
             for number in parts[_INDEX.unpack(index)[0]]:
-                _tell(number, None)
-                _tell(number, examiner.file(files[number].path, contents.get(number)))
+                tell((number, None))
+                tell((number, examiner.file(files[number].path, contents.get(number))))
 
     def hear(line: bytes) -> None:
         number, result = msgspec.json.decode(line, type=_Line)
@@ -95,19 +94,13 @@ def _worker(
 
     child = Child(
         f"reader {name + 1}",
-        [sys.executable, "-c", "raise SystemExit(1)"],
+        ONLY_FORKED,
         DEADLINE,
         hear,
         function=work,
         keep=(queue,),
     )
     return child
-
-
-def _tell(number: int, result: Examined | None) -> None:
-    data = msgspec.json.encode((number, result)) + b"\n"
-    while data:
-        data = data[os.write(1, data) :]
 
 
 def _bytes(file: Chosen) -> int:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import struct
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from gpudoctor.child import Child, adopt_orphans, run
-from gpudoctor.fork import may_fork
+from gpudoctor.fork import ONLY_FORKED, may_fork, tell
 from gpudoctor.proving.scripts import HEADER
 from gpudoctor.report import Proof, Say
 
@@ -111,8 +110,8 @@ def _worker(
         adopt_orphans()
         while number := os.read(queue.pipe, _NUMBER.size):
             id = queue.ids[_NUMBER.unpack(number)[0]]
-            _tell((id, None))
-            _tell((id, prove(id)))
+            tell((id, None))
+            tell((id, prove(id)))
 
     def hear(line: bytes) -> None:
         id, proof = msgspec.json.decode(line, type=_Line)
@@ -122,12 +121,5 @@ def _worker(
         else:
             found[id] = proof
 
-    command = [sys.executable, "-c", "raise SystemExit(1)"]
-    child = Child("reproductions", command, patience, hear, function=work, keep=(queue.pipe,))
+    child = Child("reproductions", ONLY_FORKED, patience, hear, function=work, keep=(queue.pipe,))
     return child
-
-
-def _tell(line: _Line) -> None:
-    data = msgspec.json.encode(line) + b"\n"
-    while data:
-        data = data[os.write(1, data) :]
