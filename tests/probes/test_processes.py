@@ -3,8 +3,7 @@
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ import os, sys, time
 pid = os.fork()
 if pid == 0:
     os._exit(1)
+os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 print(pid, flush=True)
 sys.stdin.read()
 """
@@ -65,9 +65,11 @@ def children(pid: int) -> list[int]:
     return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def test_a_process_that_waits_in_the_kernel_at_two_looks(started: list[subprocess.Popen[str]]) -> None:
+def test_a_process_that_waits_in_the_kernel_at_two_looks(
+    started: list[subprocess.Popen[str]], wait_for: Callable[[Callable[[], bool], float], float]
+) -> None:
     pid, _ = start(started, STUCK)
-    time.sleep(0.3)
+    wait_for(lambda: bool(children(pid)), 10)
     held = children(pid)
     try:
         stuck = [p for p in probe().stuck if p.pid == pid]
@@ -86,7 +88,7 @@ def test_a_dead_process_that_its_parent_does_not_collect(started: list[subproces
 
 def test_a_child_of_the_process_that_asks_is_no_zombie_of_interest() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
-    time.sleep(0.5)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     zombies = [p.pid for p in probe().zombies]
     process.wait()
     assert process.pid not in zombies
