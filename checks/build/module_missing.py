@@ -122,6 +122,7 @@ check = Check(
         r"packages that were not found in your environment: (?P<packages>[\w.,\[\] -]{2,120}?)\. Run",
         r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}(?:[`'\"]|\b[Rr]un )pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
         r"requires the (?!PyTorch\b)(?P<library>\w[\w. -]{1,40}) library but it was not found in your environment",
+        r"ImportError: Please install (?P<package>apex) from\b",
     ],
     follows=["torch-missing", "flash-attn-missing", "extension-build"],
     fixes=[

@@ -37,7 +37,8 @@ from gpudoctor.facts import Distributions, Launch, Python, Torch
 
 LIBRARIES = (
     r"lib(?:torch|c10|shm|caffe2|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|cufile|nvrtc|nvJitLink"
-    r"|nvToolsExt|nvshmem|nccl|cudss|nvpl|gomp|iomp5|tbb|mkl|openblas|mpi)[\w.+-]*"
+    r"|nvToolsExt|nvshmem|nccl|cudss|nvpl|gomp|iomp5|tbb|mkl|openblas|mpi"
+    r"|amdhip64|hipblas|hipfft|hiprand|hipsparse|hipsolver|rocblas|rocsolver|rocsparse|MIOpen|roctx64|roctracer64|rccl|hsa-runtime64)[\w.+-]*"
 )
 # Those of torchvision's own libraries are the failure torchvision-mismatch.
 # cuDNN's own loader says "Could not load", which is the failure cuda-library-conflict.

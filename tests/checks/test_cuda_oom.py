@@ -30,6 +30,7 @@ CAPPED = (
 HIP = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB."
 ACCELERATOR_ERROR = "[rank1]: torch.AcceleratorError: CUDA error: out of memory"
 EXAMPLES = {
+    "torch.OutOfMemoryError: Allocation on device This error means you ran out of memory on your GPU.": MESSAGE,
     NEW: "GPU 3 had no room for 2.00 GiB: 1.19 GiB of 79.15 GiB were free",
     OLD: "GPU 0 had no room for 20.00 MiB: 14.75 MiB of 10.76 GiB were free",
     NEW_IN_PIECES: (

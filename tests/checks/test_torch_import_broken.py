@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torch-import-broken")
 MESSAGE = "torch, or an extension of it, does not load"
 EXAMPLES = {
+    "OSError: libroctx64.so.4: cannot open shared object file: No such file or directory": "torch, or an extension of it, does not load: libroctx64.so.4 cannot be opened",
     (
         "ImportError: /env/lib/python3.8/site-packages/amp_C.cpython-38-x86_64-linux-gnu.so: undefined symbol: "
         "_ZNSt15__exception_ptr13exception_ptr9_M_addrefEv"
