@@ -71,6 +71,8 @@ check = Check(
         # ROCm
         r"hipErrorNoBinaryForGpu|hipErrorInvalidDeviceFunction|hipErrorInvalidKernelFile",
         r"Cannot read \S{1,200}TensileLibrary\S{0,80}: .{0,80} GPU arch : (?P<arch>gfx\w+)",
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:48|209)\)(?! ?:)",
     ],
     message="the installed code does not support this GPU[: <name>][ (<arch>)][, compute capability <capability>]"
     "[; at least <minimum> is needed]",

@@ -78,6 +78,8 @@ check = Check(
         # two copies of OpenMP, which end the process while torch is imported
         r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",
         r"MKL_THREADING_LAYER=\w+ is incompatible with (?P<first>\S+) library",
+        # an extension, whatever it misses
+        r"ImportError: (?!\S*torchvision)(?=\S*(?:[Tt]orch|_ext[/.]|cuda|CUDA))\S{4,300}\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
     ],
     follows=["torch-shadowed"],
     message="torch, or an extension of it, does not load[: <library> cannot be opened]"

@@ -59,6 +59,8 @@ check = Check(
         r"Invalid CUDA '(?:--)?device[= ](?P<asked>[\w:, ]{1,40})' requested",  # YOLO
         r"CUDA unavailable, invalid device (?P<asked>[\w:, ]{1,40}) requested",
         r"ValueError: No slot '(?P<device>\d+)' specified on host",  # DeepSpeed's --include
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:10|101)\)(?! ?:)",
     ],
     follows=[
         "driver-not-loaded",

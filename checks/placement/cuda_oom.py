@@ -119,6 +119,8 @@ check = Check(
         r"\b(?:cudaLaunch|cudaMalloc|triple_chevron_launcher|bulk_kernel_by_value)\b.{0,60}: out of memory",  # Thrust
         r"Error out of memory at line \d+ in file",  # bitsandbytes
         r"torch\.(?:cuda\.)?OutOfMemoryError: Allocation on device\b(?! ?\d)",  # the reason is missing on some systems
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:2)\)(?! ?:)",
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN, MODEL],
 )

@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("cuda-visible-devices")
 MESSAGE = "the job asks for a GPU that it cannot see"
 EXAMPLES = {
+    "RuntimeError: cuda runtime error (10)": MESSAGE,
     "RuntimeError: No HIP GPUs are available": MESSAGE,
     "RuntimeError: HIP error: invalid device ordinal": MESSAGE,
     "AssertionError: Invalid CUDA '--device 0,1' requested, use '--device cpu' or pass valid CUDA device(s)": MESSAGE

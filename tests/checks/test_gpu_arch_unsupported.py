@@ -12,6 +12,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-arch-unsupported")
 MESSAGE = "the installed code does not support this GPU"
 EXAMPLES = {
+    "RuntimeError: cuda runtime error (48)": MESSAGE,
     "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!": MESSAGE,
     "RuntimeError: HIP error: invalid device function": MESSAGE,
     "rocBLAS error: Cannot read /opt/rocm/lib/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1032": MESSAGE
