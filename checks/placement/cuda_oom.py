@@ -121,6 +121,7 @@ check = Check(
         r"torch\.(?:cuda\.)?OutOfMemoryError: Allocation on device\b(?! ?\d)",  # the reason is missing on some systems
         # the number alone, before CUDA 10.1 and since
         r"cuda runtime error \((?:2)\)(?! ?:)",
+        r"Allocator \(GPU_\d+_\w+\) ran out of memory|\bcub::\w.{0,200}status: out of memory",  # TensorFlow
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN, MODEL],
 )
