@@ -52,14 +52,15 @@ FLOORS = {
     "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
     "checkpoint.description": "checkpoint.formats checkpoint.tree facts text",
     "checkpoint.repair": "checkpoint.description checkpoint.formats checkpoint.pickle checkpoint.tree facts text",
-    "checkpoint.comparison": "checkpoint.description checkpoint.formats checkpoint.tree child facts interpreter "
-    "patient_process text",
-    "checkpoint.inspection": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.tree "
-    "bad_input diagnose facts model registry report snapshot text",
+    "checkpoint.look": "checkpoint.description checkpoint.formats checkpoint.tree facts report text",
+    "checkpoint.comparison": "checkpoint.description checkpoint.formats checkpoint.look checkpoint.tree child facts interpreter "
+    "patient_process report text",
+    "checkpoint.inspection": "checkpoint.comparison checkpoint.formats checkpoint.look bad_input diagnose facts model "
+    "registry report snapshot",
     "checkpoint": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.repair checkpoint.tree",
     "code": "bad_input child facts fork guard model registry report text verdict",
     "recognition": "bad_input checkpoint.formats facts report",
-    "evidence": "bad_input checkpoint.formats checkpoint.inspection code facts logs recognition registry report "
+    "evidence": "bad_input checkpoint.formats checkpoint.look code facts logs recognition registry report "
     "snapshot",
     # runs
     "proving": "",
