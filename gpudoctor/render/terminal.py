@@ -6,6 +6,7 @@ Plain ASCII by itself; rich adds colour on a terminal that has it and honours NO
 from collections import defaultdict
 
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -61,7 +62,12 @@ def render(
         from gpudoctor.render.checkpoint import render as render_checkpoints
 
         render_checkpoints(report, console, keys=keys, verbose=verbose)
-    causes = [finding for finding in report.findings if finding.role is Role.CAUSE]
+    drawn = {line for comparison in snapshot.all(Comparison) for line in comparison.evidence}
+    causes = [
+        replace(finding, evidence=[each for each in finding.evidence if each.text not in drawn])
+        for finding in report.findings
+        if finding.role is Role.CAUSE
+    ]
     for finding in causes:
         _finding(finding, console, verbose=verbose)
     _legend(causes, console, verbose=verbose)
@@ -210,7 +216,10 @@ def _everything(report: Report, console: Console) -> None:
 
 def _verdict(report: Report, console: Console, seconds: float | None, *, tally: bool) -> None:
     verdict = report.verdict
-    line = Text.assemble((verdict.sentence, STYLES[verdict.status.value]))
+    sentence = verdict.sentence
+    for finding in report.findings[:1]:
+        sentence = sentence.replace(f": {finding.message}", "")  # it stands above
+    line = Text.assemble((sentence, STYLES[verdict.status.value]))
     if tally:
         counts = [(sum(r.status is s for r in report.checks), s.value) for s in CheckStatus]
         ended = ", ".join(f"{number} {word}" for number, word in counts if number)

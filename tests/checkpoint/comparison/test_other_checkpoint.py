@@ -1,13 +1,16 @@
 """``checkpoint inspect FILE --against OTHER``: OTHER is opened as FILE is, in each form that a checkpoint has."""
 
 import subprocess
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.checkpoint import Unreadable, compare, describe, read
 from gpudoctor.checkpoint.inspection import inspect
 from gpudoctor.facts import Outcome
+from gpudoctor.render.terminal import render
 from gpudoctor.report import Status
 from tests.warm_python import warm_gpudoctor, warm_python
 
@@ -19,6 +22,9 @@ wrapped = {"module." + name: tensor for name, tensor in state.items()}
 torch.save(wrapped, "wrapped.pt")
 torch.save(state, "bare.pt")
 torch.save({"lr": 0.1}, "numbers.pt")
+torch.save({**state, "a.weight": torch.ones(3, 5), "a.bias": torch.ones(2)}, "shape.pt")
+torch.save({**state, "b.weight": torch.ones(4)}, "more.pt")
+torch.save({name: tensor.half() for name, tensor in state.items()}, "half.pt")
 import os
 for folder in ("shards", "one", "two", "deepspeed/global_step3"):
     os.makedirs(folder)
@@ -127,3 +133,42 @@ def test_what_cannot_be_compared_with_is_one_line(folder, other, words):
     (folder / "notes.txt").write_text("nothing of torch\n")
     with pytest.raises(BadInput, match=words):
         inspect("wrapped.pt", against=other)
+
+
+@pytest.mark.parametrize(
+    "file,other,once",
+    [
+        ("wrapped.pt", "bare.pt", ["taken off", "state-dict-prefix."]),
+        (
+            "shape.pt",
+            "bare.pt",
+            ["The same 2 names", "[3, 5] in the file, [3, 2] in the target", "[2] in the file"],
+        ),
+        ("bare.pt", "more.pt", ["lacks 1 of the target's 3 keys", "Most likely cause"]),
+        ("half.pt", "bare.pt", ["Loads as it is", "float16 in the file, float32 in the target"]),
+        ("bare.pt", "bare.pt", ["Loads as it is"]),
+    ],
+)
+def test_the_terminal_says_each_thing_once(file, other, once):
+    report = inspect(file, against=other)
+    out = StringIO()
+    render(report, Console(file=out, width=80, force_terminal=True, color_system=None))
+    text = " ".join(out.getvalue().split())
+    assert {words: text.count(words) for words in once} == dict.fromkeys(once, 1)
+    sentence = report.facts["comparison"].sentence
+    assert text.count(sentence.rstrip(".")) == 1
+    prose = [
+        line
+        for line in out.getvalue().splitlines()
+        if not line.startswith("      ") and "checkpoint fix" not in line
+    ]
+    assert max(map(len, prose)) <= 80
+
+
+def test_a_comparison_whose_check_is_left_out_says_what_it_comes_to():
+    report = inspect("shape.pt", "bare.pt", against="more.pt")
+    report.findings = []
+    out = StringIO()
+    render(report, Console(file=out, width=80))
+    for topic in ("comparison", "comparison.2"):
+        assert report.facts[topic].sentence in out.getvalue()
