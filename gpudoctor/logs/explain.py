@@ -137,5 +137,5 @@ def _beside(report: Report, source: str, registry: Registry) -> Report:
     saved = read(source, registry.topics)
     checks = registry.checks([finding.id for finding in report.findings])
     diagnosed = diagnose(saved.snapshot, checks)
-    diagnosed.created = saved.report.created if saved.report is not None else ""
-    return corroborate(report, diagnosed, registry, all_findings=False)
+    when = saved.report.created if saved.report is not None else ""
+    return corroborate(report, diagnosed, registry, saved=when, all_findings=False)
