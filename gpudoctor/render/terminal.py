@@ -42,22 +42,8 @@ def render(
     _head(report, snapshot, console)
     _given(snapshot, console)
     if report.checks and snapshot.machine:
-        rows = layers(snapshot, report.findings)
-        width = max((len(name) for name, _, _ in rows), default=0)
-        for name, state, text in rows:
-            line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
-            hang(console, line, width + 13)
-        console.print()
-    measured = snapshot.get(Measurements)
-    if measured is not None:
-        from gpudoctor.render.measurements import render as render_measurements
-
-        render_measurements(measured, console)
-    scaling = snapshot.get(Scaling)
-    if scaling is not None:
-        from gpudoctor.render.scaling import render as render_scaling
-
-        render_scaling(scaling, console)
+        _layers(report, snapshot, console)
+    _measured(snapshot, console)
     if snapshot.get(CheckpointFile) is not None:
         from gpudoctor.render.checkpoint import render as render_checkpoints
 
@@ -104,6 +90,28 @@ def _given(snapshot: Snapshot, console: Console) -> None:
         line = Text(f"  {file.kind.value:<{width}}  {'standard input' if file.path == '-' else file.path}")
         hang(console, line.append(": not read" if file.unread else "", STYLES["unknown"]), width + 4)
     console.print()
+
+
+def _layers(report: Report, snapshot: Snapshot, console: Console) -> None:
+    """Print how each layer of a machine is, in a line each."""
+    rows = layers(snapshot, report.findings)
+    width = max((len(name) for name, _, _ in rows), default=0)
+    for name, state, text in rows:
+        line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
+        hang(console, line, width + 13)
+    console.print()
+
+
+def _measured(snapshot: Snapshot, console: Console) -> None:
+    """Print what was measured: the machine's devices, and the times of steps on more and more of them."""
+    if (measured := snapshot.get(Measurements)) is not None:
+        from gpudoctor.render.measurements import render as render_measurements
+
+        render_measurements(measured, console)
+    if (scaling := snapshot.get(Scaling)) is not None:
+        from gpudoctor.render.scaling import render as render_scaling
+
+        render_scaling(scaling, console)
 
 
 def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
