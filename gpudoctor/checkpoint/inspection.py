@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.checkpoint.formats.paths import STANDARD_INPUT, STDIN, paths_of
+from gpudoctor.checkpoint.formats.paths import STDIN, paths_of
 from gpudoctor.checkpoint.look import Looked, look
 from gpudoctor.diagnose import diagnose
 from gpudoctor.model import Check, Source
@@ -100,8 +99,7 @@ def _compare(
     files = [seen.file for seen in chosen if whole]
     comparisons = compare_all(files, other.file if other else target, arguments, python) if files else []
     for seen, found in zip(chosen, comparisons, strict=whole):
-        nameless = seen.file.path == STANDARD_INPUT  # there is no file that could be named
-        seen.others["comparison"] = replace(found, fix_line="") if nameless else found
+        seen.others["comparison"] = found
     for seen in looked:
         if "comparison" not in seen.others:
             none = "it holds no state dict, and is not compared"

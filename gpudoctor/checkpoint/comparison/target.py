@@ -7,7 +7,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -24,13 +23,12 @@ from gpudoctor.child import Child, run
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Key, StateDict
 from gpudoctor.facts.comparison import Comparison
 from gpudoctor.interpreter import Patient, choose_patient
-from gpudoctor.patient_process import Conversation, Message, asking
+from gpudoctor.patient_process import SCRIPTS, Conversation, Message, asking
 from gpudoctor.report import Say
 from gpudoctor.text import listed
 
 DEADLINE = 120.0
 """Seconds for importing torch and the user's code and building the model."""
-SCRIPT = Path(__file__).parent.parent.parent / "patient" / "meta_model.py"
 
 
 class _Message(msgspec.Struct):
@@ -168,7 +166,7 @@ class _Model:
                 "place": self.place, "factory": self.factory, "arguments": self.arguments,
                 "questions": self.questions,
             }  # fmt: skip
-            command = asking(patient, SCRIPT, msgspec.json.encode(request).decode())
+            command = asking(patient, SCRIPTS / "meta_model.py", msgspec.json.encode(request).decode())
             child = Child("model", command, deadline)
             conversation = Conversation(child, self.hear)
             run([child])

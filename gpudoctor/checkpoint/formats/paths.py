@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.checkpoint.tree import BLOCK
+from gpudoctor.facts.checkpoint_file import STANDARD_INPUT
 
 STDIN = "-"
 """What standard input is named by."""
-STANDARD_INPUT = "standard input"
-"""What it is called."""
 LATEST_MOST = 300
 """Bytes of DeepSpeed's file ``latest``, which names the folder of the last step."""
 LEVELS = 2
