@@ -65,12 +65,11 @@ def check(
 
     evidence.add_facts(snapshot)
     report = diagnose(snapshot, registry.checks(ids), registry.failed, registry)
-    created = ""
-    if saved is not None and saved.report is not None:
-        _carry(saved.report, report, registry, ids, by_name=bool(only))
-        created = saved.report.created
+    earlier = saved.report if saved is not None else None
+    if earlier is not None:
+        _carry(earlier, report, registry, ids, by_name=bool(only))
     if given:
-        report = _beside(evidence, report, registry, ids, created)
+        report = _beside(evidence, report, registry, ids, earlier.created if earlier is not None else "")
     report.command = "check"
     return report
 

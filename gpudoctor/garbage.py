@@ -1,8 +1,7 @@
-"""Python's search for circles of objects, put off where there is nothing worth finding: one place for all of gpudoctor.
+"""Python's search for circles of objects, put off where there is nothing worth finding.
 
 Importing what a command needs would set it off forty times, and the interpreter searches everything once more as it
-ends: together a fifth of the time of ``gpudoctor --help``. Trees of checkpoints and of source are a million objects
-without a circle.
+ends: together a fifth of the time of ``gpudoctor --help``. Trees are a million objects without a circle.
 """
 
 import contextlib

@@ -76,15 +76,9 @@ def knowing(registry: Registry) -> list[Check]:
 
 
 def _compare(
-    looked: Sequence[Looked],
-    named: int,
-    target: str,
-    arguments: Mapping[str, str] | None,
-    python: str | None,
-    say: Say,
-    *,
-    verify: bool,
-) -> list[Looked]:
+    looked: Sequence[Looked], named: int, target: str, arguments: Mapping[str, str] | None, python: str | None,
+    say: Say, *, verify: bool,
+) -> list[Looked]:  # fmt: skip
     """Compare what was looked at with one target; of several files those that have a state dict.
 
     Returns the target where that is a damaged checkpoint, which is a finding too. Raises `BadInput` where it cannot be

@@ -9,7 +9,7 @@ from gpudoctor.checkpoint.description.survey import describe
 from gpudoctor.checkpoint.formats.damaged import damaged
 from gpudoctor.checkpoint.formats.paths import Named
 from gpudoctor.checkpoint.formats.reader import read
-from gpudoctor.checkpoint.tree import Checkpoint, Heard, Unreadable
+from gpudoctor.checkpoint.tree import Heard, Unreadable
 from gpudoctor.facts import CheckpointFile, Format
 from gpudoctor.report import Say
 from gpudoctor.text import percent
@@ -35,9 +35,20 @@ class Looked:
 def look(named: Named, say: Say, *, values: bool = False, verify: bool = False) -> Looked:
     """Look at a checkpoint; one that cannot be read says so in its notes, and keeps no other from being looked at."""
     say(f"reading {named.shown}")
-    seen, checkpoint = _read(named, verify, _percent(say, f"reading {named.shown}"))
-    if checkpoint is not None and values:
-        _values(seen, checkpoint, named, _percent(say, f"looking at the numbers of {named.shown}"))
+    try:
+        checkpoint = read(named.path)
+        file = describe(checkpoint, verify=verify, heard=_percent(say, f"reading {named.shown}"))
+    except Unreadable as error:
+        return _unread(named, str(error))
+    seen = Looked(file if named.shown == named.path else replace(file, path=named.shown))
+    if values:
+        from gpudoctor.checkpoint.formats.values import look_at_values
+
+        heard = _percent(say, f"looking at the numbers of {named.shown}")
+        try:
+            seen.others["values"] = look_at_values(checkpoint, heard)
+        except Unreadable as error:
+            _lose(seen, named, "its numbers were not looked at", str(error))
     return seen
 
 
@@ -46,32 +57,17 @@ def _percent(say: Say, doing: str) -> Heard:
     return lambda done, size: say(f"{doing}: {percent(done, size)}")
 
 
-def _read(named: Named, verify: bool, heard: Heard) -> tuple[Looked, Checkpoint | None]:
-    """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
-    try:
-        checkpoint = read(named.path)
-        file = describe(checkpoint, verify=verify, heard=heard)
-        return Looked(file if named.shown == named.path else replace(file, path=named.shown)), checkpoint
-    except Unreadable as error:
-        broken = damaged(named.path, str(error))
-        if broken is not None:
-            return Looked(replace(broken, path=named.shown), whole=False), None
-        nothing = CheckpointFile(path=named.shown, kind=Format.UNKNOWN, unread=True)
-        seen = Looked(nothing, whole=False, lost=_line(named, error))
-        seen.note(f"not read: {str(error).removeprefix(named.path + ': ')}")
-        return seen, None
+def _unread(named: Named, reason: str) -> Looked:
+    """Return what is known of a file that cannot be read: that it is damaged, where it was a checkpoint."""
+    broken = damaged(named.path, reason)
+    if broken is not None:
+        return Looked(replace(broken, path=named.shown), whole=False)
+    seen = Looked(CheckpointFile(path=named.shown, kind=Format.UNKNOWN, unread=True), whole=False)
+    _lose(seen, named, "not read", reason)
+    return seen
 
 
-def _line(named: Named, error: Exception) -> str:
-    """Say why something cannot be read, with the name that the user knows it by."""
-    return str(error).replace(named.path, named.shown, 1)
-
-
-def _values(seen: Looked, checkpoint: Checkpoint, named: Named, heard: Heard) -> None:
-    from gpudoctor.checkpoint.formats.values import look_at_values
-
-    try:
-        seen.others["values"] = look_at_values(checkpoint, heard)
-    except Unreadable as error:
-        seen.lost = _line(named, error)
-        seen.note(f"its numbers were not looked at: {str(error).removeprefix(named.path + ': ')}")
+def _lose(seen: Looked, named: Named, what: str, reason: str) -> None:
+    """Note why something cannot be read, in a line with the name that the user knows the file by."""
+    seen.lost = reason.replace(named.path, named.shown, 1)
+    seen.note(f"{what}: {reason.removeprefix(named.path + ': ')}")

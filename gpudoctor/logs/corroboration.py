@@ -11,13 +11,9 @@ from gpudoctor.verdict import conclude
 
 
 def corroborate(
-    explained: Report,
-    diagnosed: Report,
-    registry: Registry | None = None,
-    *,
-    saved: str = "",
+    explained: Report, diagnosed: Report, registry: Registry | None = None, *, saved: str = "",
     all_findings: bool = True,
-) -> Report:
+) -> Report:  # fmt: skip
     """Return a log's report and one on facts as one, each failure once, confirmed or doubted by the facts.
 
     `saved` says when the facts were saved; empty where they are of now. Without `all_findings`, it is the log's report:

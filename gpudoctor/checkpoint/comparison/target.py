@@ -65,12 +65,8 @@ def compare(
 
 
 def other_checkpoint(
-    target: str,
-    arguments: Mapping[str, str] | None = None,
-    say: Say = lambda doing: None,
-    *,
-    verify: bool = False,
-) -> Looked | None:
+    target: str, arguments: Mapping[str, str] | None = None, say: Say = lambda doing: None, *, verify: bool = False
+) -> Looked | None:  # fmt: skip
     """Look at the checkpoint that is the target, as at any that is named; ``None`` where a model is meant.
 
     Raises `BadInput` where it cannot be read, or holds nothing to compare with; one that is damaged is no error.

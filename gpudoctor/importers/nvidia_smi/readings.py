@@ -15,7 +15,7 @@ from gpudoctor.importers.nvidia_smi.vocabulary import (
     COMPUTE_MODES,
     FABRIC_HEALTH,
     RECOVERY_ACTIONS,
-    THROTTLE_REASONS,
+    THROTTLE_WORDS,
 )
 
 _NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?")
@@ -239,8 +239,8 @@ def _reasons(r: Readings) -> list[str] | None:
             key = re.sub(r"^clocks_(?:event|throttle)_reason_", "", key)
             active = _TRUTH.get(value.strip().lower())
             told = told or active is not None
-            if active and key in THROTTLE_REASONS and THROTTLE_REASONS[key] not in found:
-                found.append(THROTTLE_REASONS[key])
+            if active and key in THROTTLE_WORDS and THROTTLE_WORDS[key] not in found:
+                found.append(THROTTLE_WORDS[key])
     return found if told else None
 
 
