@@ -72,6 +72,9 @@ check = Check(
         # the current GPU is another one than the tensor's, or the tensor is the host's
         r"Pointer argument (?:\(at \d+\) )?cannot be accessed from Triton",
         r"Unhandled FakeTensor Device Propagation for \S+, found two different devices (?P<device>\S+), (?P<other>\S+)",
+        r"returned an invalid gradient at index \d+ - expected device (?P<other>[\w:]+) but got (?P<device>[\w:]+)",
+        rf"returned an invalid gradient at index \d+ - expected type {CUDA} but got {CPU}",
+        rf"returned an invalid gradient at index \d+ - expected type {CPU} but got {CUDA}",
     ],
     message="the tensors of one operation lie on different devices[: one on <device>, one on <other>]",
     fixes=[
