@@ -14,8 +14,10 @@ from gpudoctor.logs.line_kinds import (
     FINISHED,
     GAVE_UP,
     HELP,
+    MEASURE,
     NOISE,
     PARTING,
+    RETRY,
     SETTLED,
     THREAD,
     WRAPPER,
@@ -24,6 +26,7 @@ from gpudoctor.logs.line_kinds import (
     tells_of_failure,
 )
 from gpudoctor.logs.lines import FULL, Line
+from gpudoctor.logs.recurrence import begun_anew, dies_again, same_begin
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.wrapping import cut_width
 
@@ -73,7 +76,7 @@ class Aftermath:
     def _ends_uncaught(self) -> bool:
         """Return whether nothing but the message of an exception that ended the log's one process stands below it."""
         final = self.raised[-1] if self.raised else None
-        if final is None or not self._alone or not _at_top(final) or self._caught(final):
+        if final is None or not self._alone or not final.at_top or self._caught(final):
             return False
         below = [line.text for line in self.lines[final.place + 1 :] if line.text]
         return len(below) <= final.last - final.place and not any(
@@ -109,6 +112,8 @@ class Aftermath:
             return False  # that ends no process
         if LAUNCHER.search(raised.frames[0].path):
             return False  # it prints nothing itself, and has waited for those that do
+        if self._alone and begun_anew(self.lines, raised.first, raised.place) is not None:
+            return False  # what stands below is another run's
         return self._first_ordinary(raised.line) > raised.first
 
     def _caught(self, raised: Raised) -> bool:
@@ -128,17 +133,22 @@ class Aftermath:
 
         It was caught there, or the process was started anew: what stands below the last of them tells the end.
         """
-        if not self._alone or not raised.frames:
+        return self._alone and bool(same_begin(raised, self.spans[raised.line.name, raised.line.who][-MANY:]))
+
+    def _came_before(self, line: Line, place: int) -> bool:
+        """Return whether the one process of a log had got over the same before, and printed a result below it again.
+
+        How the log ends tells nothing of that: a process that died of it would have died the first time.
+        """
+        raised = self.around(line, place)
+        if raised is None or not self._alone or self._first_ordinary(line) > raised.first:
             return False
-        top = (raised.frames[0].path, raised.frames[0].line)
-        same = self.spans[raised.line.name, raised.line.who][-MANY:]
-        return any(
-            one is not raised
-            and not one.chained
-            and bool(one.frames)
-            and (one.frames[0].path, one.frames[0].line) == top
-            for one in same
-        )
+        process = (line.name, line.who)
+        if not any(one.last < raised.first for one in same_begin(raised, self.spans[process][-MANY:])):
+            return False
+        later = (one.first for one in self.spans[process] if one.first > raised.place)
+        below = range(raised.place + 1, next(later, len(self.lines)))
+        return any(self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True) for p in below)
 
     def _first_ordinary(self, line: Line) -> int:
         """Return the place of the first line that a line's process printed of its own; behind the log without any."""
@@ -167,16 +177,9 @@ class Aftermath:
         A script whose tracebacks begin in the same file is one process, where nothing shows that there were several.
         """
         raised = self.around(line, place)
-        if raised is None or not self._alone or not _at_top(raised):
+        if raised is None or not self._alone or not raised.at_top:
             return False
-        return any(
-            other.first > raised.last
-            and not other.chained
-            and _at_top(other)
-            and other.frames[0].path == raised.frames[0].path
-            and (other.type, other.message) != (raised.type, raised.message)
-            for other in self.spans[line.name, line.who][-MANY:]
-        )
+        return dies_again(raised, self.spans[line.name, line.who][-MANY:])
 
     @functools.cached_property
     def _alone(self) -> bool:
@@ -234,21 +237,30 @@ class Aftermath:
 
         What is indented below the line that names the last exception belongs to it. Of a healthy log nobody asks.
         """
-        last = max((one.place for one in self.raised), default=-1)
         # A line right below an exception may belong to its message.
         message = max((one.last for one in self.raised if one.frames and not self._caught(one)), default=-1)
         found: dict[tuple[str, str], bool] = {}
-        for place in reversed(range(last + 1, len(self.lines))):
+        for place in range(self._last_failure + 1, len(self.lines)):
             line = self.lines[place]
             text = line.text[:400]
-            reported = REPORTED.search(line.full, 0, len(line.full) - len(line.text)) is not None
-            if (reported or tells_of_failure(text)) and not NOISE.search(text) and not SETTLED.search(text):
-                break
-            if self._ordinary(place):
-                key = (line.name, line.who)
+            if self._ordinary(place) and not RETRY.search(text):
                 result = is_result(text, beyond_doubt=place <= message) or FULL.search(text) is not None
+                key = (line.name, line.who)
                 found[key] = found.get(key, False) or result
         return found
+
+    @functools.cached_property
+    def _last_failure(self) -> int:
+        """The place of the last line that tells of a failure; -1 where none does."""
+        last = max((one.place for one in self.raised), default=-1)
+        below = reversed(range(last + 1, len(self.lines)))
+        return next((place for place in below if self._tells_of_failure(self.lines[place])), last)
+
+    def _tells_of_failure(self, line: Line) -> bool:
+        text = line.text[:400]
+        reported = REPORTED.search(line.full, 0, len(line.full) - len(line.text)) is not None
+        told = reported or tells_of_failure(text)
+        return told and not NOISE.search(text) and not SETTLED.search(text)
 
     def whole(self, place: int) -> int:
         """Return the place of the last piece of a line that a terminal cut at its width."""
@@ -279,7 +291,7 @@ class Aftermath:
             return False  # the rest of the line above
         if SETTLED.search(text):
             return True
-        if WRAPPER.search(text) or PARTING.search(text):
+        if (WRAPPER.search(text) and not MEASURE.search(text)) or PARTING.search(text):
             return False
         if ALIVE.search(line.full):
             return True
@@ -289,8 +301,3 @@ class Aftermath:
         # What is indented below an exception belongs to it.
         part = line.indent and self._traceback and not DATA.search(text)
         return bool(text) and not noise and not part
-
-
-def _at_top(raised: Raised) -> bool:
-    """Return whether an exception's traceback begins in a script, as of one that nobody caught does."""
-    return bool(raised.frames) and raised.frames[0].function == "<module>" and not raised.late

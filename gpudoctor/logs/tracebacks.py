@@ -68,6 +68,10 @@ LATE = late_pattern(
 FORKED = "can only test a child process"
 """What a DataLoader's iterator says in a forked process that throws it away: Python ignores it (dataloader.py)."""
 IN_THREAD = late_pattern(r"[/\\]threading\.py$")
+RECORD = late_pattern(r"^\{\"(?=.{0,400}\"(?:level|levelname|severity|lvl)\" ?: ?\")")
+"""What a logger writes as JSON."""
+INFORMS = late_pattern(r"\b(?:INFO|DEBUG|WARN(?:ING)?)\b")
+"""The level in front of a logger's line."""
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
@@ -124,6 +128,11 @@ class Raised(Struct):
     def tried(self) -> bool:
         """Whether its traceback begins in a line that tries something, and goes on where that fails."""
         return bool(self.frames) and self.frames[0].text.startswith("try:")
+
+    @property
+    def at_top(self) -> bool:
+        """Whether its traceback begins in a script, as of one that nobody caught does."""
+        return bool(self.frames) and self.frames[0].function == "<module>" and not self.late
 
     @property
     def of_thread(self) -> bool:
@@ -249,6 +258,8 @@ def _end(lines: Sequence[Line], number: int) -> int:
             break
         if lines[after].seconds is not None and lines[number].seconds is None:
             break  # a logger's line, not the exception's
+        if RECORD.match(text) or INFORMS.search(lines[after].full[: -len(text)] if text else ""):
+            break
         if not text and (after + 1 >= len(lines) or lines[after + 1].indent <= lines[number].indent):
             break
         last = after
