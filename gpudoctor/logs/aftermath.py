@@ -22,8 +22,8 @@ from gpudoctor.logs.line_kinds import (
     THREAD,
     WRAPPER,
     is_result,
+    reports_failure,
     sentence,
-    tells_of_failure,
 )
 from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.recurrence import begun_anew, dies_again, same_begin
@@ -40,8 +40,6 @@ TOP = 5
 """Lines at the top of a log among which the usage stands where it is the text of --help."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
-REPORTED = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b")
-"""The level at which a logger reports a failure, in front of a line."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 
@@ -254,13 +252,7 @@ class Aftermath:
         """The place of the last line that tells of a failure; -1 where none does."""
         last = max((one.place for one in self.raised), default=-1)
         below = reversed(range(last + 1, len(self.lines)))
-        return next((place for place in below if self._tells_of_failure(self.lines[place])), last)
-
-    def _tells_of_failure(self, line: Line) -> bool:
-        text = line.text[:400]
-        reported = REPORTED.search(line.full, 0, len(line.full) - len(line.text)) is not None
-        told = reported or tells_of_failure(text)
-        return told and not NOISE.search(text) and not SETTLED.search(text)
+        return next((p for p in below if reports_failure(self.lines[p].full, self.lines[p].text)), last)
 
     def whole(self, place: int) -> int:
         """Return the place of the last piece of a line that a terminal cut at its width."""

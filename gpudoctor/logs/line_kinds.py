@@ -170,6 +170,8 @@ STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
 """What NCCL says of its setup, and of the way that an error takes through it; no result of a program."""
+LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b")
+"""The level at which a logger reports a failure, in front of a line."""
 HELP = "show this help message and exit"
 """What argparse writes of -h in the text of --help."""
 
@@ -187,6 +189,13 @@ def tells_of_failure(text: str) -> bool:
     if DATA.search(text) and not REPORT.search(text):
         return False
     return BAD.search(HARMLESS.sub(" ", text)) is not None
+
+
+def reports_failure(full: str, text: str) -> bool:
+    """Return whether a line, `text` without its prefixes, reports a failure that the program did not do without."""
+    front = full[: len(full) - len(text)]
+    told = LEVEL.search(front) is not None or tells_of_failure(text[:400])
+    return told and not NOISE.search(text, 0, 400) and not SETTLED.search(text, 0, 400)
 
 
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:

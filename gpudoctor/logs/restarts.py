@@ -17,6 +17,7 @@ EXITED = "ProcessExitedException"
 """What torch.multiprocessing.spawn raises where a process left without an exception of its own."""
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
+CODE = re.compile(r"failed \(exitcode: (-?\d+)\) local_rank: ")
 LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
 """What torchrun says at the start of a launch, and c10d in it."""
 TORCHRUN = re.compile(r"^\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
@@ -84,6 +85,13 @@ class Restarts(Aftermath):
             p for p in range(anew, len(self.lines)) if self._ordinary(p) and is_result(self.lines[p].text)
         )
         return sum(1 for _ in itertools.islice(results, ENOUGH)) == ENOUGH
+
+    def left_by_exception(self, place: int) -> bool:
+        """Return whether a launcher says, below a place, that a worker left as after an exception: with exit code 1."""
+        if self.reported <= place:
+            return False
+        code = CODE.search(self.lines[self.reported].text)
+        return code is None or code[1] == "1"
 
     def _told_below(self, place: int) -> bool:
         """Return whether a launcher says, below a place, that a process ended by itself: torchrun, or mp.spawn."""

@@ -65,11 +65,25 @@ class Timeline(Restarts):
             return False
         places = self.progress[line.name, line.who]
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
+        went_on = went_on or self._caught_for_certain(line, place)
         if went_on and not self._kept_back(line, place):
             return True
         handled = self._handled(line, place) or self._tried(line, place) or self._aside(line, place)
         went_on = self._went_on(line, place) or self._came_before(line, place)
         return handled or went_on or self._is_help(line, place)
+
+    def _caught_for_certain(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed an exception, and its process went on to print results.
+
+        Not where a launcher says below it that a worker left with 1, as after an exception: others may have printed it.
+        """
+        raised = self.around(line, place)
+        if raised is None or not raised.caught or self.left_by_exception(place) or self._gave_up(line, place):
+            return False
+        rows = self.texts[line.name, line.who]
+        below = rows[bisect_right(rows, raised.place, key=lambda row: row[0]) :]
+        results = (text for at, text in below if self._ordinary(at) and is_result(text[:400]))
+        return sum(1 for _ in itertools.islice(results, ENOUGH)) == ENOUGH
 
     def _mentioned(self, line: Line, place: int) -> bool:
         """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""
