@@ -134,19 +134,22 @@ class Aftermath:
         return self._alone and bool(same_begin(raised, self.spans[raised.line.name, raised.line.who][-MANY:]))
 
     def _came_before(self, line: Line, place: int) -> bool:
-        """Return whether the one process of a log had got over the same before, and printed a result below it again.
+        """Return whether the one process of a log raised the same again, or had before and printed results below it.
 
         How the log ends tells nothing of that: a process that died of it would have died the first time.
         """
         raised = self.around(line, place)
-        if raised is None or not self._alone or self._first_ordinary(line) > raised.first:
+        if raised is None or not self._alone:
             return False
-        process = (line.name, line.who)
-        if not any(one.last < raised.first for one in same_begin(raised, self.spans[process][-MANY:])):
-            return False
-        later = (one.first for one in self.spans[process] if one.first > raised.place)
-        below = range(raised.place + 1, next(later, len(self.lines)))
-        return any(self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True) for p in below)
+        spans = self.spans[line.name, line.who][-MANY:]
+        same = same_begin(raised, spans)
+        if not same or any(one.first > raised.last for one in same):
+            return bool(same)
+        below = range(
+            raised.place + 1, next((x.first for x in spans if x.first > raised.place), len(self.lines))
+        )
+        told = any(self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True) for p in below)
+        return told and self._first_ordinary(line) < raised.first
 
     def _first_ordinary(self, line: Line) -> int:
         """Return the place of the first line that a line's process printed of its own; behind the log without any."""
