@@ -13,7 +13,6 @@ from gpudoctor.logs.line_kinds import (
     DATA,
     FINISHED,
     GAVE_UP,
-    HELP,
     MEASURE,
     NOISE,
     PARTING,
@@ -26,7 +25,7 @@ from gpudoctor.logs.line_kinds import (
     sentence,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.recurrence import begun_anew, dies_again, same_begin
+from gpudoctor.logs.recurrence import begun_anew, dies_again, same_begin, shapes
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.wrapping import cut_width
 
@@ -36,8 +35,6 @@ LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
 MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
-TOP = 5
-"""Lines at the top of a log among which the usage stands where it is the text of --help."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
@@ -148,7 +145,8 @@ class Aftermath:
         below = range(
             raised.place + 1, next((x.first for x in spans if x.first > raised.place), len(self.lines))
         )
-        told = any(self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True) for p in below)
+        good = [p for p in below if self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True)]
+        told = not all(reports_failure(self.lines[p].full, self.lines[p].text) for p in good)
         return told and self._first_ordinary(line) < raised.first
 
     def _first_ordinary(self, line: Line) -> int:
@@ -193,24 +191,6 @@ class Aftermath:
         at = bisect_left(texts, place, key=lambda row: row[0])
         return any(FINISHED.search(text) and self._ordinary(at) for at, text in texts[max(0, at - MANY) : at])
 
-    def _is_help(self, line: Line, place: int) -> bool:
-        """Return whether a line belongs to the text that --help prints: that names errors, and reports none."""
-        if self._help is None or place <= self._help:
-            return False
-        raised = self.around(line, place)
-        return raised is None or not raised.frames
-
-    @property
-    def only_help(self) -> bool:
-        """Whether the log is the text that --help prints: it begins with the usage."""
-        begin = [line.text for line in self.lines[:TOP] if line.text]
-        return self._help is not None and any(text.lower().startswith("usage: ") for text in begin)
-
-    @functools.cached_property
-    def _help(self) -> int | None:
-        """The place of the line in which --help tells of itself; ``None`` without one."""
-        return next((place for place, line in enumerate(self.lines) if HELP in line.text), None)
-
     def wrote_last(self, line: Line) -> bool:
         """Return whether ordinary lines below everything that tells of a failure are those of a line's own process."""
         return (line.name, line.who) in self._tail
@@ -240,15 +220,26 @@ class Aftermath:
         """
         # A line right below an exception may belong to its message.
         message = max((one.last for one in self.raised if one.frames and not self._caught(one)), default=-1)
+        before = self._printed_before(message) if message > self._last_failure else set()
         found: dict[tuple[str, str], bool] = {}
         for place in range(self._last_failure + 1, len(self.lines)):
             line = self.lines[place]
             text = line.text[:400]
             if self._ordinary(place) and not RETRY.search(text):
-                result = is_result(text, beyond_doubt=place <= message) or FULL.search(text) is not None
+                own = place > message or not before.isdisjoint(shapes([text]))
+                result = is_result(text, beyond_doubt=not own) or FULL.search(text) is not None
                 key = (line.name, line.who)
                 found[key] = found.get(key, False) or result
         return found
+
+    def _printed_before(self, message: int) -> set[str]:
+        """Return the kinds of lines right below the last exception that its program had printed above it too.
+
+        They are no part of the message.
+        """
+        first = max((one.first for one in self.raised), default=0)
+        below = shapes(self.lines[p].text for p in range(self._last_failure + 1, message + 1))
+        return below & shapes(line.text for line in self.lines[:first]) if below else below
 
     @functools.cached_property
     def _last_failure(self) -> int:

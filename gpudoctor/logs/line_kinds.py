@@ -106,7 +106,7 @@ HARMLESS = late_pattern(
 """Counts of failures that are 0, and measures of how far a model is off."""
 DATA = late_pattern(
     r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| |^\| .{0,200} \|$|"
-    r"^[-+]?\d[\d.e+-]*(?:\s{2,}[-+]?\d[\d.e+-]*)+$"
+    r"^[-+]?\d[\d.e+-]*(?:\s+[-+]?\d[\d.e+-]*)+$"
 )
 """A line that is a value of a program, or a row of a table; it may hold any word."""
 NO_VALUE = late_pattern(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")

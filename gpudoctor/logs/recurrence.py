@@ -52,6 +52,11 @@ def begun_anew(lines: Sequence[Line], first: int, last: int) -> int | None:
     return next((place for place in below if shapes and _shape(lines[place].text) in shapes), None)
 
 
+def shapes(texts: Iterable[str]) -> set[str]:
+    """Return the lines that hold a word, each without its numbers."""
+    return {_shape(text) for text in texts if WORDS.search(text)}
+
+
 def _shape(text: str) -> str:
     """Return a line without its numbers."""
     return DIGITS.sub("#", text)

@@ -17,6 +17,7 @@ from gpudoctor.logs.line_kinds import (
     FINISHED,
     GAVE_UP,
     HANDLED,
+    HELP,
     LEAVING,
     NO_VALUE,
     NOISE,
@@ -37,6 +38,9 @@ from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.recurrence import same_begin
 from gpudoctor.logs.restarts import Restarts
 from gpudoctor.logs.tracebacks import Frame, Raised
+
+TOP = 5
+"""Lines at the top of a log among which the usage stands where it is the text of --help."""
 
 
 class Timeline(Restarts):
@@ -224,6 +228,24 @@ class Timeline(Restarts):
             return True
         leaving = LEAVING.search(spans[at].frames[0].function or "") if spans[at].frames else None
         return leaving is not None and is_result(self._above(raised), beyond_doubt=True)
+
+    def _is_help(self, line: Line, place: int) -> bool:
+        """Return whether a line belongs to the text that --help prints: that names errors, and reports none."""
+        if self._help is None or place <= self._help:
+            return False
+        raised = self.around(line, place)
+        return raised is None or not raised.frames
+
+    @property
+    def only_help(self) -> bool:
+        """Whether the log is the text that --help prints: it begins with the usage."""
+        begin = [line.text for line in self.lines[:TOP] if line.text]
+        return self._help is not None and any(text.lower().startswith("usage: ") for text in begin)
+
+    @functools.cached_property
+    def _help(self) -> int | None:
+        """The place of the line in which --help tells of itself; ``None`` without one."""
+        return next((place for place, line in enumerate(self.lines) if HELP in line.text), None)
 
     def _last_ordinary(self, line: Line) -> int:
         """Return the number, among its process's lines, of the last one that reports no failure; -1 without any."""

@@ -191,19 +191,21 @@ def exceptions(lines: Sequence[Line], source: set[int] | None = None) -> list[Ra
 def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> Iterator[Raised]:
     frames: list[Frame] = []
     first: int | None = None
-    chained = late = False
+    chained = late = headed = False
+    last_frame = 0
     for number, line in enumerate(lines):
         text, place = line.text, places[number]
         if not text:
             continue
         if HEADER.search(text):
-            first, frames = place, []
+            first, frames, headed = place, [], True
             before = [x.text for x in lines[max(0, number - 4) : number] if x.text]
             chained = any(x.startswith(CHAINED) for x in before)
             late = any(LATE.search(x) for x in before)
         elif frame := FRAME.search(text) or BOXED.match(text):
             if first is None:
-                first, frames, chained, late = place, [], False, False
+                first, frames, chained, late, headed = place, [], False, False, False
+            last_frame = number
             quoted = number + 1 < len(lines) and places[number + 1] in source
             text = _source(text, lines[number + 1 : number + 1 + BOX], quoted=quoted)
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
@@ -218,7 +220,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 *raised, line, begun, place, places[last], frames, chained, late or raised[1] == FORKED
             )
             first, frames, chained, late = None, [], False, False
-    if first is not None and len(frames) > 1:
+    # A stack without the words above it is one that a program printed of its own, and went on.
+    open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
+    if first is not None and len(frames) > 1 and open_end:
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
         yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late)

@@ -127,3 +127,15 @@ def test_what_stands_above_the_launchers_word_of_a_worker_that_left_is_quoted():
     assert "is not shown here" not in finding.message
     (finding, *_) = explain(FAILED.format(1)).findings
     assert "is not shown here" in finding.message
+
+
+def test_lines_of_a_kind_that_was_printed_above_are_no_part_of_a_message():
+    trace = TRACE.format(10, "<module>", "use(x)", "RuntimeError: the plan has no stage")
+    assert quiet(explain(f"block 0\nblock 1\n{trace}block 2\n"))
+    assert explain(f"block 0\nblock 1\n{trace}stage 2\n").worst() is Severity.ERROR
+
+
+def test_a_stack_that_a_program_prints_of_its_own_is_no_exception():
+    stack = '  File "/home/me/fit.py", line 4, in <module>\n    f()\n  File "/home/me/fit.py", line 2, in f\n    note()\n'
+    assert quiet(explain(f"{stack} slow path\nRuntimeWarning overflow\nrmse 0.42\n"))
+    assert not quiet(explain(f"loading\n{stack}"))
