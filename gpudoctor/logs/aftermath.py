@@ -255,9 +255,10 @@ class Aftermath:
         return place
 
     def _cut(self, place: int) -> bool:
-        """Return whether a terminal cut a line, so that the next one is its rest."""
+        """Return whether a terminal cut a line, so that the next one is its rest; rich fills a line with blanks."""
         line = self.lines[place]
-        return bool(line.text) and not line.bar and len(line.full) == self.width
+        whole = line.bar or line.full.endswith("  ")
+        return bool(line.text) and not whole and len(line.full) == self.width
 
     @functools.cached_property
     def width(self) -> int:

@@ -22,6 +22,7 @@ from gpudoctor.logs.line_kinds import (
     NO_VALUE,
     NOISE,
     PARTING,
+    PROGRESS,
     REPR,
     RESULT,
     SETTLED,
@@ -169,8 +170,10 @@ class Timeline(Restarts):
         That is a word of one, the last step of all, or a bar that is full.
         """
         text = self._above(raised)
-        end = FINISHED.search(text) is not None and not tells_of_failure(text) and not CLOSING.search(text)
-        return end or FULL.search(text) is not None or is_last_step(text)
+        if FULL.search(text) or is_last_step(text):
+            return True
+        other = tells_of_failure(text) or CLOSING.search(text) or PROGRESS.search(text)
+        return FINISHED.search(text) is not None and not other
 
     def _above(self, raised: Raised) -> str:
         """Return the last line that the process of an exception printed of its own above it, or the bar."""

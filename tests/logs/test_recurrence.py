@@ -71,6 +71,7 @@ def test_a_launcher_of_ones_own_starts_all_ranks_once_more():
         ("Epoch 3/3 dice 0.81\n", "plot", Severity.WARNING),
         ("model saved to out\n", "plot", Severity.WARNING),
         ("Epoch 2/3 dice 0.81\n", "plot", Severity.ERROR),
+        ("epoch 2: dice 0.81, best model saved\n", "plot", Severity.ERROR),
         ("Epoch 3/3 dice 0.81\n", "<module>", Severity.ERROR),
         ("giving up: nothing is saved\n", "plot", Severity.ERROR),
     ],
@@ -111,6 +112,13 @@ def test_lines_that_differ_in_numbers_alone_were_not_cut_at_a_width():
     )
     rows = [row.format(n).ljust(200, ".") for n in range(3)]
     assert quiet(explain("\n".join([*rows, '{"device": "cpu", "mean": 0.6104}'])))
+
+
+def test_a_line_that_is_filled_with_blanks_was_not_cut_at_a_width():
+    box = [text.ljust(80) for text in ("KeyError: 'mask'", "a scan has no mask", "one more has none")]
+    box.insert(0, "╭" + 78 * "─" + "╮")
+    trace = TRACE.format(7, "read", "masks[n]", "\n".join(box[1:2])).rstrip("\n")
+    assert quiet(explain("\n".join([*box[2:], box[0], trace, "   INFO     scan 4 volume 42.0 ml"])))
 
 
 @pytest.mark.parametrize(("code", "cause"), [(-9, "host-oom-killed"), (1, "module-missing")])
