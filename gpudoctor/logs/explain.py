@@ -124,7 +124,7 @@ def explain_lines(
 def explain_run(run: Run, output: str, checks: Registry | Iterable[Path] = ()) -> Report:
     """Explain a command that was run, by the last part of its output; that it failed is known."""
     lines = read_text(output, f"output of {run.name}")
-    return explain_lines(lines + ended_by(run), Registry.of(checks), total=len(lines), run=run)
+    return explain_lines(lines + ended_by(run, lines), Registry.of(checks), total=len(lines), run=run)
 
 
 def _beside(report: Report, source: str, registry: Registry) -> Report:
