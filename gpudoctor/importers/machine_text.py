@@ -56,6 +56,11 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     return None
 
 
+def nothing(topics: dict[str, type[Struct]]) -> Snapshot:
+    """Return the snapshot of a text that holds no facts."""
+    return _snapshot({}, topics)
+
+
 class _Pasted:
     """What stands in a text beside collect_env's output."""
 
