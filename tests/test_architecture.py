@@ -82,8 +82,8 @@ FLOORS = {
     "proving.training proving.training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
     "complaints": "diagnose facts guard logs model registry report verdict",
-    "environment": "bad_input collect complaints correlation deep diagnose evidence facts importers interpreter logs model "
-    "recognition registry report snapshot verdict",
+    "environment": "bad_input collect complaints correlation deep diagnose evidence facts importers interpreter logs "
+    "model recognition registry report snapshot verdict",
     "ticketing": "environment proving.proofs registry report",
     # how it is given out
     "redact.word_lists": "patterns",

@@ -18,6 +18,7 @@ from gpudoctor.importers import (
     infiniband,
     ip_addresses,
     kernel_log,
+    lightning_env,
     lspci,
     nvidia_smi,
     package_lists,
@@ -47,7 +48,7 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     pasted = _Pasted(text, pieces)
     found = collect_env.read(rows, pasted.table, pasted.refusal)
     block = found is not None
-    found = pasted.added(found or framework_env.read(pieces) or {})
+    found = pasted.added(found or framework_env.read(pieces) or lightning_env.read(pieces) or {})
     snapshot = _snapshot(found, topics)
     if snapshot.facts:
         return snapshot
@@ -129,6 +130,8 @@ class _Pasted:
             devices = [
                 Gpu(index=index) for index in sorted({n for pair in pairs for n in (pair.first, pair.second)})
             ]
+        if not devices:
+            devices = framework_env.different_devices(self.pieces)
         if not devices and not self.refusal.no_devices:
             return None
         return Gpus(
@@ -140,7 +143,7 @@ class _Pasted:
 
     def _driver(self, gpus: Gpus | str | None) -> Driver | None:
         if not isinstance(gpus, Gpus):
-            version = self.table.driver_version
+            version = self.table.driver_version or kernel_log.driver_version(self.pieces)
             return Driver(version=version) if gpus is None and version else None
         known = gpus.driver_version or (gpus.error_code == collect_env_gpus.NOT_LOADED)
         return Driver(version=gpus.driver_version) if known else None
@@ -170,7 +173,8 @@ class _Pasted:
 
     def _launch(self, found: Found) -> Launch | None:
         known = found.get("launch")
-        more = Launch.of(variables.read(self.pieces))
+        given = variables.exported(self.pieces) | variables.of_containers(self.pieces)
+        more = Launch.of(given | variables.read(self.pieces))
         if not isinstance(known, Launch):
             return more if more.variables else None
         return Launch(variables={**more.variables, **known.variables})
