@@ -26,6 +26,7 @@ from gpudoctor.importers import (
     slurm,
     torch_complaints,
     torch_messages,
+    torch_versions,
     variables,
 )
 from gpudoctor.importers.collect_env_block import begins, spread
@@ -73,6 +74,7 @@ class _Pasted:
             nvidia_smi.read_xml(text),
         ]
         self.pieces = pieces
+        self.processes = tables[0].processes
         self.links = nvidia_smi.read_nvlinks(pieces)
         self.refusal = nvidia_smi.read_refusal(pieces)
         devices: list[Gpu] = []
@@ -92,7 +94,7 @@ class _Pasted:
             **found,
             "gpus": gpus,
             "driver": found.get("driver") or self._driver(gpus),
-            "torch": found.get("torch") or torch_complaints.read(self.pieces),
+            "torch": found.get("torch") or self._torch(),
             "cuda": found.get("cuda") or self._cuda(found),
             "pci": bus,
             "kernel_log": kernel_log.read(self.pieces),
@@ -132,6 +134,11 @@ class _Pasted:
             ]
         if not devices:
             devices = framework_env.different_devices(self.pieces)
+        if not devices:
+            devices = [
+                Gpu(index=index, processes=processes)
+                for index, processes in sorted((self.processes or {}).items())
+            ]
         if not devices and not self.refusal.no_devices:
             return None
         return Gpus(
@@ -147,6 +154,14 @@ class _Pasted:
             return Driver(version=version) if gpus is None and version else None
         known = gpus.driver_version or (gpus.error_code == collect_env_gpus.NOT_LOADED)
         return Driver(version=gpus.driver_version) if known else None
+
+    def _torch(self) -> Torch | None:
+        """Read what torch said, and which one it is, in a text that holds no block of fields."""
+        said = torch_complaints.read(self.pieces)
+        named = torch_versions.read(self.pieces, package_lists.read(self.pieces))
+        if said is None or named is None:
+            return said or named
+        return replace(said, version=named.version, cuda=named.cuda or said.cuda, hip=named.hip)
 
     def _cuda(self, found: Found) -> Cuda | None:
         """Read what the driver answered where a text has torch's words for it, and no environment."""

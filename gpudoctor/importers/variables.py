@@ -88,7 +88,7 @@ def exported(lines: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for line in lines:
-        if "_" not in line[:200] or "=" not in line[:200]:
+        if "_" not in line[:200] or "=" not in line[:200] or line.startswith(("#", "//")):
             continue
         row = _COMMENT.sub("", line[:2000])
         if row.startswith("export ") or _COMMAND.search(row):
