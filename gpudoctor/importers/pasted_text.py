@@ -28,7 +28,7 @@ _SIGNS = (
     "max locked memory", "NodeName=", "JobId=", "Package", "# packages", "==", "Linux ", "Out of memory", "torch",
     "CUDA available", "GPU available", "_RANK=", "WORLD_SIZE=", "CUDA_", "CA '", "Infiniband device",
     "Unable to determine", "GPU0", "--query-gpu", "pci.bus_id", "index, ", ", name", "name, ", "timestamp, ", "[MiB]",
-    "NODELIST", "HOSTNAMES", "MiB / ", "available: ", "VISIBLE_DEVICES", "| Processes:",
+    "NODELIST", "HOSTNAMES", "MiB / ", "available: ", "VISIBLE_DEVICES", "| Processes:", "SHMEM",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.

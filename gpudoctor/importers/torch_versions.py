@@ -5,7 +5,10 @@ from collections.abc import Iterable
 
 from gpudoctor.facts import Distribution, Torch
 
-_BUILD = r"(?P<version>\d\.\d{1,2}\.\d{1,2}[\w.]{0,20}\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20})))(?![\w.+])"
+_BUILD = (
+    r"(?P<version>\d\.\d{1,2}\.\d{1,2}[\w.]{0,20}"
+    r"\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20})))(?![\w.+])"
+)
 _NAMED = re.compile(rf"\b(?:py)?torch\b['\"*]{{0,3}}(?: version)?\W{{1,20}}{_BUILD}", re.IGNORECASE)
 _PRINTED = re.compile(rf"['\"]?{_BUILD}['\"]?(?: (?:True|False))?$")
 _ASKED = "torch.__version__"

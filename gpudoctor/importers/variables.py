@@ -31,6 +31,10 @@ _TUNED = re.compile(
     r"|CUDA_DEVICE_ORDER)=(?P<quote>['\"]?)(?P<value>[^\s'\"`$\\;]{1,200})(?P=quote)(?=[\s;]|$)"
 )
 _COMMENT = re.compile(r"\s#.*")
+_STARTED = re.compile(
+    r"(?:[$%>] )?(?:env )?(?:[A-Z][A-Z0-9_]{1,79}=\S{0,300} +){1,40}"
+    r"(?:python[\d.]{0,5}|torchrun|accelerate|deepspeed|vllm|lightning|bash|sh|mpirun|srun|nohup|uv)\b"
+)
 _JOB = re.compile(r"(?:^|\s)(?P<name>JobId|NumNodes|NumTasks|CPUs/Task)=(?P<value>\d{1,9})(?=\s|$)")
 _OF_JOB = {
     "JobId": "SLURM_JOB_ID",
@@ -91,7 +95,7 @@ def exported(lines: Iterable[str]) -> dict[str, str]:
         if "_" not in line[:200] or "=" not in line[:200] or line.startswith(("#", "//")):
             continue
         row = _COMMENT.sub("", line[:2000])
-        if row.startswith("export ") or _COMMAND.search(row):
+        if row.startswith("export ") or _STARTED.match(row):
             found |= {match["name"]: match["value"] for match in _TUNED.finditer(row)}
     return found
 
