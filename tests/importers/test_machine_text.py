@@ -423,10 +423,12 @@ def test_the_module_says_its_version(line, facts_of):
     "text",
     [
         "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system: NVIDIA A10, Tesla T4. Please",
-        "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system:\n"
-        "WARNING 02-13 10:47:30 cuda.py:336] NVIDIA A10\n"
-        "WARNING 02-13 10:47:30 cuda.py:336] Tesla T4\n"
-        "WARNING 02-13 10:47:30 cuda.py:336] Please make sure to set `CUDA_DEVICE_ORDER=PCI_BUS_ID`",
+        (
+            "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system:\n"
+            "WARNING 02-13 10:47:30 cuda.py:336] NVIDIA A10\n"
+            "WARNING 02-13 10:47:30 cuda.py:336] Tesla T4\n"
+            "WARNING 02-13 10:47:30 cuda.py:336] Please make sure to set `CUDA_DEVICE_ORDER=PCI_BUS_ID`"
+        ),
     ],
 )
 def test_devices_that_vllm_calls_different(text, facts_of):
