@@ -38,6 +38,7 @@ ORDINARY_WHEEL = 13
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note in a container without GPUs",
+    follows=["torch-shadowed"],
     symptoms=[
         r"Torch not compiled with CUDA enabled",
         r"PyTorch was compiled without CUDA support",
