@@ -80,6 +80,8 @@ def environment(
     if torch.cuda or torch.hip or torch.xla or "+xpu" in torch.version or (host and host.system == "Darwin"):
         return
     hardware = _hardware(pci, gpus)
+    if hardware is None and pci is None and gpus is None and driver is not None and driver.version:
+        hardware = f"NVIDIA's driver {driver.version}"
     if hardware is None:
         unseen = gpus is None or gpus.error is not None
         if unseen and (pci is None or (driver is not None and driver.dxg)):  # WSL has its GPUs on no PCI bus

@@ -12,6 +12,7 @@ from gpudoctor.facts.topics import PASTED
 from gpudoctor.importers import (
     collect_env,
     collect_env_gpus,
+    comfyui_env,
     framework_env,
     gpu_merging,
     host_commands,
@@ -49,13 +50,23 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     pasted = _Pasted(text, pieces)
     found = collect_env.read(rows, pasted.table, pasted.refusal)
     block = found is not None
-    found = pasted.added(found or framework_env.read(pieces) or lightning_env.read(pieces) or {})
+    found = pasted.added(_of_frameworks(found, pieces))
     snapshot = _snapshot(found, topics)
     if snapshot.facts:
         return snapshot
     if block:
         raise Unreadable("collect_env output without any value in it")
     return None
+
+
+def _of_frameworks(found: Found | None, pieces: list[str]) -> Found:
+    """Return collect_env's facts, or else those of a library's own list; ComfyUI's has a few of collect_env's keys."""
+    if found is not None:
+        torch = found.get("torch")
+        told = isinstance(torch, Torch) and torch.imported and torch.cuda_available is None
+        return {**found, **(comfyui_env.read(pieces) or {})} if told else found
+    readers = (framework_env.read, lightning_env.read, comfyui_env.read)
+    return next((facts for read in readers if (facts := read(pieces))), {})
 
 
 def nothing(topics: dict[str, type[Struct]]) -> Snapshot:
