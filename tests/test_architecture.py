@@ -83,8 +83,9 @@ FLOORS = {
     "proving.scaling": "bad_input collect facts interpreter patient_process registry report snapshot "
     "proving.training proving.training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
-    "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
-    "recognition registry report snapshot verdict",
+    "complaints": "diagnose facts guard logs model registry report verdict",
+    "environment": "bad_input collect complaints correlation deep diagnose evidence facts importers interpreter logs "
+    "model recognition registry report snapshot verdict",
     "ticketing": "environment proving.proofs registry report",
     # how it is given out
     "redact.word_lists": "patterns",

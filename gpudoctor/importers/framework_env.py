@@ -24,6 +24,9 @@ _RUNTIME = re.compile(r"[\s'-]{0,60}CUDA Runtime (?P<cuda>\d{1,2}\.\d{1,2})")
 _FLAGS = re.compile(r"NVCC architecture flags: (?P<flags>-gencode;.{10,3000})")
 _CODE = re.compile(r"code=((?:sm|compute)_\d{2,3}[af]?)")
 _ARCH = re.compile(r" \(arch=(?P<capability>\d{1,2}\.\d)\)")
+# vLLM, before collect_env: one line, or since 0.7 a line for each device
+_DIFFERENT = "Detected different devices in the system:"
+_LOG_PLACE = re.compile(r"(?:WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./]{1,80}:\d{1,5}\] ")
 _AVAILABLE = {"true": True, "yes": True, "false": False}
 
 
@@ -67,6 +70,28 @@ def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
         else None,
         "python": Python(version=python["version"], chosen="it printed the environment") if python else None,
     }
+
+
+def different_devices(lines: list[str]) -> list[Gpu]:
+    """Read the GPUs that vLLM calls different, in the driver's order; nothing where it names none.
+
+    ``WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system:`` and a line for each of them
+    """
+    for number, line in enumerate(lines):
+        if _DIFFERENT not in line:
+            continue
+        rest = line.partition(_DIFFERENT)[2].partition(". Please")[0].strip()
+        if rest:
+            names = [name.strip() for name in rest.split(",")]
+        else:
+            names = []
+            for below in lines[number + 1 : number + 65]:
+                row = _LOG_PLACE.sub("", below)
+                if row.startswith("Please make sure") or row == below:
+                    break
+                names.append(row.strip())
+        return [Gpu(index=index, name=name[:80]) for index, name in enumerate(names) if name]
+    return []
 
 
 def _available(fields: dict[str, str]) -> bool | None:

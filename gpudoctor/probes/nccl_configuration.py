@@ -16,7 +16,12 @@ LONGEST = 1023
 READ = ("NCCL_TOPO_FILE", "NCCL_GRAPH_FILE")
 """Variables that name a file which NCCL opens to read (``src/graph/xml.cc``)."""
 PLUGINS = ("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN")
-WRITTEN = ("NCCL_DEBUG_FILE", "TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
+WRITTEN = (
+    "NCCL_DEBUG_FILE",
+    "TORCH_FR_DUMP_TEMP_FILE",
+    "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
+    "TORCH_NCCL_DEBUG_INFO_PIPE_FILE",
+)
 """Variables that name a file which NCCL makes (``src/debug.cc``), or torch with the rank behind the name."""
 
 
