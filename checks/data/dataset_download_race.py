@@ -137,7 +137,9 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _by_all(script: Script, call: Call, *, spawning: bool) -> bool:
     """Return whether surely every rank makes a call, and none has made it before the others."""
-    if not call.reached or call.rank_conditions or (spawning and not call.spawned):
+    if call.rank_conditions or (call.reached and spawning and not call.spawned):
+        return False
+    if not call.reached and not of_several(script, call):
         return False
     ordered = any("first" in name or "main_process" in name for name in call.contexts) or _one_by_one(
         script, call
@@ -163,6 +165,7 @@ def _fetches(call: Call) -> bool:
     """Return whether a call surely writes a file that it downloads or unpacks, in place and without a lock."""
     fetching = (
         call.name in FETCHING
+        or call.method == "extractall"
         or re.fullmatch(r"download_and_(?:unzip|extract)(?:_archive)?", call.method) is not None
     )
     return fetching and not one_alone(call)
@@ -175,6 +178,7 @@ FETCHING = frozenset(
         "gdown.download",
         "torchvision.datasets.utils.download_url",
         "torchvision.datasets.utils.extract_archive",
+        "shutil.unpack_archive",
     }
 )
 """What writes into the file itself, and not into another one that is renamed when it is whole."""

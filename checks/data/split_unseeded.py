@@ -65,10 +65,23 @@ def code(script: Script) -> Iterator[Finding]:
 
 SEEDED = ("generator", "random_state", "seed")
 """Arguments by which a split is the same on every rank."""
-ORDERS = ("torch.randperm", "numpy.random.permutation")
+ORDERS = ("torch.randperm", "numpy.random.permutation", "random.shuffle", "numpy.random.shuffle")
 
 
 def _is_split_by(script: Script, order: Call) -> bool:
-    """Return whether two data sets take their samples from one random order."""
-    taken = [call.value("indices") for call in script.named("torch.utils.data.Subset")]
-    return sum(any(made.number == order.number for made in origins(script, value)) for value in taken) > 1
+    """Return whether two data sets, or samplers of a part, take their samples from one random order."""
+    taken = [made for t in script.of_kind("dataset", "sampler") if (made := script.made_by(t)) and _is_part(made)]
+    return sum(_takes(script, made, order) for made in taken) > 1
+
+
+def _is_part(made: Call) -> bool:
+    return made.name != "torch.utils.data.DistributedSampler"
+
+
+def _takes(script: Script, made: Call, order: Call) -> bool:
+    """Return whether one of a call's arguments comes from a random order."""
+    return any(
+        source.number == order.number
+        for argument in made.arguments.values()
+        for source in origins(script, argument.value)
+    )

@@ -3,6 +3,7 @@
 import ast
 
 from gpudoctor.code.arithmetic import combined, is_text
+from gpudoctor.code.configurations import as_configuration
 from gpudoctor.code.dictionaries import filled, opened
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
@@ -49,7 +50,7 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
 def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False) -> None:
     """Give a target a value."""
     if isinstance(target, ast.Name):
-        frame.bind(target.id, value)
+        frame.bind(target.id, as_configuration(frame, target.id, value))
     elif isinstance(target, (ast.Tuple, ast.List)):
         plain = value.known is Known.SEQUENCE and not value.text and len(value.items) == len(target.elts)
         pairs = _pairs(value, len(target.elts))

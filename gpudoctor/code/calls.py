@@ -12,7 +12,7 @@ from gpudoctor.code.dictionaries import appended, updated
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import result_of
+from gpudoctor.code.results import SHUFFLED, result_of
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
 SAME_EVERYWHERE = frozenset(
@@ -20,6 +20,9 @@ SAME_EVERYWHERE = frozenset(
     for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
 )
 """Collectives after which every rank holds the same in what it gave as the first argument."""
+
+SHUFFLES = ("random.shuffle", "numpy.random.shuffle")
+"""Functions that put a list into another order, in place."""
 
 
 def perform(
@@ -73,6 +76,8 @@ def perform(
     )
     if name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
+    if name in SHUFFLES and node.args and isinstance(node.args[0], ast.Name):
+        frame.bind(node.args[0].id, Value(text=SHUFFLED, made=number))
     if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
         updated(frame, node.func.value, receiver, arguments)
     if attribute == "append" and receiver.known is Known.SEQUENCE and isinstance(node.func, ast.Attribute):

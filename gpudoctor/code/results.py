@@ -44,6 +44,8 @@ REDUCING = ("reduce", "gather", "sync", "average", "all_mean", "broadcast", "acr
 """Words in the names of functions, not seen here, after which every rank may hold the same."""
 PLACES = ("device", "map_location", "device_ids", "output_device")
 """Arguments that say where something is put."""
+SHUFFLED = "shuffled"
+"""The text of a list whose order was drawn at random, and of its parts; `Value.made` is the call that drew it."""
 _LOSSES = ("loss", "cross_entropy")
 
 
