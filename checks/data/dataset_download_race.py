@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Script, of_several, one_alone
+from gpudoctor.facts import UNKNOWN, Call, Known, Script, of_several, one_alone
 
 # The data is downloaded or unpacked where the line stands.
 DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True|extractall|unpack_archive|zipfile\.ZipFile\("
@@ -117,10 +117,12 @@ def code(script: Script) -> Iterator[Finding]:
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
     made = [script.made_by(dataset) for dataset in script.of_kind("dataset")]
     sets = [call for call in made if call is not None and call.value("download").literal is True]
+    inside = [c for c in script.named("super.__init__") if script.thing(c.receiver, "dataset") is not None]
+    sets += [c for c in inside if c.value("download").literal is True]
     for call in sets:
         if _by_all(script, call, spawning=spawning):
             yield check.found(
-                f"every rank comes here and downloads {call.method} into the same folder at once: one reads what another is "
+                f"every rank comes here and downloads {_set(script, call)} into the same folder at once: one reads what another is "
                 "still writing",
                 severity=Severity.WARNING,
                 location=call.place,
@@ -133,6 +135,14 @@ def code(script: Script) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 location=call.place,
             )
+
+
+def _set(script: Script, call: Call) -> str:
+    """Return the name of the data set that a call makes."""
+    if call.name != "super.__init__":
+        return call.text.rpartition(".")[2] if call.text.isidentifier() else call.method
+    thing = script.thing(call.receiver, "dataset")
+    return thing.type if thing is not None else "a data set"
 
 
 def _by_all(script: Script, call: Call, *, spawning: bool) -> bool:
@@ -166,11 +176,24 @@ def _fetches(call: Call) -> bool:
     fetching = (
         call.name in FETCHING
         or call.method == "extractall"
+        or (call.name in SHELLS and _downloads(call))
         or re.fullmatch(r"download_and_(?:unzip|extract)(?:_archive)?", call.method) is not None
     )
     return fetching and not one_alone(call)
 
 
+def _downloads(call: Call) -> bool:
+    """Return whether a program that is started here surely fetches a file."""
+    first = next((argument.value for argument in call.arguments.values()), UNKNOWN)
+    if first.known is Known.SEQUENCE and first.items:
+        first = first.items[0]
+    text = first.literal if isinstance(first.literal, str) else first.text
+    return text.split(" ")[0] in ("wget", "curl", "gdown")
+
+
+SHELLS = frozenset(
+    "os.system subprocess.run subprocess.call subprocess.check_call subprocess.check_output".split()
+)
 FETCHING = frozenset(
     {
         "urllib.request.urlretrieve",

@@ -73,7 +73,7 @@ def code(script: Script) -> Iterator[Finding]:
         return
     yield from _past_the_wrapper(script)
     yield from _beside_the_wrapper(script)
-    if any(True for _ in script.of_kind("ddp", "fsdp", "dp")) or any(
+    if any(_may_be_trained(script, t) for t in script.of_kind("ddp", "fsdp", "dp")) or any(
         _shares(call) for call in script.calls if call.reached
     ):
         return
@@ -202,6 +202,12 @@ def _beside_the_wrapper(script: Script) -> Iterator[Finding]:
                     fixes=[HANDED],
                 )
                 return
+
+
+def _may_be_trained(script: Script, wrapper: Thing) -> bool:
+    """Return whether the program comes to where a wrapper is made, or to what only a class of its own does."""
+    made = script.made_by(wrapper)
+    return made is None or made.reached or "." in made.scope
 
 
 def _goes_past(call: Call, wrapper: Thing) -> bool:

@@ -11,7 +11,7 @@ from gpudoctor.code.dictionaries import spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
-from gpudoctor.code.results import SHAPES, SHUFFLED
+from gpudoctor.code.results import SHAPES, SHUFFLED, chosen
 from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
 
 
@@ -133,6 +133,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
             return value.items[value.literal.index(index.literal)]
     if value.text == SHUFFLED:
         return value
+    if value.known is Known.SYMBOL and value.text.endswith(".__dict__"):
+        return chosen(value)
     if value.text == "comprehension" and value.items and not isinstance(node.slice, ast.Slice):
         return value.items[0]
     if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:

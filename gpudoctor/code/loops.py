@@ -14,9 +14,23 @@ def for_loop(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     """Go through a ``for`` loop."""
     over = evaluate(frame, node.iter)
     loop = _loop(frame, node, over)
+    for element in _to_be_set(node, over):
+        assign(frame, node.target, element, quiet=True)
+        frame.program.execute(frame, node.body)
     _bind_elements(frame, node, over, loop.kind)
     _body(frame, loop, node.body, frame.text(node.iter))
     frame.program.execute(frame, node.orelse)
+
+
+def _to_be_set(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
+    """Return what a loop goes through that hands each of its elements to ``setattr``, empty for any other."""
+    only = node.body[0] if len(node.body) == 1 else None
+    call = only.value if isinstance(only, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "setattr":
+        return ()
+    if over.known is Known.MAPPING and isinstance(over.literal, tuple):
+        return tuple(Value(Known.LITERAL, key) for key in over.literal)
+    return over.items if over.known is Known.SEQUENCE and not over.text else ()
 
 
 def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:

@@ -22,7 +22,7 @@ SELF = frozenset(
 MODULES = ("model", "loss", *WRAPPERS)
 THROUGH = frozenset(
     "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.autonotebook.tqdm iter list tuple reversed sorted "
-    "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy functools.partial int str float abs "
+    "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy int str float abs "
     "round set functools.wraps torch.distributed.elastic.multiprocessing.errors.record "
     "torch.distributed.fsdp.fully_shard torch.distributed.tensor.parallel.parallelize_module".split()
 )
@@ -32,7 +32,7 @@ HARMLESS = (
     | frozenset(
         "print len isinstance hasattr getattr setattr range enumerate zip next super type id repr format min max sum "
         "any all os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
-        "torch.nn.utils.clip_grad_norm_ vars issubclass callable collections.OrderedDict".split()
+        "functools.partial torch.nn.utils.clip_grad_norm_ vars issubclass callable collections.OrderedDict".split()
     )
     | frozenset(f"logging.{level}" for level in ("info", "debug", "warning", "error", "exception"))
 )
@@ -233,7 +233,7 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
     """What ``getattr`` returns: the wrapper's module where that is asked for, else by the name."""
     values = [argument.value for argument in arguments.values()]
     if len(values) < 2 or not isinstance(values[1].literal, str):
-        return UNKNOWN
+        return chosen(values[0]) if values else UNKNOWN
     name = values[1].literal
     if values[0].known is Known.SYMBOL:
         return Value(Known.SYMBOL, text=canonical(f"{values[0].text}.{name}"))
@@ -243,6 +243,13 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
         return Value(Known.THING, thing=inner) if inner >= 0 else Value(text="module")
     held = frame.program.heap.get((values[0].thing, name))
     return held or named_value(name) or UNKNOWN
+
+
+def chosen(value: Value) -> Value:
+    """Return what an option picks out of a library's module by its name: of torchvision's any one of their kind."""
+    module = value.text.removesuffix(".__dict__")
+    made = {"torchvision.datasets": "Dataset", "torchvision.models": "Model"}.get(module)
+    return Value(Known.SYMBOL, text=f"{module}.{made}") if made and value.known is Known.SYMBOL else UNKNOWN
 
 
 def _tested(frame: Frame, arguments: dict[str, Argument]) -> Value:
