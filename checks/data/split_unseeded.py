@@ -49,7 +49,7 @@ def code(script: Script) -> Iterator[Finding]:
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
     drawn = [call for call in script.named(*ORDERS) if _is_split_by(script, call)]
     for call in [*script.named("torch.utils.data.random_split"), *script.methods("train_test_split"), *drawn]:
-        if not call.reached or call.rank_conditions or (spawning and not call.spawned):
+        if not call.reached or _by_some(script, call) or (spawning and not call.spawned):
             continue
         if any(call.given(name) and not call.value(name).is_none for name in SEEDED):
             continue
@@ -63,6 +63,15 @@ def code(script: Script) -> Iterator[Finding]:
         )
 
 
+def _by_some(script: Script, call: Call) -> bool:
+    """Return whether some ranks alone make a call: nothing comes to it where a test for the rank says otherwise."""
+    same = [other for other in script.calls if other.place == call.place] if call.rank_conditions else []
+    return not all(
+        any((one.place, one.negated) == (test.place, not test.negated) for c in same for one in c.conditions)
+        for test in call.rank_conditions
+    )
+
+
 SEEDED = ("generator", "random_state", "seed")
 """Arguments by which a split is the same on every rank."""
 ORDERS = ("torch.randperm", "numpy.random.permutation", "random.shuffle", "numpy.random.shuffle")
@@ -70,7 +79,9 @@ ORDERS = ("torch.randperm", "numpy.random.permutation", "random.shuffle", "numpy
 
 def _is_split_by(script: Script, order: Call) -> bool:
     """Return whether two data sets, or samplers of a part, take their samples from one random order."""
-    taken = [made for t in script.of_kind("dataset", "sampler") if (made := script.made_by(t)) and _is_part(made)]
+    taken = [
+        made for t in script.of_kind("dataset", "sampler") if (made := script.made_by(t)) and _is_part(made)
+    ]
     return sum(_takes(script, made, order) for made in taken) > 1
 
 

@@ -147,7 +147,13 @@ def _set_aside(script: Script) -> Iterator[Finding]:
     taken = {n: c for c in script.named(f"{DDP}.module.__get__") for n in c.receiver.things}
     for wrapper in script.of_kind("ddp"):
         made = script.made_by(wrapper)
-        if made is None or not made.reached or wrapper.escapes or wrapper.type != DDP or _in_use(script, wrapper):
+        if (
+            made is None
+            or not made.reached
+            or wrapper.escapes
+            or wrapper.type != DDP
+            or _in_use(script, wrapper)
+        ):
             continue
         steps = [c for c in script.methods("__call__") if c.number > made.number and c.loops]
         steps = [c for c in steps if wrapper.inner in c.receiver.things and not QUIET & {*c.contexts}]
@@ -179,7 +185,9 @@ def _in_use(script: Script, wrapper: Thing) -> bool:
     )
 
 
-ONLY_ASKED = frozenset({"parameters", "named_parameters", "train", "eval", "state_dict", "named_buffers", "__get__"})
+ONLY_ASKED = frozenset(
+    {"parameters", "named_parameters", "train", "eval", "state_dict", "named_buffers", "__get__"}
+)
 """Methods of a wrapper that do not go through its forward."""
 
 

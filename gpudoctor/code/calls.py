@@ -89,7 +89,11 @@ def perform(
     taken = callee.text == NAMED_TUPLE or set_by_name(frame, node, name, arguments)
     if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
         updated(frame, node.func.value, receiver, arguments)
-    if attribute in ("append", "extend") and receiver.known is Known.SEQUENCE and isinstance(node.func, ast.Attribute):
+    if (
+        attribute in ("append", "extend")
+        and receiver.known is Known.SEQUENCE
+        and isinstance(node.func, ast.Attribute)
+    ):
         appended(frame, node.func.value, receiver, arguments)
     started(frame, node, name, arguments)
     if not taken:

@@ -16,6 +16,7 @@ from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, T
 from gpudoctor.code.statements import execute
 from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Signature, Value
 
+
 def trace(file: File) -> Script:
     """Return what the program that starts with a file does; never raises for what the file holds."""
     program = Program(file)

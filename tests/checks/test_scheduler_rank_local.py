@@ -1,6 +1,22 @@
 """scheduler-rank-local: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+model = DDP(torch.nn.Linear(2, 2))
+schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(model.parameters()))
+for epoch in range(3):
+    losses = []
+    for x, y in DataLoader([]):
+        losses.append(torch.nn.functional.mse_loss(model(x), y).item())
+    schedule.step(np.mean(losses))  # <-
+""",
     (
         "torchrun.py",
         {
@@ -17,6 +33,24 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+model = DDP(torch.nn.Linear(2, 2))
+schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(model.parameters()))
+for epoch in range(3):
+    losses = []
+    for x, y in DataLoader([]):
+        losses.append(torch.nn.functional.mse_loss(model(x), y).item())
+    mean = torch.tensor(np.mean(losses))
+    dist.all_reduce(mean)
+    schedule.step(mean.item() / dist.get_world_size())
+""",
     (
         "slurm.py",
         {
