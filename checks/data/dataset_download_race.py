@@ -151,10 +151,12 @@ def _by_all(script: Script, call: Call, *, spawning: bool) -> bool:
         return False
     if not call.reached and not of_several(script, call):
         return False
-    ordered = any("first" in name or "main_process" in name for name in call.contexts) or _one_by_one(
-        script, call
-    )
-    if ordered or any(argument.value.by_rank for argument in call.arguments.values()):
+    held = any(word in name.lower() for name in call.contexts for word in ("first", "main_process", "lock"))
+    if (
+        held
+        or _one_by_one(script, call)
+        or any(argument.value.by_rank for argument in call.arguments.values())
+    ):
         return False
     before = [c for c in script.calls[: call.number] if c.name == call.name]
     before = [c for c in before if not call.given("download") or c.value("download").literal is True]

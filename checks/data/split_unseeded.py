@@ -48,7 +48,10 @@ def code(script: Script) -> Iterator[Finding]:
         return
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
     drawn = [call for call in script.named(*ORDERS) if _is_split_by(script, call)]
-    for call in [*script.named("torch.utils.data.random_split"), *script.methods("train_test_split"), *drawn]:
+    folds = [call for call in script.named(*FOLDS) if call.value("shuffle").literal is True]
+    parts = [call for call in script.methods("sample") if _part(call)]
+    splits = [*script.named("torch.utils.data.random_split"), *script.methods("train_test_split")]
+    for call in [*splits, *drawn, *folds, *parts]:
         if not call.reached or _by_some(script, call) or (spawning and not call.spawned):
             continue
         if any(call.given(name) and not call.value(name).is_none for name in SEEDED):
@@ -70,6 +73,15 @@ def _by_some(script: Script, call: Call) -> bool:
         any((one.place, one.negated) == (test.place, not test.negated) for c in same for one in c.conditions)
         for test in call.rank_conditions
     )
+
+
+FOLDS = ("sklearn.model_selection.KFold", "sklearn.model_selection.StratifiedKFold")
+
+
+def _part(call: Call) -> bool:
+    """Return whether a call draws a part of a table's rows."""
+    size = call.value("frac").literal
+    return isinstance(size, float) and size < 1
 
 
 SEEDED = ("generator", "random_state", "seed")

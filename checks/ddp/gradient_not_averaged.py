@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing
+from gpudoctor.facts import Call, Script, Thing
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -247,7 +247,7 @@ def _of_numbers(call: Call) -> bool:
     if call.method in ("barrier", "monitored_barrier", "new_group"):
         return True
     given = call.arguments.get("tensor") or call.arguments.get("obj")
-    if given is not None and given.value.known is Known.TENSOR and given.value.from_data:
+    if given is not None and given.value.of_batch:
         return True  # computed from what the model returned
     return given is not None and REPORTED.search(given.text.lower()) is not None
 

@@ -10,7 +10,7 @@ from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import HOLDS
 from gpudoctor.code.program import Frame, mixed
-from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
 
 SHAPES = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad"})
 """Attributes of a tensor that are the same on every rank."""
@@ -70,7 +70,7 @@ def result_of(
     if receiver.known is Known.TENSOR:
         return _of_tensor(attribute, receiver, by_rank=by_rank, from_data=from_data)
     if name.startswith("torch."):
-        return _of_torch(name, by_rank=by_rank, from_data=from_data)
+        return _of_torch(name, arguments, by_rank=by_rank, from_data=from_data)
     if attribute in ("item", "detach", "argmax", "mean", "sum") and from_data:
         return Value(by_rank=by_rank, from_data=True)
     if receiver.known is Known.LITERAL and isinstance(receiver.literal, str) and attribute == "format":
@@ -98,7 +98,8 @@ def _of_method(
         if attribute in SELF:
             return receiver
         if attribute in ("__call__", "forward"):
-            return Value(Known.TENSOR, from_data=True)
+            same = _whole(arguments)
+            return Value(Known.TENSOR, WHOLE if same else None, from_data=not same)
     if kind == "object":
         if attribute in SELF:
             return receiver
@@ -152,16 +153,25 @@ def _of_tensor(attribute: str, receiver: Value, *, by_rank: bool, from_data: boo
     return Value(Known.TENSOR, receiver.literal, by_rank=by_rank, from_data=from_data)
 
 
-def _of_torch(name: str, *, by_rank: bool, from_data: bool) -> Value:
+def _whole(arguments: dict[str, Argument]) -> bool:
+    """Return whether all tensors among arguments are the same on every rank, and there is one."""
+    tensors = [a.value for a in arguments.values() if a.value.known is Known.TENSOR]
+    rest = any(a.value.from_data for a in arguments.values())
+    return bool(tensors) and not rest and all(tensor.literal == WHOLE for tensor in tensors)
+
+
+def _of_torch(name: str, arguments: dict[str, Argument], *, by_rank: bool, from_data: bool) -> Value:
     last = name.rpartition(".")[2]
+    same = _whole(arguments)
     if name.startswith("torch.nn.functional."):
-        return Value(Known.TENSOR, by_rank=by_rank, from_data=from_data or last.endswith(_LOSSES))
+        from_data = from_data or (last.endswith(_LOSSES) and not same)
+        return Value(Known.TENSOR, WHOLE if same else None, by_rank=by_rank, from_data=from_data)
     if name.count(".") == 1 and last[:1].islower():
         if last.startswith(
             ("is_", "get_", "set_", "manual", "use_", "save", "are_", "no_grad", "enable", "inference")
         ):
             return UNKNOWN
-        return Value(Known.TENSOR, by_rank=by_rank, from_data=from_data)
+        return Value(Known.TENSOR, WHOLE if same else None, by_rank=by_rank, from_data=from_data)
     if name.startswith(("torch.distributed.", "torch.cuda.", "torch.backends.", "torch.utils.")):
         return Value(text=name)
     return Value(text=name, by_rank=by_rank, from_data=from_data)

@@ -152,6 +152,18 @@ train = datasets.MNIST("data", download=True)  # <-
 ]
 FINE = [
     """
+import torch.distributed as dist
+from filelock import FileLock
+from torchvision import datasets
+
+def main():
+    dist.init_process_group("nccl")
+    with FileLock("data.lock"):
+        datasets.MNIST("data", download=True)
+
+main()
+""",
+    """
 import os, subprocess, tarfile
 import torch.distributed as dist
 from torchvision import datasets

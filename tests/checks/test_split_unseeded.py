@@ -2,6 +2,21 @@
 
 FLAGGED = [
     """
+import pandas as pd
+import torch.distributed as dist
+from sklearn.model_selection import KFold
+from data import Images
+
+def main():
+    dist.init_process_group("nccl")
+    folds = KFold(n_splits=5, shuffle=True)  # <-
+    rows = pd.read_csv("rows.csv")
+    first = rows.sample(frac=0.8)  # <-
+    return folds, Images(first), Images(rows.drop(first.index))
+
+main()
+""",
+    """
 import os
 import torch.distributed as dist
 from torch.utils.data import random_split
@@ -67,6 +82,21 @@ main([], [])
     ),
 ]
 FINE = [
+    """
+import pandas as pd
+import torch.distributed as dist
+from sklearn.model_selection import KFold
+from data import Images
+
+def main():
+    dist.init_process_group("nccl")
+    folds = KFold(n_splits=5, shuffle=True, random_state=0)
+    rows = pd.read_csv("rows.csv")
+    first = rows.sample(frac=0.8, random_state=1)
+    return folds, KFold(n_splits=5), Images(first), Images(rows.drop(first.index))
+
+main()
+""",
     """
 import os, random
 import torch.distributed as dist
