@@ -97,8 +97,10 @@ def _pairs(value: Value, size: int) -> list[Value]:
 
 def _fields(frame: Frame, value: Value, size: int) -> list[Value]:
     """Return what a named tuple of a size holds, empty for all else."""
+    if value.thing < 0:
+        return []
     found = [frame.program.heap.get((value.thing, f"[{number}]")) for number in range(size)]
-    return [item for item in found if item is not None] if value.thing >= 0 and None not in found else []
+    return [item for item in found if item is not None] if None not in found else []
 
 
 def _decided(frame: Frame, value: Value) -> Value:

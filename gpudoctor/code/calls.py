@@ -86,7 +86,8 @@ def perform(
     if name == "functools.partial" and positional:
         program.partials[number] = (positional[1:], keywords)
         outcome = replace(_one(positional[0].value), made=number)
-    taken = callee.text == NAMED_TUPLE or set_by_name(frame, node, name, arguments)
+    by_name = name == "setattr" or attribute == "update"
+    taken = callee.text == NAMED_TUPLE or (by_name and set_by_name(frame, node, name, arguments))
     if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
         updated(frame, node.func.value, receiver, arguments)
     if (
