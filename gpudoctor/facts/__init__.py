@@ -88,7 +88,7 @@ from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_joined import batch_norm, joined
 from gpudoctor.facts.script_models import LAYERS, class_of, moves, stays, target, wrapped_classes
-from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
+from gpudoctor.facts.script_values import UNKNOWN, WHOLE, Known, Place, Thing, Value
 from gpudoctor.facts.slurm import Slurm, SlurmNode
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -107,6 +107,7 @@ __all__ = [
     "REMOVED",
     "RENAMED",
     "UNKNOWN",
+    "WHOLE",
     "WRAPPERS",
     "AerErrors",
     "Affinity",
