@@ -34,7 +34,8 @@ from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity,
 from gpudoctor.facts import Host, KernelLog, Launch
 
 # With one of these the scheduler killed the job for another reason.
-SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)"
+# timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
+SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|: line \d+: +\d+ Killed +timeout "
 # torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
 AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
 RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"

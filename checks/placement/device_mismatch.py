@@ -219,7 +219,7 @@ def _loss(script: Script, call: Call) -> bool:
 
 def _of_loader(value: Value) -> bool:
     """Return whether a value is an element of a batch as the loader gave it."""
-    return value.known is Known.TENSOR and value.from_data and value.made < 0 and not value.items
+    return value.of_batch and value.made < 0 and not value.items
 
 
 def _returned_by(script: Script, value: Value, models: set[int]) -> bool:

@@ -82,64 +82,73 @@ def code(script: Script) -> Iterator[Finding]:
         return
     if script.process_group is None and any(_sets_up(call) for call in script.calls):
         return
+    found = written_out(script) or model_on_one(script) or on_current(script)
+    if found is not None:
+        yield found
+
+
+def written_out(script: Script) -> Finding | None:
+    """Find a GPU that is chosen by a number which is the same on every rank."""
     first = next((c for c in script.named("torch.cuda.set_device") if _fixed(c)), None)
-    group = script.process_group
-    if first is not None and group is not None:
-        yield check.found(
-            f"every rank takes the GPU {first.arguments['device'].text}, which is written out: all ranks share it, and NCCL "
-            "refuses two ranks on one GPU",
-            severity=Severity.ERROR,
-            location=first.place,
-            fixes=[SET],
-        )
-        return
+    if first is None or script.process_group is None:
+        return None
+    return check.found(
+        f"every rank takes the GPU {first.arguments['device'].text}, which is written out: all ranks share it, and NCCL "
+        "refuses two ranks on one GPU",
+        severity=Severity.ERROR,
+        location=first.place,
+        fixes=[SET],
+    )
+
+
+def model_on_one(script: Script) -> Finding | None:
+    """Find a model that every rank moves to one GPU before it is wrapped."""
     for wrapper in script.of_kind("ddp", "fsdp"):
-        model = script.innermost(wrapper)
-        moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
-        made = script.made_by(wrapper)
+        model, made = script.innermost(wrapper), script.made_by(wrapper)
+        moves = [c for c in script.calls if model.number in c.receiver.things]
         before = [c for c in moves if made is None or c.number < made.number]
-        if made is not None and group is not None and wrapper.inner < 0:
+        if made is not None and script.process_group is not None and wrapper.inner < 0:
             # a model of which nothing is known but where it was put: instantiate(cfg).to(device)
-            before = [
-                c
-                for v in made.value("module").possible()
-                for c in script.calls[v.made : v.made + 1]
-                if v.made >= 0
-            ]
-            before = [c for c in before if c.method in ("cuda", "to")]
+            places = [value.made for value in made.value("module").possible() if value.made >= 0]
+            before = [call for place in places for call in script.calls[place : place + 1]]
+        before = [c for c in before if c.method in ("cuda", "to")]
         if before and _to_cuda(before[-1]):
-            yield check.found(
+            return check.found(
                 f"every rank puts the model on {_where(before[-1])}, and none chooses a GPU of its own: all ranks share "
                 "GPU 0, and NCCL refuses two ranks on one GPU",
                 severity=Severity.ERROR,
                 location=before[-1].place,
                 fixes=[SET],
             )
-            return
+    return None
+
+
+def on_current(script: Script) -> Finding | None:
+    """Find what is about the current GPU below a process group of NCCL, or what leaves that one GPU 0."""
+    group = script.process_group
     if group is None or not any(v.literal == "nccl" for v in group.value("backend").possible()):
-        return
+        return None
     indexed = next((c for c in script.calls if _own(c)), None)
     current = next((c for c in script.calls[group.number :] if _on_current(c)), None)
     if current is not None and not any(_sets_up(c) for c in script.calls):
-        rest = (
-            "none chooses its own"
-            if indexed is None
-            else f"{indexed.text} in line {indexed.place.line} means another"
-        )
-        yield check.found(
+        rest = "none chooses its own"
+        if indexed is not None:
+            rest = f"{indexed.text} in line {indexed.place.line} means another"
+        return check.found(
             f"{current.text}({_where(current)}) is about the current GPU, which is GPU 0 on every rank: {rest}",
             severity=Severity.ERROR if indexed is None and current.reached else Severity.WARNING,
             location=current.place,
             fixes=[SET],
         )
-    elif indexed is not None and indexed.receiver.things:
-        yield check.found(
-            f"{indexed.text}({_where(indexed)}) puts this on the rank's GPU, and the current GPU stays GPU 0 on every rank: "
-            "what names no index goes there, a barrier too",
-            severity=Severity.NOTE,
-            location=indexed.place,
-            fixes=[SET],
-        )
+    if indexed is None or not indexed.receiver.things:
+        return None
+    return check.found(
+        f"{indexed.text}({_where(indexed)}) puts this on the rank's GPU, and the current GPU stays GPU 0 on every rank: "
+        "what names no index goes there, a barrier too",
+        severity=Severity.NOTE,
+        location=indexed.place,
+        fixes=[SET],
+    )
 
 
 def _on_current(call: Call) -> bool:

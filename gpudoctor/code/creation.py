@@ -10,7 +10,7 @@ from gpudoctor.code.consequences import PROCESS
 from gpudoctor.code.known_calls import kind
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import HARMLESS
-from gpudoctor.facts import WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
 ACCELERATOR = "accelerate.Accelerator"
 MAKER = re.compile(
@@ -49,6 +49,8 @@ def made(
         return program.thing(
             "arguments" if name.startswith("argparse") else "object", name, frame.place(node)
         )
+    if name == "collections.namedtuple":
+        return _named_tuple(arguments)
     what = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
     if not what and name not in HARMLESS and not receiver.things and _makes(name):
         return program.thing("object", name, frame.place(node))
@@ -69,6 +71,20 @@ def made(
         given = arguments.get("params")
         inner = _owner(frame, given.value) if given else -1
     return program.thing(what, name, frame.place(node), inner)
+
+
+NAMED_TUPLE = "<namedtuple>"
+"""The text of what ``collections.namedtuple`` returns; its items are the names of the fields."""
+
+
+def _named_tuple(arguments: dict[str, Argument]) -> Value:
+    given = [argument.value for argument in arguments.values()][1:2]
+    written = given[0] if given else UNKNOWN
+    names = [item.literal for item in written.items]
+    if isinstance(written.literal, str):
+        names = written.literal.replace(",", " ").split()
+    fields = tuple(Value(Known.LITERAL, name) for name in names if isinstance(name, str))
+    return Value(text=NAMED_TUPLE, items=fields)
 
 
 @functools.lru_cache(4096)

@@ -11,7 +11,7 @@ from gpudoctor.code.dictionaries import spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
-from gpudoctor.code.results import SHAPES
+from gpudoctor.code.results import SHAPES, SHUFFLED, chosen
 from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
 
 
@@ -55,6 +55,10 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         thing = frame.program.things[value.thing]
         if thing.kind in ("ddp", "dp"):
             frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
+    elif node.attr == "module" and isinstance(node.value, ast.Call) and frame.program.kind(value) == "ddp":
+        # no name holds the wrapper itself
+        made = frame.program.things[value.thing].type
+        frame.record(f"{made}.module.__get__", node, text=frame.text(node.value.func), receiver=value)
     if value.known is Known.TENSOR:
         return Value(
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
@@ -127,6 +131,10 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.MAPPING and isinstance(value.literal, tuple) and index.is_literal:
         if index.literal in value.literal:
             return value.items[value.literal.index(index.literal)]
+    if value.text == SHUFFLED:
+        return value
+    if value.known is Known.SYMBOL and value.text.endswith(".__dict__"):
+        return chosen(value)
     if value.text == "comprehension" and value.items and not isinstance(node.slice, ast.Slice):
         return value.items[0]
     if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:

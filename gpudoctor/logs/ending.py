@@ -45,6 +45,8 @@ AT = late_pattern(
     r"(?P<percent>\b\d{1,2})%\|"
 )
 """How far a training says that it has come."""
+LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +timeout\b")
+"""What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
 TOOL = late_pattern(r": (?:command not found|No such file or directory|Permission denied)$")
 """What a shell says of one of a job's commands; the training may be another."""
 SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
@@ -123,10 +125,15 @@ def _progress(line: Line) -> bool:
     return PROGRESS.search(line.text, 0, 400) is not None
 
 
-def ended_by(run: Run) -> list[Line]:
-    """Return a line, in the words of a launcher, that says which signal ended a command; none where none did."""
+def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
+    """Return a line, in the words of a launcher, that says which signal ended a command; none where none did.
+
+    None, too, where a shell said last of all that a time limit's own signal did.
+    """
     number = run.exit_code - 128
     if run.interrupted or number not in set(signal.Signals):
+        return []
+    if any(LIMIT.search(line.text, 0, 400) for line in lines[-LAST:]):
         return []
     return read_lines(
         [(0, f"{run.name} died with <Signals.{signal.Signals(number).name}: {number}>.")], "exit status"

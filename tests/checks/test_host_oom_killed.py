@@ -183,6 +183,7 @@ NOT_THIS = [
         "  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 148)"
     ),
     "slurmstepd: error: *** STEP 7.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 DUE TO TIME LIMIT ***\nsrun: error: node01: task 0: Killed",
+    "run.sh: line 4:  7220 Killed                  timeout -s KILL 8 python train.py",
     '            "OOMKilled": false,',
     "srun: error: node01: task 0: Exited with exit code 1",
     "CUDA error: CUDA_ERROR_OUT_OF_MEMORY",
