@@ -130,7 +130,10 @@ def code(script: Script) -> Iterator[Finding]:
             )
 
 
-CPU_TENSORS = frozenset(f"torch.{name}" for name in "tensor zeros ones empty full arange rand randn".split())
+CPU_TENSORS = frozenset(
+    f"torch.{name}"
+    for name in "tensor zeros ones empty full arange rand randn from_numpy FloatTensor LongTensor".split()
+)
 """Functions that make a tensor on the CPU where no device is named."""
 
 

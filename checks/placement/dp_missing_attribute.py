@@ -89,7 +89,8 @@ PASSED = frozenset(
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """An attribute or method that is asked of the wrapper and is the model's."""
+    """An attribute or method that is asked of the wrapper and is the model's; or .module of a model that nobody wraps."""
+    yield from _bare(script)
     given = {
         call.name.split(".")[-2]
         for call in script.calls
@@ -120,3 +121,32 @@ def code(script: Script) -> Iterator[Finding]:
             location=call.place,
             fixes=[Fix("Ask the model inside", f"{text[: -len(name)]}module.{name}", Kind.EDIT)],
         )
+
+
+def _bare(script: Script) -> Iterator[Finding]:
+    """Report the .module of a model that no wrapper holds: an object of the script's own class that has no such part."""
+    if script.frameworks or next(script.of_kind("ddp", "dp", "fsdp", "prepared"), None) is not None:
+        return
+    plain = {
+        item.name for item in script.classes if not item.dynamic and all(a.name != "module" for a in item.attributes)
+    }
+    for call in script.calls:
+        thing = script.thing(call.receiver, "model") if call.name.endswith(".module.__get__") else None
+        if (
+            thing is None
+            or call.receiver.known is not Known.THING
+            or "try" in call.contexts
+            or not call.reached
+        ):
+            continue
+        if (
+            thing.type in plain
+            and not thing.escapes
+            and not any(c.kind == "if" and not c.by_rank for c in call.conditions)
+        ):
+            yield check.found(
+                f"`{call.text}`: {thing.type} has no module, and no wrapper that has one is around it (line {thing.place.line})",
+                location=call.place,
+                fixes=[Fix("Ask the model itself", call.text.removesuffix(".module"), Kind.EDIT)],
+            )
+            return

@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
-from gpudoctor.facts import UNKNOWN, Call, Gpus, Launch, Processes, Script
+from gpudoctor.facts import UNKNOWN, Call, Gpus, Known, Launch, Processes, Script, Value
 
 SET = Fix(
     "Choose the rank's own GPU, before anything else of CUDA",
@@ -98,6 +98,12 @@ def code(script: Script) -> Iterator[Finding]:
         moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
         made = script.made_by(wrapper)
         before = [c for c in moves if made is None or c.number < made.number]
+        # DistributedDataParallel(model).cuda(): on the CPU until here
+        later = [
+            c for c in script.calls if wrapper.number in c.receiver.things and c.method in ("cuda", "to")
+        ]
+        if not before and group is not None and wrapper.inner >= 0 and not group.starred:
+            before = [c for c in later[:1] if c.receiver.known is Known.THING]
         if made is not None and group is not None and wrapper.inner < 0:
             # a model of which nothing is known but where it was put: instantiate(cfg).to(device)
             before = [
@@ -146,7 +152,14 @@ def _on_current(call: Call) -> bool:
     """Return whether a call surely means the current GPU: it names none."""
     if call.name == "torch.cuda.synchronize":
         return not call.arguments and not call.starred
+    if call.name == "torch.load":
+        return call.reached and not call.rank_conditions and _current(call.value("map_location"))
     return call.method == "cuda" and not call.arguments and not call.starred and not call.rank_conditions
+
+
+def _current(device: Value) -> bool:
+    """Return whether a device is the current GPU: ``"cuda"``, without a number."""
+    return device.cuda and device.index is None and not device.is_rank
 
 
 def _fixed(call: Call) -> bool:
@@ -197,5 +210,7 @@ def _own(call: Call) -> bool:
 
 
 def _where(call: Call) -> str:
+    if call.name == "torch.load":
+        return f"map_location={call.arguments['map_location'].text}"
     given = call.arguments.get("device")
     return f"{given.text}" if given is not None else "the current GPU"

@@ -210,7 +210,7 @@ def _instance(
     init = method_of(frame, item, "__init__")
     if init is not None:
         program.follow(frame, init, Value(Known.THING, thing=value.thing), positional, keywords, node)
-    elif any("dataclass" in ast.unparse(d) for d in item.node.decorator_list):
+    elif _of_fields(item):
         fields = [
             n.target.id
             for n in item.node.body
@@ -222,6 +222,15 @@ def _instance(
         if kind not in ("instance", "model", "dataset", *WRAPPERS):
             program.escape(argument.value)
     return value
+
+
+_FIELDS = ("dataclass", "attr.s", "attrs", "define", "NamedTuple", "BaseModel", "Struct")
+"""What makes a class whose arguments are the fields that its body names."""
+
+
+def _of_fields(item: Class) -> bool:
+    parts = (*item.node.decorator_list, *item.node.bases)
+    return any(word in ast.unparse(part) for part in parts for word in _FIELDS)
 
 
 def _super(

@@ -53,7 +53,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         frame.program.bound[found.text] = value.thing
     if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
         thing = frame.program.things[value.thing]
-        if thing.kind in ("ddp", "dp"):
+        if thing.kind in ("ddp", "dp") or (thing.kind == "model" and node.attr == "module"):
             frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
     if value.known is Known.TENSOR:
         return Value(
