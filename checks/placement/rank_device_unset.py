@@ -78,11 +78,17 @@ def environment(gpus: Gpus, processes: Processes, launch: Launch | None) -> Iter
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A script whose ranks all put their model on the current GPU, or on GPU 0, and none chooses its own."""
-    if not script.distributed or script.frameworks or any(_binds(call) for call in script.calls):
+    if not script.distributed or script.frameworks:
+        return
+    wrapping = [made for thing in script.of_kind("ddp", "fsdp") if (made := script.made_by(thing))]
+    if any(_binds(c) and not (wrapping and all(_other_branch(c, w) for w in wrapping)) for c in script.calls):
         return
     if script.process_group is None and any(_sets_up(call) for call in script.calls):
         return
-    first = next((c for c in script.named("torch.cuda.set_device") if _fixed(c)), None)
+    chosen = [
+        c for c in script.named("torch.cuda.set_device") if not any(_other_branch(c, w) for w in wrapping)
+    ]
+    first = next((c for c in chosen if _fixed(c)), None)
     group = script.process_group
     if first is not None and group is not None:
         yield check.found(
@@ -146,6 +152,14 @@ def code(script: Script) -> Iterator[Finding]:
             location=indexed.place,
             fixes=[SET],
         )
+
+
+def _other_branch(call: Call, wrapping: Call) -> bool:
+    """Return whether a call stands on the other branch of a test for the launcher that a model is wrapped under."""
+    opposite = {
+        (c.place, not c.negated) for c in wrapping.conditions if "gpu" not in c.text and "None" not in c.text
+    }
+    return any((c.place, c.negated) in opposite for c in call.conditions)
 
 
 def _on_current(call: Call) -> bool:

@@ -4,6 +4,7 @@ import ast
 
 from msgspec.structs import replace
 
+from gpudoctor.code import dictionaries
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
 from gpudoctor.code.creation import made
@@ -71,6 +72,8 @@ def perform(
         result=outcome,
         used=used,
     )
+    if name == "os.environ.update":
+        _variables_set(frame, node, arguments)
     if name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
     if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
@@ -255,6 +258,20 @@ def _super(
     if found is not None:
         return frame.program.follow(frame, found, receiver, positional, keywords, node)
     return UNKNOWN
+
+
+def _variables_set(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> None:
+    """Record what ``os.environ.update`` sets, as if each variable were assigned."""
+    first = arguments.get("0")
+    given = {key: argument for key, argument in arguments.items() if key != "0"}
+    if first is not None and dictionaries.known(first.value):
+        pairs = zip(first.value.literal, first.value.items, strict=True)
+        given.update({str(key): Argument(value, first.place, "") for key, value in pairs})
+    for key, argument in given.items():
+        name = Argument(Value(Known.LITERAL, key), argument.place, repr(key))
+        frame.record(
+            "os.environ.__setitem__", node, text="os.environ", arguments={"key": name, "value": argument}
+        )
 
 
 def _same_everywhere(frame: Frame, node: ast.expr) -> None:
