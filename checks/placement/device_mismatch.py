@@ -217,18 +217,23 @@ def never_moved(script: Script) -> Iterator[Finding]:
         thing = script.thing(call.receiver, "model", "ddp") if call.method == "__call__" else None
         if thing is None or call.receiver.known is not Known.THING or not call.reached:
             continue
-        model = script.innermost(thing)
-        moved = any(True for item in (thing, model) for _ in moves(script, item))
-        if moved or thing.escapes or model.escapes or not stays(script, model) or _inside(script, model):
-            continue
         put = next((a for a in call.arguments.values() if _put_on_gpu(script, a.value)), None)
-        if put is not None:
+        if put is not None and _on_cpu(script, thing):
+            model = script.innermost(thing)
             yield check.found(
                 f"`{put.text}` is on the GPU, and nothing moves the model there: it is on the CPU, where line "
                 f"{model.place.line} makes it",
                 location=call.place,
             )
             return
+
+
+def _on_cpu(script: Script, thing: Thing) -> bool:
+    """Return whether a model surely is on the CPU still, wrapped or not."""
+    model = script.innermost(thing)
+    if thing.escapes or model.escapes or any(True for item in (thing, model) for _ in moves(script, item)):
+        return False
+    return stays(script, model) and not _inside(script, model)
 
 
 def _inside(script: Script, model: Thing) -> bool:

@@ -122,9 +122,10 @@ def member(frame: Frame, value: Value, attribute: str) -> Value:
         if isinstance(item, Class):
             method = next((m for m in item.methods() if m.node.name == attribute), None)
             return program.define(method) if method else _class_attribute(frame, item, attribute)
-    held = entry(value, attribute)  # a dictionary whose keys are attributes: ``cfg.train.device``
-    if held is not None:
-        return held
+    if value.known is Known.MAPPING:
+        held = entry(value, attribute)  # a dictionary whose keys are attributes: ``cfg.train.device``
+        if held is not None:
+            return held
     by_name = named_value(attribute) if value.known in (Known.UNKNOWN, Known.MAPPING) else None
     if by_name is not None:
         return by_name
