@@ -182,6 +182,8 @@ def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
             f"{OBJECTS[thing.kind]} {thing.type.rpartition('.')[2]}"
             if thing.kind != "arguments"
             else "a Namespace"
+            if thing.type.endswith("Namespace")
+            else "an object of settings"
         )
         where = "which this script then does" if again else "which since torch 2.6 is the default"
         yield check.found(

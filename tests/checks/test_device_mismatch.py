@@ -136,6 +136,18 @@ def test_no_fact_of_the_environment_shows_it():
 FLAGGED = [
     """
 import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+dist.init_process_group("gloo")
+model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
+model = torch.nn.parallel.DistributedDataParallel(model)
+for data, target in DataLoader([]):
+    data, target = data.cuda(), target.cuda()
+    output = model(data)  # <-
+""",
+    """
+import torch
 from torch.utils.data import DataLoader
 
 class Trainer:
@@ -204,6 +216,34 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.utils.data import DataLoader
+
+class Both(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.one(x)
+
+class Holder:
+    def __init__(self):
+        self.net = Both()
+        self.parts = torch.nn.ModuleList([self.net])
+        self.parts.cuda()
+
+    def run(self, loader):
+        for x in loader:
+            self.net(x.cuda())
+
+Holder().run(DataLoader([]))
+moved = Both()
+for x in DataLoader([]):
+    moved.cuda()
+    moved(x.cuda())
+""",
     """
 import torch
 from torch.utils.data import DataLoader

@@ -129,6 +129,20 @@ def test_unknown_without_the_sockets():
 
 FLAGGED = [
     """
+import os
+
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def run(rank, world):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29571")  # <-
+    dist.init_process_group("gloo", rank=rank, world_size=world)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(run, args=(2,), nprocs=2)
+""",
+    """
 import torch.distributed as dist
 
 dist.init_process_group("gloo", init_method="tcp://{}:23456".format(host), rank=rank, world_size=2)  # <-
