@@ -67,12 +67,12 @@ def check(
     report = diagnose(snapshot, registry.checks(ids), registry.failed, registry)
     if saved is not None and saved.report is None:
         _complained(saved, unrecognised, report, registry, ids)
-    if saved is not None and saved.report is not None:
-        _carry(saved.report, report, registry, ids, by_name=bool(only))
-        report.created = saved.report.created
+    earlier = saved.report if saved is not None else None
+    if earlier is not None:
+        _carry(earlier, report, registry, ids, by_name=bool(only))
     if given:
-        report = _beside(evidence, report, registry, ids)
-    report.command, report.created = "check", ""
+        report = _beside(evidence, report, registry, ids, earlier.created if earlier is not None else "")
+    report.command = "check"
     return report
 
 
@@ -89,7 +89,7 @@ def _given(
     return given, (reports[0] if reports else source)
 
 
-def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[str]) -> Report:
+def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[str], saved: str) -> Report:
     """Set what files show beside what is known of the machine and of checkpoints: each failure once, and one cause."""
     from gpudoctor.correlation import correlate
     from gpudoctor.diagnose import worst
@@ -100,7 +100,7 @@ def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[st
         from gpudoctor.logs.corroboration import corroborate
 
         explained.findings = [finding for finding in explained.findings if finding.id in ids]
-        report = corroborate(explained, report, registry)
+        report = corroborate(explained, report, registry, saved=saved)
     log = report.facts.get("log") if explained is not None else None
     scripts = evidence.linted.findings if evidence.linted is not None else []
     mixed = correlate(report.findings, scripts, registry.follows, log, evidence.names)

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pwd
 import re
 from pathlib import Path
 
@@ -74,10 +75,8 @@ def _unwritable(path: str) -> str | None:
 def _home_file() -> str | None:
     """Return the file of the user's home as the user database has it: NCCL does not ask HOME."""
     try:
-        import pwd
-
         return f"{pwd.getpwuid(os.getuid()).pw_dir}/.nccl.conf"
-    except (ImportError, KeyError):  # Windows; a user without an entry, as in many containers
+    except KeyError:  # a user without an entry, as in many containers
         return None
 
 
