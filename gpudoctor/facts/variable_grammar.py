@@ -164,6 +164,8 @@ def _torch(name: str, value: str) -> Misread | None:
         return Misread(
             'torch takes 1 and 0 alone, and raises "Invalid value for environment variable"', "1", True
         )
+    if name in WITH_INT and not re.fullmatch(r"\s*[+-]?\d+\s*", value):
+        return Misread("torch reads it with int(), which raises ValueError", "", True)
     if name in TORCH_NUMBERS and not re.fullmatch(r"\s*[+-]?\d+.*", value, re.DOTALL):
         return Misread("it is a number, and torch raises for anything else", "", True)
     if name in WITH_INT and not re.fullmatch(r"\s*[+-]?\d+\s*", value):
