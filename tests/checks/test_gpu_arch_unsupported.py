@@ -140,6 +140,9 @@ def test_nvml_tells_the_capability_where_torch_does_not():
 
 def test_environment_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
+    named = Torch(imported=True, version="2.5.1+cu124", cuda="12.4")  # in a ticket, and no GPU beside it
+    assert run(torch=named)[0].status is CheckStatus.UNKNOWN
+    assert run(torch=named, gpus=Gpus())[0].status is CheckStatus.PASSED
     assert run(torch=torch())[0].status is CheckStatus.UNKNOWN
 
 
