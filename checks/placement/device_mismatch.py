@@ -31,7 +31,19 @@ DataParallel "in replica 1 on device 1" above the message says that a tensor did
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Argument, Call, Known, ModuleClass, Script, Thing, Value, moves, stays, target
+from gpudoctor.facts import (
+    Argument,
+    Call,
+    Known,
+    ModuleClass,
+    Script,
+    Thing,
+    Value,
+    moved_under,
+    moves,
+    stays,
+    target,
+)
 
 # A tensor type as messages spell it, on one side of a device boundary: torch.cuda.FloatTensor, CUDAFloatType, MPS…
 CUDA = r"(torch\.cuda\.|CUDA|MPS)\w+"
@@ -108,6 +120,7 @@ def code(script: Script) -> Iterator[Finding]:
     yield from apart(script)
     yield from unmoved(script)
     yield from never_moved(script)
+    yield from moved_elsewhere(script)
 
 
 def places(call: Call) -> bool:
@@ -223,6 +236,22 @@ def never_moved(script: Script) -> Iterator[Finding]:
             yield check.found(
                 f"`{put.text}` is on the GPU, and nothing moves the model there: it is on the CPU, where line "
                 f"{model.place.line} makes it",
+                location=call.place,
+            )
+            return
+
+
+def moved_elsewhere(script: Script) -> Iterator[Finding]:
+    """Report a model that is put onto the GPU with its wrapper alone, and called bare with what is on the GPU."""
+    for call in script.calls:
+        if call.method != "__call__" or not call.reached or script.frameworks:
+            continue
+        put = next((a for a in call.arguments.values() if _put_on_gpu(script, a.value)), None)
+        under = moved_under(script, call) if put is not None else None
+        if put is not None and under is not None:
+            yield check.found(
+                f"`{put.text}` is put onto the GPU always, and the model only where `{under.text}` holds (line "
+                f"{under.place.line}): with one GPU it stays on the CPU",
                 location=call.place,
             )
             return
