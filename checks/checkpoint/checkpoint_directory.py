@@ -244,6 +244,8 @@ def folder_of(script: Script, path: Value) -> tuple[str, bool]:
     if not text and path.known is Known.UNKNOWN and "/" in path.text and (path.made < 0 or "{}" in path.text):
         text = _filled(path)
     fresh = False
+    if not text and path.text == "Div":
+        text = _path(script, path) or ""
     if not text and 0 <= path.made < len(script.calls):
         call = script.calls[path.made]
         parts = [argument.value for argument in call.arguments.values()]
@@ -258,6 +260,17 @@ def folder_of(script: Script, path: Value) -> tuple[str, bool]:
     if folder.startswith("/") and folder.count("/") < OWN_DEPTH:
         return "", False  # a disk, a mount, somebody's home
     return (folder, fresh) if known else ("", False)
+
+
+def _path(script: Script, value: Value) -> str | None:
+    """Return what ``Path("folder") / name`` comes to, ``None`` where its beginning is not written out."""
+    if value.text == "Div" and len(value.items) == 2:
+        front = _path(script, value.items[0])
+        return None if front is None else f"{front}/{_word(value.items[1]) or '{}'}"
+    made = script.calls[value.made] if 0 <= value.made < len(script.calls) else None
+    if made is None or made.name != "pathlib.Path" or len(made.arguments) != 1:
+        return None
+    return _word(next(iter(made.arguments.values())).value)
 
 
 def _word(value: Value) -> str | None:

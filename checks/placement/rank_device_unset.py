@@ -103,6 +103,8 @@ def code(script: Script) -> Iterator[Finding]:
         model = script.innermost(wrapper)
         moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
         made = script.made_by(wrapper)
+        if group is None and (made is None or not made.reached):
+            continue  # a class of a library: who uses it may have chosen the GPU
         before = [c for c in moves if made is None or c.number < made.number]
         # DistributedDataParallel(model).cuda(): on the CPU until here
         later = [
