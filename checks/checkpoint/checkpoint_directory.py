@@ -207,15 +207,9 @@ def _looks_elsewhere(script: Script, call: Call) -> bool:
     if call.name not in ("os.path.exists", "os.path.isfile", "os.path.isdir"):
         return False
     text = next((argument.text for argument in call.arguments.values()), "")
-    read = [c for c in script.calls if c.name in ("torch.load", "open") and c.method in ("load", "open")]
-    loads = any(a.text == text for c in read if not _writes(c) for a in list(c.arguments.values())[:1])
+    loads = any(a.text == text for c in script.named("torch.load") for a in c.arguments.values())
     saves = any(text in c.arguments["f"].text for c in script.named("torch.save") if "f" in c.arguments)
     return bool(text) and loads and not saves
-
-
-def _writes(call: Call) -> bool:
-    mode = call.value("mode").literal
-    return call.name == "open" and isinstance(mode, str) and mode[:1] in ("w", "a", "x")
 
 
 def _may_make(script: Script, call: Call, folder: str) -> bool:

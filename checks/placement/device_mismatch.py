@@ -84,6 +84,9 @@ check = Check(
         # the current GPU is another one than the tensor's, or the tensor is the host's
         r"Pointer argument (?:\(at \d+\) )?cannot be accessed from Triton",
         r"Unhandled FakeTensor Device Propagation for \S+, found two different devices (?P<device>\S+), (?P<other>\S+)",
+        r"returned an invalid gradient at index \d+ - expected device (?P<other>[\w:]+) but got (?P<device>[\w:]+)",
+        rf"returned an invalid gradient at index \d+ - expected type {CUDA} but got {CPU}",
+        rf"returned an invalid gradient at index \d+ - expected type {CPU} but got {CUDA}",
     ],
     message="the tensors of one operation lie on different devices[: one on <device>, one on <other>]",
     fixes=[
@@ -231,7 +234,7 @@ def never_moved(script: Script) -> Iterator[Finding]:
         if thing is None or call.receiver.known is not Known.THING or not call.reached:
             continue
         put = next((a for a in call.arguments.values() if _put_on_gpu(script, a.value)), None)
-        if put is not None and _on_cpu(script, thing):
+        if put is not None and on_cpu(script, thing):
             model = script.innermost(thing)
             yield check.found(
                 f"`{put.text}` is on the GPU, and nothing moves the model there: it is on the CPU, where line "
@@ -257,23 +260,6 @@ def moved_elsewhere(script: Script) -> Iterator[Finding]:
             return
 
 
-def _on_cpu(script: Script, thing: Thing) -> bool:
-    """Return whether a model surely is on the CPU still, wrapped or not."""
-    model = script.innermost(thing)
-    if thing.escapes or model.escapes or any(True for item in (thing, model) for _ in moves(script, item)):
-        return False
-    return stays(script, model) and not _inside(script, model)
-
-
-def _inside(script: Script, model: Thing) -> bool:
-    """Return whether a model is a part of another thing, which may be moved as a whole."""
-    return any(
-        call.takes(model)
-        for call in script.calls
-        if call.name.startswith("torch.nn.") and "Parallel" not in call.name
-    ) or any(call.method == "__set__" and call.value("value").thing == model.number for call in script.calls)
-
-
 def _put_on_gpu(script: Script, value: Value) -> bool:
     call = (
         script.calls[value.made]
@@ -297,7 +283,7 @@ def _loss(script: Script, call: Call) -> bool:
 
 def _of_loader(value: Value) -> bool:
     """Return whether a value is an element of a batch as the loader gave it."""
-    return value.known is Known.TENSOR and value.from_data and value.made < 0 and not value.items
+    return value.of_batch and value.made < 0 and not value.items
 
 
 def _returned_by(script: Script, value: Value, models: set[int]) -> bool:

@@ -53,7 +53,8 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
     if left.known is right.known is Known.SEQUENCE and isinstance(operator, ast.Add):
         return Value(Known.SEQUENCE, items=(*left.items, *right.items), by_rank=by_rank, from_data=from_data)
     if Known.TENSOR in (left.known, right.known):
-        operands = tuple(value for value in (left, right) if value.made >= 0 or value.items)
+        leaves = (Known.TENSOR, Known.LITERAL)
+        operands = tuple(v for v in (left, right) if v.made >= 0 or v.items or v.known not in leaves)
         return Value(Known.TENSOR, items=operands, by_rank=by_rank, from_data=from_data)
     if isinstance(operator, ast.Mod) and left.is_rank:
         return Value(Known.LOCAL_RANK, text="%", by_rank=True)

@@ -5,22 +5,20 @@ import ast
 from msgspec.structs import replace
 
 from gpudoctor.code import dictionaries
+from gpudoctor.code.agreement import SAME_EVERYWHERE, agreed, reduced
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
-from gpudoctor.code.creation import made
+from gpudoctor.code.creation import NAMED_TUPLE, made
 from gpudoctor.code.definitions import Class, Function
-from gpudoctor.code.dictionaries import appended, updated
+from gpudoctor.code.dictionaries import appended, fields, set_by_name, updated
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import result_of
+from gpudoctor.code.results import SHUFFLED, result_of
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
-SAME_EVERYWHERE = frozenset(
-    f"torch.distributed.{name}"
-    for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
-)
-"""Collectives after which every rank holds the same in what it gave as the first argument."""
+SHUFFLES = ("random.shuffle", "numpy.random.shuffle")
+"""Functions that put a list into another order, in place."""
 
 
 def perform(
@@ -38,6 +36,9 @@ def perform(
     """Record a call, follow it where that can be done, and return what it comes to."""
     program = frame.program
     callee = _one(callee)
+    if callee.made in program.partials:
+        before, given = program.partials[callee.made]
+        positional, keywords = [*before, *positional], {**given, **keywords}
     if callee.known is Known.DEFINED:
         item = program.defined.get(callee.text)
         if isinstance(item, Function):
@@ -60,6 +61,8 @@ def perform(
         outcome = result_of(frame, name, attribute, arguments, receiver)
     if callee.text == "<lambda>" and callee.items:
         outcome = callee.items[0]
+    if callee.text == NAMED_TUPLE:
+        outcome = _named_tuple(frame, node, callee, positional, keywords)
     if starred and outcome.known is Known.MAPPING:
         outcome = replace(outcome, literal=None)
     number = frame.record(
@@ -75,16 +78,40 @@ def perform(
     if name == "os.environ.update":
         _variables_set(frame, node, arguments)
     if name in SAME_EVERYWHERE and node.args:
-        _same_everywhere(frame, node.args[0])
+        agreed(frame, node.args[0])
+    if name in SHUFFLES and node.args and isinstance(node.args[0], ast.Name):
+        frame.bind(node.args[0].id, Value(text=SHUFFLED, made=number))
+    if name == "functools.partial" and positional:
+        program.partials[number] = (positional[1:], keywords)
+        outcome = replace(_one(positional[0].value), made=number)
+    by_name = name == "setattr" or attribute == "update"
+    taken = callee.text == NAMED_TUPLE or (by_name and set_by_name(frame, node, name, arguments))
     if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
         updated(frame, node.func.value, receiver, arguments)
-    if attribute == "append" and receiver.known is Known.SEQUENCE and isinstance(node.func, ast.Attribute):
+    if (
+        attribute in ("append", "extend")
+        and receiver.known is Known.SEQUENCE
+        and isinstance(node.func, ast.Attribute)
+    ):
         appended(frame, node.func.value, receiver, arguments)
     started(frame, node, name, arguments)
-    handed_over(frame, name, arguments, receiver)
+    if not taken:
+        handed_over(frame, name, arguments, receiver)
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
         outcome = replace(outcome, made=number)
     return outcome
+
+
+def _named_tuple(
+    frame: Frame, node: ast.Call, callee: Value, positional: list[Argument], keywords: dict[str, Argument]
+) -> Value:
+    """Return an object whose attributes, and items, are what a named tuple was given."""
+    names = [str(item.literal) for item in callee.items]
+    given = {**dict(zip(names, positional, strict=False)), **keywords}
+    value = frame.program.thing("instance", NAMED_TUPLE, frame.place(node))
+    for number, (name, argument) in enumerate(given.items()):
+        fields(frame, value.thing, {name: argument.value, f"[{number}]": argument.value})
+    return value
 
 
 def named(
@@ -174,17 +201,8 @@ def _own_function(
     first = len(frame.program.calls)
     outcome = frame.program.follow(frame, function, self_value, positional, keywords, node)
     if any(call.name in SAME_EVERYWHERE for call in frame.program.calls[first:]):
-        outcome = _reduced(frame, node, outcome)
+        outcome = reduced(frame, node, outcome)
     return outcome
-
-
-def _reduced(frame: Frame, node: ast.Call, outcome: Value) -> Value:
-    """Return what a function with a collective returns: where it hands a value back unreduced there is one rank."""
-    for given in node.args:
-        if isinstance(given, ast.Name) and (held := frame.names.get(given.id)) and held.known is Known.TENSOR:
-            frame.names[given.id] = same(held)
-    mixed_up = outcome.known is Known.CHOICE and any(not item.from_data for item in outcome.possible())
-    return same(outcome) if mixed_up and outcome.from_data and not outcome.by_rank else outcome
 
 
 def _instance(
@@ -213,14 +231,12 @@ def _instance(
     init = method_of(frame, item, "__init__")
     if init is not None:
         program.follow(frame, init, Value(Known.THING, thing=value.thing), positional, keywords, node)
-    elif _of_fields(item):
-        fields = [
-            n.target.id
-            for n in item.node.body
-            if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
-        ]
-        for name, argument in {**dict(zip(fields, positional, strict=False)), **keywords}.items():
-            program.heap[value.thing, name] = argument.value
+    elif _has_fields(item):
+        body = item.node.body
+        names = [n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+        given = {**dict(zip(names, positional, strict=False)), **keywords}
+        fields(frame, value.thing, {name: argument.value for name, argument in given.items()})
+        fields(frame, value.thing, {f"[{n}]": argument.value for n, argument in enumerate(given.values())})
     for argument in arguments.values():
         if kind not in ("instance", "model", "dataset", *WRAPPERS):
             program.escape(argument.value)
@@ -231,9 +247,10 @@ _FIELDS = ("dataclass", "attr.s", "attrs", "define", "NamedTuple", "BaseModel", 
 """What makes a class whose arguments are the fields that its body names."""
 
 
-def _of_fields(item: Class) -> bool:
-    parts = (*item.node.decorator_list, *item.node.bases)
-    return any(word in ast.unparse(part) for part in parts for word in _FIELDS)
+def _has_fields(item: Class) -> bool:
+    """Return whether a class takes its annotated attributes: a dataclass, a named tuple and the like."""
+    parts = [ast.unparse(part) for part in (*item.node.decorator_list, *item.node.bases)]
+    return any(word in part for part in parts for word in _FIELDS)
 
 
 def _super(
@@ -272,22 +289,3 @@ def _variables_set(frame: Frame, node: ast.Call, arguments: dict[str, Argument])
         frame.record(
             "os.environ.__setitem__", node, text="os.environ", arguments={"key": name, "value": argument}
         )
-
-
-def _same_everywhere(frame: Frame, node: ast.expr) -> None:
-    """Note that after a collective every rank holds the same in a name or attribute."""
-    if isinstance(node, ast.Name):
-        value = frame.names.get(node.id)
-        if value is not None:
-            frame.names[node.id] = same(value)
-    elif isinstance(node, ast.Attribute):
-        holder = frame.program.evaluate(frame, node.value)
-        held = frame.program.heap.get((holder.thing, node.attr))
-        if held is not None:
-            frame.program.heap[holder.thing, node.attr] = same(held)
-
-
-def same(value: Value) -> Value:
-    """Return a value as it is once every rank holds the same."""
-    items = tuple(same(item) for item in value.items)
-    return Value(value.known, value.literal, value.thing, value.text, items, made=value.made)

@@ -137,7 +137,8 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
     thing = program.things[value.thing]
     held = program.heap.get((thing.number, attribute))
     if held is not None:
-        by_name = named_value(attribute) if type(held.literal) is int else None
+        several = held.known is Known.CHOICE and any(item.is_rank for item in held.items)
+        by_name = named_value(attribute) if type(held.literal) is int or several else None
         return by_name or held  # ``self.rank = 0`` is what it begins with; another method gives it its value
     if attribute == "module" and thing.kind in WRAPPED and thing.inner >= 0:
         return Value(Known.THING, thing=thing.inner)

@@ -41,6 +41,8 @@ class Program:
         """What the bodies of classes assign, by the class's name and the attribute."""
         self.defaults: dict[str, Value] = {}
         """Defaults of the command line's options."""
+        self.partials: dict[int, tuple[list[Argument], dict[str, Argument]]] = {}
+        """What ``functools.partial`` holds ready for a function, by the call that made it."""
         self.steps = 0
         self.looking: set[tuple[str, str]] = set()
         """Names of other files whose values are being looked up: some are made of themselves."""

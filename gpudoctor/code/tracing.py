@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from gpudoctor.code.classes import kind_of, module_classes
+from gpudoctor.code.configurations import CONFIGURATIONS, configuration
 from gpudoctor.code.definitions import Class, File, Function, FunctionNode
 from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.expressions import evaluate
@@ -14,11 +15,6 @@ from gpudoctor.code.names import method_of
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, mixed, one_of
 from gpudoctor.code.statements import execute
 from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Signature, Value
-
-CONFIGURATIONS = frozenset(
-    "args cfg config opt opts hparams hps params flags conf configs options configuration".split()
-)
-"""Parameters that hold the command line or a configuration."""
 
 
 def trace(file: File) -> Script:
@@ -172,10 +168,7 @@ def _bind_parameters(
 def _parameter(frame: Frame, name: str) -> Value:
     """Return what a parameter holds that nobody gives: its name may tell."""
     if name in CONFIGURATIONS:
-        number = len(frame.program.things)
-        value = frame.program.thing("arguments", "argparse.Namespace", frame.place(frame.file.source.tree))
-        frame.program.things[number] = replace(frame.program.things[number], made=-1)
-        return Value(Known.THING, thing=value.thing)
+        return configuration(frame)
     if name == "accelerator" and "accelerate.Accelerator" in frame.file.imported:
         return frame.program.thing("object", "accelerate.Accelerator", frame.place(frame.file.source.tree))
     return named_value(name) or Value(text=name)

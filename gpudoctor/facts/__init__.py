@@ -16,6 +16,7 @@ from gpudoctor.facts.checkpoint_file import (
     Optimizer,
     Prefix,
     StateDict,
+    copying,
 )
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
@@ -86,8 +87,17 @@ from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents,
 from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_joined import batch_norm, joined
-from gpudoctor.facts.script_models import LAYERS, class_of, moved_under, moves, stays, target, wrapped_classes
-from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
+from gpudoctor.facts.script_models import (
+    LAYERS,
+    class_of,
+    moved_under,
+    moves,
+    on_cpu,
+    stays,
+    target,
+    wrapped_classes,
+)
+from gpudoctor.facts.script_values import UNKNOWN, WHOLE, Known, Place, Thing, Value
 from gpudoctor.facts.slurm import Slurm, SlurmNode
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -106,6 +116,7 @@ __all__ = [
     "REMOVED",
     "RENAMED",
     "UNKNOWN",
+    "WHOLE",
     "WRAPPERS",
     "AerErrors",
     "Affinity",
@@ -226,6 +237,7 @@ __all__ = [
     "capability_of",
     "class_of",
     "contents",
+    "copying",
     "cpus_in",
     "for_processors_alone",
     "gloo_names",
@@ -247,6 +259,7 @@ __all__ = [
     "nccl_variables",
     "number",
     "of_several",
+    "on_cpu",
     "one_alone",
     "origins",
     "outward_addresses",

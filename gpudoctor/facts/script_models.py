@@ -92,6 +92,23 @@ def moved_under(script: Script, call: Call) -> Condition | None:
     return None
 
 
+def on_cpu(script: Script, thing: Thing) -> bool:
+    """Return whether a model surely is on the CPU still, wrapped or not."""
+    model = script.innermost(thing)
+    if thing.escapes or model.escapes or any(True for item in (thing, model) for _ in moves(script, item)):
+        return False
+    return stays(script, model) and not _inside(script, model)
+
+
+def _inside(script: Script, model: Thing) -> bool:
+    """Return whether a model is a part of another thing, which may be moved as a whole."""
+    return any(
+        call.takes(model)
+        for call in script.calls
+        if call.name.startswith("torch.nn.") and "Parallel" not in call.name
+    ) or any(call.method == "__set__" and call.value("value").thing == model.number for call in script.calls)
+
+
 def _moved_with_another(script: Script, thing: Thing) -> bool:
     """Return whether a model is a part of an object that is put onto a device as a whole."""
     holders: set[int] = set()
@@ -103,4 +120,4 @@ def _moved_with_another(script: Script, thing: Thing) -> bool:
     return False
 
 
-__all__ = ["LAYERS", "class_of", "moved_under", "moves", "stays", "target", "wrapped_classes"]
+__all__ = ["LAYERS", "class_of", "moved_under", "moves", "on_cpu", "stays", "target", "wrapped_classes"]

@@ -11,6 +11,10 @@ TWO_DEVICES = (
     "devices, cuda:0 and cpu! (when checking"
 )
 EXAMPLES = {
+    "RuntimeError: Function AddmmBackward returned an invalid gradient at index 2 - expected type torch.cuda.FloatTensor but got torch.FloatTensor": MESSAGE,
+    "RuntimeError: Function CatBackward returned an invalid gradient at index 1 - expected type torch.FloatTensor but got torch.cuda.FloatTensor": MESSAGE,
+    "RuntimeError: Function AddBackward0 returned an invalid gradient at index 1 - expected device cuda:1 but got cuda:0": MESSAGE
+    + ": one on cuda:0, one on cuda:1",
     TWO_DEVICES: MESSAGE + ": one on cuda:0, one on cpu",
     (
         "RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, "
