@@ -37,11 +37,10 @@ from gpudoctor.facts import (
     Known,
     ModuleClass,
     Script,
-    Thing,
     Value,
     moved_under,
     moves,
-    stays,
+    on_cpu,
     target,
 )
 
