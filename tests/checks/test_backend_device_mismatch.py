@@ -83,6 +83,18 @@ FLAGGED = [
     """
 import os
 
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+found = torch.ones(2, device="cuda").argmax().cpu()
+every = [torch.zeros_like(found) for _ in range(dist.get_world_size())]
+dist.all_gather(every, found)  # <-
+""",
+    """
+import os
+
 import numpy
 import torch
 import torch.distributed as dist

@@ -231,6 +231,16 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 FINE = [
     """
 import torch
+from torch.utils.data import DataLoader
+
+model = torch.nn.Linear(2, 2)
+for p in model.parameters():
+    p.data = p.data.cuda()
+for x, y in DataLoader([]):
+    model(x.cuda())
+""",
+    """
+import torch
 import torchvision
 from torch.utils.data import DataLoader
 
