@@ -97,7 +97,8 @@ def on_cpu(script: Script, thing: Thing) -> bool:
     model = script.innermost(thing)
     if thing.escapes or model.escapes or any(True for item in (thing, model) for _ in moves(script, item)):
         return False
-    return stays(script, model) and not _inside(script, model)
+    by_hand = any(call.name.endswith(".data.__set__") for call in script.calls)  # p.data = p.data.cuda()
+    return stays(script, model) and not _inside(script, model) and not by_hand
 
 
 def _inside(script: Script, model: Thing) -> bool:
