@@ -67,7 +67,9 @@ def stays(script: Script, thing: Thing) -> bool:
         call.method in PLACING and call.scope.startswith(f"{own.name}.") for call in script.calls
     )
     known = own is not None or thing.type.startswith(("torch.nn.", "torchvision."))
-    return not placed and known and not _moved_with_another(script, thing)
+    parts = [script.things[n] for argument in made.arguments.values() for n in argument.value.things]
+    moved = any(moves(script, part) or _moved_with_another(script, part) for part in parts)
+    return not placed and known and not moved and not _moved_with_another(script, thing)
 
 
 SEVERAL = re.compile(r">\s*1\b|distributed|parallel|multi|ddp", re.I)

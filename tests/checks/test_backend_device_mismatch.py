@@ -147,6 +147,26 @@ FINE = [
     """
 import os
 
+import torch
+import torch.distributed as dist
+
+class Augmented(torch.nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        return self.net(x)
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+net = torch.nn.Linear(2, 2).cuda()
+model = torch.nn.parallel.DistributedDataParallel(Augmented(net), device_ids=[rank])
+""",
+    """
+import os
+
 import numpy
 import torch
 import torch.distributed as dist
