@@ -3,14 +3,13 @@
 import functools
 import itertools
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import Aftermath
 from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, RESTARTED, is_result
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.recurrence import begun_anew
 from gpudoctor.logs.tracebacks import Raised
 
 EXITED = "ProcessExitedException"
@@ -76,13 +75,20 @@ class Restarts(Aftermath):
 
     def _has_results(self, place: int) -> bool:
         """Return whether enough results stand from a place on to show that a program ran."""
-        results = (
-            p
-            for p in range(place, len(self.lines))
-            if is_result(self.lines[p].text[:400]) and self._ordinary(p)
-        )
-        printed = (p for p in results if not self.around(self.lines[p], p))
-        return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
+        return len(self._results) - bisect_left(self._results, place) >= ENOUGH
+
+    @functools.cached_property
+    def _results(self) -> list[int]:
+        """The places of the lines that hold a result, and belong to no exception."""
+        return sorted(p for each in self.results.values() for p in each if not self.around(self.lines[p], p))
+
+    @functools.cached_property
+    def results(self) -> dict[tuple[str, str], list[int]]:
+        """The places of the lines in which each process printed a result."""
+        return {
+            process: [p for p, text in rows if is_result(text[:400]) and self._ordinary(p)]
+            for process, rows in self.texts.items()
+        }
 
     def _anew(self, failed: int) -> bool:
         """Return whether workers print again below a launcher's word that one failed, and it never gives in."""
@@ -100,7 +106,7 @@ class Restarts(Aftermath):
         raised = self.around(line, place)
         if raised is None or not raised.frames or self.reported > place:
             return False
-        anew = begun_anew(self.lines, raised.first, raised.place)
+        anew = self.openings.begun_anew(raised.first, raised.place)
         if anew is None or anew < self._last_failure:
             return False
         return self._has_results(anew)
