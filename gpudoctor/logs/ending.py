@@ -14,6 +14,7 @@ from gpudoctor.logs.line_kinds import (
     HARMLESS,
     PROGRESS,
     SETTLED,
+    SETUP,
     STATUS,
     WRAPPER,
     is_result,
@@ -74,7 +75,9 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
 
     The exit code of a command that was run has the last word.
     """
-    last = [line for line in lines if line.text][-LAST:]
+    # What NCCL tells of its setup is no end of anything: "cannot open shared object file" is how it says that there is
+    # no plug-in.
+    last = [line for line in lines if line.text and not SETUP.search(line.text)][-LAST:]
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
@@ -140,7 +143,8 @@ def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
 def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:
     """Return the lines at the end of a log that say most of a failure; its very last ones where none says anything."""
     last = [line for line in lines if line.text and not line.bar][-5 * LAST :]
-    return [line for line in last if TELLING.search(line.text, 0, 400)][-most:] or last[-most:]
+    said = [line for line in last if TELLING.search(line.text, 0, 400)]
+    return [line for line in said if not SETUP.search(line.text)][-most:] or said[-most:] or last[-most:]
 
 
 def middle(lines: Sequence[Line]) -> str:
