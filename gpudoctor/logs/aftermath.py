@@ -16,13 +16,13 @@ from gpudoctor.logs.line_kinds import (
     MEASURE,
     NOISE,
     PARTING,
-    RETRY,
     SETTLED,
     THREAD,
     WRAPPER,
     is_result,
     reports_failure,
     sentence,
+    tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.recurrence import Openings, dies_again, same_begin, shapes
@@ -230,7 +230,7 @@ class Aftermath:
         for place in range(self._last_failure + 1, len(self.lines)):
             line = self.lines[place]
             text = line.text[:400]
-            if self._ordinary(place) and not RETRY.search(text):
+            if self._ordinary(place) and not tries_again(text):
                 own = place > message or not before.isdisjoint(shapes([text]))
                 result = is_result(text, beyond_doubt=not own) or FULL.search(text) is not None
                 key = (line.name, line.who)
