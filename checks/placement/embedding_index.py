@@ -35,7 +35,7 @@ check = Check(
     symptoms=[
         # the assertions of device-side-assert are those without an index
         rf"{THREAD}[`'\"]?(?P<assertion>.{{0,160}}?(?:[Ii]ndex|\bidx|\bind_dim).{{0,160}}?)[`'\"]? failed",
-        r"index out of range in self",
+        Symptom(r"index out of range in self", unless=r"\bindex_select\("),
         r"[Tt]ried to access index (?P<index>-?\d+) out of table with (?P<rows>\d+) rows",
         r"[Tt]ried to access index (?P<index>-?\d+) on a tensor of (?P<rows>\d+) elements",
         r"RuntimeError: index out of range at /",

@@ -16,16 +16,16 @@ from gpudoctor.logs.line_kinds import (
     MEASURE,
     NOISE,
     PARTING,
-    RETRY,
     SETTLED,
     THREAD,
     WRAPPER,
     is_result,
     reports_failure,
     sentence,
+    tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.recurrence import begun_anew, dies_again, same_begin, shapes
+from gpudoctor.logs.recurrence import Openings, dies_again, same_begin, shapes
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.wrapping import cut_width
 
@@ -98,6 +98,11 @@ class Aftermath:
             return self.in_thread(line, place) and self._finished_before(line, place)
         return place < self._last_result and not self._kept_back(line, place)
 
+    @functools.cached_property
+    def openings(self) -> Openings:
+        """The first lines of the log."""
+        return Openings(self.lines)
+
     def _kept_back(self, line: Line, place: int) -> bool:
         """Return whether an exception may have ended its process, and what stands below it was printed before it."""
         raised = self.around(line, place)
@@ -107,7 +112,7 @@ class Aftermath:
             return False  # that ends no process
         if LAUNCHER.search(raised.frames[0].path):
             return False  # it prints nothing itself, and has waited for those that do
-        if self._alone and begun_anew(self.lines, raised.first, raised.place) is not None:
+        if self._alone and self.openings.begun_anew(raised.first, raised.place) is not None:
             return False  # what stands below is another run's
         return self._first_ordinary(raised.line) > raised.first
 
@@ -225,7 +230,7 @@ class Aftermath:
         for place in range(self._last_failure + 1, len(self.lines)):
             line = self.lines[place]
             text = line.text[:400]
-            if self._ordinary(place) and not RETRY.search(text):
+            if self._ordinary(place) and not tries_again(text):
                 own = place > message or not before.isdisjoint(shapes([text]))
                 result = is_result(text, beyond_doubt=not own) or FULL.search(text) is not None
                 key = (line.name, line.who)

@@ -45,6 +45,8 @@ AT = late_pattern(
     r"(?P<percent>\b\d{1,2})%\|"
 )
 """How far a training says that it has come."""
+NEGATIVE = late_pattern(r"\b(?:[Ee]xit ?codes?|returncode|rc|status)\b\W{0,3}-\d{1,2}\b")
+"""The exit code of a process that a signal ended, as the Python program says it that had started it, and goes on."""
 LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +timeout\b")
 """What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
 TOOL = late_pattern(r": (?:command not found|No such file or directory|Permission denied)$")
@@ -90,7 +92,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     at = next((at for at, line in enumerate(last) if _says(STATUS, line)), None)
     if at is not None and sum(map(_progress, last[at:])) < ENOUGH and not _got_over(last, at, course):
         line = last[at]
-        return Ending(line.text[:500], telling(lines), certain=not course.wrote_last(line))
+        certain = not course.wrote_last(line) and NEGATIVE.search(line.text) is None
+        return Ending(line.text[:500], telling(lines), certain=certain)
     if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
         return Ending(last[-1].text[:500], last[-1:], certain=False)
     return None

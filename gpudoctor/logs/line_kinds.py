@@ -48,7 +48,8 @@ FINISHED = late_pattern(
 RESULT = late_pattern(r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score|metrics?)\b", re.IGNORECASE)
 """What a training that goes well prints at its end, and before."""
 MEASURE = late_pattern(
-    r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score)\b\W{0,4}[-+]?\d", re.IGNORECASE
+    r"(?<![A-Za-z])(?:\w+[_/.-])?(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score)\b\W{0,4}[-+]?\d",
+    re.IGNORECASE,
 )
 """A measure of how good a model is, with its value: no job's script prints that of its own."""
 STATUS = late_pattern(
@@ -198,9 +199,14 @@ def reports_failure(full: str, text: str) -> bool:
     return told and not NOISE.search(text, 0, 400) and not SETTLED.search(text, 0, 400)
 
 
+def tries_again(text: str) -> bool:
+    """Return whether a line says that its process has not got over a failure yet, and tells no measure."""
+    return RETRY.search(text) is not None and MEASURE.search(text) is None
+
+
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
-    if STACK.search(text) or RETRY.search(text) or SETUP.search(text):
+    if STACK.search(text) or tries_again(text) or SETUP.search(text):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)

@@ -1,6 +1,9 @@
 """What comes again in a log: the same exception below the same line of code, or a program's first words."""
 
+import itertools
 import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from gpudoctor.logs.line_kinds import NOISE
@@ -40,16 +43,29 @@ def dies_again(raised: Raised, others: Iterable[Raised]) -> bool:
     )
 
 
-def begun_anew(lines: Sequence[Line], first: int, last: int) -> int | None:
-    """Return the place below which a program began anew; ``None`` where none did.
+class Openings:
+    """The first lines of a log that a program printed of its own, and where lines of their kind come again."""
 
-    One of the first lines of the log, which did not come again above `first`, comes again below `last`: another job,
-    or another try.
-    """
-    above = [_shape(line.text) for line in lines[:first] if line.text and not NOISE.search(line.text)]
-    shapes = {shape for shape in above[:OPENING] if WORDS.search(shape) and above.count(shape) == 1}
-    below = range(last + 1, len(lines))
-    return next((place for place in below if shapes and _shape(lines[place].text) in shapes), None)
+    def __init__(self, lines: Sequence[Line]) -> None:
+        own = (line.text for line in lines if line.text and not NOISE.search(line.text))
+        first = shapes(itertools.islice(own, OPENING))
+        self.places: dict[str, list[int]] = defaultdict(list)
+        for place, line in enumerate(lines):
+            if first and (shape := _shape(line.text)) in first:
+                self.places[shape].append(place)
+
+    def begun_anew(self, first: int, last: int) -> int | None:
+        """Return the place below which a program began anew; ``None`` where none did.
+
+        One of the first lines of the log, which did not come again above `first`, comes again below `last`: another
+        job, or another try.
+        """
+        again = [
+            places[bisect_right(places, last)]
+            for places in self.places.values()
+            if bisect_left(places, first) == 1 and places[-1] > last
+        ]
+        return min(again, default=None)
 
 
 def shapes(texts: Iterable[str]) -> set[str]:

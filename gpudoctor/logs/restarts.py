@@ -3,14 +3,13 @@
 import functools
 import itertools
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 
 from gpudoctor.logs.aftermath import Aftermath
 from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, RESTARTED, is_result
 from gpudoctor.logs.lines import Line
-from gpudoctor.logs.recurrence import begun_anew
 from gpudoctor.logs.tracebacks import Raised
 
 EXITED = "ProcessExitedException"
@@ -47,7 +46,11 @@ class Restarts(Aftermath):
             return -1, -1
         again = [p for p, after in itertools.pairwise([*places, len(lines)]) if not self._gave_in(p, after)]
         progress = sorted(place for each in self.progress.values() for place in each)
-        went_on = [place for place in again if len(progress) - bisect_right(progress, place) >= ENOUGH]
+        went_on = [
+            place
+            for place in again
+            if len(progress) - bisect_right(progress, place) >= ENOUGH or self._launched_again(place)
+        ]
         if self._anew(places[-1]):
             went_on.append(places[-1])
         return max(went_on, default=-1), places[-1]
@@ -61,6 +64,31 @@ class Restarts(Aftermath):
         ends = [at for at, text in enumerate(texts) if any(words in text for words in GAVE_IN)]
         below = self.lines[failed + 1 + ends[-1] : after] if ends else []
         return bool(ends) and not any(LAUNCH.search(line.full) for line in below)
+
+    def _launched_again(self, failed: int) -> bool:
+        """Return whether another launch, below the one that gave in, comes to results."""
+        places = range(failed + 1, len(self.lines))
+        gave_in = (p for p in reversed(places) if any(words in self.lines[p].text for words in GAVE_IN))
+        end = next(gave_in, len(self.lines))
+        launch = next((p for p in range(end + 1, len(self.lines)) if LAUNCH.search(self.lines[p].full)), None)
+        return launch is not None and self._has_results(launch)
+
+    def _has_results(self, place: int) -> bool:
+        """Return whether enough results stand from a place on to show that a program ran."""
+        return len(self._results) - bisect_left(self._results, place) >= ENOUGH
+
+    @functools.cached_property
+    def _results(self) -> list[int]:
+        """The places of the lines that hold a result, and belong to no exception."""
+        return sorted(p for each in self.results.values() for p in each if not self.around(self.lines[p], p))
+
+    @functools.cached_property
+    def results(self) -> dict[tuple[str, str], list[int]]:
+        """The places of the lines in which each process printed a result."""
+        return {
+            process: [p for p, text in rows if is_result(text[:400]) and self._ordinary(p)]
+            for process, rows in self.texts.items()
+        }
 
     def _anew(self, failed: int) -> bool:
         """Return whether workers print again below a launcher's word that one failed, and it never gives in."""
@@ -78,13 +106,10 @@ class Restarts(Aftermath):
         raised = self.around(line, place)
         if raised is None or not raised.frames or self.reported > place:
             return False
-        anew = begun_anew(self.lines, raised.first, raised.place)
+        anew = self.openings.begun_anew(raised.first, raised.place)
         if anew is None or anew < self._last_failure:
             return False
-        results = (
-            p for p in range(anew, len(self.lines)) if self._ordinary(p) and is_result(self.lines[p].text)
-        )
-        return sum(1 for _ in itertools.islice(results, ENOUGH)) == ENOUGH
+        return self._has_results(anew)
 
     def left_by_exception(self, place: int) -> bool:
         """Return whether a launcher says, below a place, that a worker left as after an exception: with exit code 1."""

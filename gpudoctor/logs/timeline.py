@@ -85,10 +85,8 @@ class Timeline(Restarts):
         raised = self.around(line, place)
         if raised is None or not raised.caught or self.left_by_exception(place) or self._gave_up(line, place):
             return False
-        rows = self.texts[line.name, line.who]
-        below = rows[bisect_right(rows, raised.place, key=lambda row: row[0]) :]
-        results = (text for at, text in below if self._ordinary(at) and is_result(text[:400]))
-        return sum(1 for _ in itertools.islice(results, ENOUGH)) == ENOUGH
+        places = self.results[line.name, line.who]
+        return len(places) - bisect_right(places, raised.place) >= ENOUGH
 
     def _mentioned(self, line: Line, place: int) -> bool:
         """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""

@@ -55,6 +55,7 @@ EXAMPLES = {
     "index out of bounds: 0 <= tmp < 512": MESSAGE + ": 0 <= tmp < 512 does not hold",
 }
 NOT_THIS = [
+    "    rows = table.index_select(0, order)\nIndexError: index out of range in self",
     "IndexError: list index out of range",
     "IndexError: Target 3 is out of bounds.",
     "IndexError: index 5 is out of bounds for axis 0 with size 5",

@@ -288,3 +288,9 @@ def test_a_time_limit_that_sent_its_own_kill_is_none_of_memory():
     run = Run(name="bash", exit_code=137, seconds=8.0)
     assert explain_run(run, killed.format("timeout -s KILL 8 ")).verdict.primary == "unrecognised-error"
     assert explain_run(run, killed.format("")).verdict.primary == "host-oom-killed"
+
+
+def test_a_signal_that_the_program_tells_of_itself_did_not_end_it_for_certain():
+    report = explain("gen 1 best fitness 9\nevaluator still busy, terminated, exit code -15\n")
+    assert report.worst() is Severity.WARNING
+    assert explain("gen 1 best fitness 9\nevaluator ended, exit code 15\n").worst() is Severity.ERROR

@@ -40,6 +40,7 @@ MISREAD = {
     "fourth/broken-013-critical-only": "the script's own critical line is the cause; the launcher's exit code is named",
     "eighth/ok-005-tqdm-postfix-err": "an error of one sample is printed last, below the bar that is full",
     "eighth/ok-008-kill-straggler": "the exit code of a process that the program ended itself is the last line",
+    "ninth/ok-003-tqdm-over": "the same caught traceback is printed twice, the last of the log, below the bar that is full",
     "fifth/ok-018-rank-interleave-end": "a caught traceback is the last of the log, without a word",
 }
 FAULTS = {

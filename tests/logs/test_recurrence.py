@@ -10,6 +10,7 @@ from gpudoctor.model import Severity
 TRACE = 'Traceback (most recent call last):\n  File "/home/me/fit.py", line {}, in {}\n    {}\n{}\n'
 FAILED = "E1122 12:47:09.929000 801 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: {}) local_rank: 1 (pid: 80) of binary: python\n"
 MISSING = TRACE.format(3, "<module>", "try: import apex", "ModuleNotFoundError: No module named 'apex'")
+UNCAUGHT = TRACE.format(2, "<module>", "read()", "OSError: [Errno 116] Stale file handle")
 DECODE = TRACE.format(8, "<module>", "row = decode(raw)", "ValueError: too many dimensions 'str'")
 
 
@@ -147,3 +148,13 @@ def test_a_stack_that_a_program_prints_of_its_own_is_no_exception():
     stack = '  File "/home/me/fit.py", line 4, in <module>\n    f()\n  File "/home/me/fit.py", line 2, in f\n    note()\n'
     assert quiet(explain(f"{stack} slow path\nRuntimeWarning overflow\nrmse 0.42\n"))
     assert not quiet(explain(f"loading\n{stack}"))
+
+
+def test_a_measure_beside_the_number_of_an_attempt_is_a_result():
+    lost = (
+        "[W1122 22:24:00.87 socket.cpp:207] [c10d] The hostname of the client socket cannot be retrieved.\n"
+    )
+    again = "".join(f"attempt 1 part {n} mel_loss 1.{n}\n" for n in range(4))
+    assert quiet(explain(UNCAUGHT + FAILED.format(1) + lost + again))
+    retries = "".join(f"attempt {n} in 1.5 s\n" for n in range(4))
+    assert not quiet(explain(UNCAUGHT + lost + retries))
