@@ -89,7 +89,7 @@ def _anew(call: Call) -> bool:
 def _without_epoch(script: Script, loader: Thing) -> bool:
     """Return whether a loader goes, epoch after epoch, to a function for training that is not told the epoch."""
     uses = [call for call in script.uses(loader) if call.number != loader.made and call.name not in COUNTING]
-    trained = [call for call in uses if call.within("epoch") and "train" in call.text.lower()]
+    trained = [call for call in uses if call.within("epoch") and _trains(call.text.lower())]
     return bool(trained) and all(
         not call.starred
         and (call in trained or EVALUATING.search(call.text.lower()) is not None)
@@ -99,6 +99,12 @@ def _without_epoch(script: Script, loader: Thing) -> bool:
         )
         for call in uses
     )
+
+
+def _trains(name: str) -> bool:
+    """Return whether a function is called after a pass of training."""
+    passes = re.search(r"(?:^|[._])(?:run|do|one)_(?:one_)?epoch$|fit_(?:one_)?epoch", name) is not None
+    return "train" in name or passes
 
 
 COUNTING = ("len", "print")

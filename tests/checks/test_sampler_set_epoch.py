@@ -7,6 +7,25 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
 from data import Images
+from engine import run_epoch, eval_epoch
+
+def main():
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    loader = DataLoader(Images(), sampler=DistributedSampler(Images()))  # <-
+    rest = DataLoader(Images(), sampler=DistributedSampler(Images(), shuffle=False))
+    for epoch in range(3):
+        run_epoch(model, loader)
+        eval_epoch(model, rest)
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from data import Images
 
 def later(sampler, epoch):
     sampler.set_epoch(epoch)
