@@ -57,9 +57,11 @@ def code(script: Script) -> Iterator[Finding]:
         steps = [
             c for c in script.methods("step", "scaler") if c.loops == call.loops and c.number > call.number
         ]
-        scaled = any(call.conditions[: len(c.conditions)] == c.conditions for c in steps)
-        if any(SCALED.search(condition.text) for condition in call.conditions):
-            continue
+        steps = [c for c in steps if call.conditions[: len(c.conditions)] == c.conditions]
+        scaled = any(
+            not any(SCALED.search(test.text) for test in call.conditions[len(step.conditions) :])
+            for step in steps
+        )
         if scaled and call.loops:
             yield check.found(
                 "gradients are clipped here before the GradScaler has unscaled them: they are thousands of times too large",
