@@ -90,7 +90,9 @@ ORDERS = ("torch.randperm", "numpy.random.permutation", "random.shuffle", "numpy
 
 
 def _is_split_by(script: Script, order: Call) -> bool:
-    """Return whether two data sets, or samplers of a part, take their samples from one random order."""
+    """Return whether two data sets, or samplers of a part, take their samples from one random order of each rank's."""
+    if any(call.collective and _takes(script, call, order) for call in script.calls):
+        return False  # all ranks get that of one
     taken = [
         made for t in script.of_kind("dataset", "sampler") if (made := script.made_by(t)) and _is_part(made)
     ]

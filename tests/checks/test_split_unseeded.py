@@ -103,6 +103,21 @@ FINE = [
     """
 import os, random
 import torch.distributed as dist
+from data import Images
+
+def main():
+    dist.init_process_group("nccl")
+    files = sorted(os.listdir("data"))
+    random.shuffle(files)
+    box = [files]
+    dist.broadcast_object_list(box, src=0)
+    return Images(box[0][:10]), Images(box[0][10:])
+
+main()
+""",
+    """
+import os, random
+import torch.distributed as dist
 
 def some(root):
     images = list(os.listdir(root))
