@@ -4,6 +4,7 @@ import ast
 
 from msgspec.structs import replace
 
+from gpudoctor.code import dictionaries
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
 from gpudoctor.code.creation import NAMED_TUPLE, made
@@ -79,6 +80,8 @@ def perform(
         result=outcome,
         used=used,
     )
+    if name == "os.environ.update":
+        _variables_set(frame, node, arguments)
     if name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
     if name in SHUFFLES and node.args and isinstance(node.args[0], ast.Name):
@@ -254,10 +257,14 @@ def _instance(
     return value
 
 
+_FIELDS = ("dataclass", "attr.s", "attrs", "define", "NamedTuple", "BaseModel", "Struct")
+"""What makes a class whose arguments are the fields that its body names."""
+
+
 def _has_fields(item: Class) -> bool:
-    """Return whether a class takes its annotated attributes: a dataclass, or a named tuple."""
-    texts = [ast.unparse(part) for part in (*item.node.decorator_list, *item.node.bases)]
-    return any("dataclass" in text or text.endswith("NamedTuple") for text in texts)
+    """Return whether a class takes its annotated attributes: a dataclass, a named tuple and the like."""
+    parts = [ast.unparse(part) for part in (*item.node.decorator_list, *item.node.bases)]
+    return any(word in part for part in parts for word in _FIELDS)
 
 
 def _super(
@@ -282,6 +289,20 @@ def _super(
     if found is not None:
         return frame.program.follow(frame, found, receiver, positional, keywords, node)
     return UNKNOWN
+
+
+def _variables_set(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> None:
+    """Record what ``os.environ.update`` sets, as if each variable were assigned."""
+    first = arguments.get("0")
+    given = {key: argument for key, argument in arguments.items() if key != "0"}
+    if first is not None and dictionaries.known(first.value):
+        pairs = zip(first.value.literal, first.value.items, strict=True)
+        given.update({str(key): Argument(value, first.place, "") for key, value in pairs})
+    for key, argument in given.items():
+        name = Argument(Value(Known.LITERAL, key), argument.place, repr(key))
+        frame.record(
+            "os.environ.__setitem__", node, text="os.environ", arguments={"key": name, "value": argument}
+        )
 
 
 def _same_everywhere(frame: Frame, node: ast.expr) -> None:

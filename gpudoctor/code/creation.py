@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from gpudoctor.code.consequences import PROCESS
 from gpudoctor.code.known_calls import kind
+from gpudoctor.code.namespaces import stated
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import HARMLESS
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
@@ -18,6 +19,7 @@ MAKER = re.compile(
 )
 """Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
 
+OPTIMIZING = ("apex.amp.initialize", "intel_extension_for_pytorch.optimize")
 MODEL = re.compile(r"(?:^|[._])(?:model|net|network|unet|generator|discriminator)$")
 """Names of what is a model where nothing more is known of it."""
 
@@ -45,12 +47,16 @@ def made(
         )
     if name == PROCESS:
         return program.thing("process", name, frame.place(node))
-    if name in ("multiprocessing.get_context", "argparse.Namespace"):
-        return program.thing(
-            "arguments" if name.startswith("argparse") else "object", name, frame.place(node)
-        )
+    if name == "multiprocessing.get_context":
+        return program.thing("object", name, frame.place(node))
     if name == "collections.namedtuple":
         return _named_tuple(arguments)
+    if name in OPTIMIZING:  # they hand back the model and the optimizer that they are given
+        handed = tuple(argument.value for argument in arguments.values())[:2]
+        return handed[0] if len(handed) == 1 else Value(Known.SEQUENCE, items=handed)
+    settings = stated(frame, node, name, arguments)
+    if settings is not None:
+        return settings
     what = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
     if not what and name not in HARMLESS and not receiver.things and _makes(name):
         return program.thing("object", name, frame.place(node))

@@ -3,6 +3,8 @@
 import ast
 from typing import Any
 
+from msgspec.structs import replace
+
 from gpudoctor.code.program import Frame, mixed, one_of
 from gpudoctor.facts import Argument, Known, Value
 
@@ -125,6 +127,9 @@ def entries(receiver: Value, attribute: str) -> Value | None:
         items = tuple(item for entry in found for item in entry.items)
         return Value(Known.SEQUENCE, items=items, by_rank=by_rank, from_data=from_data)
     value = held[0]
+    if attribute == "items" and value.known is Known.MAPPING and not isinstance(value.literal, tuple):
+        pairs = tuple(Value(Known.SEQUENCE, items=(Value(), item)) for item in value.items if item.things)
+        return replace(value, known=Known.SEQUENCE, literal=None, items=pairs) if pairs else receiver
     if attribute == "copy" or value.known is Known.SEQUENCE or not isinstance(value.literal, tuple):
         return receiver
     items = value.items

@@ -9,6 +9,7 @@ from gpudoctor.code.dictionaries import entries, entry, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import HOLDS
+from gpudoctor.code.namespaces import of_parser
 from gpudoctor.code.program import Frame, mixed
 from gpudoctor.facts import UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
 
@@ -24,6 +25,7 @@ THROUGH = frozenset(
     "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.autonotebook.tqdm iter list tuple reversed sorted "
     "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy int str float abs "
     "round set functools.wraps torch.distributed.elastic.multiprocessing.errors.record "
+    "apex.parallel.convert_syncbn_model peft.get_peft_model torch.nn.utils.weight_norm torch.nn.utils.spectral_norm "
     "torch.distributed.fsdp.fully_shard torch.distributed.tensor.parallel.parallelize_module".split()
 )
 """Functions whose result is their first argument, in another form."""
@@ -115,34 +117,11 @@ def _of_method(
     if kind == "scaler" and attribute == "scale":
         return next(iter(arguments.values())).value if arguments else UNKNOWN
     if kind == "parser":
-        return _of_parser(frame, attribute, arguments, receiver)
+        return of_parser(frame, attribute, arguments, receiver)
     if kind == "arguments" and attribute in ("get", "pop") and arguments:
         first = next(iter(arguments.values())).value
         return named_value(str(first.literal)) or Value(Known.ARGUMENT, text=str(first.literal))
     return Value(text=attribute)
-
-
-def _of_parser(frame: Frame, attribute: str, arguments: dict[str, Argument], receiver: Value) -> Value:
-    program = frame.program
-    if attribute == "add_argument":
-        names = [
-            a.value.literal
-            for key, a in arguments.items()
-            if key.isdigit() and isinstance(a.value.literal, str)
-        ]
-        given = arguments.get("dest")
-        long = next((name for name in names if name.startswith("--")), names[0] if names else "")
-        name = given.value.literal if given and isinstance(given.value.literal, str) else long.lstrip("-")
-        if name and "default" in arguments:
-            program.defaults[name.replace("-", "_")] = arguments["default"].value
-        return UNKNOWN
-    if attribute in ("add_argument_group", "add_mutually_exclusive_group"):
-        return receiver
-    if attribute in ("parse_args", "parse_known_args", "parse_intermixed_args"):
-        call = program.things[receiver.things[0]]
-        value = program.thing("arguments", "argparse.Namespace", call.place, receiver.things[0])
-        return Value(Known.SEQUENCE, items=(value, UNKNOWN)) if attribute == "parse_known_args" else value
-    return UNKNOWN
 
 
 def _of_tensor(attribute: str, receiver: Value, *, by_rank: bool, from_data: bool) -> Value:
@@ -297,6 +276,9 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
     "collections.OrderedDict": made_of,
     "next": _next,
     "getattr": _attribute,
+    "dataclasses.field": lambda frame, arguments: (
+        arguments["default"].value if "default" in arguments else UNKNOWN
+    ),
     "isinstance": lambda frame, arguments: UNKNOWN,
     "hasattr": lambda frame, arguments: UNKNOWN,
     "bool": _tested,

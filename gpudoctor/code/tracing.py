@@ -110,8 +110,18 @@ def _decorated(frame: Frame, function: Function) -> Iterator[Condition]:
     """Yield the test for rank 0 that a decorator makes: ``@rank_zero_only`` and its like."""
     for decorator in function.node.decorator_list:
         text = frame.text(decorator)
-        if any(name in text.lower() for name in _ON_MAIN_PROCESS):
+        if any(name in text.lower() for name in _ON_MAIN_PROCESS) or _lets_one_through(frame, decorator):
             yield Condition(frame.place(decorator), f"@{text}", Value(by_rank=True, sole=0))
+
+
+def _lets_one_through(frame: Frame, decorator: ast.expr) -> bool:
+    """Return whether a decorator of the script has a test for the rank around its call, as far as words tell."""
+    value = frame.program.evaluate(frame, decorator) if isinstance(decorator, ast.Name) else UNKNOWN
+    item = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
+    if not isinstance(item, Function):
+        return False
+    tests = (node.test for node in ast.walk(item.node) if isinstance(node, ast.If))
+    return any("rank" in text or "main" in text for text in map(ast.unparse, tests))
 
 
 def _bind_parameters(

@@ -16,6 +16,7 @@ from gpudoctor.facts.checkpoint_file import (
     Optimizer,
     Prefix,
     StateDict,
+    copying,
 )
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
@@ -227,6 +228,7 @@ __all__ = [
     "capability_of",
     "class_of",
     "contents",
+    "copying",
     "cpus_in",
     "for_processors_alone",
     "gloo_names",

@@ -168,7 +168,7 @@ def wait(pid, client):
     def watch():
         try:
             there = client.recv(1)
-        except OSError:  # the client was killed; or it was told how the process ended, before this thread began
+        except OSError:  # the client was killed; or it was told of the end before this thread began
             there = b""
         if not there and not ended.is_set():
             end_tree(pid)

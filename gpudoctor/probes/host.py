@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def probe(root: Path = Path("/")) -> Host:
         memory_available_bytes=memory.available,
         **_shm(root / "dev/shm"),
         limits=_limits(),
-        root=os.geteuid() == 0 if hasattr(os, "geteuid") else None,
+        root=os.geteuid() == 0,
         capabilities=_capabilities(root),
         unprivileged_port=number(text(sysctl / "net/ipv4/ip_unprivileged_port_start")),
         rdma=_rdma(root),
@@ -104,11 +105,6 @@ def _cpu_model(root: Path) -> str:
 
 
 def _limits() -> dict[str, Limit]:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return {}
-
     def bounded(value: int) -> int | None:
         return None if value == resource.RLIM_INFINITY else value
 

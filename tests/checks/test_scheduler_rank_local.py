@@ -16,7 +16,7 @@ for epoch in range(3):
     losses = []
     with torch.no_grad():
         for x, y in DataLoader(Images(), sampler=DistributedSampler(Images(), shuffle=False)):
-            losses.append(criterion(model(x.cuda()), y.cuda()).item())
+            losses.append(criterion(model(x), y).item())
     schedule.step(sum(losses) / len(losses))  # <-
 """,
     """
@@ -66,7 +66,7 @@ for epoch in range(3):
     losses = []
     with torch.no_grad():
         for x, y in DataLoader(Images("all of them, on every rank")):
-            losses.append(criterion(model(x.cuda()), y.cuda()).item())
+            losses.append(criterion(model(x), y).item())
     schedule.step(sum(losses) / len(losses))
 """,
     """

@@ -33,7 +33,7 @@ MISREAD = {
     "third/broken-061-reshape-patch": "a shape of the script's own is taken for matmul-shapes",
     "third/broken-062-broadcast-mask": "a shape of the script's own is taken for matmul-shapes",
     "third/broken-067-segv-mp": "what the native code said before it aborted is quoted, not that it did",
-    "third/broken-082-queue-hang": "it was killed from outside because it hung: the log shows the kill alone",
+    "third/broken-082-queue-hang": "a time limit ended it because it hung: the log shows that alone",
     "third/broken-088-r0name": "that the name exists on rank 0 alone does not show in the log",
     "third/broken-094-foreign": "nothing is printed: only the exit code, which `run` has, tells of a failure",
     "fourth/broken-009-taskgroup": "a file that may not be read is taken for a folder of checkpoints",
