@@ -67,7 +67,12 @@ check = Check(
         ),
     ],
 )
-UNWRAPPED = Fix("Ask the model inside, wrapped or not", 'getattr(model, "module", model)', Kind.EDIT)
+UNWRAPPED = Fix(
+    "Ask the model inside, wrapped or not",
+    'getattr(model, "module", model)',
+    Kind.EDIT,
+    proof='getattr(model, "module", model)',
+)
 # dir() of both wrappers, and what their constructors set, in torch 2.15
 PASSED = frozenset(
     "T_destination add_module apply bfloat16 broadcast_buffers buffers call_super_init children compile cpu cuda double "
@@ -118,10 +123,11 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         said.add((text, call.scope))
         kind = wrapper.type.rpartition(".")[2]
+        wrapped = text.removesuffix(f".{name}")
         yield check.found(
             f"`{text}` asks {kind} (line {wrapper.place.line}) for what only the model inside has: it does not pass {name} on",
             location=call.place,
-            fixes=[Fix("Ask the model inside", f"{text[: -len(name)]}module.{name}", Kind.EDIT)],
+            fixes=[Fix("Ask the model inside", f"{wrapped}.module.{name}", Kind.EDIT)],
         )
 
 
@@ -151,7 +157,7 @@ def _bare(script: Script) -> Iterator[Finding]:
             yield check.found(
                 f"`{call.text}`: {thing.type} has no module, and no wrapper that has one is around it (line {thing.place.line})",
                 location=call.place,
-                fixes=[Fix("Ask the model itself", call.text.removesuffix(".module"), Kind.EDIT)],
+                fixes=[UNWRAPPED],
             )
             return
 

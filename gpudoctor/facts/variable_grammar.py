@@ -164,13 +164,13 @@ def _torch(name: str, value: str) -> Misread | None:
         return Misread(
             'torch takes 1 and 0 alone, and raises "Invalid value for environment variable"', "1", True
         )
+    if name in WITH_INT and not re.fullmatch(r"\s*[+-]?\d+\s*", value):
+        return Misread("torch reads it with int(), which raises ValueError", "", True)
     if name in TORCH_NUMBERS and not re.fullmatch(r"\s*[+-]?\d+.*", value, re.DOTALL):
         return Misread("it is a number, and torch raises for anything else", "", True)
     if name in TORCH_NUMBERS and (found := re.fullmatch(r"\s*([+-]?\d+)(?!\d)\s*\S.*", value, re.DOTALL)):
         # Utils.hpp, getCvarInt: std::stoi stops before what is no digit
         return Misread(f"it is a number, of which torch takes the leading digits: here that is {found[1]}")
-    if name in WITH_INT and not re.fullmatch(r"\s*[+-]?\d+\s*", value):
-        return Misread("torch reads it with int(), which raises ValueError", "", True)
     if name.endswith("NCCL_ASYNC_ERROR_HANDLING") and value.strip() not in ("0", "1", "2", "3"):
         return Misread("torch knows 0, 1, 2 and 3", "3")
     return None

@@ -38,7 +38,6 @@ MISREAD = {
     "third/broken-094-foreign": "nothing is printed: only the exit code, which `run` has, tells of a failure",
     "fourth/broken-009-taskgroup": "a file that may not be read is taken for a folder of checkpoints",
     "fourth/broken-013-critical-only": "the script's own critical line is the cause; the launcher's exit code is named",
-    "eighth/broken-008-store-key": "a key of the script's own store is taken for one of the rendezvous",
     "eighth/ok-005-tqdm-postfix-err": "an error of one sample is printed last, below the bar that is full",
     "eighth/ok-008-kill-straggler": "the exit code of a process that the program ended itself is the last line",
     "fifth/ok-018-rank-interleave-end": "a caught traceback is the last of the log, without a word",
