@@ -12,6 +12,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-arch-unsupported")
 MESSAGE = "the installed code does not support this GPU"
 EXAMPLES = {
+    "THCudaCheck FAIL file=mmdet/ops/roi_align/src/roi_align_kernel.cu line=139 error=98 :": MESSAGE,
+    "THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCTensorMath.cu line=35 error=8 : invalid device function": MESSAGE,
     "RuntimeError: cuda runtime error (48)": MESSAGE,
     "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!": MESSAGE,
     "RuntimeError: HIP error: invalid device function": MESSAGE,
