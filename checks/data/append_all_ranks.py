@@ -45,13 +45,14 @@ check = Check(
         ),
     ],
 )
+LOGURU = "loguru.logger.add"
 HANDLERS = ("logging.FileHandler", "logging.handlers.RotatingFileHandler")
 
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A file that is opened for writing under no test for the rank, at a path that is the same for all."""
-    opened = script.named("open", "pathlib.Path.open", "logging.basicConfig", *HANDLERS)
+    opened = script.named("open", "pathlib.Path.open", "logging.basicConfig", LOGURU, *HANDLERS)
     others = [call for method in WRITERS for call in script.methods(method)]
     for call in [*opened, *others]:
         mode = written(call) or pickled(script, call)
@@ -106,6 +107,8 @@ def written(call: Call) -> str:
     """Return how a text file is opened: ``a``, ``w``, or empty where it is only read; torch.save takes bytes."""
     if call.name in HANDLERS:
         return "a"
+    if call.name == LOGURU:
+        return "a" if isinstance(call.value("0").literal, str) or call.value("0").items else ""
     if call.name == "logging.basicConfig":
         return "a" if call.given("filename") else ""
     if call.method in WRITERS and any(loop.kind != "epoch" for loop in call.loops):

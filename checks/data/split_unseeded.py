@@ -90,11 +90,16 @@ ORDERS = ("torch.randperm", "numpy.random.permutation", "random.shuffle", "numpy
 
 
 def _is_split_by(script: Script, order: Call) -> bool:
-    """Return whether two data sets, or samplers of a part, take their samples from one random order."""
+    """Return whether two data sets, or samplers of a part, take their samples from one random order of each rank's."""
+    if any(call.collective and _takes(script, call, order) for call in script.calls):
+        return False  # all ranks get that of one
     taken = [
         made for t in script.of_kind("dataset", "sampler") if (made := script.made_by(t)) and _is_part(made)
     ]
-    return sum(_takes(script, made, order) for made in taken) > 1
+    if sum(_takes(script, made, order) for made in taken) > 1:
+        return True
+    parts = {part.text for part in script.named("<part>") if part.receiver.made == order.number}
+    return any(part.startswith(":") and f"{part[1:].strip()}:" in parts for part in parts)
 
 
 def _is_part(made: Call) -> bool:

@@ -21,6 +21,7 @@ Or have the script check it: see how far a weight moves in a step: `assert moved
 - [Automatic Mixed Precision examples](https://docs.pytorch.org/docs/stable/notes/amp_examples.html): gradient clipping, with `scaler.unscale_`
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -41,6 +42,10 @@ check = Check(
 )
 
 
+SCALED = re.compile(r"amp|scaler|fp16|precision|half", re.I)
+"""What a test names that tells training with scaled gradients from the other."""
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Clipping between a scaled backward pass and the scaler's step, without unscale_."""
@@ -49,9 +54,13 @@ def code(script: Script) -> Iterator[Finding]:
     if any(call.method == "unscale_" for call in script.calls):
         return
     for call in script.named("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"):
+        steps = [
+            c for c in script.methods("step", "scaler") if c.loops == call.loops and c.number > call.number
+        ]
+        steps = [c for c in steps if call.conditions[: len(c.conditions)] == c.conditions]
         scaled = any(
-            c.loops == call.loops and c.conditions == call.conditions
-            for c in script.methods("step", "scaler")
+            not any(SCALED.search(test.text) for test in call.conditions[len(step.conditions) :])
+            for step in steps
         )
         if scaled and call.loops:
             yield check.found(

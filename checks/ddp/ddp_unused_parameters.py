@@ -113,10 +113,11 @@ def code(script: Script) -> Iterator[Finding]:
             made.value(name).literal is not False for name in SEARCHING if made.given(name)
         ):
             continue
-        for attribute in item.attributes:
-            if idle(script, item, attribute):
-                freeze = f"model.{attribute.name}.requires_grad_(False)  # or remove it"
-                elsewhere = attribute.name in item.used
+        for part, attribute in _layers(script, item):
+            if idle(script, part, attribute):
+                holder = "model" if part is item else "self"
+                freeze = f"{holder}.{attribute.name}.requires_grad_(False)  # or remove it"
+                elsewhere = attribute.name in part.used
                 yield check.found(
                     f"self.{attribute.name} is {'used by no forward' if elsewhere else 'never used'}, and DDP (line {wrapper.place.line}) waits for its gradients: the second "
                     "step fails",
@@ -124,6 +125,27 @@ def code(script: Script) -> Iterator[Finding]:
                     location=attribute.place,
                     fixes=[Fix("Freeze or remove it before DDP sees it", freeze, Kind.EDIT)],
                 )
+
+
+def _layers(script: Script, item: ModuleClass) -> Iterator[tuple[ModuleClass, Attribute]]:
+    """Yield the parts of a module, and of the modules of this script that its forward uses, unless something is frozen."""
+    by_name = {one.name: one for one in script.classes}
+    frozen = next(script.methods("requires_grad_"), None) is not None
+    frozen = frozen or any(call.name.endswith(".requires_grad.__set__") for call in script.calls)
+    waiting, seen = [item], {item.name}
+    while waiting:
+        one = waiting.pop(0)
+        for attribute in one.attributes:
+            yield one, attribute
+            inner = by_name.get(attribute.type)
+            if inner is None or frozen or inner.name in seen or attribute.name not in one.used_in_forward:
+                continue
+            whole = inner.dynamic or "forward" not in inner.methods
+            if not whole and not any(
+                c.scope.startswith(f"{inner.name}.") and handed_on(c) for c in script.calls
+            ):
+                seen.add(inner.name)
+                waiting.append(inner)
 
 
 def handed_on(call: Call) -> bool:

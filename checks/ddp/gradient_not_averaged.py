@@ -64,14 +64,13 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A training step in a program with a process group that nothing sums over the ranks, or that sums and does not divide."""
-    aside = list(_set_aside(script))
-    if aside:
-        yield from aside
+    without = list(_past_the_wrapper(script)) or list(_set_aside(script))
+    if without:
+        yield from without
         return
     made = script.process_group
     if made is None or not made.reached or script.frameworks:
         return
-    yield from _past_the_wrapper(script)
     yield from _beside_the_wrapper(script)
     if any(_may_be_trained(script, t) for t in script.of_kind("ddp", "fsdp", "dp")) or any(
         _shares(call) for call in script.calls if call.reached
@@ -147,15 +146,10 @@ def _set_aside(script: Script) -> Iterator[Finding]:
     taken = {n: c for c in script.named(f"{DDP}.module.__get__") for n in c.receiver.things}
     for wrapper in script.of_kind("ddp"):
         made = script.made_by(wrapper)
-        if (
-            made is None
-            or not made.reached
-            or wrapper.escapes
-            or wrapper.type != DDP
-            or _in_use(script, wrapper)
-        ):
+        if made is None or wrapper.escapes or wrapper.type != DDP or _in_use(script, wrapper):
             continue
         steps = [c for c in script.methods("__call__") if c.number > made.number and c.loops]
+        steps = [c for c in steps if c.reached == made.reached and c.stack[:1] == made.stack[:1]]
         steps = [c for c in steps if wrapper.inner in c.receiver.things and not QUIET & {*c.contexts}]
         if any(wrapper.number in taken or _goes_back(script, c) for c in steps):
             line = steps[0].place.line
@@ -186,7 +180,8 @@ def _in_use(script: Script, wrapper: Thing) -> bool:
 
 
 ONLY_ASKED = frozenset(
-    {"parameters", "named_parameters", "train", "eval", "state_dict", "named_buffers", "__get__"}
+    "parameters named_parameters train eval state_dict named_buffers buffers __get__ register_comm_hook load_state_dict "
+    "zero_grad modules named_modules".split()
 )
 """Methods of a wrapper that do not go through its forward."""
 

@@ -77,7 +77,8 @@ def code(script: Script) -> Iterator[Finding]:
     quiet = [c for c in script.methods("backward") if any(name.endswith(".no_sync") for name in c.contexts)]
     if not quiet:
         return
-    loud = [c for c in script.methods("backward") if c not in quiet]
+    came = any(c.reached for c in quiet)
+    loud = [c for c in script.methods("backward") if c not in quiet and (c.reached or not came)]
     forwards = list(script.methods("__call__", "ddp"))
     for call in quiet:
         inside = any(

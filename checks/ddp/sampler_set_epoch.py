@@ -50,15 +50,17 @@ QUIET = {"torch.no_grad", "torch.inference_mode"}
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A DistributedSampler that shuffles, in a loop over epochs, whose set_epoch nobody calls."""
-    if any(not call.receiver.things for call in script.methods("set_epoch")):
-        return  # of something that is not known here, and may be this sampler
+    unknown = [c for c in script.methods("set_epoch") if not c.receiver.things and not DATASET.search(c.text)]
     for sampler in script.of_kind("sampler"):
         made = script.made_by(sampler)
         if sampler.type != "torch.utils.data.DistributedSampler" or made is None or sampler.escapes:
             continue
         if made.value("shuffle").literal is False or made.starred:
             continue
-        if any(call.method == "set_epoch" for call in script.uses(sampler)):
+        if any(call.reached or not made.reached for call in unknown):
+            continue  # of something that is not known here, and may be this sampler
+        told = [call for call in script.uses(sampler) if call.method == "set_epoch"]
+        if any(call.loops or not call.reached for call in told):
             continue
         loaders = [loader for loader in script.of_kind("loader") if _takes(script, loader, sampler)]
         if any(True for _ in script.methods("set_epoch", "loader")):
@@ -71,9 +73,9 @@ def code(script: Script) -> Iterator[Finding]:
         drawn = [c for c in script.named("iter", "itertools.cycle") for loader in loaders if c.takes(loader)]
         again = any(len(loop.loops) > 1 for loop in loops) or any(_anew(c) for c in drawn)
         if again or any(_without_epoch(script, loader) for loader in loaders):
+            how = f"line {told[0].place.line} tells it one once" if told else "nothing calls its set_epoch"
             yield check.found(
-                "this DistributedSampler shuffles by the epoch, and nothing calls its set_epoch: every epoch has the "
-                "order of the first",
+                f"this DistributedSampler shuffles by the epoch, and {how}: every epoch has the order of the first",
                 location=sampler.place,
             )
 
@@ -87,7 +89,7 @@ def _anew(call: Call) -> bool:
 def _without_epoch(script: Script, loader: Thing) -> bool:
     """Return whether a loader goes, epoch after epoch, to a function for training that is not told the epoch."""
     uses = [call for call in script.uses(loader) if call.number != loader.made and call.name not in COUNTING]
-    trained = [call for call in uses if call.within("epoch") and "train" in call.text.lower()]
+    trained = [call for call in uses if call.within("epoch") and _trains(call.text.lower())]
     return bool(trained) and all(
         not call.starred
         and (call in trained or EVALUATING.search(call.text.lower()) is not None)
@@ -99,8 +101,16 @@ def _without_epoch(script: Script, loader: Thing) -> bool:
     )
 
 
+def _trains(name: str) -> bool:
+    """Return whether a function is called after a pass of training."""
+    passes = re.search(r"(?:^|[._])(?:run|do|one)_(?:one_)?epoch$|fit_(?:one_)?epoch", name) is not None
+    return "train" in name or passes
+
+
 COUNTING = ("len", "print")
 """What asks a loader how long it is."""
+DATASET = re.compile(r"data_?set\.set_epoch$", re.I)
+"""How a data set is told the epoch, and not its sampler."""
 EVALUATING = re.compile(r"(?:^|[._])(?:eval|evaluate|valid|validate|val|test|accuracy|evaluation)\w*$")
 """Names of functions that go through a loader and train nothing."""
 

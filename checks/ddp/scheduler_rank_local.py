@@ -7,7 +7,8 @@ apart: DistributedDataParallel averages gradients, and each rank applies them wi
 
 ## Why
 
-The validation loss was computed on each rank, on its own samples.
+The validation loss was computed on each rank, on its own samples. Or the schedule is stepped under `if rank == 0:`, as a log line
+would be: then rank 0 alone changes its learning rate.
 
 ## How to tell
 
@@ -24,7 +25,7 @@ Or have the script check it: gather the rates: `assert rates[0] == rates[1], "th
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.WARNING,
@@ -41,11 +42,26 @@ check = Check(
     ],
 )
 
+ALL = Fix(
+    "Step the schedule on every rank, with a number that is the same on all",
+    "scheduler.step()  # not under `if rank == 0:`",
+    Kind.EDIT,
+)
+
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A schedule that is stepped with what this rank alone has computed."""
     if not script.distributed or script.frameworks:
+        return
+    if (alone := _by_some(script)) is not None:
+        yield check.found(
+            f"only the ranks for which `{alone.rank_conditions[-1].text}` "
+            f"{'does not hold' if alone.rank_conditions[-1].negated else 'holds'} step the schedule: the others keep their "
+            "learning rate, and the models drift apart",
+            location=alone.place,
+            fixes=[ALL],
+        )
         return
     for scheduler in script.of_kind("scheduler"):
         if not scheduler.type.endswith("ReduceLROnPlateau"):
@@ -60,3 +76,28 @@ def code(script: Script) -> Iterator[Finding]:
                     location=call.place,
                 )
                 return
+
+
+def _by_some(script: Script) -> Call | None:
+    """Return where a schedule is stepped by some ranks, though all step the optimizer and none is told the rate."""
+    if not any(
+        step.reached and step.loops and not step.rank_conditions
+        for step in script.methods("step", "optimizer", "scaler")
+    ):
+        return None
+    stepped = [call for call in script.methods("step", "scheduler") if call.reached]
+    if any(not call.rank_conditions for call in stepped):
+        return None
+    sides = {(c.place, c.negated) for call in stepped for c in call.rank_conditions}
+    for call in stepped:
+        other = any((c.place, not c.negated) in sides for c in call.rank_conditions)
+        told = any(
+            later.collective
+            and later.loops
+            and "broadcast" in later.name + later.method
+            and later.number > call.number
+            for later in script.calls
+        )
+        if call.loops and not other and not told:
+            return call
+    return None

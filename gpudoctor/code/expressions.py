@@ -103,6 +103,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         if index.literal in value.literal:
             return value.items[value.literal.index(index.literal)]
     if value.text == SHUFFLED:
+        if isinstance(node.slice, ast.Slice):
+            frame.record("<part>", node, text=frame.text(node.slice), receiver=value)
         return value
     if value.known is Known.SYMBOL and value.text.endswith(".__dict__"):
         return chosen(value)

@@ -81,9 +81,10 @@ class Call(Struct, frozen=True, kw_only=True):
     """Full name: ``torch.distributed.barrier``; of a method the type of its object and the method,
     ``torch.optim.SGD.step``; where the object is not known ``.step``. ``X.__call__`` where an object is called,
     ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
-    ``<augmented>`` for ``x += ...``, ``<discarded>`` for a computation whose result goes nowhere, ``<loop>`` where a
-    loop's body begins, its `receiver` what is iterated, and ``NAME.__unbound__`` where a name is used that was assigned
-    under a rank condition alone; ``X.attribute.__get__`` where a wrapper's own attribute is read."""
+    ``<augmented>`` for ``x += ...``, ``<part>`` for a slice of a list that was shuffled, ``<discarded>`` for a
+    computation whose result goes nowhere, ``<loop>`` where a loop's body begins, its `receiver` what is iterated, and
+    ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone; ``X.attribute.__get__``
+    where a wrapper's own attribute is read."""
     place: Place
     method: str = ""
     """The last part of its name."""

@@ -53,6 +53,13 @@ def target(call: Call) -> Value:
     return call.value("device")
 
 
+def _of_placed_parts(script: Script, made: Call) -> bool:
+    """Return whether a model is made of another that may be on a device already."""
+    given = {number for argument in made.arguments.values() for number in argument.value.things}
+    parts = [part for part in script.things if part.number in given and part.kind == "model"]
+    return any(moves(script, part) or not stays(script, part) for part in parts)
+
+
 def stays(script: Script, thing: Thing) -> bool:
     """Return whether a model surely is on the CPU where it is made: nothing tells another device."""
     made = script.made_by(thing)
@@ -61,6 +68,8 @@ def stays(script: Script, thing: Thing) -> bool:
     if any("device" in name for name in made.arguments) or any(
         "torch.device" in text for text in made.contexts
     ):
+        return False
+    if _of_placed_parts(script, made):
         return False
     own = class_of(script, thing)
     placed = own is not None and any(

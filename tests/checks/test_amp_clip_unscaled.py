@@ -1,6 +1,21 @@
 """amp-clip-unscaled: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import torch
+
+model = torch.nn.Linear(2, 2).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+scaler = torch.amp.GradScaler("cuda")
+clip = 1.0
+for x in torch.utils.data.DataLoader([]):
+    optimizer.zero_grad()
+    scaler.scale(model(x.cuda()).mean()).backward()
+    if clip > 0:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), clip)  # <-
+    scaler.step(optimizer)
+    scaler.update()
+""",
     (
         "slurm.py",
         {
@@ -28,6 +43,21 @@ class Engine:
 """,
 ]
 FINE = [
+    """
+import torch
+
+model = torch.nn.Linear(2, 2).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+use_amp = torch.cuda.is_bf16_supported()
+scaler = torch.amp.GradScaler("cuda", enabled=use_amp)
+for x in torch.utils.data.DataLoader([]):
+    optimizer.zero_grad()
+    scaler.scale(model(x.cuda()).mean()).backward()
+    if not use_amp:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    scaler.step(optimizer)
+    scaler.update()
+""",
     (
         "slurm.py",
         {

@@ -2,6 +2,16 @@
 
 FLAGGED = [
     """
+import sys
+import torch.distributed as dist
+from loguru import logger
+
+dist.init_process_group("gloo")
+logger.add(sys.stderr)
+logger.add("train.log")  # <-
+dist.destroy_process_group()
+""",
+    """
 import pickle
 import torch
 import torch.distributed as dist
@@ -78,6 +88,18 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import sys
+import torch.distributed as dist
+from loguru import logger
+
+dist.init_process_group("gloo")
+logger.add(sys.stderr)
+logger.add(f"train-{dist.get_rank()}.log")
+if dist.get_rank() == 0:
+    logger.add("train.log")
+dist.destroy_process_group()
+""",
     """
 from pathlib import Path
 import numpy as np

@@ -82,6 +82,27 @@ REST = "; the tensor must be on a device, of a type and for a call that the back
 FLAGGED = [
     """
 import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Augmented(torch.nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x.flip(-1))
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+augmented = Augmented(torch.nn.Linear(2, 2))
+D = DDP(augmented, device_ids=[rank])  # <-
+D(torch.rand(2, 2).cuda()).sum().backward()
+""",
+    """
+import os
 
 import torch
 import torch.distributed as dist
@@ -144,6 +165,34 @@ def train(rank, size):
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Augmented(torch.nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x.flip(-1))
+
+class Pair(torch.nn.Module):
+    def __init__(self, rank):
+        super().__init__()
+        self.D = torch.nn.Linear(2, 2)
+        self.cuda(rank)
+        self.augmented = Augmented(self.D)
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+pair = Pair(rank)
+D = DDP(pair.augmented, device_ids=[rank])
+D(torch.rand(2, 2).cuda()).sum().backward()
+""",
     """
 import os
 

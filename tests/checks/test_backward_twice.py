@@ -40,6 +40,16 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+import torch
+
+teacher, student, other = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+for x, y in torch.utils.data.DataLoader([]):
+    with torch.no_grad():
+        target = teacher(x)
+    (student(x) - target).pow(2).mean().backward()
+    (other(x) - target).pow(2).mean().backward()
+""",
     (
         "torchrun.py",
         {

@@ -45,6 +45,33 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+import torch.nn as nn
+import torch.distributed as dist
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.second = nn.Linear(3, 3)  # <-
+
+    def forward(self, x):
+        return self.first(x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(3, 3)
+        self.head = Head()
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+dist.init_process_group("gloo")
+model = nn.parallel.DistributedDataParallel(Net())
+dist.destroy_process_group()
+""",
+    """
+import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -130,6 +157,36 @@ def build(args):
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.nn as nn
+import torch.distributed as dist
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.second = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.first(x)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(3, 3)
+        self.head = Head()
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+dist.init_process_group("gloo")
+net = Net()
+for parameter in net.head.parameters():
+    parameter.requires_grad = False
+model = nn.parallel.DistributedDataParallel(net)
+dist.destroy_process_group()
+""",
     """
 import torch
 from torch import nn

@@ -2,6 +2,53 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+    def loss_of(self, x, y):
+        return torch.nn.functional.mse_loss(self(x), y)
+
+def main():
+    dist.init_process_group("gloo")
+    model = DDP(Net())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in torch.utils.data.DataLoader([]):
+        loss = model.module.loss_of(x, y)  # <-
+        loss.backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import AutoModelForCausalLM
+from hooks import compressed
+
+async def run(rank, world_size, loader, optimizer):
+    dist.init_process_group("gloo", rank=rank, world_size=world_size)
+    torch.cuda.set_device(rank)
+    model = AutoModelForCausalLM.from_pretrained("gpt2").to(rank)
+    ddp_model = DDP(model, device_ids=[rank])  # <-
+    ddp_model.register_comm_hook(state=None, hook=compressed)
+    for batch in loader:
+        model(**batch).loss.backward()
+        optimizer.step()
+    dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
@@ -148,6 +195,22 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+class Trainer:
+    def __init__(self, model, rank):
+        self.bare = model.to(rank)
+        self.model = DDP(self.bare, device_ids=[rank])
+
+    def fit(self, loader, optimizer):
+        for x in loader:
+            self.model(x).sum().backward()
+            optimizer.step()
+            self.bare(x)
+""",
     """
 import os
 import torch

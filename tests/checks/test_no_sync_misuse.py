@@ -16,6 +16,23 @@ EXAMPLES = {
 NOT_THIS = ["with model.no_sync():", "UserWarning: no_sync() is not supported on this strategy"]
 
 FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+
+def once(model, x):
+    model(x).sum().backward()
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.utils.data.DataLoader([], sampler=torch.utils.data.DistributedSampler([])):
+    with model.no_sync():
+        loss = model(x).sum()
+        loss.backward()  # <-
+    optimizer.step()
+dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {

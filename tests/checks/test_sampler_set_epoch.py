@@ -2,6 +2,49 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from data import Images
+from engine import run_epoch, eval_epoch
+
+def main():
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    loader = DataLoader(Images(), sampler=DistributedSampler(Images()))  # <-
+    rest = DataLoader(Images(), sampler=DistributedSampler(Images(), shuffle=False))
+    for epoch in range(3):
+        run_epoch(model, loader)
+        eval_epoch(model, rest)
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from data import Images
+
+def later(sampler, epoch):
+    sampler.set_epoch(epoch)
+
+def main():
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    images = Images()
+    sampler = DistributedSampler(images)  # <-
+    sampler.set_epoch(0)
+    loader = DataLoader(images, sampler=sampler)
+    for epoch in range(3):
+        images.dataset.set_epoch(epoch)
+        for x, y in loader:
+            model(x).sum().backward()
+
+main()
+""",
+    """
 import argparse, functools
 from collections import namedtuple
 from typing import NamedTuple
@@ -218,6 +261,42 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from data import Images
+
+class Hook:
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def begin(self, epoch):
+        self.sampler.set_epoch(epoch)
+
+def main():
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    one, two, three = DistributedSampler(Images()), DistributedSampler(Images()), DistributedSampler(Images())
+    named = {"train": DistributedSampler(Images())}
+    loaders = [DataLoader(Images(), sampler=sampler) for sampler in (one, two)]
+    last, hook = DataLoader(Images(), sampler=three), Hook(three)
+    more = DataLoader(Images(), sampler=named["train"])
+    for epoch in range(3):
+        for loader, name in zip(loaders, ["a", "b"]):
+            if hasattr(loader.sampler, "set_epoch"):
+                loader.sampler.set_epoch(epoch)
+        hook.begin(epoch)
+        for sampler in named.values():
+            sampler.set_epoch(epoch)
+        for x, y in last:
+            model(x).sum().backward()
+        for x, y in more:
+            model(x).sum().backward()
+
+main()
+""",
     """
 import argparse, functools
 from collections import namedtuple

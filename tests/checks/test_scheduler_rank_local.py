@@ -8,6 +8,60 @@ from torch.utils.data import DataLoader, DistributedSampler
 from torch.nn.parallel import DistributedDataParallel as DDP
 from data import Images
 
+def main():
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    model = DDP(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.SGD(model.parameters())
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, mode="max")
+    images = Images()
+    sampler = DistributedSampler(images)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x, y in DataLoader(images, sampler=sampler):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+        total = loss.detach()
+        dist.all_reduce(total)
+        if rank != 0:
+            continue
+        schedule.step(total / dist.get_world_size())  # <-
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from torch.nn.parallel import DistributedDataParallel as DDP
+from data import Images
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+model = DDP(torch.nn.Linear(2, 2))
+optimizer = torch.optim.SGD(model.parameters())
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+images = Images()
+sampler = DistributedSampler(images)
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for x, y in DataLoader(images, sampler=sampler):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    if rank == 0:
+        print(epoch)
+        schedule.step()  # <-
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from torch.nn.parallel import DistributedDataParallel as DDP
+from data import Images
+
 dist.init_process_group("gloo")
 model = DDP(torch.nn.Linear(2, 2))
 schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(model.parameters()))
@@ -51,6 +105,80 @@ for epoch in range(3):
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from data import Images
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+if rank == 0:
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters())
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    for epoch in range(3):
+        for x, y in DataLoader(Images()):
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+        schedule.step()
+dist.barrier()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from torch.nn.parallel import DistributedDataParallel as DDP
+from data import Images
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+model = DDP(torch.nn.Linear(2, 2))
+optimizer = torch.optim.SGD(model.parameters())
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+images = Images()
+sampler = DistributedSampler(images)
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for x, y in DataLoader(images, sampler=sampler):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    if rank == 0:
+        print(epoch)
+        schedule.step()
+    else:
+        schedule.step()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from torch.nn.parallel import DistributedDataParallel as DDP
+from data import Images
+
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+model = DDP(torch.nn.Linear(2, 2))
+optimizer = torch.optim.SGD(model.parameters())
+schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+images = Images()
+sampler = DistributedSampler(images)
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for x, y in DataLoader(images, sampler=sampler):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+    dist.all_reduce(loss)
+    if rank == 0:
+        schedule.step(loss)
+    rate = torch.tensor(optimizer.param_groups[0]["lr"])
+    dist.broadcast(rate, 0)
+    optimizer.param_groups[0]["lr"] = rate.item()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -2,6 +2,24 @@
 
 FLAGGED = [
     """
+import os, random
+from collections import defaultdict
+import torch.distributed as dist
+
+def split(root):
+    data = defaultdict(dict)
+    for name in os.listdir(root):
+        images = list(os.listdir(f"{root}/{name}"))
+        random.shuffle(images)  # <-
+        number = int(0.8 * len(images))
+        data[name]["train"] = [image for image in images[:number]]
+        data[name]["val"] = [image for image in images[number:]]
+    return data
+
+dist.init_process_group("nccl")
+split("images")
+""",
+    """
 import pandas as pd
 import torch.distributed as dist
 from sklearn.model_selection import KFold
@@ -82,6 +100,33 @@ main([], [])
     ),
 ]
 FINE = [
+    """
+import os, random
+import torch.distributed as dist
+from data import Images
+
+def main():
+    dist.init_process_group("nccl")
+    files = sorted(os.listdir("data"))
+    random.shuffle(files)
+    box = [files]
+    dist.broadcast_object_list(box, src=0)
+    return Images(box[0][:10]), Images(box[0][10:])
+
+main()
+""",
+    """
+import os, random
+import torch.distributed as dist
+
+def some(root):
+    images = list(os.listdir(root))
+    random.shuffle(images)
+    return images[:100]
+
+dist.init_process_group("nccl")
+some("images")
+""",
     """
 import pandas as pd
 import torch.distributed as dist
