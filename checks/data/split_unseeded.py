@@ -56,7 +56,7 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         if any(call.given(name) and not call.value(name).is_none for name in SEEDED):
             continue
-        if any("seed" in before.name.lower() for before in script.calls[: call.number]):
+        if any(_seeds(before, call) for before in script.calls[: call.number]):
             continue
         if call.value("shuffle").literal is False:
             continue
@@ -82,6 +82,17 @@ def _part(call: Call) -> bool:
     """Return whether a call draws a part of a table's rows."""
     size = call.value("frac").literal
     return isinstance(size, float) and size < 1
+
+
+def _seeds(before: Call, split: Call) -> bool:
+    """Return whether a call before a split may have set the seed that it draws by: train_test_split and sample ask NumPy.
+
+    Both take NumPy's global state where they are given no seed (scikit-learn's check_random_state, pandas'
+    DataFrame.sample, datasets' Dataset.train_test_split).
+    """
+    others = ("torch.manual_seed", "torch.random.manual_seed", "torch.cuda.", "random.seed")
+    by_numpy = split.method in ("train_test_split", "sample", "KFold", "StratifiedKFold")
+    return "seed" in before.name.lower() and not (by_numpy and before.name.startswith(others))
 
 
 SEEDED = ("generator", "random_state", "seed")

@@ -53,6 +53,7 @@ def code(script: Script) -> Iterator[Finding]:
         return
     if any(call.method == "unscale_" for call in script.calls):
         return
+    said = set()
     for call in script.named("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_"):
         steps = [
             c for c in script.methods("step", "scaler") if c.loops == call.loops and c.number > call.number
@@ -62,9 +63,9 @@ def code(script: Script) -> Iterator[Finding]:
             not any(SCALED.search(test.text) for test in call.conditions[len(step.conditions) :])
             for step in steps
         )
-        if scaled and call.loops:
+        if scaled and call.loops and call.scope not in said:
+            said.add(call.scope)
             yield check.found(
                 "gradients are clipped here before the GradScaler has unscaled them: they are thousands of times too large",
                 location=call.place,
             )
-            return

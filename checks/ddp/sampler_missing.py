@@ -92,6 +92,8 @@ def _split(script: Script, made: Call) -> bool:
             source = script.made_by(thing)
             if thing.kind == "dataset" and source is None and not shuffled:
                 return True
+            if source is not None and any(c.scope == source.scope and _asks_node(c) for c in script.calls):
+                return True
             if source is not None:
                 waiting += [argument.value for argument in source.arguments.values()]
             if any(c.scope.startswith(f"{thing.type}.") and _asks_rank(c) for c in script.calls):
@@ -102,6 +104,12 @@ def _split(script: Script, made: Call) -> bool:
 def _opaque(value: Value) -> bool:
     """Return whether a data set comes from where nothing is seen."""
     return False if value.known is not Known.UNKNOWN else bool(value.text) and value.text not in ("len", "is")
+
+
+def _asks_node(call: Call) -> bool:
+    """Return whether a function reads a variable whose name is computed: what it holds differs by node or process."""
+    reads = call.name in ("os.environ.__getitem__", "os.environ.get", "os.getenv")
+    return reads and not call.variable and call.scope != "<module>"
 
 
 def _asks_rank(call: Call) -> bool:

@@ -89,7 +89,15 @@ def code(script: Script) -> Iterator[Finding]:
                 )
     for call in [*script.methods("add_argument"), *script.named("click.option")]:
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
-        if "--local_rank" not in names or "--local-rank" in names or not script.distributed:
+        if not {"--local_rank", "--local-rank"} & {*names} or not script.distributed:
+            continue
+        if "--local-rank" in names:
+            if "--local_rank" not in names:
+                yield check.found(
+                    "this script takes its local rank from --local-rank alone: torchrun sets LOCAL_RANK and passes no such option",
+                    severity=Severity.WARNING,
+                    location=call.place,
+                )
             continue
         yield check.found(
             "this script takes its local rank from --local_rank: torchrun sets LOCAL_RANK and passes no such option, and "

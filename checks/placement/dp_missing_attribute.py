@@ -188,11 +188,14 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
             continue
         wrapper = script.thing(call.receiver, "dp", "ddp")
         made = script.made_by(wrapper) if wrapper is not None else None
-        item = classes.get(script.innermost(wrapper).type) if wrapper is not None else None
-        if wrapper is None or made is None or item is None or not wrapper.type.startswith("torch."):
+        if wrapper is None or made is None or not wrapper.type.startswith("torch."):
             continue
+        item = classes.get(script.innermost(wrapper).type)
         name = call.name.removesuffix(".__get__").rpartition(".")[2]
-        own = name in item.methods or any(a.name == name for a in item.attributes)
+        if item is not None:
+            own = name in item.methods or any(a.name == name for a in item.attributes)
+        else:  # a class of another file: what is called without any test is called with two GPUs, too
+            own = call.reached and _by_device_count(made) and not call.name.endswith(".__get__")
         own = own and name not in PASSED and not name.startswith("_") and call.text.endswith(f".{name}")
         if own and not _tells(call, made):
             yield check.found(
@@ -202,6 +205,12 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
                 fixes=[UNWRAPPED],
             )
             return
+
+
+def _by_device_count(made: Call) -> bool:
+    """Return whether a model is wrapped where there are several GPUs, and nothing else decides it."""
+    tests = [condition for condition in made.conditions if condition.kind == "if"]
+    return len(tests) == 1 and not tests[0].negated and "device_count() > 1" in tests[0].text
 
 
 def _tells(call: Call, made: Call) -> bool:

@@ -20,7 +20,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
         frame.program.bound[found.text] = value.thing
     if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
         thing = frame.program.things[value.thing]
-        if thing.kind in ("ddp", "dp") or (thing.kind == "model" and node.attr == "module"):
+        if thing.kind in ("ddp", "dp") or (thing.kind in ("model", "checkpoint") and node.attr == "module"):
             frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
     elif node.attr == "module" and isinstance(node.value, ast.Call) and frame.program.kind(value) == "ddp":
         # no name holds the wrapper itself

@@ -48,7 +48,8 @@ def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receive
     for argument in arguments.values():
         for value in argument.value.possible():
             if value.known is Known.DEFINED and isinstance(program.defined.get(value.text), Function):
-                program.deferred.append(value)
+                under = tuple(test for test in frame.conditions if test.kind == "main")
+                program.deferred.append((value, under))
         if not own:
             program.escape(argument.value)
         if receiver.thing >= 0 and argument.value.from_data:

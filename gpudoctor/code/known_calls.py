@@ -80,6 +80,7 @@ SIGNATURES = {
         "ray.train.torch.prepare_model": "model",
         "torch.utils.data.DataLoader": "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn "
         "pin_memory drop_last timeout worker_init_fn multiprocessing_context generator",
+        "torch_geometric.loader.DataLoader": "dataset batch_size shuffle follow_batch exclude_keys",
         "torch.utils.data.DistributedSampler": "dataset num_replicas rank shuffle seed drop_last",
         "torch.utils.data.RandomSampler": "data_source replacement num_samples generator",
         "torch.utils.data.SequentialSampler": "data_source",
@@ -158,6 +159,7 @@ KINDS = {
     "torch.distributed.optim.ZeroRedundancyOptimizer": "optimizer",
     "torch.utils.data.DataLoader": "loader",
     "torchdata.stateful_dataloader.StatefulDataLoader": "loader",
+    "torch_geometric.loader.DataLoader": "loader",
     "torch.amp.GradScaler": "scaler",
     "torch.Generator": "generator",
     "torch.load": "checkpoint",

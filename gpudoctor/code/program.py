@@ -46,8 +46,8 @@ class Program:
         self.steps = 0
         self.looking: set[tuple[str, str]] = set()
         """Names of other files whose values are being looked up: some are made of themselves."""
-        self.deferred: list[Value] = []
-        """Functions that were handed to somebody who will call them: hooks, a launcher's target."""
+        self.deferred: list[tuple[Value, tuple[Condition, ...]]] = []
+        """Functions that were handed to somebody who will call them: hooks, a launcher's target; and their main guard."""
         self.execute: Callable[[Frame, list[ast.stmt]], bool]
         """Set by `tracing`: goes through statements, and returns whether their end is never reached."""
         self.evaluate: Callable[[Frame, ast.expr], Value]

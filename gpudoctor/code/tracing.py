@@ -178,12 +178,14 @@ def _deferred(frame: Frame) -> None:
     """Go through functions that were handed to somebody who calls them: a launcher's target, a hook."""
     program = frame.program
     while program.deferred:
-        value = program.deferred.pop(0)
+        value, guard = program.deferred.pop(0)
         item = program.defined.get(value.text)
         if isinstance(item, Function) and f"{item.file.name}::{item.name}" not in program.followed:
             holder = program.bound.get(value.text)
             self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
-            _follow(frame, item, self_value, [], {}, item.node)
+            caller = Frame(program, frame.file)
+            caller.conditions = guard
+            _follow(caller, item, self_value, [], {}, item.node)
 
 
 def _only_defined(frame: Frame) -> None:
