@@ -44,7 +44,11 @@ def started(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argume
 def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receiver: Value) -> None:
     """Note what goes where its use is not seen, and functions that somebody else will call."""
     program = frame.program
-    own = name.startswith(("torch.", "torchvision.")) or receiver.things or name in HARMLESS
+    own = (
+        name.startswith(("torch.", "torchvision.", "torch_geometric.loader."))
+        or receiver.things
+        or name in HARMLESS
+    )
     for argument in arguments.values():
         for value in argument.value.possible():
             if value.known is Known.DEFINED and isinstance(program.defined.get(value.text), Function):

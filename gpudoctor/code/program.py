@@ -47,7 +47,7 @@ class Program:
         self.looking: set[tuple[str, str]] = set()
         """Names of other files whose values are being looked up: some are made of themselves."""
         self.deferred: list[tuple[Value, tuple[Condition, ...]]] = []
-        """Functions that were handed to somebody who will call them: hooks, a launcher's target; and their main guard."""
+        """Functions that somebody else will call: hooks, a launcher's target; with their main guard."""
         self.execute: Callable[[Frame, list[ast.stmt]], bool]
         """Set by `tracing`: goes through statements, and returns whether their end is never reached."""
         self.evaluate: Callable[[Frame, ast.expr], Value]

@@ -3,6 +3,26 @@
 FLAGGED = [
     """
 import torch
+from torch.amp import GradScaler
+
+def first(model, optimizer, loader):
+    scaler = GradScaler("cuda")
+    for x in loader:
+        scaler.scale(model(x).sum()).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # <-
+        scaler.step(optimizer)
+        scaler.update()
+
+def second(model, optimizer, loader):
+    scaler = GradScaler("cuda")
+    for x in loader:
+        scaler.scale(model(x).mean()).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 2.0)  # <-
+        scaler.step(optimizer)
+        scaler.update()
+""",
+    """
+import torch
 
 model = torch.nn.Linear(2, 2).cuda()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

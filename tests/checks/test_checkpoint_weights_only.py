@@ -138,6 +138,15 @@ def test_torchscript_is_for_another_function():
 FLAGGED = [
     """
 import torch
+from nets import Net
+
+def predict(path):
+    net = Net()
+    net.load_state_dict(torch.load(path, map_location="cpu").module.state_dict())  # <-
+    return net
+""",
+    """
+import torch
 
 class Net(torch.nn.Module):
     def forward(self, x):
@@ -186,6 +195,15 @@ net.eval()
 """,
 ]
 FINE = [
+    """
+import torch
+from nets import Net
+
+def predict(path):
+    net = Net()
+    net.load_state_dict(torch.load(path, map_location="cpu", weights_only=False).module.state_dict())
+    return net
+""",
     """
 import torch
 

@@ -41,6 +41,25 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+from nets import Memory
+
+def train(memory, loader):
+    memory.train()
+    memory.reset_state()  # <-
+    for x in loader:
+        memory(x).sum().backward()
+
+def make():
+    memory = Memory(8).to("cuda")
+    if torch.cuda.device_count() > 1:
+        memory = torch.nn.DataParallel(memory)
+    return memory, [1, 2]
+
+memory, loader = make()
+train(memory=memory, loader=loader)
+""",
+    """
+import torch
 
 class Net(torch.nn.Module):
     def __init__(self):
@@ -133,6 +152,20 @@ def main(model, optimizer_class):
 """,
 ]
 FINE = [
+    """
+import torch
+from nets import Memory
+
+def make(several):
+    memory = Memory(8).to("cuda")
+    if several and torch.cuda.device_count() > 1:
+        if several == "replicas":
+            memory = torch.nn.DataParallel(memory)
+    return memory
+
+memory = make(False)
+memory.reset_state()
+""",
     """
 import torch
 

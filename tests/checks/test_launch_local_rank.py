@@ -42,6 +42,15 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import argparse
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local-rank", type=int)  # <-
+args = parser.parse_args()
+dist.init_process_group("nccl")
+""",
+    """
 import torch
 import torch.distributed as dist
 from absl import app, flags
@@ -102,6 +111,15 @@ torch.distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import argparse, os
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local-rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))
+args = parser.parse_args()
+dist.init_process_group("nccl")
+""",
     """
 from absl import app, flags
 

@@ -102,6 +102,27 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import os
+import pandas, torch, store
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, TensorDataset
+
+def of_this_node():
+    name = os.environ["NODENAME"]
+    parts = [store.get(number) for number in os.environ.get(name, "").split(",")]
+    return TensorDataset(torch.from_numpy(pandas.concat(parts).to_numpy()))
+
+def main():
+    dist.init_process_group("gloo")
+    model = DistributedDataParallel(torch.nn.Linear(24, 1))
+    for epoch in range(3):
+        for x in DataLoader(of_this_node(), 5, shuffle=True):
+            model(x).sum().backward()
+
+main()
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader, DistributedSampler, RandomSampler, TensorDataset

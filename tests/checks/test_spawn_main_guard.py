@@ -25,6 +25,18 @@ NOT_THIS = [
 ]
 
 FLAGGED = [
+    """
+import sweeps
+import torch.multiprocessing as mp
+
+def work(rank):
+    print(rank)
+
+def once():  # <-
+    mp.spawn(work, nprocs=2)
+
+sweeps.agent("id", function=once)
+""",
     (
         "spawn.py",
         {
@@ -55,6 +67,22 @@ p.start()
 """,
 ]
 FINE = [
+    """
+import sweeps
+import torch.multiprocessing as mp
+
+def work(rank):
+    print(rank)
+
+def main():
+    def once():
+        mp.spawn(work, nprocs=2)
+
+    sweeps.agent("id", function=once)
+
+if __name__ == "__main__":
+    main()
+""",
     """
 import torch
 from torch.multiprocessing import Process

@@ -2,6 +2,15 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from datasets import load_dataset
+
+torch.manual_seed(42)
+dist.init_process_group("nccl")
+parts = load_dataset("wiki", split="train").train_test_split(test_size=0.2)  # <-
+""",
+    """
 import os, random
 from collections import defaultdict
 import torch.distributed as dist
@@ -100,6 +109,17 @@ main([], [])
     ),
 ]
 FINE = [
+    """
+import numpy
+import torch
+import torch.distributed as dist
+from datasets import load_dataset
+
+torch.manual_seed(42)
+numpy.random.seed(42)
+dist.init_process_group("nccl")
+parts = load_dataset("wiki", split="train").train_test_split(test_size=0.2)
+""",
     """
 import os, random
 import torch.distributed as dist
