@@ -88,8 +88,8 @@ check = Check(
     ],
 )
 
-RUN_ON = re.compile(r"\+?\d+\s*[;:|/\s]\s*\d")
-"""Numbers that something else than a comma parts."""
+RUN_ON = re.compile(r"\+?\d+\s*[^\w\s]|\+?\d+\s+\d")
+"""A number with a sign or another number behind it, such as `0;1`, `0 1` and `0-3`; of `0gpu` CUDA makes what was meant."""
 
 
 @check.environment

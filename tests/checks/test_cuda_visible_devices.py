@@ -99,7 +99,7 @@ def test_errors(value, words):
     assert "export CUDA_VISIBLE_DEVICES=0,1,2,3" in [fix.command for fix in finding.fixes]
 
 
-@pytest.mark.parametrize("value", ["0;1;2", "0 1", "0:3,1", "0 ; 1"])
+@pytest.mark.parametrize("value", ["0;1;2", "0 1", "0:3,1", "0 ; 1", "0-3", "1]"])
 def test_numbers_that_no_comma_parts_are_one(value):
     """torch.cuda._parse_visible_devices gives [0] for each, and [0, 1] for the third."""
     _, [finding] = run(value)
