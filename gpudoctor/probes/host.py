@@ -39,6 +39,7 @@ def probe(root: Path = Path("/")) -> Host:
         memory_available_bytes=memory.available,
         **_shm(root / "dev/shm"),
         limits=_limits(),
+        **_files(text(sysctl / "fs/file-nr")),
         root=os.geteuid() == 0 if hasattr(os, "geteuid") else None,
         capabilities=_capabilities(root),
         unprivileged_port=number(text(sysctl / "net/ipv4/ip_unprivileged_port_start")),
@@ -49,6 +50,12 @@ def probe(root: Path = Path("/")) -> Host:
         cgroup=group,
         numa=numa(root),
     )
+
+
+def _files(numbers: str) -> dict[str, int | None]:
+    """Read allocated, unused (0 since Linux 2.6) and most file handles (sysctl/fs.rst)."""
+    values = [number(word) for word in numbers.split()]
+    return {"files_open": values[0], "files_max": values[2]} if len(values) == 3 else {}
 
 
 def _shm(folder: Path) -> dict[str, Any]:

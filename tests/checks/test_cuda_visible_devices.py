@@ -108,6 +108,20 @@ def test_numbers_that_no_comma_parts_are_one(value):
     assert visible in finding.message
 
 
+def test_a_name_that_nothing_reads():
+    named = Launch(variables={"CUDA_VISIBLE_DEVICE": "0,1", "CUDA_VISIBLE_DEVICES_OLD": "0"})
+    facts = {"launch": named, "gpus": FOUR}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert (finding.severity, finding.fixes[0].command) == (
+        Severity.WARNING,
+        "unset CUDA_VISIBLE_DEVICE; export CUDA_VISIBLE_DEVICES=0,1",
+    )
+    assert "so all 4 GPUs are visible" in finding.message
+    right = Launch(variables=named.variables | {"CUDA_VISIBLE_DEVICES": "0,1"})
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts | {"launch": right}))
+    assert finding.severity is Severity.NOTE
+
+
 def test_an_instance_on_a_machine_without_mig():
     whole = Gpus(devices=[Gpu(index=n, uuid=uuid, mig=False) for n, uuid in enumerate(UUIDS)])
     _, [finding] = run("MIG-deadbeef-1111-2222-3333-444444444444", whole)
