@@ -52,7 +52,7 @@ def probe(root: Path = Path("/")) -> Host:
     )
 
 
-def _files(numbers: str) -> dict[str, int | None]:
+def _files(numbers: str) -> dict[str, Any]:
     """Read allocated, unused (0 since Linux 2.6) and most file handles (sysctl/fs.rst)."""
     values = [number(word) for word in numbers.split()]
     return {"files_open": values[0], "files_max": values[2]} if len(values) == 3 else {}
