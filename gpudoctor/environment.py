@@ -55,7 +55,7 @@ def check(
     given, source = _given(files, log, source)
     if deep and source is not None:
         raise BadInput("--deep measures this machine; of a saved report, what was measured then is judged")
-    saved = _saved(source, python, registry)
+    saved, unrecognised = _saved(source, python, registry)
     evidence = read(given, registry, only, skip, say, warn) if given else Evidence()
     if saved:
         snapshot = saved.snapshot
@@ -65,12 +65,14 @@ def check(
 
     evidence.add_facts(snapshot)
     report = diagnose(snapshot, registry.checks(ids), registry.failed, registry)
-    if saved is not None and saved.report is not None:
-        _carry(saved.report, report, registry, ids, by_name=bool(only))
-        report.created = saved.report.created
+    if saved is not None and saved.report is None:
+        _complained(saved, unrecognised, report, registry, ids)
+    earlier = saved.report if saved is not None else None
+    if earlier is not None:
+        _carry(earlier, report, registry, ids, by_name=bool(only))
     if given:
-        report = _beside(evidence, report, registry, ids)
-    report.command, report.created = "check", ""
+        report = _beside(evidence, report, registry, ids, earlier.created if earlier is not None else "")
+    report.command = "check"
     return report
 
 
@@ -87,7 +89,7 @@ def _given(
     return given, (reports[0] if reports else source)
 
 
-def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[str]) -> Report:
+def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[str], saved: str) -> Report:
     """Set what files show beside what is known of the machine and of checkpoints: each failure once, and one cause."""
     from gpudoctor.correlation import correlate
     from gpudoctor.diagnose import worst
@@ -98,7 +100,7 @@ def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[st
         from gpudoctor.logs.corroboration import corroborate
 
         explained.findings = [finding for finding in explained.findings if finding.id in ids]
-        report = corroborate(explained, report, registry)
+        report = corroborate(explained, report, registry, saved=saved)
     log = report.facts.get("log") if explained is not None else None
     scripts = evidence.linted.findings if evidence.linted is not None else []
     mixed = correlate(report.findings, scripts, registry.follows, log, evidence.names)
@@ -109,15 +111,33 @@ def _beside(evidence: Evidence, report: Report, registry: Registry, ids: list[st
     return conclude(report, registry)
 
 
-def _saved(source: str | None, python: str | None, registry: Registry) -> "Imported | None":
-    """Read what a saved report tells, where one is to be examined."""
+def _saved(
+    source: str | None, python: str | None, registry: Registry
+) -> "tuple[Imported | None, BadInput | None]":
+    """Read what a saved report tells, where one is to be examined; with why nothing in it is known, if so."""
     if source is None:
-        return None
+        return None, None
     if python is not None:
         raise BadInput(f"--python {python}: a saved report is examined without any Python")
+    from gpudoctor.importers import Unrecognised
     from gpudoctor.importers import read as read_report
 
-    return read_report(source, registry.topics)
+    try:
+        return read_report(source, registry.topics), None
+    except Unrecognised as error:
+        return error.imported, error
+
+
+def _complained(
+    saved: "Imported", unrecognised: BadInput | None, report: Report, registry: Registry, ids: list[str]
+) -> None:
+    """Add what the words of a text show; raise why nothing in it is known, where they show nothing either."""
+    from gpudoctor import complaints
+
+    found = complaints.read(saved.text, "the text", registry)
+    if unrecognised is not None and not found.findings:
+        raise unrecognised
+    complaints.add(found, report, registry, ids)
 
 
 def _carry(saved: Report, report: Report, registry: Registry, asked: list[str], *, by_name: bool) -> None:

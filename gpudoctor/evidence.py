@@ -119,11 +119,11 @@ def _logs(evidence: Evidence, registry: Registry, say: Say, warn: Say) -> None:
 
 def _checkpoints(evidence: Evidence, say: Say) -> None:
     from gpudoctor.checkpoint.formats.paths import paths_of
-    from gpudoctor.checkpoint.inspection import look
+    from gpudoctor.checkpoint.look import look
 
     with paths_of(evidence.of(GivenKind.CHECKPOINT)) as named:
         for each in named:
-            seen = look(each, say, values=False, verify=False)
+            seen = look(each, say)
             if seen.lost:
                 evidence.lose(GivenKind.CHECKPOINT, seen.lost, each.path)
             evidence.checkpoints.append(seen.file)

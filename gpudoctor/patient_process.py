@@ -19,6 +19,9 @@ import msgspec
 from gpudoctor.child import Child
 from gpudoctor.interpreter import Patient
 
+SCRIPTS = Path(__file__).parent / "patient"
+"""Where what the patient runs lies."""
+
 T = TypeVar("T")
 Message = dict[str, Any]
 

@@ -5,6 +5,9 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+from gpudoctor.code.examination import Examined, Examiner, distinct
+from gpudoctor.model import Check
+
 FOLDER = Path(__file__).parent / "checks"
 
 
@@ -19,3 +22,11 @@ def its_tests(id: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def examined(path: Path, checks: list[Check]) -> Examined:
+    """Return what checks see in one script, which can be read."""
+    seen = Examiner({path: path.name}, checks, ()).file(path)
+    assert not seen.unread
+    seen.findings = distinct(seen.findings)
+    return seen

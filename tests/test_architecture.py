@@ -15,6 +15,7 @@ FLOORS = {
     "patterns": "",
     "text": "patterns",
     "bad_input": "",
+    "garbage": "",
     "facts": "patterns",
     "field_types": "",
     "interruption": "",
@@ -49,17 +50,18 @@ FLOORS = {
     "redact.name_forms registry report snapshot text verdict",
     "checkpoint.tree": "bad_input facts",
     "checkpoint.pickle": "checkpoint.tree facts text",
-    "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts text",
+    "checkpoint.formats": "bad_input checkpoint.pickle checkpoint.tree facts garbage text",
     "checkpoint.description": "checkpoint.formats checkpoint.tree facts text",
     "checkpoint.repair": "checkpoint.description checkpoint.formats checkpoint.pickle checkpoint.tree facts text",
-    "checkpoint.comparison": "checkpoint.description checkpoint.formats checkpoint.tree child facts interpreter "
-    "patient_process text",
-    "checkpoint.inspection": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.tree "
-    "bad_input diagnose facts model registry report snapshot text",
+    "checkpoint.look": "checkpoint.description checkpoint.formats checkpoint.tree facts report text",
+    "checkpoint.comparison": "checkpoint.description checkpoint.formats checkpoint.look checkpoint.tree child facts "
+    "interpreter patient_process report text",
+    "checkpoint.inspection": "checkpoint.comparison checkpoint.formats checkpoint.look bad_input diagnose facts model "
+    "registry report snapshot",
     "checkpoint": "checkpoint.comparison checkpoint.description checkpoint.formats checkpoint.repair checkpoint.tree",
-    "code": "bad_input child facts fork guard model registry report text verdict",
+    "code": "bad_input child facts fork garbage guard model registry report text verdict",
     "recognition": "bad_input checkpoint.formats facts report",
-    "evidence": "bad_input checkpoint.formats checkpoint.inspection code facts logs recognition registry report "
+    "evidence": "bad_input checkpoint.formats checkpoint.look code facts logs recognition registry report "
     "snapshot",
     # runs
     "proving": "",
@@ -81,8 +83,9 @@ FLOORS = {
     "proving.scaling": "bad_input collect facts interpreter patient_process registry report snapshot "
     "proving.training proving.training_script verdict",
     "deep": "child facts interpreter patient_process report snapshot text",
-    "environment": "bad_input collect correlation deep diagnose evidence facts importers interpreter logs model "
-    "recognition registry report snapshot verdict",
+    "complaints": "diagnose facts guard logs model registry report verdict",
+    "environment": "bad_input collect complaints correlation deep diagnose evidence facts importers interpreter logs "
+    "model recognition registry report snapshot verdict",
     "ticketing": "environment proving.proofs registry report",
     # how it is given out
     "redact.word_lists": "patterns",
@@ -93,9 +96,9 @@ FLOORS = {
     "gpudoctor": "bad_input checkpoint checkpoint.inspection code environment logs model proving.proofs report "
     "proving.scaling text ticketing",
     "cli": "gpudoctor bad_input catalogue checkpoint.inspection checkpoint.repair child code diagnose environment "
-    "facts interpreter interruption logs model passthrough proving.proofs redact registry render report "
+    "facts garbage interpreter interruption logs model passthrough proving.proofs redact registry render report "
     "proving.scaling proving.scripts text ticketing proving.training proving.training_script verdict",
-    "cli.checkpoint": "cli bad_input checkpoint.inspection checkpoint.repair facts registry text",
+    "cli.checkpoint": "cli bad_input checkpoint.inspection checkpoint.repair facts garbage registry text",
     "__main__": "cli",
 }
 """Floor -> the floors that it may import.

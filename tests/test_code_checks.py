@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.code.examination import look
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
-from tests.check_files import its_tests
+from tests.check_files import examined, its_tests
 
 HERE = Path(__file__).parent
 MARK = re.compile(r"# <-((?: [a-z][a-z0-9-]+)*)")
@@ -44,12 +43,9 @@ def written(snippet):
 def found(tmp_path, text):
     path = tmp_path / ("train.ipynb" if text.lstrip().startswith("{") else "train.py")
     path.write_text(text.lstrip("\n"))
-    examined = look([(path, path.name)], CHECKS)
-    assert not examined.unread
-    assert not [result for result in examined.results.values() if result.status.value == "crashed"], (
-        examined.results
-    )
-    return examined.findings
+    seen = examined(path, CHECKS)
+    assert not [result for result in seen.results.values() if result.status.value == "crashed"], seen.results
+    return seen.findings
 
 
 def marked(text):

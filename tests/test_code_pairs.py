@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.code.examination import look
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
+from tests.check_files import examined
 
 REGISTRY = Registry.of(())
 CHECKS = [check for check in REGISTRY.checks() if Source.CODE in check.functions]
@@ -32,9 +32,7 @@ AFAR = {
 
 
 def found(path: Path):
-    examined = look([(path, path.name)], CHECKS)
-    assert not examined.unread
-    return examined.findings
+    return examined(path, CHECKS).findings
 
 
 def changed(folder):

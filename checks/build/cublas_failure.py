@@ -29,7 +29,7 @@ range is named. `nvidia-smi` shows how much memory is free before the run.
 
 from gpudoctor import Check, Fix, Kind, Severity
 
-STATUS = r"(?P<status>(CUBLAS|CUSOLVER|CUSPARSE|CURAND)_STATUS_(?!SUCCESS|ARCH_MISMATCH)[A-Z]\w{3,60})"
+STATUS = r"(?P<status>(CUBLAS|CUSOLVER|CUSPARSE|CURAND|HIPBLAS|HIPSOLVER|HIPSPARSE|HIPRAND)_STATUS_(?!SUCCESS|ARCH_MISMATCH)[A-Z]\w{3,60})"
 
 check = Check(
     severity=Severity.ERROR,

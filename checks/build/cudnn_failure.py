@@ -49,6 +49,7 @@ check = Check(
         r"no valid convolution algorithms available in CuDNN",
         r"Failed to get convolution algorithm\. This is probably because cuDNN failed to initialize",
         r"You can try to repro this exception using the following code snippet\. If that doesn't trigger the error",
+        r"RuntimeError: (?P<status>miopenStatus(?!Success)\w{4,60})",  # ROCm
     ],
     message="[cuDNN answered <status>; ]cuDNN could not do its part: mostly because memory ran out, or after an error "
     "that CUDA had not reported yet",

@@ -56,7 +56,7 @@ check = Check(
         r"No published PyTorch CUDA builds for release \S+ support this GPU",
         rf"Found GPU\d+ {NAME} which requires CUDA_VERSION >= \d+",
         r"cuDNN version \d+ is not compatible with devices with SM < (?P<minimum>\d+\.\d+)",
-        r"(CUDA error|CUDA_ERROR|cuda runtime error|CUDA kernel failed|Triton Error \[CUDA\]).{0,60}(device kernel image is invalid|invalid device function)",
+        r"(CUDA error|HIP error|CUDA_ERROR|cuda runtime error|CUDA kernel failed|Triton Error \[CUDA\]).{0,60}(device kernel image is invalid|invalid device function)",
         r"(CUDNN|CUBLAS|CUSPARSE|CUSOLVER)_STATUS_ARCH_MISMATCH",
         # extensions and kernels that are compiled here
         r"Unknown CUDA arch \((?P<arch>\d+\.\d+\w?(\+PTX)?)\) or GPU not supported",
@@ -68,6 +68,11 @@ check = Check(
         r"(?<!Bfloat16 is )only supported on GPUs with compute capability of at least (?P<minimum>\d+\.\d+)",
         rf"Found {NAME} which is too old to be supported by the triton GPU compiler",
         r"requires Ampere or a newer GPU arch",
+        # ROCm
+        r"hipErrorNoBinaryForGpu|hipErrorInvalidDeviceFunction|hipErrorInvalidKernelFile",
+        r"Cannot read \S{1,200}TensileLibrary\S{0,80}: .{0,80} GPU arch : (?P<arch>gfx\w+)",
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:48|209)\)(?! ?:)",
     ],
     message="the installed code does not support this GPU[: <name>][ (<arch>)][, compute capability <capability>]"
     "[; at least <minimum> is needed]",
@@ -110,6 +115,8 @@ def environment(
         (gpu.name, gpu.capability or "") for gpu in (gpus.devices if gpus else [])
     ]
     known = [(name, found) for name, text in cards if (found := _capability(text)) is not None]
+    if not cards and gpus is None and torch.cuda_available is None:
+        raise CannotTell("which GPUs torch sees is not known")
     if not cards:
         return
     said = [text for text in torch.warnings if "not compatible with the current PyTorch installation" in text]

@@ -116,12 +116,15 @@ check = Check(
             rf"(?:ModuleNotFoundError|ImportError): No module named (?P<quote>['\"]?){KNOWN}(?P<module>[A-Za-z_][\w.]{{0,80}})(?P=quote)\s*$",
             unless=UNPICKLING,
         ),
+        # retold without its type
+        rf"^(?:# )?No module named (?P<quote>['\"]){KNOWN}(?P<module>[A-Za-z_][\w.]{{0,80}})(?P=quote)\s*$",
         # python -m, torchrun -m
         rf"Error while finding module specification for '(?P<run>[A-Za-z_][\w.]{{0,120}})' \(ModuleNotFoundError: No module named '{KNOWN}",
         rf"\bpython[\d.]*: No module named {KNOWN}(?P<run>[A-Za-z_][\w.]{{0,120}})\s*$",
         r"packages that were not found in your environment: (?P<packages>[\w.,\[\] -]{2,120}?)\. Run",
         r"(?:ImportError|ModuleNotFoundError): (?!.{0,200}not found in your environment: )(?!.{0,200}toggled on).{0,240}(?:[`'\"]|\b[Rr]un )pip install (?:-U |--upgrade )?(?!torch\b|flash)(?P<package>[A-Za-z][\w.\[\]-]{1,60})",
         r"requires the (?!PyTorch\b)(?P<library>\w[\w. -]{1,40}) library but it was not found in your environment",
+        r"ImportError: Please install (?P<package>apex) from\b",
     ],
     follows=["torch-missing", "flash-attn-missing", "extension-build"],
     fixes=[

@@ -41,6 +41,7 @@ REASONS = r"(?:_?core\.(?:multiarray|umath)|_ARRAY_API|module (?:was )?compiled 
 
 check = Check(
     severity=Severity.ERROR,
+    follows=["torch-shadowed"],
     symptoms=[
         # the version stands in the next line
         Symptom(

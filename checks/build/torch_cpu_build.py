@@ -38,6 +38,7 @@ ORDINARY_WHEEL = 13
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note in a container without GPUs",
+    follows=["torch-shadowed"],
     symptoms=[
         r"Torch not compiled with CUDA enabled",
         r"PyTorch was compiled without CUDA support",
@@ -79,6 +80,8 @@ def environment(
     if torch.cuda or torch.hip or torch.xla or "+xpu" in torch.version or (host and host.system == "Darwin"):
         return
     hardware = _hardware(pci, gpus)
+    if hardware is None and pci is None and gpus is None and driver is not None and driver.version:
+        hardware = f"NVIDIA's driver {driver.version}"
     if hardware is None:
         unseen = gpus is None or gpus.error is not None
         if unseen and (pci is None or (driver is not None and driver.dxg)):  # WSL has its GPUs on no PCI bus

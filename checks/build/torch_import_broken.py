@@ -37,7 +37,8 @@ from gpudoctor.facts import Distributions, Launch, Python, Torch
 
 LIBRARIES = (
     r"lib(?:torch|c10|shm|caffe2|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|cufile|nvrtc|nvJitLink"
-    r"|nvToolsExt|nvshmem|nccl|cudss|nvpl|gomp|iomp5|tbb|mkl|openblas|mpi)[\w.+-]*"
+    r"|nvToolsExt|nvshmem|nccl|cudss|nvpl|gomp|iomp5|tbb|mkl|openblas|mpi"
+    r"|amdhip64|hipblas|hipfft|hiprand|hipsparse|hipsolver|rocblas|rocsolver|rocsparse|MIOpen|roctx64|roctracer64|rccl|hsa-runtime64)[\w.+-]*"
 )
 # Those of torchvision's own libraries are the failure torchvision-mismatch.
 # cuDNN's own loader says "Could not load", which is the failure cuda-library-conflict.
@@ -77,6 +78,8 @@ check = Check(
         # two copies of OpenMP, which end the process while torch is imported
         r"OMP: Error #15: Initializing (?P<second>\S+), but found (?P<first>\S+) already initialized",
         r"MKL_THREADING_LAYER=\w+ is incompatible with (?P<first>\S+) library",
+        # an extension, whatever it misses
+        r"ImportError: (?!\S*torchvision)(?=\S*(?:[Tt]orch|_ext[/.]|cuda|CUDA))\S{4,300}\.so[\d.]*: undefined symbol: (?P<symbol>\w+)",
     ],
     follows=["torch-shadowed"],
     message="torch, or an extension of it, does not load[: <library> cannot be opened]"

@@ -34,7 +34,7 @@ import sys
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Distributions, Python, Torch
+from gpudoctor.facts import Distributions, Python, Shadow, Torch
 
 # Modules that torch imports, and whose names people give to scripts.
 STANDARD = (
@@ -176,7 +176,8 @@ def environment(
     """`import torch` gives a file that is not torch, or torch meets a file of the user's own."""
     if torch.imported is None and torch.error is None and not torch.shadows:
         raise CannotTell("whether torch can be imported is not known")
-    if torch.imported and torch.version is not None:
+    own = next((s for s in torch.shadows if s.module == "torch"), None)
+    if torch.imported and torch.version is not None and not _pretends(torch, own):
         for one in (s for s in torch.shadows if s.module in COMPANIONS):
             if distributions is None or distributions.get(one.module) is None:
                 continue  # there is none that it could hide
@@ -188,7 +189,6 @@ def environment(
             message = f"{later.path} hides Python's secrets: torch can be imported, and numpy.random cannot"
             yield check.found(message, severity=Severity.WARNING, fixes=[_rename(later.path)])
         return
-    own = next((s for s in torch.shadows if s.module == "torch"), None)
     if own is not None and torch.file in (own.path, None):
         yield _hidden("torch", own.path, python)
     elif torch.imported:
@@ -196,6 +196,14 @@ def environment(
             yield _hidden("torch", torch.file or "", python)  # an empty folder of that name is torch-missing
     elif met := _met(torch):
         yield _hidden(*met, python)
+
+
+def _pretends(torch: Torch, own: Shadow | None) -> bool:
+    """Return whether the user's own file was imported as torch; a source tree that was built in place is torch.
+
+    Every build has ``torch.version.git_version``.
+    """
+    return own is not None and torch.file == own.path and torch.git_version is None
 
 
 def _met(torch: Torch) -> tuple[str, str] | None:

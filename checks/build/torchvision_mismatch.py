@@ -36,6 +36,7 @@ STABLE_INTERFACE = 29
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where its operators load all the same",
+    follows=["torch-shadowed"],
     symptoms=[
         r"operator torchvision::(?P<operator>\w+) does not exist",
         r"No such operator torchvision::(?P<operator>\w+)",

@@ -139,7 +139,7 @@ FOLDER = [
 def code(script: Script) -> Iterator[Finding]:
     """A torch.save into a folder of a fixed name, in a script that makes no folder."""
     yield from _raced(script)
-    making = [call for call in script.calls if makes_folders(call)]
+    making = [call for call in script.calls if makes_folders(call) and not _looks_elsewhere(script, call)]
     said = set()
     for call in script.named("torch.save"):
         folder, fresh = folder_of(script, call.value("f"))
@@ -200,6 +200,22 @@ def makes_folders(call: Call) -> bool:
         for a in call.arguments.values()
         for item in (a.value, *a.value.items)
     )
+
+
+def _looks_elsewhere(script: Script, call: Call) -> bool:
+    """Return whether a call looks for another file: for one that is loaded, or given to this function to read."""
+    if call.name not in ("os.path.exists", "os.path.isfile", "os.path.isdir"):
+        return False
+    text = next((argument.text for argument in call.arguments.values()), "")
+    read = [c for c in script.calls if c.name in ("torch.load", "open") and c.method in ("load", "open")]
+    loads = any(a.text == text for c in read if not _writes(c) for a in list(c.arguments.values())[:1])
+    saves = any(text in c.arguments["f"].text for c in script.named("torch.save") if "f" in c.arguments)
+    return bool(text) and loads and not saves
+
+
+def _writes(call: Call) -> bool:
+    mode = call.value("mode").literal
+    return call.name == "open" and isinstance(mode, str) and mode[:1] in ("w", "a", "x")
 
 
 def _may_make(script: Script, call: Call, folder: str) -> bool:

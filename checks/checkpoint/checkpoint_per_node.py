@@ -46,10 +46,12 @@ def code(script: Script) -> Iterator[Finding]:
     if group is not None and group.value("rank").known is Known.LOCAL_RANK:
         return  # one node: the local rank is the rank
     nodes = any(value in NODES for call in script.calls for value in variables(call))
+    # rank = node * gpus + local_rank: what mp.spawn counts is the local rank of a node then
+    computed = group is not None and group.value("rank").text == "computed"
     for call in script.named("torch.save"):
         conditions = call.rank_conditions
         path = call.arguments.get("f")
-        if path is None or not conditions or not all(by_local_rank(c) for c in conditions):
+        if path is None or not conditions or not all(by_local_rank(c, computed=computed) for c in conditions):
             continue
         if of_several(script, call) and same_for_all(script, path.value, path.text):
             yield check.found(
@@ -59,10 +61,12 @@ def code(script: Script) -> Iterator[Finding]:
             )
 
 
-def by_local_rank(condition: Condition) -> bool:
+def by_local_rank(condition: Condition, *, computed: bool = False) -> bool:
     """Return whether a test asks for local rank 0, as a launcher counts it."""
     asked = condition.value.items[0] if condition.value.items else condition.value
-    own = asked.known is Known.LOCAL_RANK and asked.text not in ("spawn", "%", "current_device")
+    own = asked.known is Known.LOCAL_RANK and asked.text not in (
+        ("%", "current_device") if computed else ("spawn", "%", "current_device")
+    )
     return own and condition.rank == 0
 
 

@@ -36,7 +36,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
-from gpudoctor.facts import Call, CheckpointFile, Format, Script, contents, origins
+from gpudoctor.facts import Call, CheckpointFile, Format, Script, contents, copying, origins
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via \W?add_safe_globals\W?,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-not-a-checkpoint, or checkpoint-corrupt.
@@ -182,6 +182,8 @@ def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
             f"{OBJECTS[thing.kind]} {thing.type.rpartition('.')[2]}"
             if thing.kind != "arguments"
             else "a Namespace"
+            if thing.type.endswith("Namespace")
+            else "an object of settings"
         )
         where = "which this script then does" if again else "which since torch 2.6 is the default"
         yield check.found(
@@ -216,19 +218,17 @@ def leaving_out(file: CheckpointFile) -> list[Fix]:
     needed = [state.entry for state in file.state_dicts] + [optimizer.entry for optimizer in file.optimizers]
     holds = any(name == entry or name.startswith(f"{entry}.") for name in needed for entry in entries)
     if (
-        file.path == "standard input"
+        not file.mendable
         or not all(foreign.within for foreign in file.foreign)
         or "" in needed
         or holds
         or len(entries) > MOST
     ):
         return []
-    _, dot, suffix = file.path.rpartition("/")[2].rpartition(".")
-    copy = f"clean.{suffix if dot and suffix.isalnum() else 'pt'}"
     dropped = " ".join(f"--drop {shlex.quote(entry)}" for entry in entries)
     return [
         Fix(
             f"Write a copy without {listed(entries, 4)}: the weights are copied as they are, and torch.load takes it",
-            f"gpudoctor checkpoint fix {shlex.quote(file.path)} -o {copy} {dropped}",
+            f"gpudoctor checkpoint fix {copying(file.path, 'clean')} {dropped}",
         )
     ]

@@ -42,6 +42,7 @@ from gpudoctor.facts import (
     Prefix,
     Script,
     StateDict,
+    copying,
     loads,
     saved_wrappers,
     strips,
@@ -198,16 +199,16 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         return
     if "count" in sighting.groups:
         said = f"the file holds an average of weights: its keys have {prefix}, and {AVERAGED} counts the averaged models"
-        fixes = averaged_off(path, prefix)
+        fixes = [copied(path, prefix, AVERAGED), taken_off(prefix, AVERAGED)]
     elif side == "file":
         said = f"the file's keys have {prefix} and the model's do not: it was saved from a wrapped model"
-        fixes = [*taking_off(path, prefix), unwrapped(prefix)]
+        fixes = [copied(path, prefix), taken_off(prefix), unwrapped(prefix)]
     elif side == "model":
         said = f"the model's keys have {prefix} and the file's do not: the model is wrapped now, and was not when it was saved"
         fixes = putting_on(path, prefix)
     else:
         said = f"keys have {prefix} on one side alone: the model was wrapped when it was saved, or is when it is loaded"
-        fixes = [*taking_off(path, prefix), *putting_on(path, prefix)]
+        fixes = [copied(path, prefix), taken_off(prefix), *putting_on(path, prefix)]
     yield check.found(said, fixes=fixes)
 
 
@@ -235,27 +236,24 @@ def part_wrapped(groups: dict[str, str]) -> Finding:
     return check.found(said, fixes=[load, save])
 
 
-def taking_off(path: str, prefix: str) -> list[Fix]:
-    """Return what mends a file whose keys have a prefix, or loads it as it is."""
-    stripped = f'state = {{key.removeprefix("{prefix}"): value for key, value in state.items()}}'
-    return [
-        Fix(
-            "Write a copy without it; the tensors are copied as they are",
-            f"{mending(path)} --strip-prefix {prefix}",
-        ),
-        Fix("Or take it off while loading", f"{stripped}\nmodel.load_state_dict(state)", Kind.EDIT),
-    ]
-
-
-def averaged_off(path: str, prefix: str) -> list[Fix]:
-    """Return what mends a file that an averaged model wrote, or loads it as it is."""
-    mend = Fix(
-        "Write a copy for a bare model, without the count; the tensors are copied as they are",
-        f"{mending(path)} --drop {AVERAGED} --strip-prefix {prefix}",
+def copied(path: str, prefix: str, counter: str = "") -> Fix:
+    """Return the line that writes a copy without a prefix, and without the entry that counts averaged models."""
+    less = ", without the count" if counter else ""
+    drop = f" --drop {shlex.quote(counter)}" if counter else ""
+    return Fix(
+        f"Write a copy for a bare model{less}; the tensors are copied as they are",
+        f"gpudoctor checkpoint fix {copying(path, 'mended')}{drop} --strip-prefix {prefix}",
     )
-    _, load = taking_off(path, prefix)
-    lines = f'state.pop("{AVERAGED}")\n{load.command}'
-    return [mend, Fix("Or take both off while loading", lines, Kind.EDIT)]
+
+
+def taken_off(prefix: str, counter: str = "", model: str = "model") -> Fix:
+    """Return the lines that load a state dict without a prefix, and without the count of averaged models."""
+    summary = "Or take it off while loading"
+    lines = f'state = {{key.removeprefix("{prefix}"): value for key, value in state.items()}}\n{model}.load_state_dict(state)'
+    if counter:
+        summary = "Or take both off while loading"
+        lines = f'state.pop("{counter}")\n{lines}'
+    return Fix(summary, lines, Kind.EDIT)
 
 
 def putting_on(path: str, prefix: str) -> list[Fix]:
@@ -264,7 +262,10 @@ def putting_on(path: str, prefix: str) -> list[Fix]:
         Fix(
             "Load it into the model inside of the wrapper", f"model.{prefix}load_state_dict(state)", Kind.EDIT
         ),
-        Fix("Or write a copy with the prefix", f"{mending(path)} --add-prefix {prefix}"),
+        Fix(
+            "Or write a copy with the prefix",
+            f"gpudoctor checkpoint fix {copying(path, 'mended')} --add-prefix {prefix}",
+        ),
     ]
 
 
@@ -333,33 +334,20 @@ def in_front(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
 
 def renamed(prefix: Prefix, state: StateDict, file: CheckpointFile) -> list[Fix]:
     """Return what takes a prefix off, or loads the keys as they are."""
-    mend = Fix(
-        "Write a copy for a bare model; the tensors are copied as they are",
-        f"{mending(file.path)} --strip-prefix {prefix.text}",
-    )
-    load = Fix(
-        "Or take it off while loading",
-        f'state = {{key.removeprefix("{prefix.text}"): value for key, value in state.items()}}',
-        Kind.EDIT,
-    )
     same = "Or load it into a model that is wrapped in the same way"
-    wrapped = Fix(same, "wrapped.load_state_dict(state)", Kind.EDIT)
-    return [mend, load, wrapped] if mendable(state, file) else [load, wrapped]
+    load = [taken_off(prefix.text), Fix(same, "wrapped.load_state_dict(state)", Kind.EDIT)]
+    return [copied(file.path, prefix.text), *load] if mendable(state, file) else load
 
 
 def averaged(prefix: Prefix, state: StateDict, file: CheckpointFile) -> list[Fix]:
     """Return what loads an average of weights, which has a count beside the model's keys."""
-    entry = shlex.quote(f"{state.entry}.{AVERAGED}" if state.entry else AVERAGED)
-    mend = Fix(
-        "Write a copy for a bare model, without the count; the tensors are copied as they are",
-        f"{mending(file.path)} --drop {entry} --strip-prefix {prefix.text}",
-    )
-    stripped = f'{{key.removeprefix("{prefix.text}"): value for key, value in state.items()}}'
-    lines = f'state.pop("{AVERAGED}")\nstate = {stripped}\nswa.module.load_state_dict(state)'
-    load = Fix("Or take both off while loading, here into the model inside of the average", lines, Kind.EDIT)
+    counter = f"{state.entry}.{AVERAGED}" if state.entry else AVERAGED
     lines = "swa = torch.optim.swa_utils.AveragedModel(model)\nswa.load_state_dict(state)\nmodel = swa.module"
-    wrapped = Fix("Or go on averaging: load it into the same wrapper", lines, Kind.EDIT)
-    return [mend, load, wrapped] if mendable(state, file) else [load, wrapped]
+    load = [
+        taken_off(prefix.text, AVERAGED, "swa.module"),
+        Fix("Or go on averaging: load it into the same wrapper", lines, Kind.EDIT),
+    ]
+    return [copied(file.path, prefix.text, counter), *load] if mendable(state, file) else load
 
 
 def unpickled(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Fix:
@@ -382,7 +370,10 @@ def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
     name = prefix.text.removeprefix("*.")
     said = f"{prefix.keys} of {count(prefix.total, 'key')}{state.of_entry} have {name} inside, which comes from {prefix.wrapper}"
     pattern = "\\." + name.replace(".", "\\.") + "=."
-    mend = Fix("Write a copy for a model without it", f"{mending(file.path)} --rename '{pattern}'")
+    mend = Fix(
+        "Write a copy for a model without it",
+        f"gpudoctor checkpoint fix {copying(file.path, 'mended')} --rename '{pattern}'",
+    )
     held = "loaded.state_dict()" if file.is_module(state.entry) else "state"
     load = Fix(
         "Or take it out while loading",
@@ -399,14 +390,4 @@ def inside(prefix: Prefix, state: StateDict, file: CheckpointFile) -> Finding:
 
 def mendable(state: StateDict, file: CheckpointFile) -> bool:
     """Return whether ``checkpoint fix`` can rename these keys: those of a dict in a file of its own."""
-    known = (
-        file.kind in (Format.TORCH_ZIP, Format.TORCH_LEGACY, Format.SAFETENSORS)
-        and file.path != "standard input"
-    )
-    return known and not file.is_module(state.entry)
-
-
-def mending(path: str) -> str:
-    """Write the command that mends a file into a copy of the same kind of name."""
-    _, dot, suffix = path.rpartition("/")[2].rpartition(".")
-    return f"gpudoctor checkpoint fix {shlex.quote(path)} -o mended.{suffix if dot and suffix.isalnum() else 'pt'}"
+    return file.mendable and not file.is_module(state.entry)

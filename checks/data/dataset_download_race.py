@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Script, of_several, one_alone
+from gpudoctor.facts import UNKNOWN, Call, Known, Script, of_several, one_alone
 
 # The data is downloaded or unpacked where the line stands.
 DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True|extractall|unpack_archive|zipfile\.ZipFile\("
@@ -117,10 +117,12 @@ def code(script: Script) -> Iterator[Finding]:
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
     made = [script.made_by(dataset) for dataset in script.of_kind("dataset")]
     sets = [call for call in made if call is not None and call.value("download").literal is True]
+    inside = [c for c in script.named("super.__init__") if script.thing(c.receiver, "dataset") is not None]
+    sets += [c for c in inside if c.value("download").literal is True]
     for call in sets:
         if _by_all(script, call, spawning=spawning):
             yield check.found(
-                f"every rank comes here and downloads {call.method} into the same folder at once: one reads what another is "
+                f"every rank comes here and downloads {_set(script, call)} into the same folder at once: one reads what another is "
                 "still writing",
                 severity=Severity.WARNING,
                 location=call.place,
@@ -135,14 +137,26 @@ def code(script: Script) -> Iterator[Finding]:
             )
 
 
+def _set(script: Script, call: Call) -> str:
+    """Return the name of the data set that a call makes."""
+    if call.name != "super.__init__":
+        return call.text.rpartition(".")[2] if call.text.isidentifier() else call.method
+    thing = script.thing(call.receiver, "dataset")
+    return thing.type if thing is not None else "a data set"
+
+
 def _by_all(script: Script, call: Call, *, spawning: bool) -> bool:
     """Return whether surely every rank makes a call, and none has made it before the others."""
-    if not call.reached or call.rank_conditions or (spawning and not call.spawned):
+    if call.rank_conditions or (call.reached and spawning and not call.spawned):
         return False
-    ordered = any("first" in name or "main_process" in name for name in call.contexts) or _one_by_one(
-        script, call
-    )
-    if ordered or any(argument.value.by_rank for argument in call.arguments.values()):
+    if not call.reached and not of_several(script, call):
+        return False
+    held = any(word in name.lower() for name in call.contexts for word in ("first", "main_process", "lock"))
+    if (
+        held
+        or _one_by_one(script, call)
+        or any(argument.value.by_rank for argument in call.arguments.values())
+    ):
         return False
     before = [c for c in script.calls[: call.number] if c.name == call.name]
     before = [c for c in before if not call.given("download") or c.value("download").literal is True]
@@ -163,11 +177,25 @@ def _fetches(call: Call) -> bool:
     """Return whether a call surely writes a file that it downloads or unpacks, in place and without a lock."""
     fetching = (
         call.name in FETCHING
+        or call.method == "extractall"
+        or (call.name in SHELLS and _downloads(call))
         or re.fullmatch(r"download_and_(?:unzip|extract)(?:_archive)?", call.method) is not None
     )
     return fetching and not one_alone(call)
 
 
+def _downloads(call: Call) -> bool:
+    """Return whether a program that is started here surely fetches a file."""
+    first = next((argument.value for argument in call.arguments.values()), UNKNOWN)
+    if first.known is Known.SEQUENCE and first.items:
+        first = first.items[0]
+    text = first.literal if isinstance(first.literal, str) else first.text
+    return text.split(" ")[0] in ("wget", "curl", "gdown")
+
+
+SHELLS = frozenset(
+    "os.system subprocess.run subprocess.call subprocess.check_call subprocess.check_output".split()
+)
 FETCHING = frozenset(
     {
         "urllib.request.urlretrieve",
@@ -175,6 +203,7 @@ FETCHING = frozenset(
         "gdown.download",
         "torchvision.datasets.utils.download_url",
         "torchvision.datasets.utils.extract_archive",
+        "shutil.unpack_archive",
     }
 )
 """What writes into the file itself, and not into another one that is renamed when it is whole."""

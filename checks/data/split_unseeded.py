@@ -48,8 +48,11 @@ def code(script: Script) -> Iterator[Finding]:
         return
     spawning = any(True for _ in script.named("torch.multiprocessing.spawn", "multiprocessing.Process"))
     drawn = [call for call in script.named(*ORDERS) if _is_split_by(script, call)]
-    for call in [*script.named("torch.utils.data.random_split"), *script.methods("train_test_split"), *drawn]:
-        if not call.reached or call.rank_conditions or (spawning and not call.spawned):
+    folds = [call for call in script.named(*FOLDS) if call.value("shuffle").literal is True]
+    parts = [call for call in script.methods("sample") if _part(call)]
+    splits = [*script.named("torch.utils.data.random_split"), *script.methods("train_test_split")]
+    for call in [*splits, *drawn, *folds, *parts]:
+        if not call.reached or _by_some(script, call) or (spawning and not call.spawned):
             continue
         if any(call.given(name) and not call.value(name).is_none for name in SEEDED):
             continue
@@ -63,12 +66,45 @@ def code(script: Script) -> Iterator[Finding]:
         )
 
 
+def _by_some(script: Script, call: Call) -> bool:
+    """Return whether some ranks alone make a call: nothing comes to it where a test for the rank says otherwise."""
+    same = [other for other in script.calls if other.place == call.place] if call.rank_conditions else []
+    return not all(
+        any((one.place, one.negated) == (test.place, not test.negated) for c in same for one in c.conditions)
+        for test in call.rank_conditions
+    )
+
+
+FOLDS = ("sklearn.model_selection.KFold", "sklearn.model_selection.StratifiedKFold")
+
+
+def _part(call: Call) -> bool:
+    """Return whether a call draws a part of a table's rows."""
+    size = call.value("frac").literal
+    return isinstance(size, float) and size < 1
+
+
 SEEDED = ("generator", "random_state", "seed")
 """Arguments by which a split is the same on every rank."""
-ORDERS = ("torch.randperm", "numpy.random.permutation")
+ORDERS = ("torch.randperm", "numpy.random.permutation", "random.shuffle", "numpy.random.shuffle")
 
 
 def _is_split_by(script: Script, order: Call) -> bool:
-    """Return whether two data sets take their samples from one random order."""
-    taken = [call.value("indices") for call in script.named("torch.utils.data.Subset")]
-    return sum(any(made.number == order.number for made in origins(script, value)) for value in taken) > 1
+    """Return whether two data sets, or samplers of a part, take their samples from one random order."""
+    taken = [
+        made for t in script.of_kind("dataset", "sampler") if (made := script.made_by(t)) and _is_part(made)
+    ]
+    return sum(_takes(script, made, order) for made in taken) > 1
+
+
+def _is_part(made: Call) -> bool:
+    return made.name != "torch.utils.data.DistributedSampler"
+
+
+def _takes(script: Script, made: Call, order: Call) -> bool:
+    """Return whether one of a call's arguments comes from a random order."""
+    return any(
+        source.number == order.number
+        for argument in made.arguments.values()
+        for source in origins(script, argument.value)
+    )

@@ -89,11 +89,15 @@ def code(script: Script) -> Iterator[Finding]:
                     break
 
 
+NO_GRAPH = {"torch.no_grad", "torch.inference_mode"}
+
+
 def _graph(script: Script, backward: Call) -> Iterator[Call]:
     """Yield what a loss is computed by and what a second pass would go through again: itself, and forward passes."""
     for number, made in enumerate(script.behind(backward.receiver)):
         forward = (
             made.method == "__call__"
+            and not NO_GRAPH & {*made.contexts}
             and script.thing(made.receiver, "model", "ddp", "dp", "compiled") is not None
         )
         if made.loops == backward.loops and (number == 0 or forward):

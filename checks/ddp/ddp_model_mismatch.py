@@ -42,6 +42,8 @@ check = Check(
             r"appears not to match sizes of the same param in process (?P<first>\d+)"
         ),
         r"disagreement between rank0 and rank(?P<last>\d+): rank0: ",
+        # retold
+        r"DDP expects same model across all ranks(?!, but [Rr]ank)",
     ],
     message="the ranks built different models[: rank <rank> has <own> trainable parameters, rank <other> has <others>]"
     "[: parameter <index> has the sizes <sizes> here, and others on rank <first>][: rank <last> and rank 0 disagree]",

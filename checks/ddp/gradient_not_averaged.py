@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing
+from gpudoctor.facts import Call, Script, Thing
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -64,12 +64,16 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A training step in a program with a process group that nothing sums over the ranks, or that sums and does not divide."""
+    aside = list(_set_aside(script))
+    if aside:
+        yield from aside
+        return
     made = script.process_group
     if made is None or not made.reached or script.frameworks:
         return
     yield from _past_the_wrapper(script)
     yield from _beside_the_wrapper(script)
-    if any(True for _ in script.of_kind("ddp", "fsdp", "dp")) or any(
+    if any(_may_be_trained(script, t) for t in script.of_kind("ddp", "fsdp", "dp")) or any(
         _shares(call) for call in script.calls if call.reached
     ):
         return
@@ -128,7 +132,62 @@ def _past_the_wrapper(script: Script) -> Iterator[Finding]:
                 return
 
 
-ONLY_ASKED = frozenset({"parameters", "named_parameters", "train", "eval", "state_dict", "named_buffers"})
+KEPT = Fix(
+    "Keep the wrapper, and call it",
+    "model = DistributedDataParallel(model, device_ids=[local_rank])",
+    Kind.EDIT,
+    source="https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
+)
+
+
+def _set_aside(script: Script) -> Iterator[Finding]:
+    """Report a wrapper that nobody calls, and the model inside it that is trained: DDP sums what its forward prepared."""
+    if any(c.collective and ".grad" in _tensor(c) for c in script.calls):
+        return
+    taken = {n: c for c in script.named(f"{DDP}.module.__get__") for n in c.receiver.things}
+    for wrapper in script.of_kind("ddp"):
+        made = script.made_by(wrapper)
+        if (
+            made is None
+            or not made.reached
+            or wrapper.escapes
+            or wrapper.type != DDP
+            or _in_use(script, wrapper)
+        ):
+            continue
+        steps = [c for c in script.methods("__call__") if c.number > made.number and c.loops]
+        steps = [c for c in steps if wrapper.inner in c.receiver.things and not QUIET & {*c.contexts}]
+        if any(wrapper.number in taken or _goes_back(script, c) for c in steps):
+            line = steps[0].place.line
+            yield check.found(
+                f"nothing calls what {made.text} makes here, and line {line} trains the bare model: its backward sums nothing "
+                "over the ranks, each trains a model of its own",
+                location=made.place,
+                fixes=[KEPT],
+            )
+            return
+
+
+DDP = "torch.nn.parallel.DistributedDataParallel"
+QUIET = {"torch.no_grad", "torch.inference_mode"}
+
+
+def _goes_back(script: Script, forward: Call) -> bool:
+    return any(c.loops == forward.loops and c.number > forward.number for c in script.methods("backward"))
+
+
+def _in_use(script: Script, wrapper: Thing) -> bool:
+    """Return whether anything is handed a wrapper, or calls what leads to its forward."""
+    return any(
+        (wrapper.number in call.receiver.things and call.method not in ONLY_ASKED)
+        or any(wrapper.number in a.value.things for a in call.arguments.values())
+        for call in script.calls
+    )
+
+
+ONLY_ASKED = frozenset(
+    {"parameters", "named_parameters", "train", "eval", "state_dict", "named_buffers", "__get__"}
+)
 """Methods of a wrapper that do not go through its forward."""
 
 
@@ -139,12 +198,7 @@ def _beside_the_wrapper(script: Script) -> Iterator[Finding]:
         made = script.made_by(wrapper)
         if made is None or not made.reached or "." in made.scope or wrapper.escapes:
             continue
-        used = any(
-            (wrapper.number in call.receiver.things and call.method not in ONLY_ASKED)
-            or any(wrapper.number in a.value.things for a in call.arguments.values())
-            for call in script.calls
-        )
-        if used:
+        if _in_use(script, wrapper):
             continue
         for call in script.calls[made.number + 1 :]:
             given = {number for a in call.arguments.values() for number in a.value.things}
@@ -156,6 +210,12 @@ def _beside_the_wrapper(script: Script) -> Iterator[Finding]:
                     fixes=[HANDED],
                 )
                 return
+
+
+def _may_be_trained(script: Script, wrapper: Thing) -> bool:
+    """Return whether the program comes to where a wrapper is made, or to what only a class of its own does."""
+    made = script.made_by(wrapper)
+    return made is None or made.reached or "." in made.scope
 
 
 def _goes_past(call: Call, wrapper: Thing) -> bool:
@@ -187,7 +247,7 @@ def _of_numbers(call: Call) -> bool:
     if call.method in ("barrier", "monitored_barrier", "new_group"):
         return True
     given = call.arguments.get("tensor") or call.arguments.get("obj")
-    if given is not None and given.value.known is Known.TENSOR and given.value.from_data:
+    if given is not None and given.value.of_batch:
         return True  # computed from what the model returned
     return given is not None and REPORTED.search(given.text.lower()) is not None
 

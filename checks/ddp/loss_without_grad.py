@@ -33,7 +33,7 @@ between the output and the loss.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Script
+from gpudoctor.facts import Call, Known, Script, Value
 
 NO_INPUT = "None of the inputs have requires_grad=True"
 """What reentrant checkpointing warned of before."""
@@ -103,8 +103,16 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """backward() under no_grad, or on a tensor that was detached."""
+    seen: dict[int, Call | None] = {}
     for call in script.methods("backward"):
+        cut = _cut_off(script, call.receiver, seen)
         if call.name != "torch.Tensor.backward":
+            if cut is not None and cut.method in NUMBERS and not call.receiver.items:
+                yield check.found(
+                    f"`{cut.text}()` in line {cut.place.line} makes a number of the loss, and a number has no backward",
+                    location=call.place,
+                    fixes=[TENSOR],
+                )
             continue
         source = script.calls[call.receiver.made] if call.receiver.made >= 0 else None
         off = next((name for name in call.contexts if name in NO_GRAD), None)
@@ -127,11 +135,77 @@ def code(script: Script) -> Iterator[Finding]:
                 f"the loss is computed under {off}(), which records no graph, so there is nothing to go back through",
                 location=call.place,
             )
+        elif cut is not None:
+            how = "stands under no_grad" if _unrecorded(cut) else "ends the graph"
+            yield check.found(
+                f"`{cut.text}()` in line {cut.place.line} {how}, and all of the loss comes from it: no parameter leads to it",
+                location=call.place,
+                fixes=[RECORDED if _unrecorded(cut) else TENSOR],
+            )
 
 
 NO_GRAD = frozenset(
     {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.inference_mode"}
 )
+
+
+NUMBERS = ("item", "tolist", "numpy")
+ENDING = frozenset(
+    {*NUMBERS, *"detach detach_ argmax argmin argsort long int bool byte nonzero from_numpy tensor".split()}
+)
+"""Methods, and functions of torch, whose result no gradient goes back through."""
+PLAIN = (Known.LITERAL, Known.ARGUMENT, Known.INDEX, Known.WORLD_SIZE, Known.DEVICE_COUNT)
+"""Numbers that are no tensors."""
+
+
+def _unrecorded(call: Call) -> bool:
+    return bool(NO_GRAD & {*call.contexts}) and "torch.enable_grad" not in call.contexts
+
+
+def _cut_off(script: Script, value: Value, seen: dict[int, Call | None]) -> Call | None:
+    """Return the call after which nothing of a tensor has a graph, ``None`` where something may have one."""
+    if value.known not in (Known.TENSOR, Known.UNKNOWN):
+        return None
+    if value.made < 0:
+        parts = value.items if value.known is Known.TENSOR and value.text != "+=" else ()
+        return _all_cut_off(script, parts, seen)
+    if value.made not in seen:
+        seen[value.made] = None
+        seen[value.made] = _made_cut_off(script, script.calls[value.made], seen)
+    return seen[value.made]
+
+
+def _made_cut_off(script: Script, made: Call, seen: dict[int, Call | None]) -> Call | None:
+    """Return what cut off the result of a call, as `_cut_off` does."""
+    if made.starred or "requires_grad" in made.arguments or made.method == "requires_grad_":
+        return None
+    given = [argument.value for argument in made.arguments.values()]
+    of_torch = made.name.startswith(("torch.Tensor.", "torch.nn.functional.")) or made.name.count(".") == 1
+    if made.name.startswith("torch.") and of_torch:
+        if made.method in ENDING or _unrecorded(made):
+            return made
+        own = [made.receiver] if made.receiver.known is Known.TENSOR else []
+        return _all_cut_off(script, (*own, *given), seen)
+    if made.method in NUMBERS and made.name == f".{made.method}" and made.receiver.known is Known.TENSOR:
+        return made
+    if made.method != "__call__":
+        return None
+    if _unrecorded(made):
+        return made
+    return _all_cut_off(script, tuple(given), seen) if script.thing(made.receiver, "loss") else None
+
+
+def _all_cut_off(script: Script, values: tuple[Value, ...], seen: dict[int, Call | None]) -> Call | None:
+    """Return what cut one of several values off, where all the others are numbers or the loader's own."""
+    first = None
+    for value in values:
+        if value.known in PLAIN or (value.known is Known.TENSOR and value.made < 0 and not value.items):
+            continue
+        cut = _cut_off(script, value, seen)
+        if cut is None:
+            return None
+        first = first or cut
+    return first
 
 
 def _frozen(script: Script, backward: Call) -> Call | None:

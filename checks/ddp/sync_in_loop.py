@@ -74,7 +74,7 @@ def _each_step(call: Call) -> bool:
 
 def _asks_for_number(call: Call) -> bool:
     if call.name == "float":
-        return any(a.value.known is Known.TENSOR and a.value.from_data for a in call.arguments.values())
+        return any(a.value.of_batch for a in call.arguments.values())
     return call.method == "item" and (call.receiver.may_be(Known.TENSOR) or "loss" in call.text.lower())
 
 
@@ -83,7 +83,7 @@ def _shows(call: Call) -> bool:
     if call.name != "print" and call.method not in ("add_scalar", "set_postfix", "set_postfix_str", "info"):
         return False
     return any(
-        value.known is Known.TENSOR and value.from_data
+        value.of_batch
         for argument in call.arguments.values()
         if "loss" in argument.text.lower()
         for value in (argument.value, *argument.value.items)

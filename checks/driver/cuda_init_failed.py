@@ -178,6 +178,7 @@ check = Check(
         "gpu-busy",
         "gpu-device-nodes",
         "gpu-fell-off-bus",
+        "gpu-missing",
         "gpu-reset-required",
         "open-kernel-module",
     ],

@@ -72,6 +72,7 @@ check = Check(
         r"modprobe: (ERROR|FATAL): .{0,20}([Mm]odule|could not insert) '?nvidia\b",
         r"NVRM: No NVIDIA (GPU|graphics adapter|devices) (probed|found)",
         r"ValueError: (?P<count>Cuda is not available)\.",  # torchrun --nproc-per-node=gpu
+        r"NVMLError_LibraryNotFound|NVML_ERROR_LIBRARY_NOT_FOUND",
     ],
     follows=["torch-cpu-build", "nouveau-bound"],
     fixes=[CONTAINER, SLURM, LEAVE_OUT, LOAD, INSTALL],

@@ -107,6 +107,8 @@ def environment(gpus: Gpus, launch: Launch | None, pci: Pci | None) -> Iterator[
         Kind.ADMIN,
     )
     visible = launch.variables.get("CUDA_VISIBLE_DEVICES", "") if launch else ""
+    if visible and "MIG-" not in visible and not any(gpu.mig for gpu in gpus.chosen(visible)):
+        return  # whole GPUs alone
     named = visible.count("MIG-")
     ranks = (launch.number("LOCAL_WORLD_SIZE") if launch else None) or 1
     on = f"MIG is on for {gpus.named(cut)}"

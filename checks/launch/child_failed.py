@@ -75,6 +75,7 @@ check = Check(
         Symptom(
             r"sigkill_handler\] Killing subprocess \d+", near=r"deepspeed[/\\]launcher[/\\]launch\.py\", line"
         ),
+        rf"Error pod \S{{1,100}} container \S{{1,60}} exitCode: {CODE}",  # Kubeflow
     ],
     message="a worker[ (rank <rank>)][ (local rank <local_rank>)][ on <host>] ended[ with exit code <code>][ by <signal>]; what it died of is not in the launcher's words",
     fixes=[

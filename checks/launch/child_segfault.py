@@ -46,11 +46,12 @@ check = Check(
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)(?: +\((?P<signal>SIG\w+)\))?", near=RANK),
         rf"Signal (?:4|6|7|8|11) \({SIGNAL}\) received by PID",
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+)",
-        rf"exits with return code = {CODE}",
+        rf"\breturn code = {CODE}",
         rf"process (?P<rank>\d+) terminated with signal {SIGNAL}",
         rf"died with <Signals\.{SIGNAL}",
         rf"returned non-zero exit status {CODE}",
         rf"Child process with PID \d+ terminated with code {CODE}",
+        rf"Child process unexpectedly failed with exitcode={CODE}",
         rf"(?:{SRUN}\w+ with )?{EXIT}{CODE}",
         rf"{EXIT}(?P<code>-1073741819|3221225477|0xC0000005)",  # Windows
         r"exited on signal (?:4|6|7|8|11) \((?P<signal>[^)]+)\)",

@@ -46,16 +46,21 @@ check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where all are hidden or a rank was given one GPU, a note where there is none to hide",
     symptoms=[
-        r"No CUDA GPUs are available",
-        r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal",
+        r"No (?:CUDA|HIP) GPUs are available",
+        r"(CUDA|Cuda|cuda|HIP) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal|\bhipErrorInvalidDevice\b",
         r"(CUDA|Cuda) failure .{0,40}'invalid device ordinal'",
         r"CUDA: invalid device ordinal",  # libraries beside torch
         Symptom(r"device < num_gpus INTERNAL ASSERT FAILED", unless=r"\bMIG\b"),
         r"INTERNAL ASSERT FAILED at \S{1,120}CUDAContext\.cpp",  # all of that file's are about the device's number
         r"AssertionError: Invalid device id",
-        r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected",
+        r"(CUDA|Cuda|cuda) (runtime )?error ?(\(\d+\) ?)?: no CUDA-capable device is detected|\bhipErrorNoDevice\b",
         r"But your machine only has: (?P<visible>\[[\d, ]*\])",  # lightning
         r"device (?P<device>\d+) is not visible \(CUDA_VISIBLE_DEVICES=",
+        r"Invalid CUDA '(?:--)?device[= ](?P<asked>[\w:, ]{1,40})' requested",  # YOLO
+        r"CUDA unavailable, invalid device (?P<asked>[\w:, ]{1,40}) requested",
+        r"ValueError: No slot '(?P<device>\d+)' specified on host",  # DeepSpeed's --include
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:10|101)\)(?! ?:)",
     ],
     follows=[
         "driver-not-loaded",
@@ -70,7 +75,7 @@ check = Check(
         "torch-cpu-build",
     ],
     message="the job asks for a GPU that it cannot see[: only <visible> are visible][: device <device> is not "
-    "visible]",
+    "visible][: it asks for <asked>]",
     fixes=[
         Fix(
             "Start as many processes as there are visible GPUs",

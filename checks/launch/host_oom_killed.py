@@ -34,7 +34,8 @@ from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity,
 from gpudoctor.facts import Host, KernelLog, Launch
 
 # With one of these the scheduler killed the job for another reason.
-SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)"
+# timeout, told to send SIGKILL, ends in that way itself where its limit is over: bash names it
+SCHEDULER = r"DUE TO (?:TIME LIMIT|PREEMPTION|NODE FAILURE|JOB REQUEUE)|: line \d+: +\d+ Killed +timeout "
 # torchrun kills what does not follow SIGTERM; the rank that failed first is then another one.
 AGENT = rf"forcefully exiting via|Root Cause[\s\S]{{0,300}}?exitcode\s*: (?!-9\b|137\b)-?\d|{SCHEDULER}"
 RANK = r"(?:rank\s*: (?P<rank>\d+)[^\n]{0,80}\n\W{0,80})?exitcode *: (?P<signal>-9|137) \(pid"
@@ -96,7 +97,7 @@ check = Check(
         Symptom(r"\bexitcode *: (?P<signal>-9|137) \(pid: \d+\)", near=RANK, unless=AGENT),
         Symptom(r"(?P<signal>Signal 9) \(SIGKILL\) received by PID", unless=AGENT),
         Symptom(r"failed \(exitcode: (?P<signal>-9|137)\) local_rank: (?P<local_rank>\d+)", unless=SCHEDULER),
-        Symptom(r"exits with return code = (?P<signal>-9|137)\b", unless=SCHEDULER),
+        Symptom(r"\breturn code = (?P<signal>-9|137)\b", unless=SCHEDULER),
         Symptom(
             r"[Ff]ailed ?(?:with )?\(?exit ?code:? ?(?P<signal>-9|137)\b(?!\) local_rank)", unless=SCHEDULER
         ),
@@ -116,7 +117,11 @@ check = Check(
         r"Torch: not enough memory: you tried to allocate (?P<size>\w+)",
         r"Unable to allocate (?P<size>[\d.]+ \w+) for an array with shape",
         r"(?P<refused>OSError: \[Errno 12\] Cannot allocate memory)",
-        r"\b(?P<refused>MemoryError|std::bad_alloc)\b'?:? *$",
+        # c10d takes what is no answer of its store for the length of one
+        Symptom(
+            r"\b(?P<refused>MemoryError|std::bad_alloc)\b'?:? *$",
+            unless=r"in _call_store\b|TCPStore\(|getattr\(self\._store, store_op\)",
+        ),
     ],
     message="a process[ (<process>)][ of rank <rank>][ of local rank <local_rank>][ on <host>][ was killed because the host's memory ran out: <words>][ was killed (<signal>) without a reason, which mostly means that the host's memory ran out: confirm it][ asked for <size> of the host's memory and did not get it][ got no more of the host's memory: <refused>]",
     fixes=[

@@ -78,6 +78,15 @@ def code(script: Script) -> Iterator[Finding]:
         "LOCAL_RANK" in call.variable for call in script.named(*READING)
     ):
         return
+    for call in script.calls:
+        if call.name.startswith("absl.flags.DEFINE_") and script.distributed:
+            if next((a.value.literal for a in call.arguments.values()), None) == "local_rank":
+                yield check.found(
+                    "this script takes its local rank from --local_rank: torchrun sets LOCAL_RANK and passes no such option, "
+                    "and torch.distributed.launch passes --local-rank since torch 2.0, which absl does not know",
+                    severity=Severity.WARNING,
+                    location=call.place,
+                )
     for call in [*script.methods("add_argument", "parser"), *script.named("click.option")]:
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
         if "--local_rank" not in names or "--local-rank" in names or not script.distributed:

@@ -34,6 +34,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"(?P<what>strategy='\w+'|distributed backend \w+)\W{0,3}(?: or .{0,80})? is not compatible with an interactive",
+        r"MisconfigurationException: (?!.{0,120}(?:strategy='|distributed backend)).{0,120}is not compatible with an interactive",
     ],
     message="this launch does not work in a notebook[: <what>]; its cells are no script that "
     "could be started again",

@@ -71,7 +71,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A collective in a program that makes no process group, or makes it only where torchrun started it."""
     yield from _before_or_after(script)
-    made = script.process_group
+    made = script.process_group or next(script.named("deepspeed.init_distributed"), None)
     if made is None or not made.reached or "try" in made.contexts:
         return
     if len(list(script.named(made.name))) > 1:

@@ -43,6 +43,7 @@ check = Check(
         r"Invalid rank (?P<number>-?\d+), rank should be in the interval \[0, (?P<last>\d+)\]",
         r"Invalid rank requested ?: ?(?P<number>-?\d+)/(?P<size>\d+)",
         r"The node_rank must be less than the number of nodes",
+        r"AssertionError: Launching training without ssh, but --node_rank is not set correctly",  # DeepSpeed
     ],
     message="a rank's number[, <number>,] is not below the number of ranks[, <size>][: the last one is <last>]; they are "
     "counted from 0",

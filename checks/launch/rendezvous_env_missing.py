@@ -65,7 +65,7 @@ check = Check(
     otherwise="a warning under srun, a note where only the address is set",
     symptoms=[
         r"environment variable (?P<variable>[A-Z_]+) expected, but not set",
-        r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)['\"]",
+        r"KeyError: ['\"](?P<variable>RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)\b",
         r"_env_error\(['\"](?P<variable>[A-Z_]+)['\"]\)",  # a traceback that was cut off
         r"using (tcp|env|file):// rendezvous: (?P<parameter>rank parameter|world size parameter|port number) missing",
         r"env:// rendezvous: (?P<variable>[A-Z_]+) not set",

@@ -35,7 +35,7 @@ Count: the parameters of the function must be one more than the tuple has elemen
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Known, Script
+from gpudoctor.facts import Call, Known, Script, Signature
 
 # The call itself is the last line above the error: one further down is a fault of the user's own functions.
 CALL = r"(?:fn\((?:i|gindex|process_index), \*args\)|self\._target\(\*self\._args, \*\*self\._kwargs\)|self\.launcher\(\*args\))"
@@ -139,6 +139,7 @@ def code(script: Script) -> Iterator[Finding]:
             or (given.known is not Known.SEQUENCE and "args" in call.arguments)
         ):
             continue
+        yield from _shifted(call, signature)
         number = 1 + len(given.items)
         most = len(signature.parameters)
         if (number > most and not signature.variadic) or number < signature.required:
@@ -147,6 +148,25 @@ def code(script: Script) -> Iterator[Finding]:
                 "the number of the process, which comes first, and what is in args",
                 location=call.place,
             )
+
+
+RANKS = frozenset("rank local_rank gpu gpu_id local_gpu proc_id process_index device_id".split())
+"""What the parameter is called that is meant for the number of the process."""
+OTHERS = frozenset(
+    "args cfg config opt opts params hparams world_size ngpus nprocs n_gpus ngpus_per_node".split()
+)
+
+
+def _shifted(call: Call, signature: Signature) -> Iterator[Finding]:
+    """Report a function whose first parameter gets the number of the process and is meant for something else."""
+    first, rest = signature.parameters[:1], signature.parameters[1:]
+    rank = next((name for name in rest if name in RANKS), None)
+    if first and first[0] in OTHERS and rank is not None and not signature.variadic:
+        yield check.found(
+            f"{signature.name} takes {', '.join(signature.parameters)}: mp.spawn gives it the number of the process first, so "
+            f"{first[0]} is that number and {rank} is something else",
+            location=call.place,
+        )
 
 
 def _bracketed(call: Call) -> bool:

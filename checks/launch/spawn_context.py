@@ -26,12 +26,13 @@ a daemon.
 - [torch.multiprocessing.spawn](https://docs.pytorch.org/docs/stable/multiprocessing.html#spawning-subprocesses): starts with `spawn`, and its `daemon`
 """
 
-from gpudoctor import Check, Fix, Kind, Severity
+from gpudoctor import Check, Fix, Kind, Severity, Symptom
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?P<error>context has already been set)",
+        # in a child that imports the main file it is spawn-main-guard
+        Symptom(r"(?P<error>context has already been set)", unless=r"\b_fixup_main_from_path\b"),
         r"(?P<error>daemonic processes are not allowed to have children)",
     ],
     message="a process cannot be started in this way: <error>",

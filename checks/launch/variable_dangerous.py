@@ -160,7 +160,7 @@ def _hidden(known: dict[str, Setting], gpus: Gpus | None) -> Iterator[tuple[Sett
 def _lost_record(
     known: dict[str, Setting], configuration: NcclConfiguration | None
 ) -> Iterator[tuple[Setting, str, Severity]]:
-    """Yield the flight recorder's file where it cannot be made: torch makes no folder for it."""
+    """Yield the flight recorder's file and its pipe where they cannot be made: torch makes no folder for them."""
     names = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
     setting = next((known[name] for name in names if name in known), None)
     if setting is not None and configuration is not None and (why := configuration.refusal(setting)):
@@ -169,6 +169,11 @@ def _lost_record(
             f"its folder cannot be written to ({why}), and a hang leaves no record of who waited for whom",
             Severity.WARNING,
         )
+    pipe = known.get("TORCH_NCCL_DEBUG_INFO_PIPE_FILE")
+    if pipe is not None and configuration is not None and (why := configuration.refusal(pipe)):
+        # libtorch_cuda: "Error creating named pipe"
+        words = f"its folder cannot be written to ({why}), and torch raises where it cannot make the pipe"
+        yield pipe, words, Severity.WARNING
 
 
 def _whole(setting: Setting | None) -> int | None:

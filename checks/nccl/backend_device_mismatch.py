@@ -28,7 +28,7 @@ The traceback's last line of your own code is the call. Print `tensor.device, te
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Known, Script, moves, stays
+from gpudoctor.facts import Call, Known, Script, Value, moves, stays
 
 OPERATION = (
     r"_?(?:all_?gather|all_?reduce|reduce_?scatter|all_?to_?all|gather|scatter|recv|send|broadcast|"
@@ -120,7 +120,7 @@ def code(script: Script) -> Iterator[Finding]:
         value = given.value if given is not None else None
         if given is None or value is None or value.known is not Known.TENSOR or value.made < 0:
             continue
-        source = script.calls[value.made]
+        source = _maker(script, value)
         if source.name in CPU_TENSORS and not source.given("device"):
             yield check.found(
                 f"{given.text} is made on the CPU, by {source.name} in line {source.place.line}, and the backend is "
@@ -130,7 +130,24 @@ def code(script: Script) -> Iterator[Finding]:
             )
 
 
-CPU_TENSORS = frozenset(f"torch.{name}" for name in "tensor zeros ones empty full arange rand randn".split())
+SAME_PLACE = frozenset(
+    "float double half long int reshape view unsqueeze squeeze clone detach contiguous flatten sum mean".split()
+)
+"""Methods of a tensor whose result is where the tensor is."""
+
+
+def _maker(script: Script, value: Value) -> Call:
+    """Return the call that decided where a tensor is: not the one that reshaped it or changed its type."""
+    call = script.calls[value.made]
+    while call.method in SAME_PLACE and call.receiver.known is Known.TENSOR and call.receiver.made >= 0:
+        call = script.calls[call.receiver.made]
+    return call
+
+
+CPU_TENSORS = frozenset(
+    f"torch.{name}"
+    for name in "tensor zeros ones empty full arange rand randn from_numpy FloatTensor LongTensor".split()
+)
 """Functions that make a tensor on the CPU where no device is named."""
 
 

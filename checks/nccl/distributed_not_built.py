@@ -46,6 +46,7 @@ ALONE = Fix(
 check = Check(
     severity=Severity.ERROR,
     otherwise="a note on one GPU",
+    follows=["torch-shadowed"],
     symptoms=[
         rf"module '?torch\.distributed'? has no attribute '(?P<name>{OLD})'",
         rf"cannot import name '(?P<name>{OLD})' from '?torch\.distributed'?(?![.\w])",

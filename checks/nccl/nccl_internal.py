@@ -53,6 +53,7 @@ check = Check(
         r"Last error: ?Unknown NCCL Error|\bUnknown NCCL error!",
         rf"(?<!nvls)(?<!p2p)\.(?:cc|cu|h|c):\d+(?: \(\w+\))? NCCL WARN {CUDA}",
         rf"(?<!WARN )\b{CUDA}",
+        rf"\bNCCL failure:? {ERROR}",  # nccl-tests, DeepBench
     ],
     message="NCCL failed[ with '<error>'], and this line does not say of what",
     fixes=[

@@ -3,7 +3,8 @@
 ## What happens
 
 The connection succeeds, and then "Ping failed, invalid value returned from server. Expected: 26380, Got: 1347703880".
-torch tries again until its time-out. The number is the first four bytes of what came back: 1347703880 is "HTTP".
+torch tries again until its time-out. The number is the first four bytes of what came back: 1347703880 is "HTTP". Torch 2.6
+says "Ping failed, invalid nonce returned". Torch 2.0 reads the answer as a length, and the rank ends with "std::bad_alloc".
 
 ## Why
 
@@ -58,6 +59,7 @@ check = Check(
             r"(?:to host (?P<host>[\w.:-]+):(?P<port>\d+) - .{0,200})?Ping failed, invalid value returned from server\. "
             r"Expected: \d+, Got: (?P<got>-?\d+)"
         ),
+        r"Ping failed, invalid nonce returned",  # 2.6
     ],
     fixes=[
         Fix("See whose the port is, on the machine that MASTER_ADDR names", "ss -ltnp 'sport = :<port>'"),
@@ -70,7 +72,7 @@ check = Check(
 @check.log
 def log(sighting: Sighting) -> Iterator[Finding]:
     """Read the number as the four bytes that it is."""
-    number = int(sighting.groups["got"])
+    number = int(sighting.groups.get("got", 0))
     if not -(1 << 31) <= number < 1 << 32:
         return
     answer = (number & 0xFFFFFFFF).to_bytes(4, "little")

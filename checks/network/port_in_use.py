@@ -57,9 +57,9 @@ check = Check(
         # c10d's TCPStore since 1.10; the port stands in the line since 2.1
         Symptom(
             r"server socket has failed to listen on any local network address(?!.{0,80}EACCES)(\. port: (?P<port>\d+))?",
-            unless=r"\(errno: 13 - ",  # that is port-privileged
+            unless=r"\(errno: 13 - |\(system error: 10013 - ",  # that is port-privileged
         ),
-        r"server socket has failed to bind to \S{1,64}:(?P<port>\d+)(?! \(errno: (?:99|13)\b)\b",
+        r"server socket has failed to bind to \S{1,64}:(?P<port>\d+)(?! \((?:errno: (?:99|13)|system error: 100(?:13|49))\b)\b",
         r"\(errno: (98|48|10048) - Address already in use\)",
         r"(?:port: (?P<port>\d+), .{0,40})?code: -\d+, name: EADDRINUSE",
         # gloo, and c10d before 1.10: no other library raises this as a RuntimeError
@@ -70,6 +70,10 @@ check = Check(
             near=r"c10d|TCPStore|torch[./\\](?:distributed|multiprocessing)|gloo|torchrun|init_process_group|MASTER_PORT",
             unless=OTHER_SERVER,
         ),
+        # accelerate looks before it starts the ranks
+        r"on port `?(?P<port>\d+)`?, but another process is utilizing it",
+        r"\bPort `?(?P<port>\d+)`? is already in use\. ",
+        r"RuntimeError: .{0,120}Only one usage of each socket address",  # Windows
     ],
     follows=["spawn-in-torchrun", "stray-ranks"],
     message="another process listens on the port[ <port>] of the rendezvous already, so rank 0 cannot open its "

@@ -24,7 +24,7 @@ mostly 1024.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Severity, Symptom
+from gpudoctor import Check, Finding, Fix, Severity, Sighting, Symptom
 from gpudoctor.facts import Host, Launch
 
 # ip(7): ip_unprivileged_port_start, 1024 unless the administrator says otherwise.
@@ -48,8 +48,9 @@ check = Check(
             r"(?:PermissionError: \[Errno 13\]|RuntimeError:) Permission denied$",
             near=r"TCPStore\(|\.bind\(|socketserver\.py",
         ),
+        # Windows: WSAEACCES, https://learn.microsoft.com/en-us/windows/win32/winsock/windows-sockets-error-codes-2
+        r"server socket has failed to bind to \S{1,64}:(?P<port>\d+) \((?P<windows>system error: 10013) - ",
     ],
-    message="a user may not open the port[ <port>]: those below 1024 are root's",
     fixes=[
         FREE,
         VARIABLE,
@@ -59,6 +60,16 @@ check = Check(
         ),
     ],
 )
+
+
+@check.log
+def log(sighting: Sighting) -> Iterator[Finding]:
+    """Name what Windows means: no port is root's there."""
+    port = f" {sighting.groups['port']}" if "port" in sighting.groups else ""
+    message = f"a user may not open the port{port}: those below 1024 are root's"
+    if "windows" in sighting.groups:
+        message = f"Windows does not let this process open the port{port}: it keeps the port back, or another program has it for itself"
+    yield check.found(message)
 
 
 @check.environment

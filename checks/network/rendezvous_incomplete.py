@@ -35,6 +35,8 @@ THERE = (
     r"srun: [Ww]arning: can't|All distributed processes registered|LOCAL_RANK: \d|CUDA_VISIBLE_DEVICES: \[|Trainable params|\| Name|"
     r"\b[Ee]poch\b|\b[Ll]oss\b|Error\b|Traceback|NCCL|\d%\||Restoring states|took \d|Sanity Checking"
 )
+# A key that torch makes: a rank's or a group's number, or its own words. A script's own key tells of its own protocol.
+KEY = r"(?P<key>(?:[^\s,]*(?:default_pg|torch|rendezvous|store_based|worker|init/|MASTER|nccl|gloo|cuda|cpu)|[\w/.-]*\d(?![\w/]))[^\s,]{0,120})"
 MEMBER = re.compile(r"GLOBAL_RANK: \d+, MEMBER: (\d+)/")
 
 check = Check(
@@ -66,12 +68,12 @@ check = Check(
         r"(?<!raise )(?<!except )\bRendezvous(?:Timeout|Closed)Error\b",
         r"\"message\": \"Rendezvous(?:Timeout|Closed)Error",
         # a key that another rank should have written
-        r"(?<!got error: )\b[Ww]ait timeout after (?P<ms>\d+) ?ms, keys: (?P<key>[^\s,]{1,120})",
-        r"(?<!got error: )\bTimeout waiting for key: (?P<key>[^\s,]{1,120}) after (?P<ms>\d+) ms",
-        r"\bWait timeout for name\(s\): (?P<key>[^\s,]{1,120})",  # gloo
+        rf"(?<!got error: )\b[Ww]ait timeout after (?P<ms>\d+) ?ms, keys: {KEY}",
+        rf"(?<!got error: )\bTimeout waiting for key: {KEY} after (?P<ms>\d+) ms",
+        rf"\bWait timeout for name\(s\): {KEY}",  # gloo
         Symptom(
             r"(?:RuntimeError|DistStoreError|DistNetworkError): Socket Timeout",
-            near=r"rendezvous|init_process_group|elastic/utils/store\.py",
+            near=r"rendezvous|init_process_group|elastic/utils/store\.py|launch_agent",
             unless=r"exit.?barrier",
         ),
         r"Timed out waiting for .{1,80}Please check connectivity between servers",  # Horovod

@@ -55,6 +55,8 @@ check = Check(
             r"out of resources?: (?P<resource>[\w ]+), Required: (?P<needed>\d+), Hardware limit: (?P<limit>\d+)",
             unless=r"Ignoring this choice",  # torch.compile tries several kernels and leaves out what does not fit
         ),
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:4|6|74|702|716|719)\)(?! ?:)",
     ],
     message="a kernel failed[: <error>][: it needs <needed> of <resource> and this GPU has <limit>]",
     fixes=[

@@ -118,6 +118,10 @@ check = Check(
         r"No executable batch size found, reached zero",  # accelerate
         r"\b(?:cudaLaunch|cudaMalloc|triple_chevron_launcher|bulk_kernel_by_value)\b.{0,60}: out of memory",  # Thrust
         r"Error out of memory at line \d+ in file",  # bitsandbytes
+        r"torch\.(?:cuda\.)?OutOfMemoryError: Allocation on device\b(?! ?\d)",  # the reason is missing on some systems
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:2)\)(?! ?:)",
+        r"Allocator \(GPU_\d+_\w+\) ran out of memory|\bcub::\w.{0,200}status: out of memory",  # TensorFlow
     ],
     fixes=[SMALLER, LOOK, PIECES, GRAPHS, AGAIN, MODEL],
 )

@@ -31,7 +31,7 @@ DataParallel "in replica 1 on device 1" above the message says that a tensor did
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Argument, Call, Known, ModuleClass, Script, Value, moves, target
+from gpudoctor.facts import Argument, Call, Known, ModuleClass, Script, Thing, Value, moves, stays, target
 
 # A tensor type as messages spell it, on one side of a device boundary: torch.cuda.FloatTensor, CUDAFloatType, MPS…
 CUDA = r"(torch\.cuda\.|CUDA|MPS)\w+"
@@ -72,6 +72,9 @@ check = Check(
         # the current GPU is another one than the tensor's, or the tensor is the host's
         r"Pointer argument (?:\(at \d+\) )?cannot be accessed from Triton",
         r"Unhandled FakeTensor Device Propagation for \S+, found two different devices (?P<device>\S+), (?P<other>\S+)",
+        r"returned an invalid gradient at index \d+ - expected device (?P<other>[\w:]+) but got (?P<device>[\w:]+)",
+        rf"returned an invalid gradient at index \d+ - expected type {CUDA} but got {CPU}",
+        rf"returned an invalid gradient at index \d+ - expected type {CPU} but got {CUDA}",
     ],
     message="the tensors of one operation lie on different devices[: one on <device>, one on <other>]",
     fixes=[
@@ -107,6 +110,7 @@ def code(script: Script) -> Iterator[Finding]:
             yield from left_behind(script, item)
     yield from apart(script)
     yield from unmoved(script)
+    yield from never_moved(script)
 
 
 def places(call: Call) -> bool:
@@ -207,6 +211,57 @@ def unmoved(script: Script) -> Iterator[Finding]:
             return
 
 
+def never_moved(script: Script) -> Iterator[Finding]:
+    """Report a model that stays on the CPU, where it is made, and is called with what was put onto the GPU."""
+    group = script.process_group
+    if script.frameworks or (group is not None and group.value("backend").literal == "nccl"):
+        return  # over NCCL the wrapping fails first
+    for call in script.calls:
+        thing = script.thing(call.receiver, "model", "ddp") if call.method == "__call__" else None
+        if thing is None or call.receiver.known is not Known.THING or not call.reached:
+            continue
+        put = next((a for a in call.arguments.values() if _put_on_gpu(script, a.value)), None)
+        if put is not None and _on_cpu(script, thing):
+            model = script.innermost(thing)
+            yield check.found(
+                f"`{put.text}` is on the GPU, and nothing moves the model there: it is on the CPU, where line "
+                f"{model.place.line} makes it",
+                location=call.place,
+            )
+            return
+
+
+def _on_cpu(script: Script, thing: Thing) -> bool:
+    """Return whether a model surely is on the CPU still, wrapped or not."""
+    model = script.innermost(thing)
+    if thing.escapes or model.escapes or any(True for item in (thing, model) for _ in moves(script, item)):
+        return False
+    return stays(script, model) and not _inside(script, model)
+
+
+def _inside(script: Script, model: Thing) -> bool:
+    """Return whether a model is a part of another thing, which may be moved as a whole."""
+    return any(
+        call.takes(model)
+        for call in script.calls
+        if call.name.startswith("torch.nn.") and "Parallel" not in call.name
+    ) or any(call.method == "__set__" and call.value("value").thing == model.number for call in script.calls)
+
+
+def _put_on_gpu(script: Script, value: Value) -> bool:
+    call = (
+        script.calls[value.made]
+        if value.known is Known.TENSOR and 0 <= value.made < len(script.calls)
+        else None
+    )
+    return (
+        call is not None
+        and call.method in ("to", "cuda")
+        and places(call)
+        and (call.method == "cuda" or target(call).maybe_cuda)
+    )
+
+
 def _loss(script: Script, call: Call) -> bool:
     named = call.name.startswith("torch.nn.functional.") and call.method.endswith(
         ("loss", "entropy", "kl_div")
@@ -216,7 +271,7 @@ def _loss(script: Script, call: Call) -> bool:
 
 def _of_loader(value: Value) -> bool:
     """Return whether a value is an element of a batch as the loader gave it."""
-    return value.known is Known.TENSOR and value.from_data and value.made < 0 and not value.items
+    return value.of_batch and value.made < 0 and not value.items
 
 
 def _returned_by(script: Script, value: Value, models: set[int]) -> bool:

@@ -55,6 +55,8 @@ check = Check(
         rf"{THREAD}[`'\"]?(?!{ABOUT_INDEX})(?P<assertion>.{{1,200}}?)[`'\"]? failed",
         Symptom(r"device-side assert triggered", unless=OTHER_CAUSE),
         Symptom(r"\bcudaErrorAssert\b|\bCUDA_ERROR_ASSERT\b", unless=OTHER_CAUSE),
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:59|710)\)(?! ?:)",
     ],
     follows=["embedding-index"],
     fixes=[

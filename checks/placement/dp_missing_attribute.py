@@ -67,6 +67,12 @@ check = Check(
         ),
     ],
 )
+UNWRAPPED = Fix(
+    "Ask the model inside, wrapped or not",
+    'getattr(model, "module", model)',
+    Kind.EDIT,
+    proof='getattr(model, "module", model)',
+)
 # dir() of both wrappers, and what their constructors set, in torch 2.15
 PASSED = frozenset(
     "T_destination add_module apply bfloat16 broadcast_buffers buffers call_super_init children compile cpu cuda double "
@@ -89,7 +95,9 @@ PASSED = frozenset(
 
 @check.code
 def code(script: Script) -> Iterator[Finding]:
-    """An attribute or method that is asked of the wrapper and is the model's."""
+    """An attribute or method that is asked of the wrapper and is the model's; or .module of a model that nobody wraps."""
+    yield from _bare(script)
+    yield from _of_several_gpus(script)
     given = {
         call.name.split(".")[-2]
         for call in script.calls
@@ -115,8 +123,87 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         said.add((text, call.scope))
         kind = wrapper.type.rpartition(".")[2]
+        wrapped = text.removesuffix(f".{name}")
         yield check.found(
             f"`{text}` asks {kind} (line {wrapper.place.line}) for what only the model inside has: it does not pass {name} on",
             location=call.place,
-            fixes=[Fix("Ask the model inside", f"{text[: -len(name)]}module.{name}", Kind.EDIT)],
+            fixes=[Fix("Ask the model inside", f"{wrapped}.module.{name}", Kind.EDIT)],
         )
+
+
+def _bare(script: Script) -> Iterator[Finding]:
+    """Report the .module of a model that no wrapper holds: an object of the script's own class that has no such part."""
+    if script.frameworks or next(script.of_kind("ddp", "dp", "fsdp", "prepared"), None) is not None:
+        return
+    plain = {
+        item.name
+        for item in script.classes
+        if not item.dynamic and all(a.name != "module" for a in item.attributes)
+    }
+    for call in script.calls:
+        thing = script.thing(call.receiver, "model") if call.name.endswith(".module.__get__") else None
+        if (
+            thing is None
+            or call.receiver.known is not Known.THING
+            or "try" in call.contexts
+            or not call.reached
+        ):
+            continue
+        if (
+            thing.type in plain
+            and not thing.escapes
+            and not any(c.kind == "if" and not c.by_rank for c in call.conditions)
+        ):
+            yield check.found(
+                f"`{call.text}`: {thing.type} has no module, and no wrapper that has one is around it (line {thing.place.line})",
+                location=call.place,
+                fixes=[UNWRAPPED],
+            )
+            return
+
+
+TELLING = (
+    "module",
+    "isinstance",
+    "hasattr",
+    "dist",
+    "ddp",
+    "parallel",
+    "world_size",
+    "gpu",
+    "device_count",
+    "cuda",
+    "rank",
+)
+"""What a test names that may tell a wrapped model from a bare one."""
+
+
+def _of_several_gpus(script: Script) -> Iterator[Finding]:
+    """Report what is asked of a model that is wrapped under a condition alone, and is the model's own."""
+    classes = {item.name: item for item in script.classes}
+    for call in script.calls:
+        if call.receiver.known is not Known.CHOICE or "try" in call.contexts:
+            continue
+        wrapper = next(
+            (script.things[n] for n in call.receiver.things if script.things[n].kind in ("dp", "ddp")), None
+        )
+        item = classes.get(script.innermost(wrapper).type) if wrapper is not None else None
+        if wrapper is None or item is None or not wrapper.type.startswith("torch."):
+            continue
+        name = call.name.removesuffix(".__get__").rpartition(".")[2]
+        own = name in item.methods or any(a.name == name for a in item.attributes)
+        tells = any(word in c.text.lower() for c in call.conditions for word in TELLING if c.kind == "if")
+        if (
+            own
+            and not tells
+            and name not in PASSED
+            and not name.startswith("_")
+            and call.text.endswith(f".{name}")
+        ):
+            yield check.found(
+                f"`{call.text}` asks the model, which is wrapped in {wrapper.type.rpartition('.')[2]} in line {wrapper.place.line} "
+                f"where that branch is taken: the wrapper does not pass {name} on",
+                location=call.place,
+                fixes=[UNWRAPPED],
+            )
+            return

@@ -35,6 +35,8 @@ check = Check(
         r"Memory access fault by GPU node-(?P<gpu>\d+)",
         r"Invalid __\w+__ (?P<access>read|write|atomic) of size (?P<size>\d+)",
         r"(?:CUDA|Cuda|cuda) (?:[Ee]rror|ERROR|failure):? \(?700\b(?! '?an illegal)",
+        # the number alone, before CUDA 10.1 and since
+        r"cuda runtime error \((?:77|700)\)(?! ?:)",
     ],
     message="a kernel[ on GPU <gpu>] touched memory that is not its own[, with a <access> of <size> bytes]",
     fixes=[

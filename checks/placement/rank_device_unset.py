@@ -22,11 +22,12 @@ its own as well: then it is the checkpoint.
 - [torch.load](https://docs.pytorch.org/docs/stable/generated/torch.load.html): map_location
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity
-from gpudoctor.facts import UNKNOWN, Call, Gpus, Launch, Processes, Script
+from gpudoctor.facts import UNKNOWN, Call, Gpus, Known, Launch, Processes, Script, Thing, Value
 
 SET = Fix(
     "Choose the rank's own GPU, before anything else of CUDA",
@@ -78,75 +79,119 @@ def environment(gpus: Gpus, processes: Processes, launch: Launch | None) -> Iter
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A script whose ranks all put their model on the current GPU, or on GPU 0, and none chooses its own."""
-    if not script.distributed or script.frameworks or any(_binds(call) for call in script.calls):
+    if not script.distributed or script.frameworks:
+        return
+    wrapping = [made for thing in script.of_kind("ddp", "fsdp") if (made := script.made_by(thing))]
+    if any(_binds(c) and not (wrapping and all(_other_branch(c, w) for w in wrapping)) for c in script.calls):
         return
     if script.process_group is None and any(_sets_up(call) for call in script.calls):
         return
-    first = next((c for c in script.named("torch.cuda.set_device") if _fixed(c)), None)
-    group = script.process_group
-    if first is not None and group is not None:
-        yield check.found(
-            f"every rank takes the GPU {first.arguments['device'].text}, which is written out: all ranks share it, and NCCL "
-            "refuses two ranks on one GPU",
-            severity=Severity.ERROR,
-            location=first.place,
-            fixes=[SET],
-        )
-        return
+    found = written_out(script, wrapping) or model_on_one(script) or on_current(script)
+    if found is not None:
+        yield found
+
+
+def written_out(script: Script, wrapping: list[Call]) -> Finding | None:
+    """Find a GPU that is chosen by a number which is the same on every rank."""
+    chosen = [
+        c for c in script.named("torch.cuda.set_device") if not any(_other_branch(c, w) for w in wrapping)
+    ]
+    first = next((c for c in chosen if _fixed(c)), None)
+    if first is None or script.process_group is None:
+        return None
+    return check.found(
+        f"every rank takes the GPU {first.arguments['device'].text}, which is written out: all ranks share it, and NCCL "
+        "refuses two ranks on one GPU",
+        severity=Severity.ERROR,
+        location=first.place,
+        fixes=[SET],
+    )
+
+
+def model_on_one(script: Script) -> Finding | None:
+    """Find a model that every rank moves to one GPU, before it is wrapped or with its wrapper."""
     for wrapper in script.of_kind("ddp", "fsdp"):
-        model = script.innermost(wrapper)
-        moves = [c for c in script.calls if model.number in c.receiver.things and c.method in ("cuda", "to")]
-        made = script.made_by(wrapper)
-        before = [c for c in moves if made is None or c.number < made.number]
-        if made is not None and group is not None and wrapper.inner < 0:
-            # a model of which nothing is known but where it was put: instantiate(cfg).to(device)
-            before = [
-                c
-                for v in made.value("module").possible()
-                for c in script.calls[v.made : v.made + 1]
-                if v.made >= 0
-            ]
-            before = [c for c in before if c.method in ("cuda", "to")]
-        if before and _to_cuda(before[-1]):
-            yield check.found(
-                f"every rank puts the model on {_where(before[-1])}, and none chooses a GPU of its own: all ranks share "
+        last = _last_move(script, wrapper)
+        if last is not None and _to_cuda(last):
+            return check.found(
+                f"every rank puts the model on {_where(last)}, and none chooses a GPU of its own: all ranks share "
                 "GPU 0, and NCCL refuses two ranks on one GPU",
                 severity=Severity.ERROR,
-                location=before[-1].place,
+                location=last.place,
                 fixes=[SET],
             )
-            return
+    return None
+
+
+def on_current(script: Script) -> Finding | None:
+    """Find what is about the current GPU below a process group of NCCL, or what leaves that one GPU 0."""
+    group = script.process_group
     if group is None or not any(v.literal == "nccl" for v in group.value("backend").possible()):
-        return
+        return None
     indexed = next((c for c in script.calls if _own(c)), None)
     current = next((c for c in script.calls[group.number :] if _on_current(c)), None)
     if current is not None and not any(_sets_up(c) for c in script.calls):
-        rest = (
-            "none chooses its own"
-            if indexed is None
-            else f"{indexed.text} in line {indexed.place.line} means another"
-        )
-        yield check.found(
+        rest = "none chooses its own"
+        if indexed is not None:
+            rest = f"{indexed.text} in line {indexed.place.line} means another"
+        return check.found(
             f"{current.text}({_where(current)}) is about the current GPU, which is GPU 0 on every rank: {rest}",
             severity=Severity.ERROR if indexed is None and current.reached else Severity.WARNING,
             location=current.place,
             fixes=[SET],
         )
-    elif indexed is not None and indexed.receiver.things:
-        yield check.found(
-            f"{indexed.text}({_where(indexed)}) puts this on the rank's GPU, and the current GPU stays GPU 0 on every rank: "
-            "what names no index goes there, a barrier too",
-            severity=Severity.NOTE,
-            location=indexed.place,
-            fixes=[SET],
+    if indexed is None or not indexed.receiver.things:
+        return None
+    return check.found(
+        f"{indexed.text}({_where(indexed)}) puts this on the rank's GPU, and the current GPU stays GPU 0 on every rank: "
+        "what names no index goes there, a barrier too",
+        severity=Severity.NOTE,
+        location=indexed.place,
+        fixes=[SET],
+    )
+
+
+def _other_branch(call: Call, wrapping: Call) -> bool:
+    """Return whether a call stands on the other branch of a test for the launcher that a model is wrapped under."""
+    opposite = {
+        (c.place, not c.negated) for c in wrapping.conditions if "gpu" not in c.text and "None" not in c.text
+    }
+    return any((c.place, c.negated) in opposite for c in call.conditions)
+
+
+def _last_move(script: Script, wrapper: Thing) -> Call | None:
+    """Return the call that puts a wrapped model on its device, ``None`` where none is seen."""
+    group, made = script.process_group, script.made_by(wrapper)
+    if made is not None and group is not None and wrapper.inner < 0:
+        # a model of which nothing is known but where it was put: instantiate(cfg).to(device)
+        places = [value.made for value in made.value("module").possible() if value.made >= 0]
+        before = [call for place in places for call in script.calls[place : place + 1]]
+    else:
+        model = script.innermost(wrapper)
+        calls = script.calls if made is None else script.calls[: made.number]
+        before = [c for c in calls if model.number in c.receiver.things]
+    moves = [c for c in before if c.method in ("cuda", "to")]
+    if not moves and group is not None and wrapper.inner >= 0 and not group.starred:
+        # DistributedDataParallel(model).cuda(): on the CPU until here
+        later = (
+            c for c in script.calls if wrapper.number in c.receiver.things and c.method in ("cuda", "to")
         )
+        moves = [c for c in itertools.islice(later, 1) if c.receiver.known is Known.THING]
+    return moves[-1] if moves else None
 
 
 def _on_current(call: Call) -> bool:
     """Return whether a call surely means the current GPU: it names none."""
     if call.name == "torch.cuda.synchronize":
         return not call.arguments and not call.starred
+    if call.name == "torch.load":
+        return call.reached and not call.rank_conditions and _current(call.value("map_location"))
     return call.method == "cuda" and not call.arguments and not call.starred and not call.rank_conditions
+
+
+def _current(device: Value) -> bool:
+    """Return whether a device is the current GPU: ``"cuda"``, without a number."""
+    return device.cuda and device.index is None and not device.is_rank
 
 
 def _fixed(call: Call) -> bool:
@@ -197,5 +242,7 @@ def _own(call: Call) -> bool:
 
 
 def _where(call: Call) -> str:
+    if call.name == "torch.load":
+        return f"map_location={call.arguments['map_location'].text}"
     given = call.arguments.get("device")
     return f"{given.text}" if given is not None else "the current GPU"

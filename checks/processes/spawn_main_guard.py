@@ -26,7 +26,7 @@ under the guard.
 
 from collections.abc import Iterator
 
-from gpudoctor import Check, Finding, Fix, Kind, Severity
+from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import Script
 
 check = Check(
@@ -37,6 +37,7 @@ check = Check(
         r"The \"freeze_support\(\)\" line can be omitted",
         r"\b_check_not_importing_main\b",  # the frame alone: it stands in a traceback only where it raises
         r"No such file or directory: '[^']{0,300}<stdin>'",
+        Symptom(r"context has already been set", near=r"\b_fixup_main_from_path\b"),
     ],
     message="a child that was spawned imported the main file and came to the line that starts processes",
     fixes=[

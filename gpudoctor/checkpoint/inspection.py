@@ -1,39 +1,18 @@
 """Look at checkpoints: read them, look at their numbers, compare them, and examine what is known of them."""
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
 from gpudoctor.bad_input import BadInput
-from gpudoctor.checkpoint.formats.paths import STANDARD_INPUT, Named, paths_of
-from gpudoctor.checkpoint.tree import Checkpoint, Heard, Unreadable
+from gpudoctor.checkpoint.formats.paths import STDIN, paths_of
+from gpudoctor.checkpoint.look import Looked, look
 from gpudoctor.diagnose import diagnose
-from gpudoctor.facts import CheckpointFile, Format
 from gpudoctor.model import Check, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import Report, Say
 from gpudoctor.snapshot import CHECKPOINT, Snapshot
-from gpudoctor.text import percent
-
-
-@dataclasses.dataclass
-class Looked:
-    """What was seen of one checkpoint."""
-
-    file: CheckpointFile
-    others: dict[str, msgspec.Struct] = dataclasses.field(default_factory=dict)
-    """What a look at its numbers and a comparison showed, by topic."""
-    whole: bool = True
-    """Whether it could be read, and so be compared."""
-    lost: str | None = None
-    """Why it, or a part of it, cannot be read, in one line."""
-
-    def note(self, text: str) -> None:
-        """Add a note to what is known of the file."""
-        self.file = replace(self.file, notes=(*self.file.notes, text))
 
 
 def inspect(
@@ -59,13 +38,15 @@ def inspect(
     """
     if against is None and (arguments or python is not None):
         raise BadInput("--arg and --python are for the model of --against, which is not given")
+    if against == STDIN and STDIN in map(str, paths):
+        raise BadInput("standard input can be read once: name a file in the place of one of the two -")
     registry = Registry.of(checks)
     with paths_of([str(path) for path in paths]) as named:
         looked = [look(each, say, values=values, verify=verify) for each in named]
-        if against is not None:
-            say(f"comparing with {against}")
-            _compare([seen for seen in looked if seen.whole], len(named), against, arguments, python)
-    unread = [(each, seen.lost) for each, seen in zip(named, looked, strict=True) if seen.lost]
+        unread = [(each, seen.lost) for each, seen in zip(named, looked, strict=True) if seen.lost]
+        if against is not None and len(unread) < len(named):
+            whole = [seen for seen in looked if seen.whole]
+            looked += _compare(whole, len(named), against, arguments, python, say, verify=verify)
     if len(unread) == len(named):
         raise BadInput(str(unread[0][1]))
     for reason in (reason for each, reason in unread if each.asked):
@@ -94,73 +75,27 @@ def knowing(registry: Registry) -> list[Check]:
     return [check for check in registry.checks(ids) if Source.CHECKPOINT in check.functions]
 
 
-def look(named: Named, say: Say, *, values: bool, verify: bool) -> Looked:
-    """Look at a checkpoint; one that cannot be read says so in its notes, and keeps no other from being looked at."""
-    say(f"reading {named.shown}")
-    seen, checkpoint = _read(named, verify, _percent(say, f"reading {named.shown}"))
-    if checkpoint is not None and values:
-        _values(seen, checkpoint, named, _percent(say, f"looking at the numbers of {named.shown}"))
-    return seen
-
-
-def _percent(say: Say, doing: str) -> Heard:
-    """Return what says how much of something is done, of bytes done and all bytes: ``reading b.pt: 37 %``."""
-    return lambda done, size: say(f"{doing}: {percent(done, size)}")
-
-
-def _read(named: Named, verify: bool, heard: Heard) -> tuple[Looked, Checkpoint | None]:
-    """Read a file; one that is too damaged to be read, yet was a checkpoint, is described as such."""
-    from gpudoctor.checkpoint.description.survey import describe
-    from gpudoctor.checkpoint.formats.damaged import damaged
-    from gpudoctor.checkpoint.formats.reader import read
-
-    try:
-        checkpoint = read(named.path)
-        file = describe(checkpoint, verify=verify, heard=heard)
-        return Looked(replace(file, path=named.shown)), checkpoint
-    except Unreadable as error:
-        broken = damaged(named.path, str(error))
-        if broken is not None:
-            return Looked(replace(broken, path=named.shown), whole=False), None
-        nothing = CheckpointFile(path=named.shown, kind=Format.UNKNOWN, unread=True)
-        seen = Looked(nothing, whole=False, lost=_line(named, error))
-        seen.note(f"not read: {str(error).removeprefix(named.path + ': ')}")
-        return seen, None
-
-
-def _line(named: Named, error: Exception) -> str:
-    """Say why something cannot be read, with the name that the user knows it by."""
-    return str(error).replace(named.path, named.shown, 1)
-
-
-def _values(seen: Looked, checkpoint: Checkpoint, named: Named, heard: Heard) -> None:
-    from gpudoctor.checkpoint.formats.values import look_at_values
-
-    try:
-        seen.others["values"] = look_at_values(checkpoint, heard)
-    except Unreadable as error:
-        seen.lost = _line(named, error)
-        seen.note(f"its numbers were not looked at: {str(error).removeprefix(named.path + ': ')}")
-
-
 def _compare(
-    looked: Sequence[Looked],
-    named: int,
-    target: str,
-    arguments: Mapping[str, str] | None,
-    python: str | None,
-) -> None:
+    looked: Sequence[Looked], named: int, target: str, arguments: Mapping[str, str] | None, python: str | None,
+    say: Say, *, verify: bool,
+) -> list[Looked]:  # fmt: skip
     """Compare what was looked at with one target; of several files those that have a state dict.
 
-    Raises `BadInput` where the target is at fault, or where there is nothing to compare in the one file that was named.
+    Returns the target where that is a damaged checkpoint, which is a finding too. Raises `BadInput` where it cannot be
+    used otherwise, or where there is nothing to compare in the one file that was named.
     """
-    from gpudoctor.checkpoint.comparison.target import compare_all
+    from gpudoctor.checkpoint.comparison.target import compare_all, other_checkpoint
 
     chosen = [seen for seen in looked if named == 1 or seen.file.state_dicts]
-    comparisons = compare_all([seen.file for seen in chosen], target, arguments, python) if chosen else []
-    for seen, found in zip(chosen, comparisons, strict=True):
-        nameless = seen.file.path == STANDARD_INPUT  # there is no file that could be named
-        seen.others["comparison"] = replace(found, fix_line="") if nameless else found
+    other = other_checkpoint(target, arguments, say, verify=verify) if chosen else None
+    whole = other is None or other.whole
+    say(f"comparing with {target}")
+    files = [seen.file for seen in chosen if whole]
+    comparisons = compare_all(files, other.file if other else target, arguments, python) if files else []
+    for seen, found in zip(chosen, comparisons, strict=whole):
+        seen.others["comparison"] = found
     for seen in looked:
         if "comparison" not in seen.others:
-            seen.note("it holds no state dict, and is not compared")
+            none = "it holds no state dict, and is not compared"
+            seen.note(f"not compared: {target} is damaged" if seen in chosen else none)
+    return [other] if other is not None and other.file.trouble else []

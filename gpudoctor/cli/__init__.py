@@ -1,8 +1,9 @@
 """The command line: one file per command, imported when it is asked for."""
 
-from gpudoctor.cli import garbage  # before all that is imported below
+from gpudoctor import garbage
 
-# isort: split
+garbage.put_off()  # before all that is imported below
+
 import fcntl
 import importlib
 import os

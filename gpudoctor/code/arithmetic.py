@@ -34,6 +34,13 @@ def negated(value: Value, operator: ast.unaryop) -> Value:
     return value if value.known is Known.TENSOR else Value(by_rank=value.by_rank, from_data=value.from_data)
 
 
+def tested(value: Value) -> Value:
+    """Return what a value says where it is a test itself: ``if rank:`` does not hold on rank 0."""
+    if value.known in (Known.RANK, Known.LOCAL_RANK):
+        return Value(items=(value,), by_rank=True, from_data=value.from_data, all_but=0)
+    return value
+
+
 def combined(left: Value, operator: ast.operator, right: Value) -> Value:
     """Return what a binary operator makes of two values."""
     if left.is_literal and right.is_literal:
@@ -46,7 +53,8 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
     if left.known is right.known is Known.SEQUENCE and isinstance(operator, ast.Add):
         return Value(Known.SEQUENCE, items=(*left.items, *right.items), by_rank=by_rank, from_data=from_data)
     if Known.TENSOR in (left.known, right.known):
-        operands = tuple(value for value in (left, right) if value.made >= 0 or value.items)
+        leaves = (Known.TENSOR, Known.LITERAL)
+        operands = tuple(v for v in (left, right) if v.made >= 0 or v.items or v.known not in leaves)
         return Value(Known.TENSOR, items=operands, by_rank=by_rank, from_data=from_data)
     if isinstance(operator, ast.Mod) and left.is_rank:
         return Value(Known.LOCAL_RANK, text="%", by_rank=True)
@@ -54,7 +62,10 @@ def combined(left: Value, operator: ast.operator, right: Value) -> Value:
         # rank = node_rank * gpus + local_rank
         parts = {left.known, right.known}
         both = left.is_rank and right.is_rank
-        scaled = "computed" in (left.text, right.text)  # node_rank * gpus, and what is counted within a node
+        texts = (left.text, right.text)
+        scaled = "computed" in texts or (
+            isinstance(operator, ast.Add) and "Mult" in texts
+        )  # node_rank * gpus, and what is counted within a node
         if both or scaled or isinstance(operator, ast.Mult) or parts & {Known.NODE_RANK, Known.INDEX}:
             return Value(Known.RANK, text="computed", by_rank=True)
     return Value(items=(left, right), text=type(operator).__name__, by_rank=by_rank, from_data=from_data)

@@ -3,6 +3,7 @@
 import ast
 
 from gpudoctor.code.arithmetic import combined, is_text
+from gpudoctor.code.configurations import as_configuration
 from gpudoctor.code.dictionaries import filled, opened
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
@@ -49,10 +50,10 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
 def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False) -> None:
     """Give a target a value."""
     if isinstance(target, ast.Name):
-        frame.bind(target.id, value)
+        frame.bind(target.id, as_configuration(frame, target.id, value))
     elif isinstance(target, (ast.Tuple, ast.List)):
         plain = value.known is Known.SEQUENCE and not value.text and len(value.items) == len(target.elts)
-        pairs = _pairs(value, len(target.elts))
+        pairs = _pairs(value, len(target.elts)) or _fields(frame, value, len(target.elts))
         for number, element in enumerate(target.elts):
             item = pairs[number] if pairs else value.items[number] if plain else _element(value)
             assign(frame, element.value if isinstance(element, ast.Starred) else element, item, quiet=quiet)
@@ -92,6 +93,14 @@ def _pairs(value: Value, size: int) -> list[Value]:
     if not items or any(i.known is not Known.SEQUENCE or i.text or len(i.items) != size for i in items):
         return []
     return [one_of([item.items[number] for item in items]) for number in range(size)]
+
+
+def _fields(frame: Frame, value: Value, size: int) -> list[Value]:
+    """Return what a named tuple of a size holds, empty for all else."""
+    if value.thing < 0:
+        return []
+    found = [frame.program.heap.get((value.thing, f"[{number}]")) for number in range(size)]
+    return [item for item in found if item is not None] if None not in found else []
 
 
 def _decided(frame: Frame, value: Value) -> Value:

@@ -4,6 +4,7 @@ import ast
 
 from msgspec.structs import replace
 
+from gpudoctor.code.arithmetic import compared, tested
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import UNKNOWN, Condition, Known, Value
@@ -13,7 +14,7 @@ Heap = dict[tuple[int, str], Value]
 
 def branch(frame: Frame, node: ast.If) -> bool:
     """Go through both branches of an ``if``; return whether what follows is never reached."""
-    value = evaluate(frame, node.test)
+    value = tested(evaluate(frame, node.test))
     text = frame.text(node.test)
     kind = "main" if "__name__" in text else "type_checking" if "TYPE_CHECKING" in text else "if"
     condition = Condition(frame.place(node.test), text, value, loops=len(frame.loops), kind=kind)
@@ -130,9 +131,11 @@ def match(frame: Frame, node: ast.Match) -> None:
     outside = frame.conditions
     before = dict(frame.names)
     for case in node.cases:
-        condition = Condition(
-            frame.place(case.pattern), frame.text(node.subject), value, loops=len(frame.loops), kind="match"
-        )
+        text, test = frame.text(node.subject), value
+        if isinstance(case.pattern, ast.MatchValue) and isinstance(case.pattern.value, ast.Constant):
+            text = f"{text} == {frame.text(case.pattern.value)}"
+            test = compared([value, Value(Known.LITERAL, case.pattern.value.value)], [ast.Eq()])
+        condition = Condition(frame.place(case.pattern), text, test, loops=len(frame.loops), kind="match")
         frame.conditions = (*outside, condition)
         after, frame.names = frame.names, dict(before)
         frame.program.execute(frame, case.body)

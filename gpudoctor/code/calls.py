@@ -4,15 +4,16 @@ import ast
 
 from msgspec.structs import replace
 
+from gpudoctor.code import dictionaries
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
-from gpudoctor.code.creation import made
+from gpudoctor.code.creation import NAMED_TUPLE, made
 from gpudoctor.code.definitions import Class, Function
-from gpudoctor.code.dictionaries import appended, updated
+from gpudoctor.code.dictionaries import appended, fields, set_by_name, updated
 from gpudoctor.code.known_calls import METHODS, canonical, parameters
 from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
-from gpudoctor.code.results import result_of
+from gpudoctor.code.results import SHUFFLED, result_of
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
 SAME_EVERYWHERE = frozenset(
@@ -20,6 +21,9 @@ SAME_EVERYWHERE = frozenset(
     for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
 )
 """Collectives after which every rank holds the same in what it gave as the first argument."""
+
+SHUFFLES = ("random.shuffle", "numpy.random.shuffle")
+"""Functions that put a list into another order, in place."""
 
 
 def perform(
@@ -37,6 +41,9 @@ def perform(
     """Record a call, follow it where that can be done, and return what it comes to."""
     program = frame.program
     callee = _one(callee)
+    if callee.made in program.partials:
+        before, given = program.partials[callee.made]
+        positional, keywords = [*before, *positional], {**given, **keywords}
     if callee.known is Known.DEFINED:
         item = program.defined.get(callee.text)
         if isinstance(item, Function):
@@ -59,6 +66,8 @@ def perform(
         outcome = result_of(frame, name, attribute, arguments, receiver)
     if callee.text == "<lambda>" and callee.items:
         outcome = callee.items[0]
+    if callee.text == NAMED_TUPLE:
+        outcome = _named_tuple(frame, node, callee, positional, keywords)
     if starred and outcome.known is Known.MAPPING:
         outcome = replace(outcome, literal=None)
     number = frame.record(
@@ -71,17 +80,43 @@ def perform(
         result=outcome,
         used=used,
     )
+    if name == "os.environ.update":
+        _variables_set(frame, node, arguments)
     if name in SAME_EVERYWHERE and node.args:
         _same_everywhere(frame, node.args[0])
+    if name in SHUFFLES and node.args and isinstance(node.args[0], ast.Name):
+        frame.bind(node.args[0].id, Value(text=SHUFFLED, made=number))
+    if name == "functools.partial" and positional:
+        program.partials[number] = (positional[1:], keywords)
+        outcome = replace(_one(positional[0].value), made=number)
+    by_name = name == "setattr" or attribute == "update"
+    taken = callee.text == NAMED_TUPLE or (by_name and set_by_name(frame, node, name, arguments))
     if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
         updated(frame, node.func.value, receiver, arguments)
-    if attribute == "append" and receiver.known is Known.SEQUENCE and isinstance(node.func, ast.Attribute):
+    if (
+        attribute in ("append", "extend")
+        and receiver.known is Known.SEQUENCE
+        and isinstance(node.func, ast.Attribute)
+    ):
         appended(frame, node.func.value, receiver, arguments)
     started(frame, node, name, arguments)
-    handed_over(frame, name, arguments, receiver)
+    if not taken:
+        handed_over(frame, name, arguments, receiver)
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
         outcome = replace(outcome, made=number)
     return outcome
+
+
+def _named_tuple(
+    frame: Frame, node: ast.Call, callee: Value, positional: list[Argument], keywords: dict[str, Argument]
+) -> Value:
+    """Return an object whose attributes, and items, are what a named tuple was given."""
+    names = [str(item.literal) for item in callee.items]
+    given = {**dict(zip(names, positional, strict=False)), **keywords}
+    value = frame.program.thing("instance", NAMED_TUPLE, frame.place(node))
+    for number, (name, argument) in enumerate(given.items()):
+        fields(frame, value.thing, {name: argument.value, f"[{number}]": argument.value})
+    return value
 
 
 def named(
@@ -210,18 +245,26 @@ def _instance(
     init = method_of(frame, item, "__init__")
     if init is not None:
         program.follow(frame, init, Value(Known.THING, thing=value.thing), positional, keywords, node)
-    elif any("dataclass" in ast.unparse(d) for d in item.node.decorator_list):
-        fields = [
-            n.target.id
-            for n in item.node.body
-            if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
-        ]
-        for name, argument in {**dict(zip(fields, positional, strict=False)), **keywords}.items():
-            program.heap[value.thing, name] = argument.value
+    elif _has_fields(item):
+        body = item.node.body
+        names = [n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+        given = {**dict(zip(names, positional, strict=False)), **keywords}
+        fields(frame, value.thing, {name: argument.value for name, argument in given.items()})
+        fields(frame, value.thing, {f"[{n}]": argument.value for n, argument in enumerate(given.values())})
     for argument in arguments.values():
         if kind not in ("instance", "model", "dataset", *WRAPPERS):
             program.escape(argument.value)
     return value
+
+
+_FIELDS = ("dataclass", "attr.s", "attrs", "define", "NamedTuple", "BaseModel", "Struct")
+"""What makes a class whose arguments are the fields that its body names."""
+
+
+def _has_fields(item: Class) -> bool:
+    """Return whether a class takes its annotated attributes: a dataclass, a named tuple and the like."""
+    parts = [ast.unparse(part) for part in (*item.node.decorator_list, *item.node.bases)]
+    return any(word in part for part in parts for word in _FIELDS)
 
 
 def _super(
@@ -246,6 +289,20 @@ def _super(
     if found is not None:
         return frame.program.follow(frame, found, receiver, positional, keywords, node)
     return UNKNOWN
+
+
+def _variables_set(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> None:
+    """Record what ``os.environ.update`` sets, as if each variable were assigned."""
+    first = arguments.get("0")
+    given = {key: argument for key, argument in arguments.items() if key != "0"}
+    if first is not None and dictionaries.known(first.value):
+        pairs = zip(first.value.literal, first.value.items, strict=True)
+        given.update({str(key): Argument(value, first.place, "") for key, value in pairs})
+    for key, argument in given.items():
+        name = Argument(Value(Known.LITERAL, key), argument.place, repr(key))
+        frame.record(
+            "os.environ.__setitem__", node, text="os.environ", arguments={"key": name, "value": argument}
+        )
 
 
 def _same_everywhere(frame: Frame, node: ast.expr) -> None:

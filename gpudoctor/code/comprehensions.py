@@ -33,6 +33,7 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
         for target in ast.walk(generator.target):
             if isinstance(target, ast.Name):
                 inner.names[target.id] = element
+        _unpacked(inner, generator.target, held)
         states += [over] if frame.program.kind(over) == "state_dict" else []
         chosen = chosen or any([frame.program.evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
     if isinstance(node, ast.DictComp):
@@ -47,6 +48,16 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
         by_rank=chosen or result.by_rank,
         from_data=result.from_data,
     )
+
+
+def _unpacked(frame: Frame, target: ast.expr, held: tuple[Value, ...]) -> None:
+    """Give the names of ``for key, value in ...`` what is in the pairs, where objects of the script are."""
+    names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    pairs = [item.items for item in held if item.known is Known.SEQUENCE and len(item.items) == len(names)]
+    for number, name in enumerate(names):
+        found = [pair[number] for pair in pairs if pair[number].things]
+        if isinstance(name, ast.Name) and found:
+            frame.names[name.id] = one_of(found)
 
 
 def yielded(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from gpudoctor.code.consequences import PROCESS
 from gpudoctor.code.known_calls import kind
+from gpudoctor.code.namespaces import stated
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import HARMLESS
-from gpudoctor.facts import WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
 
 ACCELERATOR = "accelerate.Accelerator"
 MAKER = re.compile(
@@ -18,6 +19,7 @@ MAKER = re.compile(
 )
 """Names of what is not seen here and surely makes an object: a class, or a function called after what it makes."""
 
+OPTIMIZING = ("apex.amp.initialize", "intel_extension_for_pytorch.optimize")
 MODEL = re.compile(r"(?:^|[._])(?:model|net|network|unet|generator|discriminator)$")
 """Names of what is a model where nothing more is known of it."""
 
@@ -45,10 +47,16 @@ def made(
         )
     if name == PROCESS:
         return program.thing("process", name, frame.place(node))
-    if name in ("multiprocessing.get_context", "argparse.Namespace"):
-        return program.thing(
-            "arguments" if name.startswith("argparse") else "object", name, frame.place(node)
-        )
+    if name == "multiprocessing.get_context":
+        return program.thing("object", name, frame.place(node))
+    if name == "collections.namedtuple":
+        return _named_tuple(arguments)
+    if name in OPTIMIZING:  # they hand back the model and the optimizer that they are given
+        handed = tuple(argument.value for argument in arguments.values())[:2]
+        return handed[0] if len(handed) == 1 else Value(Known.SEQUENCE, items=handed)
+    settings = stated(frame, node, name, arguments)
+    if settings is not None:
+        return settings
     what = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
     if not what and name not in HARMLESS and not receiver.things and _makes(name):
         return program.thing("object", name, frame.place(node))
@@ -69,6 +77,20 @@ def made(
         given = arguments.get("params")
         inner = _owner(frame, given.value) if given else -1
     return program.thing(what, name, frame.place(node), inner)
+
+
+NAMED_TUPLE = "<namedtuple>"
+"""The text of what ``collections.namedtuple`` returns; its items are the names of the fields."""
+
+
+def _named_tuple(arguments: dict[str, Argument]) -> Value:
+    given = [argument.value for argument in arguments.values()][1:2]
+    written = given[0] if given else UNKNOWN
+    names = [item.literal for item in written.items]
+    if isinstance(written.literal, str):
+        names = written.literal.replace(",", " ").split()
+    fields = tuple(Value(Known.LITERAL, name) for name in names if isinstance(name, str))
+    return Value(text=NAMED_TUPLE, items=fields)
 
 
 @functools.lru_cache(4096)

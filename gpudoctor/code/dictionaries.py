@@ -3,7 +3,9 @@
 import ast
 from typing import Any
 
-from gpudoctor.code.program import Frame, mixed
+from msgspec.structs import replace
+
+from gpudoctor.code.program import Frame, mixed, one_of
 from gpudoctor.facts import Argument, Known, Value
 
 MOST_ENTRIES = 40
@@ -53,12 +55,16 @@ def opened(frame: Frame, target: ast.expr, holder: Value, value: Value) -> None:
 
 
 def appended(frame: Frame, target: ast.expr, holder: Value, arguments: dict[str, Argument]) -> None:
-    """Note what ``append`` puts into a list, an object of the script alone: of numbers nobody asks."""
+    """Note what ``append`` puts into a list: an object of the script, or that its numbers are this rank's own."""
     value = next((argument.value for argument in arguments.values()), None)
-    if value is not None and value.things and not holder.text and len(holder.items) < MOST_ENTRIES:
-        by_rank, from_data = mixed([holder, value])
+    if value is None:
+        return
+    by_rank, from_data = mixed([holder, value])
+    if value.things and not holder.text and len(holder.items) < MOST_ENTRIES:
         items = (*holder.items, value)
         _bound(frame, target, Value(Known.SEQUENCE, items=items, by_rank=by_rank, from_data=from_data))
+    elif not value.things and (by_rank, from_data) != (holder.by_rank, holder.from_data):
+        _bound(frame, target, Value(Known.SEQUENCE, text="appended", by_rank=by_rank, from_data=from_data))
 
 
 def _bound(frame: Frame, target: ast.expr, value: Value) -> None:
@@ -71,13 +77,43 @@ def _bound(frame: Frame, target: ast.expr, value: Value) -> None:
 
 def spread(frame: Frame, node: ast.expr, value: Value) -> dict[str, Argument]:
     """Return the arguments that ``**value`` gives, none where they are not known."""
-    if not known(value):
+    choices = list(value.possible())
+    if not all(known(choice) for choice in choices):
         return {}
     place, text = frame.place(node), frame.text(node)
+    held = [_held(choice) for choice in choices]
+    keys = {key: None for entries in held for key in entries}
+    without = Value(Known.LITERAL)  # where one branch alone gives it
     return {
-        str(key): Argument(item, place, f"{text}[{key!r}]")
-        for key, item in zip(value.literal, value.items, strict=True)
+        str(key): Argument(one_of([entries.get(key, without) for entries in held]), place, f"{text}[{key!r}]")
+        for key in keys
     }
+
+
+def fields(frame: Frame, thing: int, held: dict[str, Value]) -> None:
+    """Give an object the attributes that something hands it by name."""
+    for name, value in held.items():
+        frame.program.heap[thing, name] = value
+
+
+def set_by_name(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argument]) -> bool:
+    """Follow ``setattr(x, "name", value)`` and ``x.__dict__.update(...)``; return whether a call is one of them."""
+    values = [argument.value for argument in arguments.values()]
+    if name == "setattr" and len(values) == 3 and isinstance(values[1].literal, str):
+        for thing in values[0].things:
+            frame.program.heap[thing, values[1].literal] = values[2]
+        return bool(values[0].things)
+    called = node.func
+    holder = called.value if isinstance(called, ast.Attribute) and called.attr == "update" else None
+    if not isinstance(holder, ast.Attribute) or holder.attr != "__dict__":
+        return False
+    held = {key: a.value for key, a in arguments.items() if key != "0"}
+    if "0" in arguments and known(arguments["0"].value):
+        held |= {str(key): value for key, value in _held(arguments["0"].value).items()}
+    things = frame.program.evaluate(frame, holder.value).things
+    for thing in things:
+        fields(frame, thing, held)
+    return bool(things) and bool(held)
 
 
 def entries(receiver: Value, attribute: str) -> Value | None:
@@ -91,6 +127,9 @@ def entries(receiver: Value, attribute: str) -> Value | None:
         items = tuple(item for entry in found for item in entry.items)
         return Value(Known.SEQUENCE, items=items, by_rank=by_rank, from_data=from_data)
     value = held[0]
+    if attribute == "items" and value.known is Known.MAPPING and not isinstance(value.literal, tuple):
+        pairs = tuple(Value(Known.SEQUENCE, items=(Value(), item)) for item in value.items if item.things)
+        return replace(value, known=Known.SEQUENCE, literal=None, items=pairs) if pairs else receiver
     if attribute == "copy" or value.known is Known.SEQUENCE or not isinstance(value.literal, tuple):
         return receiver
     items = value.items

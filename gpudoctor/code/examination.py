@@ -168,17 +168,6 @@ class Examiner:
         examined.findings = kept
 
 
-def look(paths: Sequence[tuple[Path, str]], checks: Sequence[Check], roots: Sequence[Path] = ()) -> Examined:
-    """Examine files, each given by its path and the name that findings call it by."""
-    names = {Path(os.path.abspath(path)): name for path, name in paths}
-    examiner = Examiner(names, checks, roots)
-    examined = Examined()
-    for path in names:
-        examined.add(examiner.file(path))
-    examined.findings = distinct(examined.findings)
-    return examined
-
-
 def distinct(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings without those that are said twice: two programs may share a file."""
     seen = set()

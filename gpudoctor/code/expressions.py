@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable
 
-from gpudoctor.code.arithmetic import combined, compared, formatted, negated, united
+from gpudoctor.code.arithmetic import combined, compared, formatted, negated, tested, united
 from gpudoctor.code.calls import perform
 from gpudoctor.code.comprehensions import comprehension, yielded
 from gpudoctor.code.definitions import Function
@@ -11,7 +11,7 @@ from gpudoctor.code.dictionaries import spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
-from gpudoctor.code.results import SHAPES
+from gpudoctor.code.results import SHAPES, SHUFFLED, chosen
 from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
 
 
@@ -53,13 +53,31 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         frame.program.bound[found.text] = value.thing
     if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
         thing = frame.program.things[value.thing]
-        if thing.kind in ("ddp", "dp"):
+        if thing.kind in ("ddp", "dp") or (thing.kind == "model" and node.attr == "module"):
             frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
+    elif node.attr == "module" and isinstance(node.value, ast.Call) and frame.program.kind(value) == "ddp":
+        # no name holds the wrapper itself
+        made = frame.program.things[value.thing].type
+        frame.record(f"{made}.module.__get__", node, text=frame.text(node.value.func), receiver=value)
+    elif value.known is Known.CHOICE:
+        _asked(frame, node, value)
     if value.known is Known.TENSOR:
         return Value(
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
         )
     return found
+
+
+def _asked(frame: Frame, node: ast.Attribute, value: Value) -> None:
+    """Record that an attribute is read of what may be a wrapper, and is not the wrapper's own."""
+    for number in value.things:
+        thing = frame.program.things[number]
+        if (
+            thing.kind in ("ddp", "dp")
+            and member(frame, Value(Known.THING, thing=number), node.attr).text == node.attr
+        ):
+            frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
+            return
 
 
 def _is_property(function: Function) -> bool:
@@ -127,6 +145,10 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.MAPPING and isinstance(value.literal, tuple) and index.is_literal:
         if index.literal in value.literal:
             return value.items[value.literal.index(index.literal)]
+    if value.text == SHUFFLED:
+        return value
+    if value.known is Known.SYMBOL and value.text.endswith(".__dict__"):
+        return chosen(value)
     if value.text == "comprehension" and value.items and not isinstance(node.slice, ast.Slice):
         return value.items[0]
     if value.known is Known.SEQUENCE and isinstance(index.literal, int) and not value.text:
@@ -179,7 +201,7 @@ def _under(frame: Frame, node: ast.expr, test: ast.expr, value: Value, *, negate
 
 
 def _conditional(frame: Frame, node: ast.IfExp) -> Value:
-    test = evaluate(frame, node.test)
+    test = tested(evaluate(frame, node.test))
     then = _under(frame, node.body, node.test, test)
     found = one_of([then, _under(frame, node.orelse, node.test, test, negated=True)])
     if test.by_rank and found.known is Known.CHOICE:

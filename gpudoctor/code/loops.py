@@ -5,7 +5,7 @@ import ast
 from gpudoctor.code.assignment import assign
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
-from gpudoctor.facts import Condition, Known, Loop, Value
+from gpudoctor.facts import WHOLE, Condition, Known, Loop, Value
 
 _LOADERS = ("loader", "dataloader", "data_iter", "train_iter")
 
@@ -14,9 +14,23 @@ def for_loop(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     """Go through a ``for`` loop."""
     over = evaluate(frame, node.iter)
     loop = _loop(frame, node, over)
+    for element in _to_be_set(node, over):
+        assign(frame, node.target, element, quiet=True)
+        frame.program.execute(frame, node.body)
     _bind_elements(frame, node, over, loop.kind)
     _body(frame, loop, node.body, frame.text(node.iter))
     frame.program.execute(frame, node.orelse)
+
+
+def _to_be_set(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
+    """Return what a loop goes through that hands each of its elements to ``setattr``, empty for any other."""
+    only = node.body[0] if len(node.body) == 1 else None
+    call = only.value if isinstance(only, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "setattr":
+        return ()
+    if over.known is Known.MAPPING and isinstance(over.literal, tuple):
+        return tuple(Value(Known.LITERAL, key) for key in over.literal)
+    return over.items if over.known is Known.SEQUENCE and not over.text else ()
 
 
 def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:
@@ -45,10 +59,30 @@ def _loader(frame: Frame, value: Value) -> Value | None:
     return None
 
 
+def _same_for_all(frame: Frame, over: Value) -> bool:
+    """Return whether every rank gets the same batches: nothing splits the loader, or shuffles it."""
+    loader = _loader(frame, over)
+    if loader is None or len(loader.things) != 1:
+        return False
+    made = frame.program.things[loader.thing].made
+    call = frame.program.calls[made] if 0 <= made < len(frame.program.calls) else None
+    if call is None or call.name != "torch.utils.data.DataLoader" or call.starred:
+        return False
+    data = call.value("dataset")
+    if (
+        any(name in call.arguments for name in ("sampler", "batch_sampler"))
+        or not data.things
+        or data.by_rank
+    ):
+        return False
+    return "shuffle" not in call.arguments or call.value("shuffle").literal is False
+
+
 def _bind_elements(frame: Frame, node: ast.For | ast.AsyncFor, over: Value, kind: str) -> None:
     element = Value(by_rank=over.by_rank, from_data=over.from_data)
     if kind == "batch":
-        element = Value(Known.TENSOR, from_data=True)
+        same = _same_for_all(frame, over)
+        element = Value(Known.TENSOR, WHOLE if same else None, from_data=not same)
     elif over.known is Known.INDEX:
         element = over
     elif over.known is Known.SEQUENCE and over.items:

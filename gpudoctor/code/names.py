@@ -4,6 +4,7 @@ import ast
 import builtins
 
 from gpudoctor.code.definitions import Class, File, Function
+from gpudoctor.code.dictionaries import entry
 from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.program import Frame, one_of
@@ -109,6 +110,8 @@ def member(frame: Frame, value: Value, attribute: str) -> Value:
             other = frame.file.module(value.text[5:])
             found = in_file(frame, other, attribute) if other is not None else None
             return found or symbol(frame, frame.file, f"{value.text[5:]}.{attribute}")
+        if value.text == "absl.flags.FLAGS":
+            return _option(frame, attribute)
         return Value(Known.SYMBOL, text=canonical(f"{value.text}.{attribute}"))
     if value.thing >= 0:
         return _of_thing(frame, value, attribute)
@@ -119,6 +122,10 @@ def member(frame: Frame, value: Value, attribute: str) -> Value:
         if isinstance(item, Class):
             method = next((m for m in item.methods() if m.node.name == attribute), None)
             return program.define(method) if method else _class_attribute(frame, item, attribute)
+    if value.known is Known.MAPPING:
+        held = entry(value, attribute)  # a dictionary whose keys are attributes: ``cfg.train.device``
+        if held is not None:
+            return held
     by_name = named_value(attribute) if value.known in (Known.UNKNOWN, Known.MAPPING) else None
     if by_name is not None:
         return by_name
@@ -130,7 +137,8 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
     thing = program.things[value.thing]
     held = program.heap.get((thing.number, attribute))
     if held is not None:
-        by_name = named_value(attribute) if type(held.literal) is int else None
+        several = held.known is Known.CHOICE and any(item.is_rank for item in held.items)
+        by_name = named_value(attribute) if type(held.literal) is int or several else None
         return by_name or held  # ``self.rank = 0`` is what it begins with; another method gives it its value
     if attribute == "module" and thing.kind in WRAPPED and thing.inner >= 0:
         return Value(Known.THING, thing=thing.inner)
@@ -139,10 +147,7 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
         given = call.arguments.get(attribute)
         return given.value if given else UNKNOWN
     if thing.kind == "arguments":
-        default = program.defaults.get(attribute)
-        by_name = named_value(attribute)
-        literal = default.literal if default is not None and default.is_literal else None
-        return by_name or Value(Known.ARGUMENT, literal, text=attribute)
+        return _option(frame, attribute)
     item = program.defined.get(thing.type)
     if isinstance(item, Class):
         found = method_of(frame, item, attribute)
@@ -153,7 +158,18 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
     return by_name or Value(text=attribute, from_data=(thing.number, HOLDS) in program.heap)
 
 
-def _class_attribute(frame: Frame, item: Class, attribute: str) -> Value:
+def _option(frame: Frame, name: str) -> Value:
+    """Return what an option of the command line holds: its name may tell, or its default."""
+    default = frame.program.defaults.get(name)
+    literal = default.literal if default is not None and default.is_literal else None
+    return named_value(name) or Value(Known.ARGUMENT, literal, text=name)
+
+
+def _class_attribute(frame: Frame, item: Class, attribute: str, depth: int = 0) -> Value:
+    """Return what a class's body gives an attribute, or the body of one that it stands on."""
+    known = frame.program.class_values.get((frame.program.name_of(item), attribute))
+    if known is not None and known.known is not Known.UNKNOWN:
+        return (named_value(attribute) if type(known.literal) is int else None) or known
     for node in item.node.body:
         target: ast.expr | None = None
         given: ast.expr | None = None
@@ -165,6 +181,10 @@ def _class_attribute(frame: Frame, item: Class, attribute: str) -> Value:
             if isinstance(given, ast.Constant):
                 return Value(Known.LITERAL, given.value)
             return named_value(attribute) or Value(text=attribute)
+    for base in item.node.bases if depth < 5 else ():
+        parent = _parent(frame, base)
+        if parent is not None:
+            return _class_attribute(frame, parent, attribute, depth + 1)
     return named_value(attribute) or Value(text=attribute)
 
 
@@ -175,15 +195,21 @@ def method_of(frame: Frame, item: Class, attribute: str, depth: int = 0) -> Func
             return method
     if depth < 5:
         for base in item.node.bases:
-            value = UNKNOWN
-            if isinstance(base, ast.Name):
-                value = looked_up(frame, base.id)
-            elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
-                holder = looked_up(frame, base.value.id)
-                value = member(frame, holder, base.attr) if holder.thing < 0 else UNKNOWN
-            parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
-            if isinstance(parent, Class):
+            parent = _parent(frame, base)
+            if parent is not None:
                 found = method_of(frame, parent, attribute, depth + 1)
                 if found is not None:
                     return found
     return None
+
+
+def _parent(frame: Frame, base: ast.expr) -> Class | None:
+    """Return the class of the script that another one stands on, ``None`` for a library's."""
+    value = UNKNOWN
+    if isinstance(base, ast.Name):
+        value = looked_up(frame, base.id)
+    elif isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
+        holder = looked_up(frame, base.value.id)
+        value = member(frame, holder, base.attr) if holder.thing < 0 else UNKNOWN
+    parent = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
+    return parent if isinstance(parent, Class) else None

@@ -37,8 +37,12 @@ class Program:
         """The thing whose method a value of kind DEFINED is, by the value's name."""
         self.followed: dict[str, int] = {}
         self.instantiated: set[str] = set()
+        self.class_values: dict[tuple[str, str], Value] = {}
+        """What the bodies of classes assign, by the class's name and the attribute."""
         self.defaults: dict[str, Value] = {}
         """Defaults of the command line's options."""
+        self.partials: dict[int, tuple[list[Argument], dict[str, Argument]]] = {}
+        """What ``functools.partial`` holds ready for a function, by the call that made it."""
         self.steps = 0
         self.looking: set[tuple[str, str]] = set()
         """Names of other files whose values are being looked up: some are made of themselves."""

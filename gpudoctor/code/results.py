@@ -9,8 +9,9 @@ from gpudoctor.code.dictionaries import entries, entry, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import HOLDS
+from gpudoctor.code.namespaces import of_parser
 from gpudoctor.code.program import Frame, mixed
-from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
 
 SHAPES = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad"})
 """Attributes of a tensor that are the same on every rank."""
@@ -22,8 +23,9 @@ SELF = frozenset(
 MODULES = ("model", "loss", *WRAPPERS)
 THROUGH = frozenset(
     "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.std.tqdm tqdm.autonotebook.tqdm iter list tuple reversed sorted "
-    "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy functools.partial int str float abs "
+    "itertools.islice itertools.cycle rich.progress.track copy.deepcopy copy.copy int str float abs "
     "round set functools.wraps torch.distributed.elastic.multiprocessing.errors.record "
+    "apex.parallel.convert_syncbn_model peft.get_peft_model torch.nn.utils.weight_norm torch.nn.utils.spectral_norm "
     "torch.distributed.fsdp.fully_shard torch.distributed.tensor.parallel.parallelize_module".split()
 )
 """Functions whose result is their first argument, in another form."""
@@ -32,7 +34,7 @@ HARMLESS = (
     | frozenset(
         "print len isinstance hasattr getattr setattr range enumerate zip next super type id repr format min max sum "
         "any all os.environ.get os.getenv open json.dump json.dumps time.time math.ceil math.floor dict map filter "
-        "torch.nn.utils.clip_grad_norm_ vars issubclass callable collections.OrderedDict".split()
+        "functools.partial torch.nn.utils.clip_grad_norm_ vars issubclass callable collections.OrderedDict".split()
     )
     | frozenset(f"logging.{level}" for level in ("info", "debug", "warning", "error", "exception"))
 )
@@ -44,6 +46,8 @@ REDUCING = ("reduce", "gather", "sync", "average", "all_mean", "broadcast", "acr
 """Words in the names of functions, not seen here, after which every rank may hold the same."""
 PLACES = ("device", "map_location", "device_ids", "output_device")
 """Arguments that say where something is put."""
+SHUFFLED = "shuffled"
+"""The text of a list whose order was drawn at random, and of its parts; `Value.made` is the call that drew it."""
 _LOSSES = ("loss", "cross_entropy")
 
 
@@ -68,7 +72,7 @@ def result_of(
     if receiver.known is Known.TENSOR:
         return _of_tensor(attribute, receiver, by_rank=by_rank, from_data=from_data)
     if name.startswith("torch."):
-        return _of_torch(name, by_rank=by_rank, from_data=from_data)
+        return _of_torch(name, arguments, by_rank=by_rank, from_data=from_data)
     if attribute in ("item", "detach", "argmax", "mean", "sum") and from_data:
         return Value(by_rank=by_rank, from_data=True)
     if receiver.known is Known.LITERAL and isinstance(receiver.literal, str) and attribute == "format":
@@ -96,7 +100,8 @@ def _of_method(
         if attribute in SELF:
             return receiver
         if attribute in ("__call__", "forward"):
-            return Value(Known.TENSOR, from_data=True)
+            same = _whole(arguments)
+            return Value(Known.TENSOR, WHOLE if same else None, from_data=not same)
     if kind == "object":
         if attribute in SELF:
             return receiver
@@ -112,34 +117,11 @@ def _of_method(
     if kind == "scaler" and attribute == "scale":
         return next(iter(arguments.values())).value if arguments else UNKNOWN
     if kind == "parser":
-        return _of_parser(frame, attribute, arguments, receiver)
+        return of_parser(frame, attribute, arguments, receiver)
     if kind == "arguments" and attribute in ("get", "pop") and arguments:
         first = next(iter(arguments.values())).value
         return named_value(str(first.literal)) or Value(Known.ARGUMENT, text=str(first.literal))
     return Value(text=attribute)
-
-
-def _of_parser(frame: Frame, attribute: str, arguments: dict[str, Argument], receiver: Value) -> Value:
-    program = frame.program
-    if attribute == "add_argument":
-        names = [
-            a.value.literal
-            for key, a in arguments.items()
-            if key.isdigit() and isinstance(a.value.literal, str)
-        ]
-        given = arguments.get("dest")
-        long = next((name for name in names if name.startswith("--")), names[0] if names else "")
-        name = given.value.literal if given and isinstance(given.value.literal, str) else long.lstrip("-")
-        if name and "default" in arguments:
-            program.defaults[name.replace("-", "_")] = arguments["default"].value
-        return UNKNOWN
-    if attribute in ("add_argument_group", "add_mutually_exclusive_group"):
-        return receiver
-    if attribute in ("parse_args", "parse_known_args", "parse_intermixed_args"):
-        call = program.things[receiver.things[0]]
-        value = program.thing("arguments", "argparse.Namespace", call.place, receiver.things[0])
-        return Value(Known.SEQUENCE, items=(value, UNKNOWN)) if attribute == "parse_known_args" else value
-    return UNKNOWN
 
 
 def _of_tensor(attribute: str, receiver: Value, *, by_rank: bool, from_data: bool) -> Value:
@@ -150,16 +132,25 @@ def _of_tensor(attribute: str, receiver: Value, *, by_rank: bool, from_data: boo
     return Value(Known.TENSOR, receiver.literal, by_rank=by_rank, from_data=from_data)
 
 
-def _of_torch(name: str, *, by_rank: bool, from_data: bool) -> Value:
+def _whole(arguments: dict[str, Argument]) -> bool:
+    """Return whether all tensors among arguments are the same on every rank, and there is one."""
+    tensors = [a.value for a in arguments.values() if a.value.known is Known.TENSOR]
+    rest = any(a.value.from_data for a in arguments.values())
+    return bool(tensors) and not rest and all(tensor.literal == WHOLE for tensor in tensors)
+
+
+def _of_torch(name: str, arguments: dict[str, Argument], *, by_rank: bool, from_data: bool) -> Value:
     last = name.rpartition(".")[2]
+    same = _whole(arguments)
     if name.startswith("torch.nn.functional."):
-        return Value(Known.TENSOR, by_rank=by_rank, from_data=from_data or last.endswith(_LOSSES))
+        from_data = from_data or (last.endswith(_LOSSES) and not same)
+        return Value(Known.TENSOR, WHOLE if same else None, by_rank=by_rank, from_data=from_data)
     if name.count(".") == 1 and last[:1].islower():
         if last.startswith(
             ("is_", "get_", "set_", "manual", "use_", "save", "are_", "no_grad", "enable", "inference")
         ):
             return UNKNOWN
-        return Value(Known.TENSOR, by_rank=by_rank, from_data=from_data)
+        return Value(Known.TENSOR, WHOLE if same else None, by_rank=by_rank, from_data=from_data)
     if name.startswith(("torch.distributed.", "torch.cuda.", "torch.backends.", "torch.utils.")):
         return Value(text=name)
     return Value(text=name, by_rank=by_rank, from_data=from_data)
@@ -231,7 +222,7 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
     """What ``getattr`` returns: the wrapper's module where that is asked for, else by the name."""
     values = [argument.value for argument in arguments.values()]
     if len(values) < 2 or not isinstance(values[1].literal, str):
-        return UNKNOWN
+        return chosen(values[0]) if values else UNKNOWN
     name = values[1].literal
     if values[0].known is Known.SYMBOL:
         return Value(Known.SYMBOL, text=canonical(f"{values[0].text}.{name}"))
@@ -241,6 +232,13 @@ def _attribute(frame: Frame, arguments: dict[str, Argument]) -> Value:
         return Value(Known.THING, thing=inner) if inner >= 0 else Value(text="module")
     held = frame.program.heap.get((values[0].thing, name))
     return held or named_value(name) or UNKNOWN
+
+
+def chosen(value: Value) -> Value:
+    """Return what an option picks out of a library's module by its name: of torchvision's any one of their kind."""
+    module = value.text.removesuffix(".__dict__")
+    made = {"torchvision.datasets": "Dataset", "torchvision.models": "Model"}.get(module)
+    return Value(Known.SYMBOL, text=f"{module}.{made}") if made and value.known is Known.SYMBOL else UNKNOWN
 
 
 def _tested(frame: Frame, arguments: dict[str, Argument]) -> Value:
@@ -278,6 +276,9 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
     "collections.OrderedDict": made_of,
     "next": _next,
     "getattr": _attribute,
+    "dataclasses.field": lambda frame, arguments: (
+        arguments["default"].value if "default" in arguments else UNKNOWN
+    ),
     "isinstance": lambda frame, arguments: UNKNOWN,
     "hasattr": lambda frame, arguments: UNKNOWN,
     "bool": _tested,

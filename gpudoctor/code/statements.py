@@ -101,7 +101,15 @@ def _function(frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Non
 
 
 def _class(frame: Frame, node: ast.ClassDef) -> None:
-    frame.names[node.name] = frame.program.define(Class(node.name, node, frame.file))
+    item = Class(node.name, node, frame.file)
+    frame.names[node.name] = frame.program.define(item)
+    body = [part for part in node.body if isinstance(part, (ast.Assign, ast.AnnAssign, ast.If, ast.Try))]
+    if body:
+        inner = Frame(frame.program, frame.file, frame.scope, frame)
+        inner.depth, inner.outer = frame.depth, frame
+        execute(inner, body)
+        name = frame.program.name_of(item)
+        frame.program.class_values.update({(name, key): value for key, value in inner.names.items()})
 
 
 def _import(frame: Frame, node: ast.Import | ast.ImportFrom) -> None:

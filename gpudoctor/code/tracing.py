@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from gpudoctor.code.classes import kind_of, module_classes
+from gpudoctor.code.configurations import CONFIGURATIONS, configuration
 from gpudoctor.code.definitions import Class, File, Function, FunctionNode
 from gpudoctor.code.environment_variables import named_value
 from gpudoctor.code.expressions import evaluate
@@ -14,11 +15,6 @@ from gpudoctor.code.names import method_of
 from gpudoctor.code.program import DEEPEST, MOST_CALLS_OF_ONE, Frame, Program, TooLong, mixed, one_of
 from gpudoctor.code.statements import execute
 from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Script, Signature, Value
-
-CONFIGURATIONS = frozenset(
-    "args cfg config opt opts hparams hps params flags conf configs options configuration".split()
-)
-"""Parameters that hold the command line or a configuration."""
 
 
 def trace(file: File) -> Script:
@@ -114,8 +110,18 @@ def _decorated(frame: Frame, function: Function) -> Iterator[Condition]:
     """Yield the test for rank 0 that a decorator makes: ``@rank_zero_only`` and its like."""
     for decorator in function.node.decorator_list:
         text = frame.text(decorator)
-        if any(name in text.lower() for name in _ON_MAIN_PROCESS):
+        if any(name in text.lower() for name in _ON_MAIN_PROCESS) or _lets_one_through(frame, decorator):
             yield Condition(frame.place(decorator), f"@{text}", Value(by_rank=True, sole=0))
+
+
+def _lets_one_through(frame: Frame, decorator: ast.expr) -> bool:
+    """Return whether a decorator of the script has a test for the rank around its call, as far as words tell."""
+    value = frame.program.evaluate(frame, decorator) if isinstance(decorator, ast.Name) else UNKNOWN
+    item = frame.program.defined.get(value.text) if value.known is Known.DEFINED else None
+    if not isinstance(item, Function):
+        return False
+    tests = (node.test for node in ast.walk(item.node) if isinstance(node, ast.If))
+    return any("rank" in text or "main" in text for text in map(ast.unparse, tests))
 
 
 def _bind_parameters(
@@ -162,10 +168,7 @@ def _bind_parameters(
 def _parameter(frame: Frame, name: str) -> Value:
     """Return what a parameter holds that nobody gives: its name may tell."""
     if name in CONFIGURATIONS:
-        number = len(frame.program.things)
-        value = frame.program.thing("arguments", "argparse.Namespace", frame.place(frame.file.source.tree))
-        frame.program.things[number] = replace(frame.program.things[number], made=-1)
-        return Value(Known.THING, thing=value.thing)
+        return configuration(frame)
     if name == "accelerator" and "accelerate.Accelerator" in frame.file.imported:
         return frame.program.thing("object", "accelerate.Accelerator", frame.place(frame.file.source.tree))
     return named_value(name) or Value(text=name)

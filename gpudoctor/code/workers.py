@@ -1,12 +1,12 @@
 """Many files are examined side by side, each process with a deadline for each file; the results come in order."""
 
-import gc
 import os
 import struct
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from gpudoctor import garbage
 from gpudoctor.child import Child, run
 from gpudoctor.code.examination import Examined, Examiner
 from gpudoctor.code.files import Chosen
@@ -78,8 +78,7 @@ def _worker(
     """Return a process that takes parts of the files from a queue until it is empty."""
 
     def work() -> None:
-        gc.freeze()
-        gc.disable()  # trees are many objects and few circles: the collector would walk them for nothing
+        garbage.leave()
         while index := os.read(queue, _INDEX.size):
             for number in parts[_INDEX.unpack(index)[0]]:
                 tell((number, None))

@@ -3,17 +3,15 @@
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from gpudoctor.child import Child, run
 from gpudoctor.interpreter import Patient
-from gpudoctor.patient_process import Conversation, asking, own_probe, surroundings
+from gpudoctor.patient_process import SCRIPTS, Conversation, asking, own_probe, surroundings
 from gpudoctor.report import Say
 
-SCRIPTS = Path(__file__).parent.parent / "patient"
 GRACE = 3.0
 """Seconds that the other ranks get to end, once one has failed."""
 LEAST = 2.0

@@ -16,6 +16,7 @@ from gpudoctor.facts.checkpoint_file import (
     Optimizer,
     Prefix,
     StateDict,
+    copying,
 )
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
@@ -87,7 +88,7 @@ from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_joined import batch_norm, joined
 from gpudoctor.facts.script_models import LAYERS, class_of, moves, stays, target, wrapped_classes
-from gpudoctor.facts.script_values import UNKNOWN, Known, Place, Thing, Value
+from gpudoctor.facts.script_values import UNKNOWN, WHOLE, Known, Place, Thing, Value
 from gpudoctor.facts.slurm import Slurm, SlurmNode
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
@@ -106,6 +107,7 @@ __all__ = [
     "REMOVED",
     "RENAMED",
     "UNKNOWN",
+    "WHOLE",
     "WRAPPERS",
     "AerErrors",
     "Affinity",
@@ -226,6 +228,7 @@ __all__ = [
     "capability_of",
     "class_of",
     "contents",
+    "copying",
     "cpus_in",
     "for_processors_alone",
     "gloo_names",

@@ -2,8 +2,12 @@
 
 import enum
 import os
+import shlex
 
 from msgspec import Struct
+
+STANDARD_INPUT = "standard input"
+"""The path of what was read from there: it has none."""
 
 
 class Format(str, enum.Enum):
@@ -140,6 +144,19 @@ class CheckpointFile(Struct, frozen=True, kw_only=True):
         """Its name without the folder."""
         return os.path.basename(self.path)
 
+    @property
+    def mendable(self) -> bool:
+        """Whether ``gpudoctor checkpoint fix`` writes copies of it: a file with a name, of a kind that it knows."""
+        kinds = (Format.TORCH_ZIP, Format.TORCH_LEGACY, Format.SAFETENSORS)
+        return self.kind in kinds and self.path != STANDARD_INPUT
+
     def is_module(self, entry: str) -> bool:
         """Return whether an entry is a whole pickled module, and no state dict."""
         return any(known.path == entry and known.kind == "module" for known in self.entries)
+
+
+def copying(path: str, stem: str) -> str:
+    """Return what ``gpudoctor checkpoint fix`` is given to write a copy: ``a.ckpt -o mended.ckpt``."""
+    _, dot, suffix = path.rpartition("/")[2].rpartition(".")
+    kept = suffix if dot and suffix.isalnum() else "pt"
+    return f"{shlex.quote(path)} -o {stem}.{kept}"

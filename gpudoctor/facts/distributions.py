@@ -8,6 +8,9 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from packaging.version import Version
 
+CONDA_NAMES = {"pytorch": "torch"}
+"""Conda's name of the package that brings the distribution."""
+
 
 class WheelFile(Struct, frozen=True, kw_only=True):
     """A shared library that a wheel brought, from its ``RECORD``."""

@@ -10,6 +10,11 @@ from gpudoctor.facts.pci import Pci
 # "NVIDIA H20", "NVIDIA GB200"; "NVIDIA H100 PCIe", "NVIDIA H200 NVL" and "NVIDIA GH200 480GB" are joined otherwise.
 BOARD = re.compile(r"SXM|HBM3\b|\b(?:H20|H[128]00|B[123]00|GB[23]00)\b(?! PCIe| NVL| 80GB HBM2e)")
 WAITING = ("not_started", "in_progress")
+THROTTLE_REASONS = (
+    "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal_slowdown",
+    "hw_thermal_slowdown", "hw_power_brake_slowdown", "display_clock_setting",
+)  # fmt: skip
+"""``nvmlClocksEventReason*``, a bit each, in NVML's words."""
 
 
 class NvLink(Struct, frozen=True, kw_only=True):
@@ -103,9 +108,7 @@ class Gpu(Struct, frozen=True, kw_only=True):
     memory_temperature_max_celsius: int | None = None
     """Up to which the memory may be used (NVML_TEMPERATURE_THRESHOLD_MEM_MAX)."""
     throttle_reasons: list[str] | None = None
-    """Why its clocks are held down now (``nvmlDeviceGetCurrentClocksEventReasons``), in NVML's words: ``gpu_idle``,
-    ``applications_clocks_setting``, ``sw_power_cap``, ``hw_slowdown``, ``sync_boost``, ``sw_thermal_slowdown``,
-    ``hw_thermal_slowdown``, ``hw_power_brake_slowdown``, ``display_clock_setting``."""
+    """Why its clocks are held down now (``nvmlDeviceGetCurrentClocksEventReasons``): `THROTTLE_REASONS`."""
     utilization_percent: int | None = None
     power_watts: float | None = None
     power_limit_watts: float | None = None

@@ -25,8 +25,3 @@ class Numa(Struct, frozen=True, kw_only=True):
     """``intel_pstate``, ``amd-pstate-epp``, ``acpi-cpufreq`` …: what obeys the governor."""
     clocksource: str = ""
     """``tsc``, ``kvm-clock``, ``hpet`` …."""
-
-    @property
-    def sockets(self) -> list[NumaNode]:
-        """The nodes that have processors."""
-        return [node for node in self.nodes if node.cpus]

@@ -6,6 +6,8 @@ from gpudoctor.patterns import late_pattern
 
 # PCI class codes (PCI Code and ID Assignment Specification): VGA controller, 3D controller.
 GPU_CLASSES = ("0x0300", "0x0302")
+ACCELERATORS = (*GPU_CLASSES, "0x0380", "0x1200")
+"""Other display controllers and processing accelerators too."""
 # Control groups of jobs and containers: Slurm's are /slurm/uid_1000/job_7/step_0 and .../slurmstepd.scope/job_7/...;
 # /system.slice/slurmd.service is the daemon's own, in which a prolog runs that sees all.
 GROUPS = late_pattern(

@@ -65,7 +65,19 @@ def stays(script: Script, thing: Thing) -> bool:
     placed = own is not None and any(
         call.method in PLACING and call.scope.startswith(f"{own.name}.") for call in script.calls
     )
-    return not placed and (own is not None or thing.type.startswith(("torch.nn.", "torchvision.")))
+    known = own is not None or thing.type.startswith(("torch.nn.", "torchvision."))
+    return not placed and known and not _moved_with_another(script, thing)
+
+
+def _moved_with_another(script: Script, thing: Thing) -> bool:
+    """Return whether a model is a part of an object that is put onto a device as a whole."""
+    holders: set[int] = set()
+    for call in script.calls:
+        if call.method == "__set__" and thing.number in call.value("value").things:
+            holders.update(call.receiver.things)
+        elif call.method in PLACING and holders.intersection(call.receiver.things):
+            return True
+    return False
 
 
 __all__ = ["LAYERS", "class_of", "moves", "stays", "target", "wrapped_classes"]

@@ -10,6 +10,10 @@ RANKS = frozenset({"rank", "local_rank", "node_rank"})
 """The kinds of value that differ from rank to rank by what they are."""
 
 
+WHOLE = "whole"
+"""The literal of a tensor that every rank computes alike: from a loader that nothing splits, or shuffles."""
+
+
 class Place(Struct, frozen=True):
     """A place in a source file; line and column count from 1."""
 
@@ -130,6 +134,11 @@ class Value(Struct, frozen=True):
         if isinstance(self.literal, str):
             return self.literal.partition(":")[0] == "cuda"
         return self.is_rank or (type(self.literal) is int and self.known is Known.LITERAL)
+
+    @property
+    def of_batch(self) -> bool:
+        """Whether it is a tensor that a loader gives, or that is computed from one."""
+        return self.known is Known.TENSOR and (self.from_data or self.literal == WHOLE)
 
     @property
     def maybe_cuda(self) -> bool:

@@ -68,6 +68,8 @@ TORCH_NUMBERS = frozenset(
     "TORCH_FR_WAIT_TIMEOUT_DUMP_MILSEC TORCH_NCCL_RANKS_PER_ROOT TORCH_NCCL_NONBLOCKING_TIMEOUT".split()
 )
 
+TORCH_WORDS = frozenset({"TORCH_DISTRIBUTED_USE_TORCHCOMMS", "TORCH_DISTRIBUTED_PIPELINE_PER_EDGE_P2P"})
+"""Settings of ``torch.distributed.config`` (torch 2.15): "1" is true, "0" is false, and any other text is itself."""
 WITH_INT = frozenset({"TORCH_FR_BUFFER_SIZE", "TORCH_DIST_INIT_BARRIER", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"})
 """What torch's Python code reads with ``int()``."""
 
@@ -155,14 +157,20 @@ def _torch(name: str, value: str) -> Misread | None:
         return Misread(
             "it must be OFF, INFO or DETAIL, or `import torch` itself raises ValueError", "OFF", True
         )
+    if name in TORCH_WORDS and value.strip().lower() in ("false", "no", "off", "n", "f"):
+        # torch/utils/_config_module.py; run with 2.15: "false" is the text 'false', which counts as true
+        return Misread("torch takes 0 alone for no: any other word, this one too, turns it on", "0")
     if name in TORCH_SWITCHES and value.lower() not in YES_NO:
         return Misread(
             'torch takes 1 and 0 alone, and raises "Invalid value for environment variable"', "1", True
         )
-    if name in TORCH_NUMBERS and not re.fullmatch(r"\s*[+-]?\d+.*", value, re.DOTALL):
-        return Misread("it is a number, and torch raises for anything else", "", True)
     if name in WITH_INT and not re.fullmatch(r"\s*[+-]?\d+\s*", value):
         return Misread("torch reads it with int(), which raises ValueError", "", True)
+    if name in TORCH_NUMBERS and not re.fullmatch(r"\s*[+-]?\d+.*", value, re.DOTALL):
+        return Misread("it is a number, and torch raises for anything else", "", True)
+    if name in TORCH_NUMBERS and (found := re.fullmatch(r"\s*([+-]?\d+)(?!\d)\s*\S.*", value, re.DOTALL)):
+        # Utils.hpp, getCvarInt: std::stoi stops before what is no digit
+        return Misread(f"it is a number, of which torch takes the leading digits: here that is {found[1]}")
     if name.endswith("NCCL_ASYNC_ERROR_HANDLING") and value.strip() not in ("0", "1", "2", "3"):
         return Misread("torch knows 0, 1, 2 and 3", "3")
     return None
@@ -245,6 +253,15 @@ def _devices(value: str) -> Misread | None:
     )
 
 
+def _address(value: str) -> Misread | None:
+    """Judge ``HOST:PORT``: NCCL says "No valid <IPv4_or_hostname>:<port> pair found" of anything else."""
+    if re.fullmatch(r"(?:\[[0-9a-fA-F:.]+(?:%\w+)?\]|[^\s:\[\]]+):\d{1,5}", value.strip()):
+        return None
+    return Misread(
+        "it is HOST:PORT, [IPv6]:PORT for an address of IPv6, and NCCL finds none here", "localhost:28028"
+    )
+
+
 WORDS = {
     "NCCL_DEBUG": _debug,
     "NCCL_DEBUG_SUBSYS": _subsystems,
@@ -257,5 +274,7 @@ WORDS = {
     "NCCL_IB_HCA": _devices,
     "NCCL_SOCKET_IFNAME": _interfaces,
     "NCCL_OOB_NET_IFNAME": _interfaces,
+    "NCCL_RAS_ADDR": _address,
+    "NCCL_COMM_ID": _address,
 }
 """Variables of words; an empty one is as good as unset."""

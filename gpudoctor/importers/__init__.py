@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from gpudoctor.importers.machine_text import nothing
 from gpudoctor.importers.machine_text import read as read_machine
 from gpudoctor.importers.report import read as read_report
 from gpudoctor.importers.source import Unreadable, decode, name_of, read_bytes
@@ -16,7 +17,7 @@ from gpudoctor.importers.ticket import read as read_ticket
 from gpudoctor.report import Report
 from gpudoctor.snapshot import Snapshot
 
-__all__ = ["Imported", "Unreadable", "read"]
+__all__ = ["Imported", "Unreadable", "Unrecognised", "read"]
 
 _OBJECT = re.compile(r"\s*\{(?!\s*')")  # Python prints dictionaries with another quote
 
@@ -28,6 +29,16 @@ class Imported:
     snapshot: Snapshot
     report: Report | None
     """The saved report, where the text is or holds one; its facts are typed."""
+    text: str = ""
+    """The text itself, where it is another tool's: what was complained of in it is no fact."""
+
+
+class Unrecognised(Unreadable):
+    """Nothing in a text is the output of a tool that is known here; what was said in it may still be a symptom."""
+
+    def __init__(self, reason: str, imported: Imported) -> None:
+        super().__init__(reason)
+        self.imported = imported
 
 
 def read(path: str, topics: dict[str, type[Struct]]) -> Imported:
@@ -38,6 +49,8 @@ def read(path: str, topics: dict[str, type[Struct]]) -> Imported:
     """
     try:
         return _read(read_bytes(path), topics)
+    except Unrecognised as error:
+        raise Unrecognised(f"{name_of(path)}: {error}", error.imported) from None
     except Unreadable as error:
         raise Unreadable(f"{name_of(path)}: {error}") from None
 
@@ -52,8 +65,9 @@ def _read(data: bytes, topics: dict[str, type[Struct]]) -> Imported:
         return Imported(Snapshot(saved.facts, saved.probes), saved)
     snapshot = read_machine(text, topics)
     if snapshot is None:
-        raise Unreadable(
+        raise Unrecognised(
             "neither a gpudoctor report nor collect_env output, nor that of nvidia-smi, lspci, dmesg, ip, df, pip, "
-            "conda or sinfo"
+            "conda or sinfo, and no words of a failure that a machine shows",
+            Imported(nothing(topics), None, text),
         )
-    return Imported(snapshot, None)
+    return Imported(snapshot, None, text)

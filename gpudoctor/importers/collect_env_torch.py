@@ -8,9 +8,9 @@ from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.collect_env_gpus import LINE, hip_build
 from gpudoctor.importers.packages import Lists
 
-_TORCH = re.compile(r"v?(?P<version>\d{1,2}\.\d{1,3}[\w.+-]{0,60})")
+VERSION = re.compile(r"v?(?P<version>\d{1,2}\.\d{1,3}[\w.+-]{0,60})")
 _CUDA = re.compile(r"\d{1,2}\.\d{1,2}[\d.]{0,20}(?!\S)")
-_LOCAL = re.compile(r"\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20}))")
+LOCAL = re.compile(r"\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20}))")
 # The packages whose version is that of the CUDA that torch was built for.
 _RUNTIMES = re.compile(r"nvidia-cuda-runtime(?:-cu\d{2})?|pytorch-cuda|cudatoolkit")
 _PLAIN_VERSION = re.compile(r"\d{1,3}\.\d{1,3}(?:\.\d{1,5}){0,2}")
@@ -19,7 +19,7 @@ _AMD_ARCHITECTURE = re.compile(r" ?\((gfx[\w:+-]{1,60})\)$")
 
 def torch_version(block: Block) -> str | None:
     """Read ``PyTorch version: 2.5.1+cu124``; ``None`` where torch was not imported or the line is cut off."""
-    match = _TORCH.match(block.said("pytorch version") or "")
+    match = VERSION.match(block.said("pytorch version") or "")
     return match["version"] if match else None
 
 
@@ -98,7 +98,7 @@ def _build(block: Block, version: str, lists: Lists) -> tuple[str | None, str | 
         return None, hip
     if match := _CUDA.match(said):
         return match[0], None
-    local = _LOCAL.search(version)
+    local = LOCAL.search(version)
     if local and local["hip"]:
         return None, local["hip"]
     if block.denied("cuda used to build pytorch") or (local and local["cpu"]):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.facts import Driver, Gpu, Gpus, Python, Torch, TorchDevice, Torchvision
+from gpudoctor.importers.collect_env_torch import LOCAL, VERSION
 
 # "2022-11-11 08:08:37,084 - mmdeploy - INFO - " of a logger, "'CUDA available': True," of pprint
 _LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [\w.]{1,40} - INFO - ")
@@ -18,13 +19,14 @@ _FIELD = re.compile(
     r"|CUDA Driver Version|Driver version|PyTorch(?: version \(GPU\?\))?|TorchVision|torchvision|Python(?: version)?)"
     r"[`'\"]?(?:\s{0,8}:\s{0,8}|\s{2,60})(?P<value>\S.{0,400})"
 )
-_VERSION = re.compile(r"v?(?P<version>\d{1,2}\.\d{1,3}[\w.+-]{0,60})")
 _DRIVER = re.compile(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?(?!\S)")
-_LOCAL = re.compile(r"\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20}))")
 _RUNTIME = re.compile(r"[\s'-]{0,60}CUDA Runtime (?P<cuda>\d{1,2}\.\d{1,2})")
 _FLAGS = re.compile(r"NVCC architecture flags: (?P<flags>-gencode;.{10,3000})")
 _CODE = re.compile(r"code=((?:sm|compute)_\d{2,3}[af]?)")
 _ARCH = re.compile(r" \(arch=(?P<capability>\d{1,2}\.\d)\)")
+# vLLM, before collect_env: one line, or since 0.7 a line for each device
+_DIFFERENT = "Detected different devices in the system:"
+_LOG_PLACE = re.compile(r"(?:WARNING|INFO) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./]{1,80}:\d{1,5}\] ")
 _AVAILABLE = {"true": True, "yes": True, "false": False}
 
 
@@ -57,8 +59,8 @@ def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
             for gpu, told in zip(devices, capabilities, strict=True)
         ]
         torch = replace(torch, devices=seen, device_count=len(seen))
-    vision = _VERSION.match(fields.get("TorchVision", fields.get("torchvision", "")))
-    python = _VERSION.match(fields.get("Python", fields.get("Python version", "")))
+    vision = VERSION.match(fields.get("TorchVision", fields.get("torchvision", "")))
+    python = VERSION.match(fields.get("Python", fields.get("Python version", "")))
     return {
         "torch": torch or "the text does not say for which CUDA torch was built",
         "gpus": Gpus(driver_version=version, devices=devices) if devices else None,
@@ -68,6 +70,28 @@ def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
         else None,
         "python": Python(version=python["version"], chosen="it printed the environment") if python else None,
     }
+
+
+def different_devices(lines: list[str]) -> list[Gpu]:
+    """Read the GPUs that vLLM calls different, in the driver's order; nothing where it names none.
+
+    ``WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system:`` and a line for each of them
+    """
+    for number, line in enumerate(lines):
+        if _DIFFERENT not in line:
+            continue
+        rest = line.partition(_DIFFERENT)[2].partition(". Please")[0].strip()
+        if rest:
+            names = [name.strip() for name in rest.split(",")]
+        else:
+            names = []
+            for below in lines[number + 1 : number + 65]:
+                row = _LOG_PLACE.sub("", below)
+                if row.startswith("Please make sure") or row == below:
+                    break
+                names.append(row.strip())
+        return [Gpu(index=index, name=name[:80]) for index, name in enumerate(names) if name]
+    return []
 
 
 def _available(fields: dict[str, str]) -> bool | None:
@@ -85,7 +109,7 @@ def _torch(
     version = _version(fields)
     if version is None:
         return None
-    local = _LOCAL.search(version)
+    local = LOCAL.search(version)
     cuda = runtime
     if local and local["cuda"]:
         cuda = f"{local['cuda'][:-1]}.{local['cuda'][-1]}"
@@ -102,7 +126,7 @@ def _torch(
 
 
 def _version(fields: dict[str, str]) -> str | None:
-    match = _VERSION.match(fields.get("PyTorch", fields.get("PyTorch version (GPU?)", "")))
+    match = VERSION.match(fields.get("PyTorch", fields.get("PyTorch version (GPU?)", "")))
     return match["version"] if match else None
 
 

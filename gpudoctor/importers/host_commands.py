@@ -25,6 +25,8 @@ _CONTAINER = re.compile(
 )
 # The journal of the machine, where the engine writes down what a container prints.
 _JOURNAL = re.compile(r" (?:docker|dockerd)\[\d{1,8}\]: .*Failed to initialize NVML")
+# What NVIDIA's images print at the start of a container.
+_BANNER = re.compile(r"NOTE: The SHMEM allocation limit is set to the default of (?P<size>\d{1,4}[KMG])i?B\b")
 _KUBERNETES = "KUBERNETES_SERVICE_HOST="
 _NODE = re.compile(r"\b(?P<name>CPUTot|RealMemory|Arch)=(?P<value>[\w.]{1,40})")
 _NODE_OS = re.compile(r"OS=Linux (?P<kernel>\d\.\d{1,3}\S{0,80})(?: |$)")
@@ -44,6 +46,9 @@ def read(lines: Iterable[str]) -> Host | None:
             found["container"] = engine if found.get("container") != "kubernetes" else "kubernetes"
         elif "NVML" in line and _JOURNAL.search(line[:400]):
             found.setdefault("container", "docker")
+        if "SHMEM" in line and (match := _BANNER.match(line[:200])):
+            found.setdefault("container", "docker")
+            found.setdefault("shm_bytes", size(match["size"]))
         if line.endswith("/dev/shm") and "shm_bytes" not in found:
             found |= _shm(line)
         elif line.startswith("total ") and "used" in line:
@@ -51,8 +56,8 @@ def read(lines: Iterable[str]) -> Host | None:
         elif line.startswith("Mem:") and header and "memory_bytes" not in found:
             found |= _memory(header, line.split()[1:])
         elif (line.endswith(tuple("0123456789d")) and "-" in line) and (match := _ULIMIT.match(line[:200])):
-            name, size = _LIMITS[match["letter"] or match["zsh"]]
-            soft = None if match["value"] == "unlimited" else int(match["value"]) * size
+            name, factor = _LIMITS[match["letter"] or match["zsh"]]
+            soft = None if match["value"] == "unlimited" else int(match["value"]) * factor
             # What ulimit -a shows is the soft limit; the hard one is at least that.
             limits.setdefault(name, Limit(soft=soft, hard=soft))
         elif line.startswith("Linux ") and "kernel" not in found and (match := _UNAME.match(line[:600])):

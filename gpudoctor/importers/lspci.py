@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpudoctor.facts import Pci, PciDevice
+from gpudoctor.facts.pci import ACCELERATORS, GPU_CLASSES
 
 _DEVICE = re.compile(
     r"(?P<address>(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) (?P<kind>[A-Z3][^:\[]{2,60}?)"
@@ -24,7 +25,6 @@ _CLASSES = {
     "serial bus controller": "0x0c80",
 }
 _VENDORS = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
-_GPU_OF_OTHERS = ("0x0300", "0x0302", "0x0380", "0x1200")
 _LINK = re.compile(
     r"Lnk(?P<what>Cap|Sta):.{0,80}?Speed (?P<speed>[\d.]{1,5}) ?GT/s.{0,40}?, Width x(?P<width>\d{1,2})"
 )
@@ -71,11 +71,7 @@ def read(lines: Iterable[str]) -> Listing:
             _detail(current, line)
     if listing.found:
         listing.pci = _pci(listing.found)
-        gpus = [
-            d
-            for d in listing.found
-            if d.vendor == "nvidia" and d.values["device_class"] in ("0x0300", "0x0302")
-        ]
+        gpus = [d for d in listing.found if d.vendor == "nvidia" and d.values["device_class"] in GPU_CLASSES]
         listing.drivers = bool(gpus) and any(device.driver_told for device in gpus)
     return listing
 
@@ -94,7 +90,7 @@ def _device(match: re.Match[str]) -> _Device | None:
         return None
     address = match["address"].lower()
     if vendor != "nvidia" and (
-        kind not in _GPU_OF_OTHERS or (vendor == "intel" and address.endswith("00:02.0"))
+        kind not in ACCELERATORS or (vendor == "intel" and address.endswith("00:02.0"))
     ):
         return None  # an Intel processor's own graphics are no GPU to train on
     address = address if address.count(":") == 2 else f"0000:{address}"

@@ -12,12 +12,14 @@ from gpudoctor.facts.topics import PASTED
 from gpudoctor.importers import (
     collect_env,
     collect_env_gpus,
+    comfyui_env,
     framework_env,
     gpu_merging,
     host_commands,
     infiniband,
     ip_addresses,
     kernel_log,
+    lightning_env,
     lspci,
     nvidia_smi,
     package_lists,
@@ -25,6 +27,7 @@ from gpudoctor.importers import (
     slurm,
     torch_complaints,
     torch_messages,
+    torch_versions,
     variables,
 )
 from gpudoctor.importers.collect_env_block import begins, spread
@@ -47,13 +50,28 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     pasted = _Pasted(text, pieces)
     found = collect_env.read(rows, pasted.table, pasted.refusal)
     block = found is not None
-    found = pasted.added(found or framework_env.read(pieces) or {})
+    found = pasted.added(_of_frameworks(found, pieces))
     snapshot = _snapshot(found, topics)
     if snapshot.facts:
         return snapshot
     if block:
         raise Unreadable("collect_env output without any value in it")
     return None
+
+
+def _of_frameworks(found: Found | None, pieces: list[str]) -> Found:
+    """Return collect_env's facts, or else those of a library's own list; ComfyUI's has a few of collect_env's keys."""
+    if found is not None:
+        torch = found.get("torch")
+        told = isinstance(torch, Torch) and torch.imported and torch.cuda_available is None
+        return {**found, **(comfyui_env.read(pieces) or {})} if told else found
+    readers = (framework_env.read, lightning_env.read, comfyui_env.read)
+    return next((facts for read in readers if (facts := read(pieces))), {})
+
+
+def nothing(topics: dict[str, type[Struct]]) -> Snapshot:
+    """Return the snapshot of a text that holds no facts."""
+    return _snapshot({}, topics)
 
 
 class _Pasted:
@@ -67,6 +85,7 @@ class _Pasted:
             nvidia_smi.read_xml(text),
         ]
         self.pieces = pieces
+        self.processes = tables[0].processes
         self.links = nvidia_smi.read_nvlinks(pieces)
         self.refusal = nvidia_smi.read_refusal(pieces)
         devices: list[Gpu] = []
@@ -86,7 +105,7 @@ class _Pasted:
             **found,
             "gpus": gpus,
             "driver": found.get("driver") or self._driver(gpus),
-            "torch": found.get("torch") or torch_complaints.read(self.pieces),
+            "torch": found.get("torch") or self._torch(),
             "cuda": found.get("cuda") or self._cuda(found),
             "pci": bus,
             "kernel_log": kernel_log.read(self.pieces),
@@ -124,6 +143,13 @@ class _Pasted:
             devices = [
                 Gpu(index=index) for index in sorted({n for pair in pairs for n in (pair.first, pair.second)})
             ]
+        if not devices:
+            devices = framework_env.different_devices(self.pieces)
+        if not devices:
+            devices = [
+                Gpu(index=index, processes=processes)
+                for index, processes in sorted((self.processes or {}).items())
+            ]
         if not devices and not self.refusal.no_devices:
             return None
         return Gpus(
@@ -135,10 +161,18 @@ class _Pasted:
 
     def _driver(self, gpus: Gpus | str | None) -> Driver | None:
         if not isinstance(gpus, Gpus):
-            version = self.table.driver_version
+            version = self.table.driver_version or kernel_log.driver_version(self.pieces)
             return Driver(version=version) if gpus is None and version else None
         known = gpus.driver_version or (gpus.error_code == collect_env_gpus.NOT_LOADED)
         return Driver(version=gpus.driver_version) if known else None
+
+    def _torch(self) -> Torch | None:
+        """Read what torch said, and which one it is, in a text that holds no block of fields."""
+        said = torch_complaints.read(self.pieces)
+        named = torch_versions.read(self.pieces, package_lists.read(self.pieces))
+        if said is None or named is None:
+            return said or named
+        return replace(said, version=named.version, cuda=named.cuda or said.cuda, hip=named.hip)
 
     def _cuda(self, found: Found) -> Cuda | None:
         """Read what the driver answered where a text has torch's words for it, and no environment."""
@@ -165,7 +199,8 @@ class _Pasted:
 
     def _launch(self, found: Found) -> Launch | None:
         known = found.get("launch")
-        more = Launch.of(variables.read(self.pieces))
+        given = variables.exported(self.pieces) | variables.of_containers(self.pieces)
+        more = Launch.of(given | variables.read(self.pieces))
         if not isinstance(known, Launch):
             return more if more.variables else None
         return Launch(variables={**more.variables, **known.variables})

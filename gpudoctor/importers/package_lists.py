@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from gpudoctor.facts import Distribution
+from gpudoctor.facts.distributions import CONDA_NAMES, Distribution
 
 _PIP_HEADER = re.compile(r"Package\s+Version(?:\s|$)")
 _CONDA_HEADER = re.compile(r"#\s*(?:packages in environment at |Name\s+Version\s+Build)")
@@ -16,8 +16,6 @@ _RELEVANT = re.compile(
     r"pillow|psutil|packaging|intel|mkl|onnx|optree|numba|cupy|megatron|transformer.engine|functorch|functional)",
     re.IGNORECASE,
 )
-# conda's name of the package that brings the distribution
-_CONDA_NAMES = {"pytorch": "torch"}
 _FROZEN_ENOUGH = 8
 """Fewer lines of ``name==1.2`` may be what somebody asks for, and not what is installed."""
 _MOST = 2000
@@ -51,5 +49,5 @@ def read(lines: Iterable[str]) -> list[Distribution]:
 
 
 def _entry(row: re.Match[str], *, conda: bool) -> list[Distribution]:
-    name = _CONDA_NAMES.get(row["name"], row["name"]) if conda else row["name"]
+    name = CONDA_NAMES.get(row["name"], row["name"]) if conda else row["name"]
     return [Distribution(name=name, version=row["version"])] if _RELEVANT.search(name) else []

@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 
 from packaging.version import InvalidVersion, Version
 
-from gpudoctor.facts.distributions import Distribution, Distributions, normal_name
+from gpudoctor.facts.distributions import CONDA_NAMES, Distribution, Distributions, normal_name
 
 ENTRY = re.compile(r"\[(?P<list>pip\d?|uv|conda)\]\s*(?:\* )?\s*(?P<entry>.*)")
 # "torch==2.5.1"; pip's old list had "torch (0.4.1)"
 _PIP = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,80})\s{0,4}(?:==|\()\s{0,4}(?P<version>\d[\w.+!-]{0,80})")
 _CONDA = re.compile(r"(?P<name>[A-Za-z0-9_][\w.-]{0,80})\s+(?P<version>\d[\w.+!-]{0,80})(?:\s|$)")
-# conda's name of the package that brings the distribution
-_CONDA_NAMES = {"pytorch": "torch"}
 
 
 @dataclass
@@ -34,7 +32,7 @@ def read(lines: list[str]) -> Lists:
             continue
         pattern, found = (_CONDA, lists.conda) if match["list"] == "conda" else (_PIP, lists.pip)
         if entry := pattern.match(match["entry"]):
-            name = _CONDA_NAMES.get(entry["name"], entry["name"]) if pattern is _CONDA else entry["name"]
+            name = CONDA_NAMES.get(entry["name"], entry["name"]) if pattern is _CONDA else entry["name"]
             found.append(Distribution(name=name, version=entry["version"]))
         if found is lists.pip and "could not" not in match["entry"].lower():
             lists.pip_answered = True

@@ -17,6 +17,9 @@ _ESCAPED_MARKUP = re.compile(
     r"&lt;/?details&gt;|&quot;schema&quot;|^&gt; |&lt;(?:inactive|[A-Z_,-]{2,100})&gt;", re.MULTILINE
 )
 _WIDTHS = range(60, 251)
+# Copied from a terminal, a line may go on where it was cut behind the blanks that filled the row.
+_CUT_WORD = re.compile(r"(?<=[a-z]) {60,}(?=[a-z])|(?<=[A-Z]) {60,}(?=[A-Z][A-Z_])")
+_FILLED = re.compile(r"(?<! ) {60,}(?=[A-Z>])")
 
 
 _SIGNS = (
@@ -25,7 +28,7 @@ _SIGNS = (
     "max locked memory", "NodeName=", "JobId=", "Package", "# packages", "==", "Linux ", "Out of memory", "torch",
     "CUDA available", "GPU available", "_RANK=", "WORLD_SIZE=", "CUDA_", "CA '", "Infiniband device",
     "Unable to determine", "GPU0", "--query-gpu", "pci.bus_id", "index, ", ", name", "name, ", "timestamp, ", "[MiB]",
-    "NODELIST", "HOSTNAMES", "MiB / ",
+    "NODELIST", "HOSTNAMES", "MiB / ", "available: ", "VISIBLE_DEVICES", "| Processes:", "SHMEM",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.
@@ -41,7 +44,7 @@ def rows(text: str, begins: Callable[[str], bool]) -> tuple[list[str], list[str]
     first = min((place for sign in _SIGNS if (place := text.find(sign)) >= 0), default=None)
     if first is None:
         return [], []
-    window = without_tags(text[max(0, first - _BEFORE) : first + _AFTER])
+    window = without_tags(without_filling(text[max(0, first - _BEFORE) : first + _AFTER]))
     pieces = [without_marks(line) for line in islice(lines(window), _MOST_LINES)]
     return [piece.strip() for piece in pieces], [row.strip() for row in unwrapped(pieces, begins)]
 
@@ -70,6 +73,16 @@ def _unquoted(line: str) -> str:
 def without_tags(text: str) -> str:
     """End a line at each HTML tag that surrounds or breaks lines."""
     return _TAG.sub("\n", text) if "<" in text else text
+
+
+def without_filling(text: str) -> str:
+    """Join words that a terminal's row cut in two, and end a line at the blanks that fill a row; tables keep theirs."""
+    if " " * 60 not in text:
+        return text
+    return "\n".join(
+        line if "|" in line or " " * 60 not in line else _FILLED.sub("\n", _CUT_WORD.sub("", line))
+        for line in text.split("\n")
+    )
 
 
 def without_marks(line: str) -> str:

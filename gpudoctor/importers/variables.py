@@ -14,6 +14,27 @@ _NCCL = re.compile(
 _TALK = re.compile(
     r":\d{1,8}:\d{1,8} (?:\[\d{1,3}\] )?NCCL INFO \S"
 )  # host:process:thread [device] NCCL INFO ...
+# docker run -e NAME=value, --env NAME=value; in a compose file "- NAME=value" or "NAME: value" below "environment:"
+_OPTION = re.compile(
+    r"(?:^|\s)(?:-e|--env)[ =]['\"]?(?P<name>[A-Z_][A-Z0-9_]{1,79})=(?P<value>[^\s'\"\\]{0,500})"
+)
+_COMPOSED = re.compile(
+    r"(?:- )?['\"]?(?P<name>[A-Z_][A-Z0-9_]{1,79})(?:=|: )['\"]?(?P<value>[^'\"#]{0,500}?)['\"]?(?:\s+#.*)?$"
+)
+# a pod's "- name: NCCL_DEBUG" and, below it, "value: INFO"
+_POD_NAME = re.compile(r"- name: ['\"]?(?P<name>[A-Z_][A-Z0-9_]{1,79})['\"]?$")
+_POD_VALUE = re.compile(r"value: ['\"]?(?P<value>[^'\"#]{0,500}?)['\"]?$")
+# What people export, or put in front of a command, to tune or to get round something. A rank's own variables, and
+# which GPUs it sees, differ by launch: a script that sets them shows none. Debugging is turned on for the ticket.
+_TUNED = re.compile(
+    r"(?:^|\s)(?P<name>(?:NCCL|TORCH_NCCL|TORCH_FR|TORCH_DIST|GLOO|PYTORCH)_(?!DEBUG)[A-Z0-9_]{2,60}"
+    r"|CUDA_DEVICE_ORDER)=(?P<quote>['\"]?)(?P<value>[^\s'\"`$\\;]{1,200})(?P=quote)(?=[\s;]|$)"
+)
+_COMMENT = re.compile(r"\s#.*")
+_STARTED = re.compile(
+    r"(?:[$%>] )?(?:env )?(?:[A-Z][A-Z0-9_]{1,79}=\S{0,300} +){1,40}"
+    r"(?:python[\d.]{0,5}|torchrun|accelerate|deepspeed|vllm|lightning|bash|sh|mpirun|srun|nohup|uv)\b"
+)
 _JOB = re.compile(r"(?:^|\s)(?P<name>JobId|NumNodes|NumTasks|CPUs/Task)=(?P<value>\d{1,9})(?=\s|$)")
 _OF_JOB = {
     "JobId": "SLURM_JOB_ID",
@@ -62,6 +83,49 @@ def read(lines: Iterable[str]) -> dict[str, str]:
                 found.setdefault(_OF_JOB[match["name"]], match["value"])
     # Lines with INFO are printed with this level, or with TRACE.
     return found if not talks else {"NCCL_DEBUG": "INFO"} | found
+
+
+def exported(lines: Iterable[str]) -> dict[str, str]:
+    """Return variables of the libraries that the text exports or gives to a command; of several values the last.
+
+    ``export NCCL_P2P_DISABLE=1`` … ``NCCL_DEBUG=INFO torchrun --nproc-per-node=8 train.py``
+    """
+    found: dict[str, str] = {}
+    for line in lines:
+        if "_" not in line[:200] or "=" not in line[:200] or line.startswith(("#", "//")):
+            continue
+        row = _COMMENT.sub("", line[:2000])
+        if row.startswith("export ") or _STARTED.match(row):
+            found |= {match["name"]: match["value"] for match in _TUNED.finditer(row)}
+    return found
+
+
+def of_containers(lines: Iterable[str]) -> dict[str, str]:
+    """Return the variables that the text says a container was given: by docker run, compose, or a pod's specification.
+
+    ``docker run --gpus all -e CUDA_VISIBLE_DEVICES=0,1 image`` … ``environment:`` … ``- NCCL_DEBUG=INFO``. What a shell
+    would put in is not known, and left out.
+    """
+    found: dict[str, str] = {}
+    composed, pod = False, ""
+    for line in lines:
+        given: dict[str, str] = {}
+        if "-e" in line[:4000] and ("-e " in line or "--env" in line):
+            given = {match["name"]: match["value"] for match in _OPTION.finditer(line[:4000])}
+        elif line == "environment:":
+            composed = True
+        elif composed and (match := _COMPOSED.match(line[:700])):
+            given = {match["name"]: match["value"].strip()}
+        elif match := _POD_NAME.match(line[:200]):
+            composed, pod = False, match["name"]
+            continue
+        elif pod and (match := _POD_VALUE.match(line[:700])):
+            given = {pod: match["value"].strip()}
+        elif line and not line.startswith("#"):
+            composed = False
+        pod = ""
+        found = {name: value for name, value in given.items() if "$" not in value} | found
+    return found
 
 
 def _with_end(lines: Iterable[str]) -> Iterator[str]:

@@ -13,17 +13,19 @@ from gpudoctor.logs.line_kinds import (
     DATA,
     FINISHED,
     GAVE_UP,
-    HELP,
+    MEASURE,
     NOISE,
     PARTING,
+    RETRY,
     SETTLED,
     THREAD,
     WRAPPER,
     is_result,
+    reports_failure,
     sentence,
-    tells_of_failure,
 )
 from gpudoctor.logs.lines import FULL, Line
+from gpudoctor.logs.recurrence import begun_anew, dies_again, same_begin, shapes
 from gpudoctor.logs.tracebacks import Raised
 from gpudoctor.logs.wrapping import cut_width
 
@@ -33,12 +35,8 @@ LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
 MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
-TOP = 5
-"""Lines at the top of a log among which the usage stands where it is the text of --help."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
-REPORTED = re.compile(r"\b(?:ERROR|CRITICAL|FATAL)\b")
-"""The level at which a logger reports a failure, in front of a line."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 
@@ -73,7 +71,7 @@ class Aftermath:
     def _ends_uncaught(self) -> bool:
         """Return whether nothing but the message of an exception that ended the log's one process stands below it."""
         final = self.raised[-1] if self.raised else None
-        if final is None or not self._alone or not _at_top(final) or self._caught(final):
+        if final is None or not self._alone or not final.at_top or self._caught(final):
             return False
         below = [line.text for line in self.lines[final.place + 1 :] if line.text]
         return len(below) <= final.last - final.place and not any(
@@ -109,6 +107,8 @@ class Aftermath:
             return False  # that ends no process
         if LAUNCHER.search(raised.frames[0].path):
             return False  # it prints nothing itself, and has waited for those that do
+        if self._alone and begun_anew(self.lines, raised.first, raised.place) is not None:
+            return False  # what stands below is another run's
         return self._first_ordinary(raised.line) > raised.first
 
     def _caught(self, raised: Raised) -> bool:
@@ -128,17 +128,26 @@ class Aftermath:
 
         It was caught there, or the process was started anew: what stands below the last of them tells the end.
         """
-        if not self._alone or not raised.frames:
+        return self._alone and bool(same_begin(raised, self.spans[raised.line.name, raised.line.who][-MANY:]))
+
+    def _came_before(self, line: Line, place: int) -> bool:
+        """Return whether the one process of a log raised the same again, or had before and printed results below it.
+
+        How the log ends tells nothing of that: a process that died of it would have died the first time.
+        """
+        raised = self.around(line, place)
+        if raised is None or not self._alone:
             return False
-        top = (raised.frames[0].path, raised.frames[0].line)
-        same = self.spans[raised.line.name, raised.line.who][-MANY:]
-        return any(
-            one is not raised
-            and not one.chained
-            and bool(one.frames)
-            and (one.frames[0].path, one.frames[0].line) == top
-            for one in same
+        spans = self.spans[line.name, line.who][-MANY:]
+        same = same_begin(raised, spans)
+        if not same or any(one.first > raised.last for one in same):
+            return bool(same)
+        below = range(
+            raised.place + 1, next((x.first for x in spans if x.first > raised.place), len(self.lines))
         )
+        good = [p for p in below if self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True)]
+        told = not all(reports_failure(self.lines[p].full, self.lines[p].text) for p in good)
+        return told and self._first_ordinary(line) < raised.first
 
     def _first_ordinary(self, line: Line) -> int:
         """Return the place of the first line that a line's process printed of its own; behind the log without any."""
@@ -167,16 +176,9 @@ class Aftermath:
         A script whose tracebacks begin in the same file is one process, where nothing shows that there were several.
         """
         raised = self.around(line, place)
-        if raised is None or not self._alone or not _at_top(raised):
+        if raised is None or not self._alone or not raised.at_top:
             return False
-        return any(
-            other.first > raised.last
-            and not other.chained
-            and _at_top(other)
-            and other.frames[0].path == raised.frames[0].path
-            and (other.type, other.message) != (raised.type, raised.message)
-            for other in self.spans[line.name, line.who][-MANY:]
-        )
+        return dies_again(raised, self.spans[line.name, line.who][-MANY:])
 
     @functools.cached_property
     def _alone(self) -> bool:
@@ -188,24 +190,6 @@ class Aftermath:
         texts = self.texts[line.name, line.who]
         at = bisect_left(texts, place, key=lambda row: row[0])
         return any(FINISHED.search(text) and self._ordinary(at) for at, text in texts[max(0, at - MANY) : at])
-
-    def _is_help(self, line: Line, place: int) -> bool:
-        """Return whether a line belongs to the text that --help prints: that names errors, and reports none."""
-        if self._help is None or place <= self._help:
-            return False
-        raised = self.around(line, place)
-        return raised is None or not raised.frames
-
-    @property
-    def only_help(self) -> bool:
-        """Whether the log is the text that --help prints: it begins with the usage."""
-        begin = [line.text for line in self.lines[:TOP] if line.text]
-        return self._help is not None and any(text.lower().startswith("usage: ") for text in begin)
-
-    @functools.cached_property
-    def _help(self) -> int | None:
-        """The place of the line in which --help tells of itself; ``None`` without one."""
-        return next((place for place, line in enumerate(self.lines) if HELP in line.text), None)
 
     def wrote_last(self, line: Line) -> bool:
         """Return whether ordinary lines below everything that tells of a failure are those of a line's own process."""
@@ -234,21 +218,35 @@ class Aftermath:
 
         What is indented below the line that names the last exception belongs to it. Of a healthy log nobody asks.
         """
-        last = max((one.place for one in self.raised), default=-1)
         # A line right below an exception may belong to its message.
         message = max((one.last for one in self.raised if one.frames and not self._caught(one)), default=-1)
+        before = self._printed_before(message) if message > self._last_failure else set()
         found: dict[tuple[str, str], bool] = {}
-        for place in reversed(range(last + 1, len(self.lines))):
+        for place in range(self._last_failure + 1, len(self.lines)):
             line = self.lines[place]
             text = line.text[:400]
-            reported = REPORTED.search(line.full, 0, len(line.full) - len(line.text)) is not None
-            if (reported or tells_of_failure(text)) and not NOISE.search(text) and not SETTLED.search(text):
-                break
-            if self._ordinary(place):
+            if self._ordinary(place) and not RETRY.search(text):
+                own = place > message or not before.isdisjoint(shapes([text]))
+                result = is_result(text, beyond_doubt=not own) or FULL.search(text) is not None
                 key = (line.name, line.who)
-                result = is_result(text, beyond_doubt=place <= message) or FULL.search(text) is not None
                 found[key] = found.get(key, False) or result
         return found
+
+    def _printed_before(self, message: int) -> set[str]:
+        """Return the kinds of lines right below the last exception that its program had printed above it too.
+
+        They are no part of the message.
+        """
+        first = max((one.first for one in self.raised), default=0)
+        below = shapes(self.lines[p].text for p in range(self._last_failure + 1, message + 1))
+        return below & shapes(line.text for line in self.lines[:first]) if below else below
+
+    @functools.cached_property
+    def _last_failure(self) -> int:
+        """The place of the last line that tells of a failure; -1 where none does."""
+        last = max((one.place for one in self.raised), default=-1)
+        below = reversed(range(last + 1, len(self.lines)))
+        return next((p for p in below if reports_failure(self.lines[p].full, self.lines[p].text)), last)
 
     def whole(self, place: int) -> int:
         """Return the place of the last piece of a line that a terminal cut at its width."""
@@ -257,9 +255,10 @@ class Aftermath:
         return place
 
     def _cut(self, place: int) -> bool:
-        """Return whether a terminal cut a line, so that the next one is its rest."""
+        """Return whether a terminal cut a line, so that the next one is its rest; rich fills a line with blanks."""
         line = self.lines[place]
-        return bool(line.text) and not line.bar and len(line.full) == self.width
+        whole = line.bar or line.full.endswith("  ")
+        return bool(line.text) and not whole and len(line.full) == self.width
 
     @functools.cached_property
     def width(self) -> int:
@@ -279,7 +278,7 @@ class Aftermath:
             return False  # the rest of the line above
         if SETTLED.search(text):
             return True
-        if WRAPPER.search(text) or PARTING.search(text):
+        if (WRAPPER.search(text) and not MEASURE.search(text)) or PARTING.search(text):
             return False
         if ALIVE.search(line.full):
             return True
@@ -289,8 +288,3 @@ class Aftermath:
         # What is indented below an exception belongs to it.
         part = line.indent and self._traceback and not DATA.search(text)
         return bool(text) and not noise and not part
-
-
-def _at_top(raised: Raised) -> bool:
-    """Return whether an exception's traceback begins in a script, as of one that nobody caught does."""
-    return bool(raised.frames) and raised.frames[0].function == "<module>" and not raised.late

@@ -11,16 +11,18 @@ from gpudoctor.verdict import conclude
 
 
 def corroborate(
-    explained: Report, diagnosed: Report, registry: Registry | None = None, *, all_findings: bool = True
-) -> Report:
+    explained: Report, diagnosed: Report, registry: Registry | None = None, *, saved: str = "",
+    all_findings: bool = True,
+) -> Report:  # fmt: skip
     """Return a log's report and one on facts as one, each failure once, confirmed or doubted by the facts.
 
-    Without `all_findings`, it is the log's report: what only the facts show is left out.
+    `saved` says when the facts were saved; empty where they are of now. Without `all_findings`, it is the log's report:
+    what only the facts show is left out.
     """
     of_facts = [f for f in diagnosed.findings if f.source in (Source.ENVIRONMENT, Source.CHECKPOINT)]
     facts = {finding.id: finding for finding in reversed(of_facts)}
     passed = {result.id for result in diagnosed.checks if result.status is CheckStatus.PASSED}
-    joined = [_joined(f, facts.get(f.id), f.id in passed, diagnosed.created) for f in explained.findings]
+    joined = [_joined(f, facts.get(f.id), f.id in passed, saved) for f in explained.findings]
     shown = {finding.id for finding in joined}
     rest = [f for f in diagnosed.findings if f.id not in shown] if all_findings else []
     checks = diagnosed.checks if all_findings else []
@@ -35,7 +37,7 @@ def corroborate(
     return conclude(report, registry)
 
 
-def _joined(seen: Finding, fact: Finding | None, passed: bool, created: str) -> Finding:
+def _joined(seen: Finding, fact: Finding | None, passed: bool, saved: str) -> Finding:
     if fact is not None:
         severity = min(seen.severity, fact.severity, key=lambda s: s.rank)
         return replace(
@@ -46,7 +48,7 @@ def _joined(seen: Finding, fact: Finding | None, passed: bool, created: str) -> 
             fixes=_once([*fact.fixes, *seen.fixes]),
         )
     if passed and seen.role is Role.CAUSE and seen.severity is not Severity.NOTE:
-        of = f" of {created}" if created else ""
+        of = f" of {saved}" if saved else ""
         doubt = (
             f"the facts{of} show no sign of it: they may be of another machine or another moment than the log"
         )

@@ -14,6 +14,7 @@ from gpudoctor.logs.line_kinds import (
     HARMLESS,
     PROGRESS,
     SETTLED,
+    SETUP,
     STATUS,
     WRAPPER,
     is_result,
@@ -44,6 +45,8 @@ AT = late_pattern(
     r"(?P<percent>\b\d{1,2})%\|"
 )
 """How far a training says that it has come."""
+LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +timeout\b")
+"""What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
 TOOL = late_pattern(r": (?:command not found|No such file or directory|Permission denied)$")
 """What a shell says of one of a job's commands; the training may be another."""
 SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
@@ -72,7 +75,9 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
 
     The exit code of a command that was run has the last word.
     """
-    last = [line for line in lines if line.text][-LAST:]
+    # What NCCL tells of its setup is no end of anything: "cannot open shared object file" is how it says that there is
+    # no plug-in.
+    last = [line for line in lines if line.text and not SETUP.search(line.text)][-LAST:]
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
@@ -120,10 +125,15 @@ def _progress(line: Line) -> bool:
     return PROGRESS.search(line.text, 0, 400) is not None
 
 
-def ended_by(run: Run) -> list[Line]:
-    """Return a line, in the words of a launcher, that says which signal ended a command; none where none did."""
+def ended_by(run: Run, lines: Sequence[Line]) -> list[Line]:
+    """Return a line, in the words of a launcher, that says which signal ended a command; none where none did.
+
+    None, too, where a shell said last of all that a time limit's own signal did.
+    """
     number = run.exit_code - 128
     if run.interrupted or number not in set(signal.Signals):
+        return []
+    if any(LIMIT.search(line.text, 0, 400) for line in lines[-LAST:]):
         return []
     return read_lines(
         [(0, f"{run.name} died with <Signals.{signal.Signals(number).name}: {number}>.")], "exit status"
@@ -133,7 +143,8 @@ def ended_by(run: Run) -> list[Line]:
 def telling(lines: Sequence[Line], most: int = 3) -> list[Line]:
     """Return the lines at the end of a log that say most of a failure; its very last ones where none says anything."""
     last = [line for line in lines if line.text and not line.bar][-5 * LAST :]
-    return [line for line in last if TELLING.search(line.text, 0, 400)][-most:] or last[-most:]
+    said = [line for line in last if TELLING.search(line.text, 0, 400)]
+    return [line for line in said if not SETUP.search(line.text)][-most:] or said[-most:] or last[-most:]
 
 
 def middle(lines: Sequence[Line]) -> str:

@@ -1,6 +1,6 @@
 """Explain a log: from its text to a report with the one cause."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -20,13 +20,11 @@ from gpudoctor.logs.symptoms import seen_in
 from gpudoctor.logs.tracebacks import exceptions, own_lines, quoted_source
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
-from gpudoctor.report import Report
+from gpudoctor.report import Report, Say
 from gpudoctor.verdict import conclude
 
 RETYPED = 40
 """Lines: what somebody retyped, with other capitals than the program's, is no longer."""
-
-Say = Callable[[str], None]
 
 
 def explain(
@@ -126,7 +124,7 @@ def explain_lines(
 def explain_run(run: Run, output: str, checks: Registry | Iterable[Path] = ()) -> Report:
     """Explain a command that was run, by the last part of its output; that it failed is known."""
     lines = read_text(output, f"output of {run.name}")
-    return explain_lines(lines + ended_by(run), Registry.of(checks), total=len(lines), run=run)
+    return explain_lines(lines + ended_by(run, lines), Registry.of(checks), total=len(lines), run=run)
 
 
 def _beside(report: Report, source: str, registry: Registry) -> Report:
@@ -137,5 +135,5 @@ def _beside(report: Report, source: str, registry: Registry) -> Report:
     saved = read(source, registry.topics)
     checks = registry.checks([finding.id for finding in report.findings])
     diagnosed = diagnose(saved.snapshot, checks)
-    diagnosed.created = saved.report.created if saved.report is not None else ""
-    return corroborate(report, diagnosed, registry, all_findings=False)
+    when = saved.report.created if saved.report is not None else ""
+    return corroborate(report, diagnosed, registry, saved=when, all_findings=False)

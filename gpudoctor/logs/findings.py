@@ -12,7 +12,9 @@ from gpudoctor.launch_command import TORCHRUN, fitted
 from gpudoctor.logs.ending import Ending, telling
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.launcher import launched
+from gpudoctor.logs.line_kinds import NOISE
 from gpudoctor.logs.lines import Line
+from gpudoctor.logs.restarts import LAUNCH
 from gpudoctor.logs.symptoms import Load
 from gpudoctor.logs.tracebacks import Frame, Raised
 from gpudoctor.logs.waiting import apart, silent, stands
@@ -20,6 +22,9 @@ from gpudoctor.model import UNRECOGNISED, Check, Evidence, Finding, Fix, Locatio
 from gpudoctor.report import CheckStatus, Result
 from gpudoctor.text import ranks
 
+SAID = 5
+"""Lines of programs above a launcher's first word of a failure, among which the one is that says most of it."""
+WORDS = re.compile(r"[^\W\d_]{3}")
 QUOTED = 3
 """Lines that are quoted as evidence of one failure, each of another rank."""
 
@@ -123,9 +128,11 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
         who = f"rank {first['rank']}" + (f" on {first['host']}" if "host" in first else "")
     else:
         who = ranks(silent(lines, {rank for event in events for rank in event.ranks})) or "another rank"
-    message = (
-        f"{finding.message}; look at the output of {who}, which failed or stalled first and is not shown here"
-    )
+    of_launcher = judgement.cause is not None and "code" in judgement.cause.seen[0].sighting.groups
+    said = _said_above(judgement, lines) if of_launcher else []
+    look = f"look at the output of {who}, which failed or stalled first and is not shown here"
+    if said:
+        look = "the last that was printed above the launcher's words is quoted, and may say why"
     keep = Fix(
         "Keep the output of every rank", "torchrun --log-dir=logs --tee=3 --nproc-per-node=gpu train.py"
     )
@@ -133,10 +140,31 @@ def _pointed(finding: Finding, judgement: Judgement, lines: Sequence[Line]) -> F
     stood = apart(stands(judgement.course.raised))
     return replace(
         finding,
-        message=message,
+        message=f"{finding.message}; {look}",
+        evidence=[*finding.evidence, *(Evidence(x.text[:500], x.where, x.rank) for x in said)],
         fixes=finding.fixes if kept else [*finding.fixes, keep],
-        behind=stood or finding.behind,
+        behind=stood or ("" if said else finding.behind),
     )
+
+
+def _said_above(judgement: Judgement, lines: Sequence[Line]) -> list[Line]:
+    """Return what programs said last above the first word of a launcher of a process that left without an exception.
+
+    `sys.exit("...")` prints its text alone, and a logger its line; which process it was the lines do not tell.
+    """
+    events = [event for event in [judgement.cause, *judgement.consequences] if event is not None]
+    reports = [
+        seen.place for event in events if "code" in event.seen[0].sighting.groups for seen in event.seen
+    ]
+    own = [
+        line
+        for place, line in enumerate(lines[: min(reports, default=0)])
+        if WORDS.search(line.text)
+        and not NOISE.search(line.full)
+        and not LAUNCH.search(line.full)
+        and not judgement.course.around(line, place)
+    ]
+    return telling(own[-SAID:], 1) if own else []
 
 
 def _own_line(finding: Finding, own: Frame | None) -> Finding:

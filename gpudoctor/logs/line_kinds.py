@@ -47,12 +47,16 @@ FINISHED = late_pattern(
 """What a program prints that comes to a good end."""
 RESULT = late_pattern(r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score|metrics?)\b", re.IGNORECASE)
 """What a training that goes well prints at its end, and before."""
+MEASURE = late_pattern(
+    r"\b(?:results?|accuracy|acc|loss|m?AP|mIoU|F1|BLEU|score)\b\W{0,4}[-+]?\d", re.IGNORECASE
+)
+"""A measure of how good a model is, with its value: no job's script prints that of its own."""
 STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
-    r"Virtual timer expired)\b|"
+    r"Virtual timer expired|Killed +timeout)\b|"
     r"\b(?:training|run|job) aborted\b|\(core dumped\)|^make(?:\[\d+\])?: \*\*\* |^##\[error\]|"
     r"^(?:srun|slurmstepd|sbatch|salloc|mpirun|docker|kubectl|conda|pip|uv): (?:error|fatal): |"
     r"^(?:docker: )?Error (?:response )?from (?:daemon|server)|^(?:FAILED|Failed)[: ]|(?<![:.\d])[1-9]\d* failed\b|"
@@ -96,11 +100,14 @@ HARMLESS = late_pattern(
     r"\b(?:0|no|zero) (?:\w+ )?(?:failed|failures?|errors?|crashes|timeouts?)\b|"
     r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}(?:0\b(?!\.\d)|none\b|null\b|false\b)|"
     r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b|"
-    r"\bexit(?:ed)?(?: with)?[ _-]?(?:code|status)\W{1,3}0\b(?!\.\d)",
+    r"\bexit(?:ed)?(?: with)?[ _-]?(?:codes?|status(?:es)?)\W{1,3}0\b(?!\.\d)(?:, 0\b)*(?!, \d)",
     re.IGNORECASE,
 )
 """Counts of failures that are 0, and measures of how far a model is off."""
-DATA = late_pattern(r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| ")
+DATA = late_pattern(
+    r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| |^\| .{0,200} \|$|"
+    r"^[-+]?\d[\d.e+-]*(?:\s+[-+]?\d[\d.e+-]*)+$"
+)
 """A line that is a value of a program, or a row of a table; it may hold any word."""
 NO_VALUE = late_pattern(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")
 """A cell of a table for which there is no value: what stands beside it says why, and the next row is printed."""
@@ -120,6 +127,12 @@ PARTING = late_pattern(
     r"^\W{0,4}(?:clos|clean|flush|tear|releas|unload|shutt)ing\b(?!.{0,200}\d\.\d)", re.IGNORECASE
 )
 """How a line begins of what a program does at its end, an exception or not: an exit handler's."""
+LEAVING = late_pattern(
+    r"^(?:__del__|__exit__|_{0,2}(?:at_?exit|on_?exit|bye|good_?bye|exit|close|clean_?up|shut_?down|tear_?down|finali[sz]e|"
+    r"flush)(?:_\w+|_?all)?)$",
+    re.IGNORECASE,
+)
+"""The name of a function with which a program ends, when all is done."""
 REPORT = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b|[\"'](?:fatal|error|critical)[\"']|Traceback|\"exc")
 """What a line of data holds that reports a failure all the same."""
 VALUE = late_pattern(
@@ -132,6 +145,10 @@ COUNT = late_pattern(r"(?<![A-Z_])[=:] ?\d+\b|(?<![\w.-])\d+ [a-z]{2,}|\w [-+]?\
 """A result that is a whole number; messages of errors hold such, too."""
 ALIVE = late_pattern(r"^(?!.*\bNCCL\b).{0,120}\b(?:INFO|DEBUG)\b")
 """What a logger writes of a program that goes on; NCCL does so while others end."""
+STEP_OF = late_pattern(
+    r"\b(?:[Ee]pochs?|EPOCH|[Ss]teps?|[Ii]ter(?:ation)?s?|[Bb]atch(?:es)?|[Rr]ounds?)\b\W{0,4}(\d{1,9})\s?(?:/|of)\s?(\d{1,9})\b"
+)
+"""How far a training has come, and how far it goes."""
 RETRY = late_pattern(r"[Rr]etry|RETRY|[Aa]ttempt \d")
 """What a process says that has not got over a failure yet."""
 SUCCEEDED = late_pattern(r"^Job succeeded\b")
@@ -153,6 +170,8 @@ STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
 """What NCCL says of its setup, and of the way that an error takes through it; no result of a program."""
+LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b")
+"""The level at which a logger reports a failure, in front of a line."""
 HELP = "show this help message and exit"
 """What argparse writes of -h in the text of --help."""
 
@@ -172,9 +191,22 @@ def tells_of_failure(text: str) -> bool:
     return BAD.search(HARMLESS.sub(" ", text)) is not None
 
 
+def reports_failure(full: str, text: str) -> bool:
+    """Return whether a line, `text` without its prefixes, reports a failure that the program did not do without."""
+    front = full[: len(full) - len(text)]
+    told = LEVEL.search(front) is not None or tells_of_failure(text[:400])
+    return told and not NOISE.search(text, 0, 400) and not SETTLED.search(text, 0, 400)
+
+
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
     if STACK.search(text) or RETRY.search(text) or SETUP.search(text):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)
+
+
+def is_last_step(text: str) -> bool:
+    """Return whether a line tells of the last of all steps or epochs, such as ``epoch 3/3``."""
+    found = STEP_OF.findall(text[:400])
+    return bool(found) and all(int(at) == int(of) for at, of in found)

@@ -13,7 +13,6 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 _CLOCK = r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
-_NAME = r"[A-Za-z][\w.-]{0,60}"
 
 _ALWAYS = [
     r"[ \t]{0,80}(?:>[ \t]?)+",  # quoted by an issue tracker or a mail

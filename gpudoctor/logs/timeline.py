@@ -2,61 +2,54 @@
 
 import functools
 import itertools
-import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Sequence
 
-from gpudoctor.logs.aftermath import UNCAUGHT, Aftermath
+from gpudoctor.logs.aftermath import UNCAUGHT
+from gpudoctor.logs.clock import times
 from gpudoctor.logs.line_kinds import (
     ALIVE,
     ASIDE,
+    CLOSING,
     END,
     ENOUGH,
     FELL,
     FINISHED,
     GAVE_UP,
     HANDLED,
+    HELP,
+    LEAVING,
     NO_VALUE,
     NOISE,
     PARTING,
     PROGRESS,
     REPR,
-    RESTARTED,
     RESULT,
     SETTLED,
     SUCCEEDED,
     THREAD,
     TRYING,
     WRAPPER,
+    is_last_step,
     is_result,
     sentence,
     tells_of_failure,
 )
-from gpudoctor.logs.lines import Line
+from gpudoctor.logs.lines import FULL, Line
+from gpudoctor.logs.recurrence import same_begin
+from gpudoctor.logs.restarts import Restarts
 from gpudoctor.logs.tracebacks import Frame, Raised
 
-EXITED = "ProcessExitedException"
-"""What torch.multiprocessing.spawn raises where a process left without an exception of its own."""
-GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
-"""What torchrun says where it starts no worker again."""
-LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
-"""What torchrun says at the start of a launch, and c10d in it."""
-TORCHRUN = re.compile(r"^\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
-"""The warnings of torchrun itself, as torch 2.15 writes them."""
+TOP = 5
+"""Lines at the top of a log among which the usage stands where it is the text of --help."""
 
 
-class Timeline(Aftermath):
+class Timeline(Restarts):
     """What is asked of a log again and again: the time of a line, what its process printed before and after it."""
 
     def __init__(self, lines: Sequence[Line], raised: Sequence[Raised]) -> None:
         super().__init__(lines, raised)
-        self.times = _times(lines)
-        self.progress: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for place, line in enumerate(lines):
-            if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
-                self.progress[line.name, line.who].append(place)
-        self.restart, self.reported = self._restart(lines)
+        self.times = times(lines)
         self.well, self.finished = self._well(lines)
         self.ordinary: dict[tuple[str, str], int] = {}
 
@@ -71,14 +64,31 @@ class Timeline(Aftermath):
         """
         if place <= self.restart or place < self.finished or self._mentioned(line, place):
             return True
+        if self._anew_below(line, place):
+            return True
         if self._ended_rank(line, place) or (self.in_thread(line, place) and self._fell(place)):
             return False
         places = self.progress[line.name, line.who]
         went_on = len(places) - bisect_right(places, place) >= ENOUGH or place < self.well
+        went_on = went_on or self._caught_for_certain(line, place)
         if went_on and not self._kept_back(line, place):
             return True
         handled = self._handled(line, place) or self._tried(line, place) or self._aside(line, place)
-        return handled or self._went_on(line, place) or self._is_help(line, place)
+        went_on = self._went_on(line, place) or self._came_before(line, place)
+        return handled or went_on or self._is_help(line, place)
+
+    def _caught_for_certain(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed an exception, and its process went on to print results.
+
+        Not where a launcher says below it that a worker left with 1, as after an exception: others may have printed it.
+        """
+        raised = self.around(line, place)
+        if raised is None or not raised.caught or self.left_by_exception(place) or self._gave_up(line, place):
+            return False
+        rows = self.texts[line.name, line.who]
+        below = rows[bisect_right(rows, raised.place, key=lambda row: row[0]) :]
+        results = (text for at, text in below if self._ordinary(at) and is_result(text[:400]))
+        return sum(1 for _ in itertools.islice(results, ENOUGH)) == ENOUGH
 
     def _mentioned(self, line: Line, place: int) -> bool:
         """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""
@@ -88,10 +98,6 @@ class Timeline(Aftermath):
         informs = ALIVE.search(line.full) is not None and self.goes_on(line)
         informs = informs or (REPR.search(line.text, 0, 400) is not None and place < self._quiet_end)
         return informs or NO_VALUE.search(line.text, 0, 400) is not None
-
-    def _told_below(self, place: int) -> bool:
-        """Return whether a launcher says, below a place, that a process ended by itself: torchrun, or mp.spawn."""
-        return self.reported > place or any(r.type == EXITED and r.place > place for r in self.raised)
 
     def _fell(self, place: int) -> bool:
         """Return whether the last line of the log, below what failed, says that the program ends with a part of it."""
@@ -118,41 +124,6 @@ class Timeline(Aftermath):
         # Where the launcher's lines have it too, somebody put it in front of every line.
         return not UNCAUGHT.search(self.lines[self.reported].full)
 
-    def _restart(self, lines: Sequence[Line]) -> tuple[int, int]:
-        """Return the place of the last line of a launcher after which training began anew; -1 without any.
-
-        The second one is that of the last line in which it tells of a worker that failed.
-        """
-        # Plain words first: most of a million lines hold none, and a pattern is slower to say so.
-        told = [(p, x.text) for p, x in enumerate(lines) if "orker" in x.text or "local_" in x.text]
-        places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
-        if not places:
-            return -1, -1
-        again = [p for p, after in itertools.pairwise([*places, len(lines)]) if not self._gave_in(p, after)]
-        progress = sorted(place for each in self.progress.values() for place in each)
-        went_on = [place for place in again if len(progress) - bisect_right(progress, place) >= ENOUGH]
-        if self._anew(places[-1]):
-            went_on.append(places[-1])
-        return max(went_on, default=-1), places[-1]
-
-    def _gave_in(self, failed: int, after: int) -> bool:
-        """Return whether a launcher says, before it tells of another failure, that it starts no worker again.
-
-        What workers had printed may be passed on below that; what a launcher says below it is of another launch.
-        """
-        texts = [line.text for line in self.lines[failed + 1 : after]]
-        ends = [at for at, text in enumerate(texts) if any(words in text for words in GAVE_IN)]
-        below = self.lines[failed + 1 + ends[-1] : after] if ends else []
-        return bool(ends) and not any(LAUNCH.search(line.full) for line in below)
-
-    def _anew(self, failed: int) -> bool:
-        """Return whether workers print again below a launcher's word that one failed, and it never gives in."""
-        below = range(failed + 1, len(self.lines))
-        if any(words in self.lines[place].text for place in below for words in GAVE_IN):
-            return False
-        printed = (p for p in below if self._ordinary(p) and not self.around(self.lines[p], p))
-        return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
-
     def _well(self, lines: Sequence[Line]) -> tuple[int, int]:
         """Return the place before which all failures were got over, because the log comes to a good end; -1 if not.
 
@@ -178,8 +149,39 @@ class Timeline(Aftermath):
         if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place)
-        thread = self.in_thread(line, place) and not told
-        return "It ended a thread, and not the process." if thread else ""
+        if self.in_thread(line, place) and not told:
+            return "It ended a thread, and not the process."
+        behind = not told and self._behind_the_end(line, place)
+        return "It was caught, and the work was done by then: it may have been got over." if behind else ""
+
+    def _behind_the_end(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed an exception when its process had come to a good end of its work."""
+        raised = self.around(line, place)
+        if raised is None or raised.wrapper:
+            return False
+        below = [one for one in self.raised if one.first > raised.last]
+        if len(same_begin(raised, below)) < len(below):
+            return False
+        return self._caught(raised) and not self._gave_up(line, place) and self._done_above(raised)
+
+    def _done_above(self, raised: Raised) -> bool:
+        """Return whether the last that a process printed above an exception is a good end of its work.
+
+        That is a word of one, the last step of all, or a bar that is full.
+        """
+        text = self._above(raised)
+        if FULL.search(text) or is_last_step(text):
+            return True
+        other = tells_of_failure(text) or CLOSING.search(text) or PROGRESS.search(text)
+        return FINISHED.search(text) is not None and not other
+
+    def _above(self, raised: Raised) -> str:
+        """Return the last line that the process of an exception printed of its own above it, or the bar."""
+        for place, text in reversed(self.texts[raised.line.name, raised.line.who]):
+            line = self.lines[place]
+            if place < raised.first and not self.around(line, place) and (line.bar or self._ordinary(place)):
+                return text[:400]
+        return ""
 
     def _handled(self, line: Line, place: int) -> bool:
         """Return whether the process says, right before, in or after what failed, that it goes on, and then does."""
@@ -225,12 +227,28 @@ class Timeline(Aftermath):
         begin = bisect_left(texts, spans[at].first, key=lambda row: row[0])
         above = [text[:400] for _, text in texts[max(0, begin - END) : begin]]
         told = any(is_result(text, beyond_doubt=True) and not tells_of_failure(text) for text in above[:-1])
-        return told and ASIDE.search(above[-1]) is not None
+        if told and ASIDE.search(above[-1]):
+            return True
+        leaving = LEAVING.search(spans[at].frames[0].function or "") if spans[at].frames else None
+        return leaving is not None and is_result(self._above(raised), beyond_doubt=True)
+
+    def _is_help(self, line: Line, place: int) -> bool:
+        """Return whether a line belongs to the text that --help prints: that names errors, and reports none."""
+        if self._help is None or place <= self._help:
+            return False
+        raised = self.around(line, place)
+        return raised is None or not raised.frames
+
+    @property
+    def only_help(self) -> bool:
+        """Whether the log is the text that --help prints: it begins with the usage."""
+        begin = [line.text for line in self.lines[:TOP] if line.text]
+        return self._help is not None and any(text.lower().startswith("usage: ") for text in begin)
 
     @functools.cached_property
-    def _torchrun(self) -> bool:
-        """Whether lines of torchrun itself are in the log, as the warning is with which it starts several ranks."""
-        return any(TORCHRUN.search(line.full, 0, 200) for line in self.lines)
+    def _help(self) -> int | None:
+        """The place of the line in which --help tells of itself; ``None`` without one."""
+        return next((place for place, line in enumerate(self.lines) if HELP in line.text), None)
 
     def _last_ordinary(self, line: Line) -> int:
         """Return the number, among its process's lines, of the last one that reports no failure; -1 without any."""
@@ -262,28 +280,3 @@ class Timeline(Aftermath):
         chain = next((chain for chain in self.chains() if raised in chain), [])
         own = (one.own for one in itertools.dropwhile(lambda one: one is not raised, chain))
         return next((frame for frame in own if frame is not None), None)
-
-
-def _times(lines: Sequence[Line]) -> list[float]:
-    """Return the time of each line, by the last stamp before it in its file; empty where the text's order says more.
-
-    That is so where one process wrote it all, in one file where too few lines are stamped, and where some file has no
-    stamp at all. What stands in a file before its first stamp has the time of that one.
-    """
-    first: dict[str, float] = {}
-    stamped: dict[str, list[bool]] = defaultdict(list)
-    for line in lines:
-        stamped[line.name].append(line.seconds is not None)
-        if line.seconds is not None:
-            first.setdefault(line.name, line.seconds)
-    several = len({(line.name, line.who) for line in lines}) > 1
-    dense = all(sum(each) > 0.5 * len(each) for each in stamped.values())
-    if not several or len(first) < len(stamped) or not (dense or len(stamped) > 1):
-        return []
-    last = dict(first)
-    times: list[float] = []
-    for line in lines:
-        if line.seconds is not None:
-            last[line.name] = line.seconds
-        times.append(last[line.name])
-    return times

@@ -68,6 +68,10 @@ LATE = late_pattern(
 FORKED = "can only test a child process"
 """What a DataLoader's iterator says in a forked process that throws it away: Python ignores it (dataloader.py)."""
 IN_THREAD = late_pattern(r"[/\\]threading\.py$")
+RECORD = late_pattern(r"^\{\"(?=.{0,400}\"(?:level|levelname|severity|lvl)\" ?: ?\")")
+"""What a logger writes as JSON."""
+INFORMS = late_pattern(r"\b(?:INFO|DEBUG|WARN(?:ING)?)\b")
+"""The level in front of a logger's line."""
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
@@ -126,6 +130,11 @@ class Raised(Struct):
         return bool(self.frames) and self.frames[0].text.startswith("try:")
 
     @property
+    def at_top(self) -> bool:
+        """Whether its traceback begins in a script, as of one that nobody caught does."""
+        return bool(self.frames) and self.frames[0].function == "<module>" and not self.late
+
+    @property
     def of_thread(self) -> bool:
         """Whether it was raised in a thread: its traceback begins in threading.py."""
         return bool(self.frames) and IN_THREAD.search(self.frames[0].path) is not None
@@ -182,19 +191,21 @@ def exceptions(lines: Sequence[Line], source: set[int] | None = None) -> list[Ra
 def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> Iterator[Raised]:
     frames: list[Frame] = []
     first: int | None = None
-    chained = late = False
+    chained = late = headed = False
+    last_frame = 0
     for number, line in enumerate(lines):
         text, place = line.text, places[number]
         if not text:
             continue
         if HEADER.search(text):
-            first, frames = place, []
+            first, frames, headed = place, [], True
             before = [x.text for x in lines[max(0, number - 4) : number] if x.text]
             chained = any(x.startswith(CHAINED) for x in before)
             late = any(LATE.search(x) for x in before)
         elif frame := FRAME.search(text) or BOXED.match(text):
             if first is None:
-                first, frames, chained, late = place, [], False, False
+                first, frames, chained, late, headed = place, [], False, False, False
+            last_frame = number
             quoted = number + 1 < len(lines) and places[number + 1] in source
             text = _source(text, lines[number + 1 : number + 1 + BOX], quoted=quoted)
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
@@ -209,7 +220,9 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
                 *raised, line, begun, place, places[last], frames, chained, late or raised[1] == FORKED
             )
             first, frames, chained, late = None, [], False, False
-    if first is not None and len(frames) > 1:
+    # A stack without the words above it is one that a program printed of its own, and went on.
+    open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
+    if first is not None and len(frames) > 1 and open_end:
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
         yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late)
@@ -249,6 +262,8 @@ def _end(lines: Sequence[Line], number: int) -> int:
             break
         if lines[after].seconds is not None and lines[number].seconds is None:
             break  # a logger's line, not the exception's
+        if RECORD.match(text) or INFORMS.search(lines[after].full[: -len(text)] if text else ""):
+            break
         if not text and (after + 1 >= len(lines) or lines[after + 1].indent <= lines[number].indent):
             break
         last = after

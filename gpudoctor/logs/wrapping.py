@@ -1,5 +1,6 @@
 """Lines that were one: cut at the width of a terminal, or broken between words by a mail or an editor."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from gpudoctor.logs.lines import LINE_MOST, Line
 
 WIDTHS = range(60, 251)
 """Columns of a terminal."""
+DIGIT = re.compile(r"\d")
 ALIKE = 3
 """Lines of exactly one length from which on that is a width."""
 PASTE = 3000
@@ -79,11 +81,13 @@ def _widths(lines: Sequence[Line]) -> set[int]:
 def cut_width(lines: Sequence[Line]) -> int:
     """Return the width at which a terminal cut every line that was longer; 0 where nothing shows that one did.
 
-    A progress bar is as wide as the terminal of itself.
+    A progress bar is as wide as the terminal of itself; lines that differ in numbers alone are as wide as each other.
     """
-    lengths = Counter(len(line.full) for line in lines if line.text and not line.bar)
-    widest = max(lengths, default=0)
-    return widest if widest in WIDTHS and lengths[widest] >= ALIKE else 0
+    widest = max((len(line.full) for line in lines if line.text and not line.bar), default=0)
+    if widest not in WIDTHS:
+        return 0
+    cut = (line.full for line in lines if len(line.full) == widest and line.text and not line.bar)
+    return widest if len({DIGIT.sub("0", text) for text in cut}) >= ALIKE else 0
 
 
 def _broken(lines: Sequence[Line]) -> Iterator[Joined]:

@@ -7,16 +7,12 @@ On the CPU it measures the host's own memory and matrix product. What is told la
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import sys
 import threading
 import time
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 GB = 1e9
 ROUNDS = 8
@@ -234,7 +230,7 @@ def processors(text):
 @contextlib.contextmanager
 def turn(path, patience=15):
     """Wait until no other process measures a link: they share switches and the host's memory."""
-    if not path or fcntl is None:
+    if not path:
         yield
         return
     ends = time.monotonic() + patience

@@ -14,11 +14,6 @@ import re
 import shutil
 import sysconfig
 
-try:
-    from importlib import metadata
-except ImportError:  # Python 3.7
-    metadata = None
-
 # Names that matter to training on several GPUs. Other names stay out of a report: they may be private.
 RELEVANT = re.compile(
     r"(torch|nvidia|cuda|cudnn|nccl|triton|numpy|scipy|pip$|setuptools$|mpi4py|horovod|apex|deepspeed|fairscale|"
@@ -61,6 +56,8 @@ def libraries(distribution, folder):
 
 
 def distributions():
+    from importlib import metadata  # an older Python than 3.8 has told its version before
+
     found = []
     for folder in dict.fromkeys(os.path.abspath(entry or os.getcwd()) for entry in search_path):
         # Names first: reading the metadata of hundreds of packages is what takes the time.

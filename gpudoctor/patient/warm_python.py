@@ -166,7 +166,11 @@ def wait(pid, client):
     ended = threading.Event()
 
     def watch():
-        if not client.recv(1) and not ended.is_set():
+        try:
+            there = client.recv(1)
+        except OSError:  # the client was killed; or it was told of the end before this thread began
+            there = b""
+        if not there and not ended.is_set():
             end_tree(pid)
 
     threading.Thread(target=watch, daemon=True).start()

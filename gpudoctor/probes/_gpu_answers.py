@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpudoctor.facts import Gpu, GpuPair, GpuProcess, NvLink, RemappedRows
+from gpudoctor.facts.gpus import THROTTLE_REASONS
 from gpudoctor.probes._nvml_calls import (
     DRAIN_STATUS,
     MEMORY_TEMPERATURE,
@@ -15,18 +16,6 @@ from gpudoctor.probes._nvml_questions import Key, Questions
 
 # nvml.h: nvmlComputeMode_t; 1 is the exclusive mode of single threads, which drivers no longer offer.
 COMPUTE_MODES = {0: "default", 1: "exclusive_process", 2: "prohibited", 3: "exclusive_process"}
-# nvmlClocksEventReason*, a bit each.
-REASONS = (
-    "gpu_idle",
-    "applications_clocks_setting",
-    "sw_power_cap",
-    "hw_slowdown",
-    "sync_boost",
-    "sw_thermal_slowdown",
-    "hw_thermal_slowdown",
-    "hw_power_brake_slowdown",
-    "display_clock_setting",
-)
 # NVML_GPU_RECOVERY_ACTION_*
 ACTIONS = (
     "none",
@@ -177,7 +166,7 @@ class Answers:
 
     def _power(self) -> dict[str, Any]:
         mask, rates, constraints = self["clock reasons"], self["utilization"], self["power/constraints"]
-        named = [name for bit, name in enumerate(REASONS) if mask and mask & 1 << bit]
+        named = [name for bit, name in enumerate(THROTTLE_REASONS) if mask and mask & 1 << bit]
         return {
             "throttle_reasons": named if mask is not None else None,
             "utilization_percent": rates.gpu if rates else None,

@@ -31,7 +31,7 @@ class Entry:
 def entries(root: Path, only: set[int] | None = None) -> Iterator[Entry]:
     """Yield the processes below `root`, or those of `only`; raises OSError where there is no /proc."""
     uptime = text(root / "proc/uptime").partition(" ")[0]
-    ticks = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+    ticks = os.sysconf("SC_CLK_TCK")
     now = float(uptime) if uptime.replace(".", "", 1).isdecimal() else None
     with os.scandir(root / "proc") as listed:
         folders = list(listed)

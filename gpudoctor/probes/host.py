@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def probe(root: Path = Path("/")) -> Host:
         **_shm(root / "dev/shm"),
         limits=_limits(),
         **_files(text(sysctl / "fs/file-nr")),
-        root=os.geteuid() == 0 if hasattr(os, "geteuid") else None,
+        root=os.geteuid() == 0,
         capabilities=_capabilities(root),
         unprivileged_port=number(text(sysctl / "net/ipv4/ip_unprivileged_port_start")),
         rdma=_rdma(root),
@@ -111,11 +112,6 @@ def _cpu_model(root: Path) -> str:
 
 
 def _limits() -> dict[str, Limit]:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return {}
-
     def bounded(value: int) -> int | None:
         return None if value == resource.RLIM_INFINITY else value
 

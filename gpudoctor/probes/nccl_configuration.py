@@ -2,6 +2,7 @@
 
 import errno
 import os
+import pwd
 import re
 from pathlib import Path
 
@@ -15,7 +16,12 @@ LONGEST = 1023
 READ = ("NCCL_TOPO_FILE", "NCCL_GRAPH_FILE")
 """Variables that name a file which NCCL opens to read (``src/graph/xml.cc``)."""
 PLUGINS = ("NCCL_NET_PLUGIN", "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN")
-WRITTEN = ("NCCL_DEBUG_FILE", "TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
+WRITTEN = (
+    "NCCL_DEBUG_FILE",
+    "TORCH_FR_DUMP_TEMP_FILE",
+    "TORCH_NCCL_DEBUG_INFO_TEMP_FILE",
+    "TORCH_NCCL_DEBUG_INFO_PIPE_FILE",
+)
 """Variables that name a file which NCCL makes (``src/debug.cc``), or torch with the rank behind the name."""
 
 
@@ -69,10 +75,8 @@ def _unwritable(path: str) -> str | None:
 def _home_file() -> str | None:
     """Return the file of the user's home as the user database has it: NCCL does not ask HOME."""
     try:
-        import pwd
-
         return f"{pwd.getpwuid(os.getuid()).pw_dir}/.nccl.conf"
-    except (ImportError, KeyError):  # Windows; a user without an entry, as in many containers
+    except KeyError:  # a user without an entry, as in many containers
         return None
 
 

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpudoctor.facts import AerErrors, Bridge, Pci, PciDevice
+from gpudoctor.facts.pci import ACCELERATORS
 
 NVIDIA, AMD, INTEL = "0x10de", "0x1002", "0x8086"
 ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-ACCELERATORS = ("0x0300", "0x0302", "0x0380", "0x1200")
-"""VGA, 3D and other display controllers, processing accelerators."""
 DISCRETE = ("0x0302", "0x0380", "0x1200")
 NETWORK = "0x02"
 BRIDGE = "0x0604"

@@ -48,8 +48,6 @@ Look = Callable[[str], dict[str, Any]]
 
 def probe(root: Path = Path("/")) -> Storage:
     """Look at every folder at once; the mounts are read below `root`."""
-    if not hasattr(os, "fork"):
-        raise OSError("file systems are looked at in forks of this process, and this system has none")
     mounts = _mounts(root)
     folders = _folders(mounts)
     answers = ask([folder.path for folder in folders])

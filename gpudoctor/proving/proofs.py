@@ -10,15 +10,13 @@ from gpudoctor.collect import collect
 from gpudoctor.facts import Gpus, Launch, Names
 from gpudoctor.interpreter import Patient, choose_patient
 from gpudoctor.model import Source
-from gpudoctor.proving.training_script import DEFAULT, LAUNCHED, MODES, Choice
+from gpudoctor.proving.training_script import DEFAULT, GROUND, LAUNCHED, MODES, Choice
 from gpudoctor.proving.warm_patient import suits, warm
 from gpudoctor.registry import Registry, Unknown
 from gpudoctor.report import Proof, Report, Say
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.verdict import conclude
 
-GROUND = ("python", "gpus", "launch", "host", "names")
-"""Probes that tell on what a training mode will run: the quick ones, none that imports torch."""
 NEEDS = ("python", "torch", "driver")
 """Probes that tell what the scripts of reproductions may need."""
 SLACK = 10.0

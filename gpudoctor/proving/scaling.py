@@ -13,7 +13,7 @@ from gpudoctor.facts.scaling import Scaling, ScalingRun
 from gpudoctor.interpreter import Patient, choose_patient
 from gpudoctor.patient_process import Message
 from gpudoctor.proving.training import DEADLINE, train
-from gpudoctor.proving.training_script import DEFAULT, LAUNCHED, MODES, Choice
+from gpudoctor.proving.training_script import DEFAULT, GROUND, LAUNCHED, MODES, Choice
 from gpudoctor.registry import Registry
 from gpudoctor.report import Proof, Report, Say
 from gpudoctor.snapshot import Snapshot
@@ -21,7 +21,6 @@ from gpudoctor.verdict import conclude
 
 STEPS = 30
 """Steps whose median is taken, behind five that warm up."""
-GROUND = ("python", "gpus", "launch", "host", "names")
 PARTS = ("data", "forward", "backward", "communication", "update")
 
 

@@ -4,6 +4,8 @@ import ast
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+GROUND = ("python", "gpus", "launch", "host", "names")
+"""Probes that tell on what a mode will run: the quick ones, none that imports torch."""
 PATIENT = Path(__file__).parent.parent / "patient"
 PARTS = (
     "image_sets",

@@ -65,11 +65,6 @@ class Redactor:
             value = cast(T, self._tree(cast(Tree, value), False))
         return value
 
-    @property
-    def replaced(self) -> dict[str, int]:
-        """Count the distinct things replaced so far by kind of alias; `hidden` and `home` have no numbers."""
-        return {kind: len(keys) for kind, keys in sorted(self._aliases.used.items())}
-
     # --- learning -------------------------------------------------------------------------------------------
 
     def _learn(self, key: str, text: str) -> None:

@@ -33,7 +33,8 @@ SHOWN = 6
 
 
 def render(report: Report, console: Console, *, keys: str | None = None, verbose: bool = False) -> None:
-    """Print what is known of checkpoints: each file, and what was looked at of it."""
+    """Print what is known of checkpoints: each file, and what was looked at of it that stands nowhere below."""
+    stands = [finding.message for finding in report.findings]
     for fact in report.facts.values():
         if isinstance(fact, CheckpointFile):
             render_file(fact, console, keys=keys, verbose=verbose)
@@ -42,9 +43,11 @@ def render(report: Report, console: Console, *, keys: str | None = None, verbose
         elif isinstance(fact, Comparison):
             from gpudoctor.render.comparison import render as render_comparison
 
-            # What does not load is a finding, too, which offers the lines.
-            lines = {} if fact.outcome is Outcome.LOADS else {"load_line": "", "fix_line": ""}
-            render_comparison(replace(fact, **lines), console, verbose=verbose)
+            # What does not load is a finding, too, which says so and offers the lines.
+            below = {} if fact.outcome is Outcome.LOADS else {"load_line": "", "fix_line": ""}
+            if any(fact.said in said for said in stands) or fact.sentence in report.verdict.sentence:
+                below["sentence"] = ""
+            render_comparison(replace(fact, **below), console, verbose=verbose)
             console.print()
 
 

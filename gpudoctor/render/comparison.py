@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpudoctor.facts.comparison import Comparison, Outcome
+from gpudoctor.render.lines import hang
 from gpudoctor.text import count, harmless
 
 STYLES = {Outcome.LOADS: "green", Outcome.PREFIX: "bold yellow"}
@@ -12,25 +13,25 @@ SHOWN = 12
 
 
 def render(comparison: Comparison, console: Console, *, verbose: bool = False) -> None:
-    """Print a comparison; `verbose` shows every tensor that differs."""
+    """Print a comparison, without its sentence where that is empty; `verbose` shows every tensor that differs."""
     place = f"entry {comparison.entry} of " if comparison.entry else ""
     target = comparison.target + (f", entry {comparison.target_entry}" if comparison.target_entry else "")
     _line(console, f"{place}{comparison.path or 'the file'} against {target}", "bold")
-    _line(
-        console,
+    numbers = (
         f"  {count(comparison.keys, 'tensor')} in the file, {comparison.target_keys} in the target, "
-        f"{comparison.matched} under the same name" + _after(comparison),
+        f"{comparison.matched} under the same name{_after(comparison)}"
     )
-    console.print()
-    style = STYLES.get(comparison.outcome, "bold red")
-    _line(console, f"  {comparison.outcome.value:<12}  {comparison.sentence}", style)
+    _prose(console, numbers, 2)
+    if comparison.sentence:
+        style = STYLES.get(comparison.outcome, "bold red")
+        _prose(console, f"  {comparison.outcome.value:<14}{comparison.sentence}", 16, style)
     _shapes(comparison, console, verbose=verbose)
     _groups(comparison, console, verbose=verbose)
     for title, texts in (("known", comparison.drift), ("renamed", comparison.likely)):
         for text in texts:
-            _line(console, f"    {title:<12}{text}")
+            _prose(console, f"    {title:<12}{text}", 16)
     for note in comparison.notes:
-        _line(console, f"    note        {note}", "dim")
+        _prose(console, f"    note        {note}", 16, "dim")
     for title, lines in (("load", comparison.load_line), ("mend", comparison.fix_line)):
         if lines:
             _line(console, f"    {title}", "green")
@@ -51,10 +52,10 @@ def _shapes(comparison: Comparison, console: Console, *, verbose: bool) -> None:
     if not shown:
         return
     width = min(60, max(len(difference.name) for difference in shown))
-    for difference in shown:
+    for difference, after in zip(shown, [*shown[1:], None], strict=True):
         sides = f"{[*difference.own]} in the file, {[*difference.other]} in the target"
         _line(console, f"    {difference.name:<{width}}  {sides}")
-        if difference.reason:
+        if difference.reason and (after is None or after.reason != difference.reason):
             _line(console, f"    {'':<{width}}  {difference.reason}", "dim")
     _rest(console, len(comparison.shapes) - len(shown), "tensor")
 
@@ -77,6 +78,11 @@ def _groups(comparison: Comparison, console: Console, *, verbose: bool) -> None:
 def _rest(console: Console, number: int, word: str) -> None:
     if number:
         _line(console, f"    and {count(number, 'more ' + word)} (-v shows all)", "dim")
+
+
+def _prose(console: Console, text: str, indent: int, style: str = "") -> None:
+    """Print a sentence, whose lines after the first are indented."""
+    hang(console, Text(harmless(text), style), indent)
 
 
 def _line(console: Console, text: str, style: str = "") -> None:

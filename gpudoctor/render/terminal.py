@@ -6,6 +6,7 @@ Plain ASCII by itself; rich adds colour on a terminal that has it and honours NO
 from collections import defaultdict
 
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
@@ -41,27 +42,18 @@ def render(
     _head(report, snapshot, console)
     _given(snapshot, console)
     if report.checks and snapshot.machine:
-        rows = layers(snapshot, report.findings)
-        width = max((len(name) for name, _, _ in rows), default=0)
-        for name, state, text in rows:
-            line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
-            hang(console, line, width + 13)
-        console.print()
-    measured = snapshot.get(Measurements)
-    if measured is not None:
-        from gpudoctor.render.measurements import render as render_measurements
-
-        render_measurements(measured, console)
-    scaling = snapshot.get(Scaling)
-    if scaling is not None:
-        from gpudoctor.render.scaling import render as render_scaling
-
-        render_scaling(scaling, console)
+        _layers(report, snapshot, console)
+    _measured(snapshot, console)
     if snapshot.get(CheckpointFile) is not None:
         from gpudoctor.render.checkpoint import render as render_checkpoints
 
         render_checkpoints(report, console, keys=keys, verbose=verbose)
-    causes = [finding for finding in report.findings if finding.role is Role.CAUSE]
+    drawn = {line for comparison in snapshot.all(Comparison) for line in comparison.evidence}
+    causes = [
+        replace(finding, evidence=[each for each in finding.evidence if each.text not in drawn])
+        for finding in report.findings
+        if finding.role is Role.CAUSE
+    ]
     for finding in causes:
         _finding(finding, console, verbose=verbose)
     _legend(causes, console, verbose=verbose)
@@ -98,6 +90,28 @@ def _given(snapshot: Snapshot, console: Console) -> None:
         line = Text(f"  {file.kind.value:<{width}}  {'standard input' if file.path == '-' else file.path}")
         hang(console, line.append(": not read" if file.unread else "", STYLES["unknown"]), width + 4)
     console.print()
+
+
+def _layers(report: Report, snapshot: Snapshot, console: Console) -> None:
+    """Print how each layer of a machine is, in a line each."""
+    rows = layers(snapshot, report.findings)
+    width = max((len(name) for name, _, _ in rows), default=0)
+    for name, state, text in rows:
+        line = Text(f"  {name:<{width}}  ").append(f"{state:<7}", STYLES[state]).append(f"  {text}")
+        hang(console, line, width + 13)
+    console.print()
+
+
+def _measured(snapshot: Snapshot, console: Console) -> None:
+    """Print what was measured: the machine's devices, and the times of steps on more and more of them."""
+    if (measured := snapshot.get(Measurements)) is not None:
+        from gpudoctor.render.measurements import render as render_measurements
+
+        render_measurements(measured, console)
+    if (scaling := snapshot.get(Scaling)) is not None:
+        from gpudoctor.render.scaling import render as render_scaling
+
+        render_scaling(scaling, console)
 
 
 def _finding(finding: Finding, console: Console, *, verbose: bool) -> None:
@@ -210,7 +224,10 @@ def _everything(report: Report, console: Console) -> None:
 
 def _verdict(report: Report, console: Console, seconds: float | None, *, tally: bool) -> None:
     verdict = report.verdict
-    line = Text.assemble((verdict.sentence, STYLES[verdict.status.value]))
+    sentence = verdict.sentence
+    for finding in report.findings[:1]:
+        sentence = sentence.replace(f": {finding.message}", "")  # it stands above
+    line = Text.assemble((sentence, STYLES[verdict.status.value]))
     if tally:
         counts = [(sum(r.status is s for r in report.checks), s.value) for s in CheckStatus]
         ended = ", ".join(f"{number} {word}" for number, word in counts if number)

@@ -81,6 +81,19 @@ REST = "; the tensor must be on a device, of a type and for a call that the back
 
 FLAGGED = [
     """
+import os
+
+import numpy
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+scores = torch.from_numpy(numpy.zeros(4)).float()
+found = [torch.zeros_like(scores) for _ in range(dist.get_world_size())]
+dist.all_gather(found, scores)  # <-
+""",
+    """
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -119,6 +132,29 @@ def train(rank, size):
     ),
 ]
 FINE = [
+    """
+import os
+
+import numpy
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+scores = torch.from_numpy(numpy.zeros(4)).float().cuda()
+dist.all_reduce(scores)
+total = torch.tensor([1]).to("cuda").sum()
+dist.all_reduce(total)
+
+class Model(torch.nn.Module):
+    def __init__(self, rank):
+        super().__init__()
+        self.net = torch.nn.Linear(2, 2)
+        self.cuda(rank)
+        self.wrapped = torch.nn.parallel.DistributedDataParallel(self.net, device_ids=[rank])
+
+Model(int(os.environ["LOCAL_RANK"]))
+""",
     ("torchrun.py", {"mean = loss.detach().clone()": "mean = torch.tensor([1.0]).cuda()"}),
     ("torchrun.py", {"mean = loss.detach().clone()": "mean = torch.tensor([1.0], device=local_rank)"}),
     (

@@ -97,6 +97,28 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import os
+
+import torch
+import torch.distributed as dist
+
+def first(function):
+    def inner(*args):
+        if dist.get_rank() == 0:
+            return function(*args)
+    return inner
+
+@first
+def save(state, path):
+    torch.save(state, path)
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[rank])
+save(model.module.state_dict(), "last.pt")
+""",
+    """
 import os, torch, torch.distributed as dist, torch.multiprocessing as mp
 
 def worker(rank, size):

@@ -120,6 +120,20 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import os
+
+import torch
+
+def read(path):
+    if os.path.exists(path):
+        return torch.load(path, weights_only=True)
+    return None
+
+model = torch.nn.Linear(2, 2)
+start = read("start.pt")
+torch.save(model.state_dict(), "output/several.pt" if start else "output/one.pt")  # <-
+""",
+    """
 import argparse
 import os
 import torch
@@ -242,6 +256,16 @@ def main():
 """,
 ]
 FINE = [
+    """
+import os
+
+import torch
+
+folder = os.environ["OUT"]
+model = torch.nn.Linear(2, 2)
+if os.path.exists("output"):
+    torch.save(model.state_dict(), "output/last.pt")
+""",
     """
 import argparse
 import os

@@ -2,6 +2,33 @@
 
 FLAGGED = [
     """
+import argparse
+import os
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def train(local_rank, args):
+    rank = args.nr * args.gpus + local_rank
+    dist.init_process_group("nccl", init_method=args.url, rank=rank, world_size=args.world_size)
+    torch.cuda.set_device(local_rank)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[local_rank])
+    if local_rank == 0:
+        torch.save(model.module.state_dict(), args.checkpoint)  # <-
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nr", default=0, type=int)
+    parser.add_argument("--url", default="env://")
+    parser.add_argument("--checkpoint", default="last.pt")
+    args = parser.parse_args()
+    mp.spawn(train, nprocs=args.gpus, args=(args,))
+
+if __name__ == "__main__":
+    main()
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -54,6 +81,21 @@ distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def train(gpu, gpus):
+    dist.init_process_group("nccl", init_method="file:///tmp/x", rank=gpu, world_size=gpus)
+    torch.cuda.set_device(gpu)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[gpu])
+    if gpu == 0:
+        torch.save(model.module.state_dict(), "last.pt")
+
+if __name__ == "__main__":
+    mp.spawn(train, nprocs=2, args=(2,))
+""",
     """
 import os
 import torch

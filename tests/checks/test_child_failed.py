@@ -16,6 +16,7 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "DEBUG events Error pod pytorch-simple-worker-0 container pytorch exitCode: 1 terminated message:": "a worker ended with exit code 1; what it died of is not in the launcher's words",
     "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR": "a worker ended; what it died of is not in the launcher's words",
     "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.": (
         "a worker ended; what it died of is not in the launcher's words"

@@ -19,6 +19,7 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "Child process unexpectedly failed with exitcode=134. pid=1926765": "a worker crashed in native code, exit code 134",
     'I get a "segmentation fault error (core dumped)"': "a worker crashed in native code: segmentation fault",
     "the launcher ends with an exit code of -11": ("a worker crashed in native code, exit code -11"),
     TABLE: "a worker (rank 5) crashed in native code: SIGSEGV, exit code -11",

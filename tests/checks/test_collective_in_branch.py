@@ -2,6 +2,34 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_rank())
+match dist.get_rank():
+    case 0:
+        print("first")
+        dist.barrier()  # <-
+    case _:
+        print("another")
+""",
+    """
+import os
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+rank = int(os.environ.get("RANK", "0"))
+torch.cuda.set_device(rank)
+total = torch.ones(2).cuda()
+if rank:
+    print("not the first")
+else:
+    dist.broadcast(total, 0)  # <-
+""",
+    """
 import torch.distributed as dist
 from contextlib import contextmanager
 from functools import cached_property

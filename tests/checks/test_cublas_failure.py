@@ -2,6 +2,8 @@
 
 MESSAGE = "a matrix product or the like failed, mostly after an index out of range, or because memory ran out"
 EXAMPLES = {
+    "RuntimeError: CUDA error: HIPBLAS_STATUS_INTERNAL_ERROR when calling `hipblasCreate(handle)`": "the library answered HIPBLAS_STATUS_INTERNAL_ERROR: "
+    + MESSAGE,
     "E tensorflow/stream_executor/cuda/cuda_blas.cc:428] failed to run cuBLAS routine: CUBLAS_STATUS_EXECUTION_FAILED": "the library answered CUBLAS_STATUS_EXECUTION_FAILED: a matrix product or the like failed, mostly after an index out of range, or because memory ran out",
     "RuntimeError: cuBLAS failed with status CUBLAS_STATUS_NOT_SUPPORTED": "the library answered CUBLAS_STATUS_NOT_SUPPORTED: a matrix product or the like failed, mostly after an index out of range, or because memory ran out",
     "CUBLAS failure 13: CUBLAS_STATUS_EXECUTION_FAILED ; GPU=1 ; expr=cublas_gemm(cuHandle)": "the library answered CUBLAS_STATUS_EXECUTION_FAILED: a matrix product or the like failed, mostly after an index out of range, or because memory ran out",

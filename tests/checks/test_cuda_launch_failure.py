@@ -2,6 +2,7 @@
 
 MESSAGE = "a kernel failed: misaligned address"
 EXAMPLES = {
+    "process interrupted by RuntimeError: cuda runtime error (4)": "a kernel failed",
     "[rank1]: RuntimeError: CUDA error: unspecified launch failure": (
         "a kernel failed: unspecified launch failure"
     ),

@@ -30,6 +30,10 @@ CAPPED = (
 HIP = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 256.00 MiB."
 ACCELERATOR_ERROR = "[rank1]: torch.AcceleratorError: CUDA error: out of memory"
 EXAMPLES = {
+    "# Allocator (GPU_0_bfc) ran out of memory": MESSAGE,
+    "InternalError: WhereOp: Could not launch cub::DeviceReduce::Sum to calculate temp_storage_bytes, status: out of memory": MESSAGE,
+    "# RuntimeError: cuda runtime error (2)": MESSAGE,
+    "torch.OutOfMemoryError: Allocation on device This error means you ran out of memory on your GPU.": MESSAGE,
     NEW: "GPU 3 had no room for 2.00 GiB: 1.19 GiB of 79.15 GiB were free",
     OLD: "GPU 0 had no room for 20.00 MiB: 14.75 MiB of 10.76 GiB were free",
     NEW_IN_PIECES: (
@@ -90,6 +94,7 @@ EXAMPLES = {
     ): "GPU 0 had no room for 20.00 MiB: 2.88 MiB of 1.96 GiB were free",
 }
 NOT_THIS = [
+    "RuntimeError: cuda runtime error (29) : driver shutting down",
     (
         'NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED at "/pytorch/c10/cuda/PeerToPeerAccess.cpp":83'
     ),

@@ -12,6 +12,15 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("cuda-visible-devices")
 MESSAGE = "the job asks for a GPU that it cannot see"
 EXAMPLES = {
+    "RuntimeError: cuda runtime error (10)": MESSAGE,
+    "RuntimeError: No HIP GPUs are available": MESSAGE,
+    "RuntimeError: HIP error: invalid device ordinal": MESSAGE,
+    "AssertionError: Invalid CUDA '--device 0,1' requested, use '--device cpu' or pass valid CUDA device(s)": MESSAGE
+    + ": it asks for 0,1",
+    "ValueError: Invalid CUDA 'device=0,1' requested. Use 'device=cpu' or pass valid CUDA device(s) if available, i.e. 'device=0'": MESSAGE
+    + ": it asks for 0,1",
+    "AssertionError: CUDA unavailable, invalid device 0 requested": MESSAGE + ": it asks for 0",
+    "ValueError: No slot '4' specified on host 'localhost'": MESSAGE + ": device 4 is not visible",
     "Check failed: e == cudaSuccess CUDA: invalid device ordinal": (
         "the job asks for a GPU that it cannot see"
     ),

@@ -70,6 +70,38 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+from torch.nn.parallel import DistributedDataParallel
+from torchvision.datasets import CIFAR10
+from base import Trainer
+
+class OfCifar(Trainer):
+    def __init__(self, args):
+        super().__init__()
+        self.model = DistributedDataParallel(args.model.to(args.device), device_ids=[args.device])
+        self.train_set = CIFAR10(root=args.root, train=True, download=True)  # <-
+""",
+    """
+import os, subprocess, tarfile
+import torch.distributed as dist
+from torchvision import datasets
+
+class Digits(datasets.MNIST):
+    def __init__(self, root):
+        super().__init__(root, train=True, download=True)  # <-
+
+def main(name):
+    dist.init_process_group("nccl")
+    Digits("data")
+    getattr(datasets, name)("data", download=True)  # <-
+    datasets.__dict__[name]("more", download=True)  # <-
+    if not os.path.exists("a.tgz"):
+        subprocess.run(["wget", "https://example.org/a.tgz"])  # <-
+    tarfile.open("a.tgz").extractall("data")  # <-
+
+main("SVHN")
+""",
+    """
+import torch
 import torch.distributed as dist
 import torchvision
 
@@ -119,6 +151,40 @@ train = datasets.MNIST("data", download=True)  # <-
     ),
 ]
 FINE = [
+    """
+import torch.distributed as dist
+from filelock import FileLock
+from torchvision import datasets
+
+def main():
+    dist.init_process_group("nccl")
+    with FileLock("data.lock"):
+        datasets.MNIST("data", download=True)
+
+main()
+""",
+    """
+import os, subprocess, tarfile
+import torch.distributed as dist
+from torchvision import datasets
+
+class Digits(datasets.MNIST):
+    def __init__(self, root):
+        super().__init__(root, train=True, download=False)
+
+def main(name):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        datasets.MNIST("data", download=True)
+        subprocess.run(["wget", "https://example.org/a.tgz"])
+        tarfile.open("a.tgz").extractall("data")
+    dist.barrier()
+    Digits("data")
+    getattr(datasets, name)("data", download=False)
+    subprocess.run(["nvidia-smi"])
+
+main("SVHN")
+""",
     """
 import torch
 import torch.distributed as dist

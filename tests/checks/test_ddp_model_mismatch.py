@@ -1,6 +1,7 @@
 """ddp-model-mismatch: seen in logs."""
 
 EXAMPLES = {
+    "# DDP expects same model across all ranks": "the ranks built different models",
     (
         "[rank1]: RuntimeError: DDP expects same model across all ranks, but Rank 1 has 4 params, while rank 0 has "
         "inconsistent 2 params."

@@ -11,6 +11,10 @@ TWO_DEVICES = (
     "devices, cuda:0 and cpu! (when checking"
 )
 EXAMPLES = {
+    "RuntimeError: Function AddmmBackward returned an invalid gradient at index 2 - expected type torch.cuda.FloatTensor but got torch.FloatTensor": MESSAGE,
+    "RuntimeError: Function CatBackward returned an invalid gradient at index 1 - expected type torch.FloatTensor but got torch.cuda.FloatTensor": MESSAGE,
+    "RuntimeError: Function AddBackward0 returned an invalid gradient at index 1 - expected device cuda:1 but got cuda:0": MESSAGE
+    + ": one on cuda:0, one on cuda:1",
     TWO_DEVICES: MESSAGE + ": one on cuda:0, one on cpu",
     (
         "RuntimeError: Expected all tensors to be on the same device, but got mat1 is on cpu, "
@@ -132,6 +136,18 @@ def test_no_fact_of_the_environment_shows_it():
 FLAGGED = [
     """
 import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+dist.init_process_group("gloo")
+model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
+model = torch.nn.parallel.DistributedDataParallel(model)
+for data, target in DataLoader([]):
+    data, target = data.cuda(), target.cuda()
+    output = model(data)  # <-
+""",
+    """
+import torch
 from torch.utils.data import DataLoader
 
 class Trainer:
@@ -200,6 +216,34 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.utils.data import DataLoader
+
+class Both(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.one(x)
+
+class Holder:
+    def __init__(self):
+        self.net = Both()
+        self.parts = torch.nn.ModuleList([self.net])
+        self.parts.cuda()
+
+    def run(self, loader):
+        for x in loader:
+            self.net(x.cuda())
+
+Holder().run(DataLoader([]))
+moved = Both()
+for x in DataLoader([]):
+    moved.cuda()
+    moved(x.cuda())
+""",
     """
 import torch
 from torch.utils.data import DataLoader

@@ -15,6 +15,7 @@ INDEX = (
 )
 MESSAGE = 'a kernel\'s assertion failed; which one stands in lines with "Assertion" above, or only on the CPU'
 EXAMPLES = {
+    "I got RuntimeError: cuda runtime error (710) during training.": MESSAGE,
     LABEL: '"t >= 0 && t < n_classes" does not hold: a class label lies outside of the classes',
     (
         "/pytorch/aten/src/THCUNN/BCECriterion.cu:42: Acctype bce_functor<Dtype, Acctype>::operator()(Tuple) [with Dtype = "

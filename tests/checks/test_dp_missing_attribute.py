@@ -40,6 +40,58 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.backbone(x)
+
+net = Net()
+if torch.cuda.device_count() > 1:
+    net = torch.nn.DataParallel(net)
+net.cuda()
+optimizer = torch.optim.SGD(net.backbone.parameters(), 0.1)  # <-
+""",
+    """
+import torch
+
+class Segmenter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+    def predict(self, x):
+        return self.forward(x).argmax(1)
+
+net = Segmenter()
+if torch.cuda.device_count() > 1:
+    net = torch.nn.DataParallel(net)
+net.cuda()
+print(net.predict(torch.zeros(2, 2).cuda()))  # <-
+""",
+    """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+net = Net().cuda()
+# net = torch.nn.DataParallel(net)
+torch.save(net.module.state_dict(), "net.pt")  # <-
+""",
+    """
 import torch.nn as nn
 
 class Net(nn.Module):
@@ -81,6 +133,32 @@ def main(model, optimizer_class):
 """,
 ]
 FINE = [
+    """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.module = torch.nn.Linear(2, 2)
+        self.fc = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(self.module(x))
+
+net = Net().cuda()
+print(net.module)
+other = Net()
+several = torch.cuda.device_count() > 1
+if several:
+    other = torch.nn.DataParallel(other)
+other.cuda()
+if isinstance(other, torch.nn.DataParallel):
+    print(other.module.fc)
+else:
+    print(other.fc)
+bare = getattr(other, "module", other)
+print(bare.fc)
+""",
     """
 import torch.nn as nn
 

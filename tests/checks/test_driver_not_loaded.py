@@ -13,6 +13,7 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("driver-not-loaded")
 MESSAGE = "no NVIDIA driver can be reached: it is not loaded, or this container was started without its GPUs"
 EXAMPLES = {
+    "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found": MESSAGE,
     (
         "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an "
         "NVIDIA GPU and installed a driver from"

@@ -12,6 +12,11 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-arch-unsupported")
 MESSAGE = "the installed code does not support this GPU"
 EXAMPLES = {
+    "RuntimeError: cuda runtime error (48)": MESSAGE,
+    "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!": MESSAGE,
+    "RuntimeError: HIP error: invalid device function": MESSAGE,
+    "rocBLAS error: Cannot read /opt/rocm/lib/library/TensileLibrary.dat: Illegal seek for GPU arch : gfx1032": MESSAGE
+    + " (gfx1032)",
     "RuntimeError: Triton Error [CUDA]: device kernel image is invalid": MESSAGE,
     "RuntimeError: CUDA error: no kernel image is available for execution on the device": MESSAGE,
     "[rank1]: torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device": MESSAGE,
@@ -61,9 +66,9 @@ EXAMPLES = {
     "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.": MESSAGE,
 }
 NOT_THIS = [
+    "rocBLAS error: Cannot read /opt/rocm/lib/library/TensileLibrary.dat: No such file or directory",
     "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
     "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.",
-    "RuntimeError: HIP error: invalid device function",
     "CUDA error: invalid device ordinal",
     "Found GPU0 NVIDIA H100 80GB HBM3, compute capability 9.0, 80 GB",
     "TORCH_CUDA_ARCH_LIST=8.0;9.0 compiling for sm_80 and sm_90",

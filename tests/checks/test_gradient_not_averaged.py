@@ -2,6 +2,69 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def wrapped(model, rank):
+    return DDP(model, device_ids=[rank])
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(10):
+    optimizer.zero_grad()
+    model(torch.randn(2, 2)).sum().backward()
+    optimizer.step()  # <-
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torchvision import models
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+model = models.resnet18().to(rank)
+model = DDP(model, device_ids=[rank])  # <-
+model = model.module
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(10):
+    optimizer.zero_grad()
+    loss = model(torch.randn(4, 3, 224, 224, device=rank)).mean()
+    loss.backward()
+    optimizer.step()
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from data import loader
+from nets import Encoder
+
+def train(gpu, args):
+    torch.cuda.set_device(gpu)
+    os.environ.update(MASTER_ADDR="localhost", MASTER_PORT=args.port)
+    torch.distributed.init_process_group("nccl", rank=gpu, world_size=args.gpus)
+    net = Encoder(3).cuda(gpu)
+    net = DistributedDataParallel(net, device_ids=[gpu]).module  # <-
+    batches = iter(loader)
+    step = 0
+    while step < args.steps:
+        step += 1
+        update(net(next(batches)))
+
+def update(loss):
+    loss.sum().backward()
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(train, nprocs=2, args=(object(),))
+""",
+    """
 import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from net import Net
@@ -85,6 +148,28 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torchvision import models
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+bare = models.resnet18().to(rank)
+model = DDP(bare, device_ids=[rank])
+bare = model.module
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(10):
+    optimizer.zero_grad()
+    model(torch.randn(4, 3, 224, 224, device=rank)).mean().backward()
+    optimizer.step()
+    with torch.no_grad():
+        bare(torch.randn(4, 3, 224, 224, device=rank))
+dist.destroy_process_group()
+""",
     """
 import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

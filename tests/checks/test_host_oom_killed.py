@@ -17,6 +17,7 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 9 (SIGKILL) received by PID 149"""
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
+    "Running it results in return code = -9": "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     (
         "was 12.49GB / 13.15GB (0.950003), which exceeds the memory usage threshold of 0.95. Ray killed this worker (ID: "
         "79a553ea91fe46f95e83) because it was the most recently scheduled task"
@@ -171,6 +172,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "    return getattr(self._store, store_op)(*args, **kwargs)\nMemoryError: std::bad_alloc",
     "RuntimeError: DataLoader worker (pid 1562937) is killed by signal: Killed. ",
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total capacity of 79.15 GiB of which 1.19 GiB is free.",
     # torchrun itself killed what would not end
@@ -181,6 +183,7 @@ NOT_THIS = [
         "  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 148)"
     ),
     "slurmstepd: error: *** STEP 7.0 ON node01 CANCELLED AT 2026-09-21T10:00:00 DUE TO TIME LIMIT ***\nsrun: error: node01: task 0: Killed",
+    "run.sh: line 4:  7220 Killed                  timeout -s KILL 8 python train.py",
     '            "OOMKilled": false,',
     "srun: error: node01: task 0: Exited with exit code 1",
     "CUDA error: CUDA_ERROR_OUT_OF_MEMORY",

@@ -2,6 +2,7 @@
 
 MESSAGE = "a kernel touched memory that is not its own"
 EXAMPLES = {
+    "RuntimeError: cuda runtime error (77)": MESSAGE,
     "[rank3]: torch.AcceleratorError: CUDA error: an illegal memory access was encountered": MESSAGE,
     "RuntimeError: cuda runtime error (77) : an illegal memory access was encountered at /pytorch/aten/src/THC/THCCachingHostAllocator.cpp:265": MESSAGE,
     "  what():  CUDA error: an illegal memory access was encountered (insert_events at /pytorch/c10/cuda/CUDACachingAllocator.cpp:569)": MESSAGE,

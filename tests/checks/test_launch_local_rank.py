@@ -42,6 +42,20 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from absl import app, flags
+
+FLAGS = flags.FLAGS
+flags.DEFINE_integer("local_rank", 0, "set by the launcher")  # <-
+
+def main(_):
+    torch.cuda.set_device(FLAGS.local_rank)
+    dist.init_process_group("nccl")
+
+app.run(main)
+""",
+    """
 import click
 import torch
 
@@ -88,6 +102,12 @@ torch.distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+from absl import app, flags
+
+flags.DEFINE_integer("local_rank", 0, "of a queue, not of torch")
+print(flags.FLAGS.local_rank)
+""",
     """
 import os
 import click

@@ -2,6 +2,18 @@
 
 FLAGGED = [
     """
+import os
+from argparse import Namespace
+
+import torch.distributed as dist
+
+class Job:
+    local = int(os.environ["LOCAL_RANK"])
+
+args = Namespace(**{"rank": Job.local, "world_size": 8})
+dist.init_process_group("nccl", rank=Job.local, world_size=args.world_size)  # <-
+""",
+    """
 from accelerate import Accelerator
 from net import Net
 accelerator = Accelerator()

@@ -36,6 +36,22 @@ def test_a_checkpoint_without_trained_inputs_gets_the_fix_for_it():
 
 
 FLAGGED = [
+    """
+import torch
+import torch.nn.functional as F
+
+model, criterion = torch.nn.Linear(2, 2), torch.nn.CrossEntropyLoss()
+for x, y in torch.utils.data.DataLoader([]):
+    loss = F.cross_entropy(model(x), y).item()
+    loss.backward()  # <-
+    picked = model(x).argmax(dim=1)
+    ((picked.float() - y) ** 2).mean().backward()  # <-
+    criterion(model(x).detach(), y).backward()  # <-
+    with torch.no_grad():
+        out = model(x)
+    criterion(out, y).backward()  # <-
+    torch.tensor(criterion(model(x), y)).backward()  # <-
+""",
     (
         "torchrun.py",
         {
@@ -50,6 +66,35 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.nn.functional as F
+from losses import margin
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+
+    def step(self, teacher, x, y):
+        with torch.no_grad():
+            target = teacher(x)
+        (target * self.weight).sum().backward()
+        (self.weight * target.argmax(dim=1).float()).sum().backward()
+
+model, teacher, critic = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+for x, y in torch.utils.data.DataLoader([]):
+    with torch.no_grad():
+        target = teacher(x)
+    F.mse_loss(model(x), target).backward()
+    critic(model(x).detach()).mean().backward()
+    margin(target, y).backward()
+    noise = torch.tensor([1.0], requires_grad=True)
+    (noise * target).sum().backward()
+    kept = target.detach().requires_grad_()
+    kept.sum().backward()
+    Net().step(teacher, x, y)
+""",
     (
         "spawn.py",
         {

@@ -95,6 +95,7 @@ def test_passes():
         run(WHOLE),
         launched(CUT, CUDA_VISIBLE_DEVICES="MIG-1"),
         launched(WHOLE, LOCAL_WORLD_SIZE="8"),
+        launched(CUT, WHOLE, CUDA_VISIBLE_DEVICES="1"),  # what the fix says
     ):
         assert result.status is CheckStatus.PASSED
 

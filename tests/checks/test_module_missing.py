@@ -7,6 +7,8 @@ from gpudoctor.registry import Registry
 
 CHECK = Registry().check("module-missing")
 EXAMPLES = {
+    "# No module named 'fused'": "the Python that ran has no module fused",
+    "ImportError: Please install apex from https://www.github.com/nvidia/apex to use fp16 training.": "a library asks for apex, which is not installed",
     "ModuleNotFoundError: No module named 'fused_layer_norm_cuda'": (
         "the Python that ran has no module fused_layer_norm_cuda: apex was installed without its CUDA extensions"
     ),

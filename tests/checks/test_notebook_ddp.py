@@ -2,6 +2,9 @@
 
 REST = "; its cells are no script that could be started again"
 EXAMPLES = {
+    "# MisconfigurationException: Trainer [...] is not compatible with an interactive environment": (
+        "this launch does not work in a notebook; its cells are no script that could be started again"
+    ),
     (
         "MisconfigurationException: `Trainer(strategy='ddp')` is not compatible with an interactive environment. Run your code "
         "as a script, or choose a notebook-compatible strategy: `Trainer(strategy='ddp_notebook')`."

@@ -11,6 +11,7 @@ CHECK = Registry().check("port-foreign-service")
 RETRY = "[W TCPStore.cpp:340] [c10d] TCP client failed to connect/validate to host 127.0.0.1:29531 - retrying (try=0, "
 PING = "Ping failed, invalid value returned from server. Expected: 26380, Got: "
 EXAMPLES = {
+    'RuntimeError: nonce == returnedNonce INTERNAL ASSERT FAILED at "/pytorch/torch/csrc/distributed/c10d/TCPStore.cpp":405, please report a bug to PyTorch. Ping failed, invalid nonce returned': "what answers at the rendezvous port is no store of torch",
     f"{RETRY}timeout=8000ms, delay=584ms): {PING}1347703880": (
         "a web server answers at 127.0.0.1 port 29531, not rank 0's store"
     ),

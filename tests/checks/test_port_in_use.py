@@ -12,6 +12,11 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("port-in-use")
 MESSAGE = "another process listens on the port 29500 of the rendezvous already, so rank 0 cannot open its store there"
 EXAMPLES = {
+    "ConnectionError: Tried to launch distributed communication on port `29500`, but another process is utilizing it. Please specify a different port": MESSAGE,
+    "UserWarning: Port `29500` is already in use. Accelerate will try another": MESSAGE,
+    "RuntimeError: [..\\\\..\\\\c10d\\\\socket.cpp] bind: Only one usage of each socket address (protocol/network address/port) is normally permitted.": MESSAGE.replace(
+        " 29500", ""
+    ),
     (
         "[W socket.cpp:436] [c10d] The server socket has failed to bind to [::]:29500 (errno: "
         "98 - Address already in use)."
@@ -36,6 +41,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "ERROR:    [Errno 10048] error while attempting to bind on address ('127.0.0.1', 9880): only one usage of each socket address (protocol/network address/port) is normally permitted",
     "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. The server socket has failed to bind to [::]:98 (errno: 13 - Permission denied).",
     "RuntimeError: The client socket has timed out after 60s while trying to connect to (10.0.0.4, 29500).",
     "W0101 The server socket is listening on [::]:29500.",
@@ -122,6 +128,20 @@ def test_unknown_without_the_sockets():
 
 
 FLAGGED = [
+    """
+import os
+
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def run(rank, world):
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29571")  # <-
+    dist.init_process_group("gloo", rank=rank, world_size=world)
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(run, args=(2,), nprocs=2)
+""",
     """
 import torch.distributed as dist
 

@@ -10,6 +10,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("port-privileged")
 MESSAGE = "a user may not open the port 80: those below 1024 are root's"
 EXAMPLES = {
+    "[W socket.cpp:436] [c10d] The server socket has failed to bind to [pc]:51545 (system error: 10013 - An attempt was made to access a socket in a way forbidden by its access permissions.).": (
+        "Windows does not let this process open the port 51545: it keeps the port back, or another program has it for itself"
+    ),
     "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. The server socket has failed to bind to [::]:80 (errno: 13 - Permission denied).": MESSAGE,
     (
         "torch.distributed.DistNetworkError: The server socket has failed to bind. port: 80, useIpv6: 0, code: -13, name: "

@@ -24,6 +24,21 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import deepspeed
+import torch
+import torch.distributed as dist
+
+def main(args):
+    if args.local_rank == -1:
+        print("one GPU")
+    else:
+        torch.cuda.set_device(args.local_rank)
+        deepspeed.init_distributed()
+    dist.barrier()  # <-
+
+main(args)
+""",
+    """
 import os, torch.distributed as dist, torch.multiprocessing as mp
 
 def worker(rank, size):
@@ -114,6 +129,17 @@ main()
     ),
 ]
 FINE = [
+    """
+import deepspeed
+import torch.distributed as dist
+
+def main(args):
+    if args.local_rank != -1:
+        deepspeed.init_distributed()
+        dist.barrier()
+
+main(args)
+""",
     """
 import os, torch.distributed as dist, torch.multiprocessing as mp
 

@@ -52,6 +52,69 @@ def test_unknown():
 
 FLAGGED = [
     """
+import json
+import os
+
+import torch
+import torch.distributed as dist
+
+rank = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+model = torch.nn.Linear(2, 2).to(rank)
+model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[rank])
+state = torch.load("last.pt", map_location="cuda", weights_only=True)  # <-
+model.module.load_state_dict(state)
+""",
+    """
+import argparse
+import os
+
+import torch
+import torch.distributed as dist
+
+def main(args):
+    args.on_slurm = "SLURM_JOB_ID" in os.environ
+    if args.on_slurm:
+        args.world_size, args.rank = int(os.environ["SLURM_NTASKS"]), int(os.environ["SLURM_PROCID"])
+        dist.init_process_group("nccl", init_method=args.url, world_size=args.world_size, rank=args.rank)
+    model = torch.nn.Linear(2, 2)
+    if args.on_slurm and args.world_size > 1:
+        model.cuda()  # <-
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    else:
+        torch.cuda.set_device(1)
+        model.cuda()
+
+main(argparse.ArgumentParser().parse_args())
+""",
+    """
+import os
+from types import SimpleNamespace
+
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel
+
+class Defaults:
+    backend = "nccl"
+
+class Settings(Defaults):
+    device = "cuda"
+
+dist.init_process_group(Settings.backend)
+cfg = SimpleNamespace(device=Settings.device, lr=0.1)
+model = torch.nn.Linear(2, 2).to(cfg.device)  # <-
+model = FullyShardedDataParallel(model)
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl")
+model = DistributedDataParallel(torch.nn.Linear(2, 2)).cuda()  # <- rank-device-unset model-moved-after-wrap
+""",
+    """
 import torch
 import torch.distributed as dist
 from configuration import instantiate
@@ -136,6 +199,34 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import os
+
+import torch
+import torch.distributed as dist
+
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+dist.init_process_group("nccl")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2).cuda(), device_ids=[rank])
+model.module.load_state_dict(torch.load("last.pt", map_location="cuda", weights_only=True))
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def build(config, rank, size):
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+    model = torch.nn.Linear(2, 2)
+    if config["gpu"] is not None:
+        torch.cuda.set_device(config["gpu"])
+        model.cuda(config["gpu"])
+        return torch.nn.parallel.DistributedDataParallel(model, device_ids=[config["gpu"]])
+    model.cuda()
+    return torch.nn.parallel.DistributedDataParallel(model)
+
+build({"gpu": None}, 0, 8)
+""",
     """
 import os, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP

@@ -11,6 +11,9 @@ from gpudoctor.snapshot import Snapshot
 
 CHECK = Registry().check("rank-out-of-range")
 EXAMPLES = {
+    "AssertionError: Launching training without ssh, but --node_rank is not set correctly.": (
+        "a rank's number is not below the number of ranks; they are counted from 0"
+    ),
     "RuntimeError: [enforce fail at third_party/gloo/gloo/context.cc:23] rank < size. 2 vs 2": (
         "a rank's number, 2, is not below the number of ranks, 2; they are counted from 0"
     ),

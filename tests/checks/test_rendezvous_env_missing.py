@@ -15,6 +15,7 @@ MESSAGE = (
     "lost on the way"
 )
 EXAMPLES = {
+    "KeyError: 'RANK": MESSAGE.replace("MASTER_ADDR", "RANK"),
     (
         "ValueError: Error initializing torch.distributed using env:// rendezvous: "
         "environment variable RANK expected, but not set"

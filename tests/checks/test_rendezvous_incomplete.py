@@ -44,6 +44,7 @@ EXAMPLES = {
     "Timed out after 901 seconds waiting for clients": MESSAGE,
 }
 NOT_THIS = [
+    "torch.distributed.DistStoreError: wait timeout after 2000ms, keys: /my/config",
     "INFO:torch.distributed.distributed_c10d:Waiting in store based barrier to initialize process group for rank: 0, key: store_based_barrier_key:1 (world_size=8, worker_count=1, timeout=0:30:00)",
     f"{BARRIER}: 0, for key: store_based_barrier_key:2 (world_size=8, worker_count=1, timeout=0:30:00)",
     f"{BARRIER}: 0, for key: store_based_barrier_key:1 (world_size=8, worker_count=16, timeout=0:30:00)",

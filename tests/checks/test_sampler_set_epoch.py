@@ -2,6 +2,71 @@
 
 FLAGGED = [
     """
+import argparse, functools
+from collections import namedtuple
+from typing import NamedTuple
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from data import Images
+
+class Both(NamedTuple):
+    train: DataLoader
+    val: DataLoader
+
+Loaders = namedtuple("Loaders", ["train", "val"])
+
+class Job:
+    def __init__(self, **given):
+        for name, value in given.items():
+            setattr(self, name, value)
+
+class Task:
+    def __init__(self, **given):
+        self.__dict__.update(given)
+
+class Work:
+    def __init__(self, **given):
+        for name in given:
+            setattr(self, name, given[name])
+
+def trained(model, loader, epoch):
+    for x, y in loader:
+        model(x).sum().backward()
+
+def main(args):
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    made = functools.partial(DataLoader, batch_size=4)
+    one = made(Images(), sampler=DistributedSampler(Images()))  # <-
+    two = Both(train=DataLoader(Images(), sampler=DistributedSampler(Images())), val=None)  # <-
+    three = Loaders(DataLoader(Images(), sampler=DistributedSampler(Images())), None)  # <-
+    four = Job(loader=DataLoader(Images(), sampler=DistributedSampler(Images())))  # <-
+    five = Task(loader=DataLoader(Images(), sampler=DistributedSampler(Images())))  # <-
+    six = Work(loader=DataLoader(Images(), sampler=DistributedSampler(Images())))  # <-
+    options = {"sampler": DistributedSampler(Images())} if args.several else {"shuffle": True}  # <-
+    seven = DataLoader(Images(), **options)
+    run = functools.partial(trained, model, one)
+    train, val = three
+    for epoch in range(3):
+        run(epoch)
+        for x, y in two.train:
+            model(x).sum().backward()
+        for x, y in train:
+            model(x).sum().backward()
+        for x, y in four.loader:
+            model(x).sum().backward()
+        for x, y in five.loader:
+            model(x).sum().backward()
+        for x, y in six.loader:
+            model(x).sum().backward()
+        for x, y in seven:
+            model(x).sum().backward()
+
+main(argparse.ArgumentParser().parse_args())
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -153,6 +218,78 @@ class Trainer:
 """,
 ]
 FINE = [
+    """
+import argparse, functools
+from collections import namedtuple
+from typing import NamedTuple
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from data import Images
+
+class Both(NamedTuple):
+    train: DataLoader
+    val: DataLoader
+
+Loaders = namedtuple("Loaders", ["train", "val"])
+
+class Job:
+    def __init__(self, **given):
+        for name, value in given.items():
+            setattr(self, name, value)
+
+class Task:
+    def __init__(self, **given):
+        self.__dict__.update(given)
+
+class Work:
+    def __init__(self, **given):
+        for name in given:
+            setattr(self, name, given[name])
+
+def trained(model, loader, epoch):
+    for x, y in loader:
+        model(x).sum().backward()
+
+def main(args):
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    made = functools.partial(DataLoader, batch_size=4)
+    one = made(Images(), sampler=DistributedSampler(Images()))
+    two = Both(train=DataLoader(Images(), sampler=DistributedSampler(Images())), val=None)
+    three = Loaders(DataLoader(Images(), sampler=DistributedSampler(Images())), None)
+    four = Job(loader=DataLoader(Images(), sampler=DistributedSampler(Images())))
+    five = Task(loader=DataLoader(Images(), sampler=DistributedSampler(Images())))
+    six = Work(loader=DataLoader(Images(), sampler=DistributedSampler(Images())))
+    options = {"sampler": DistributedSampler(Images())} if args.several else {"shuffle": True}
+    seven = DataLoader(Images(), **options)
+    run = functools.partial(trained, model, one)
+    train, val = three
+    for epoch in range(3):
+        one.sampler.set_epoch(epoch)
+        two.train.sampler.set_epoch(epoch)
+        train.sampler.set_epoch(epoch)
+        four.loader.sampler.set_epoch(epoch)
+        five.loader.sampler.set_epoch(epoch)
+        six.loader.sampler.set_epoch(epoch)
+        seven.sampler.set_epoch(epoch)
+        run(epoch)
+        for x, y in two.train:
+            model(x).sum().backward()
+        for x, y in train:
+            model(x).sum().backward()
+        for x, y in four.loader:
+            model(x).sum().backward()
+        for x, y in five.loader:
+            model(x).sum().backward()
+        for x, y in six.loader:
+            model(x).sum().backward()
+        for x, y in seven:
+            model(x).sum().backward()
+
+main(argparse.ArgumentParser().parse_args())
+""",
     """
 from torch.utils.data import DataLoader, DistributedSampler
 from engine import evaluate, train_one_epoch

@@ -1,6 +1,40 @@
 """scheduler-rank-local: seen in a script, and in logs."""
 
 FLAGGED = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from torch.nn.parallel import DistributedDataParallel as DDP
+from data import Images
+
+dist.init_process_group("gloo")
+model = DDP(torch.nn.Linear(2, 2))
+schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(model.parameters()))
+criterion = torch.nn.CrossEntropyLoss()
+for epoch in range(3):
+    losses = []
+    with torch.no_grad():
+        for x, y in DataLoader(Images(), sampler=DistributedSampler(Images(), shuffle=False)):
+            losses.append(criterion(model(x), y).item())
+    schedule.step(sum(losses) / len(losses))  # <-
+""",
+    """
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+model = DDP(torch.nn.Linear(2, 2))
+schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(model.parameters()))
+for epoch in range(3):
+    losses = []
+    for x, y in DataLoader([]):
+        losses.append(torch.nn.functional.mse_loss(model(x), y).item())
+    schedule.step(np.mean(losses))  # <-
+""",
     (
         "torchrun.py",
         {
@@ -17,6 +51,42 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from torch.nn.parallel import DistributedDataParallel as DDP
+from data import Images
+
+dist.init_process_group("gloo")
+model = DDP(torch.nn.Linear(2, 2))
+schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(model.parameters()))
+criterion = torch.nn.CrossEntropyLoss()
+for epoch in range(3):
+    losses = []
+    with torch.no_grad():
+        for x, y in DataLoader(Images("all of them, on every rank")):
+            losses.append(criterion(model(x), y).item())
+    schedule.step(sum(losses) / len(losses))
+""",
+    """
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+model = DDP(torch.nn.Linear(2, 2))
+schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(model.parameters()))
+for epoch in range(3):
+    losses = []
+    for x, y in DataLoader([]):
+        losses.append(torch.nn.functional.mse_loss(model(x), y).item())
+    mean = torch.tensor(np.mean(losses))
+    dist.all_reduce(mean)
+    schedule.step(mean.item() / dist.get_world_size())
+""",
     (
         "slurm.py",
         {

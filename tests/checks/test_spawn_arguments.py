@@ -48,6 +48,19 @@ NOT_THIS = [
 ]
 
 FLAGGED = [
+    """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(args, gpu, count):
+    dist.init_process_group("gloo", init_method=args.url, rank=gpu, world_size=count)
+
+def main(args, count):
+    mp.spawn(worker, nprocs=count, args=(args, count))  # <-
+
+if __name__ == "__main__":
+    main(object(), 2)
+""",
     (
         "spawn.py",
         {
@@ -79,6 +92,19 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def worker(gpu, args, count):
+    dist.init_process_group("gloo", init_method=args.url, rank=gpu, world_size=count)
+
+def main(args, count):
+    mp.spawn(worker, nprocs=count, args=(args, count))
+
+if __name__ == "__main__":
+    main(object(), 2)
+""",
     """
 import os
 import torch

@@ -9,6 +9,8 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    # a child that imports the main file comes to the line once more
+    '  File "/usr/lib/python3.11/multiprocessing/spawn.py", line 297, in _fixup_main_from_path\nRuntimeError: context has already been set',
     "RuntimeError: Cannot re-initialize CUDA in forked subprocess",
     "The context of the trace has been set",
 ]

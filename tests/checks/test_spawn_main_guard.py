@@ -12,6 +12,10 @@ EXAMPLES = {
     "FileNotFoundError: [Errno 2] No such file or directory: '/data/run/<stdin>'": MESSAGE,
     '  File "C:\\\\Anaconda3\\\\lib\\\\multiprocessing\\\\spawn.py", line 136, in _check_not_importing_main': MESSAGE,
     "        This probably means that you are not using fork to start your": MESSAGE,
+    (
+        '  File "/usr/lib/python3.11/multiprocessing/spawn.py", line 297, in _fixup_main_from_path\n'
+        "    main_content = runpy.run_path(main_path,\nRuntimeError: context has already been set"
+    ): MESSAGE,
     '        The "freeze_support()" line can be omitted if the program': MESSAGE,
 }
 NOT_THIS = [

@@ -2,6 +2,58 @@
 
 FLAGGED = [
     """
+import pandas as pd
+import torch.distributed as dist
+from sklearn.model_selection import KFold
+from data import Images
+
+def main():
+    dist.init_process_group("nccl")
+    folds = KFold(n_splits=5, shuffle=True)  # <-
+    rows = pd.read_csv("rows.csv")
+    first = rows.sample(frac=0.8)  # <-
+    return folds, Images(first), Images(rows.drop(first.index))
+
+main()
+""",
+    """
+import os
+import torch.distributed as dist
+from torch.utils.data import random_split
+from data import Images
+
+def train():
+    dist.init_process_group("gloo")
+    first, second = random_split(Images(), [0.9, 0.1])  # <-
+
+if os.environ["RANK"] == "0":
+    print("rank 0 logs")
+    train()
+else:
+    train()
+""",
+    """
+import os, random
+import numpy as np
+import torch.distributed as dist
+from torch.utils.data import Subset
+from data import Images
+
+def main():
+    dist.init_process_group("nccl")
+    files = sorted(os.listdir("data"))
+    random.shuffle(files)  # <-
+    first, second = Images(files[:80]), Images(files[80:])
+    order = list(range(len(first)))
+    np.random.shuffle(order)  # <-
+    for fold in range(5):
+        held = order[fold * 10 : fold * 10 + 10]
+        kept = order[: fold * 10] + order[fold * 10 + 10 :]
+        train, test = Subset(first, kept), Subset(first, held)
+
+main()
+""",
+    """
 import torch
 import torch.distributed as dist
 from sklearn.model_selection import train_test_split
@@ -30,6 +82,40 @@ main([], [])
     ),
 ]
 FINE = [
+    """
+import pandas as pd
+import torch.distributed as dist
+from sklearn.model_selection import KFold
+from data import Images
+
+def main():
+    dist.init_process_group("nccl")
+    folds = KFold(n_splits=5, shuffle=True, random_state=0)
+    rows = pd.read_csv("rows.csv")
+    first = rows.sample(frac=0.8, random_state=1)
+    return folds, KFold(n_splits=5), Images(first), Images(rows.drop(first.index))
+
+main()
+""",
+    """
+import os, random
+import torch.distributed as dist
+from data import Images
+
+def main():
+    dist.init_process_group("nccl")
+    random.seed(0)
+    files = sorted(os.listdir("data"))
+    random.shuffle(files)
+    first, second = Images(files[:80]), Images(files[80:])
+
+def shown():
+    names = ["a", "b"]
+    random.shuffle(names)
+    print(Images(names))
+
+main()
+""",
     """
 import torch
 import torch.distributed as dist

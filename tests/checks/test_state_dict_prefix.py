@@ -240,6 +240,32 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+from typing import NamedTuple
+
+import torch
+
+class Parts(NamedTuple):
+    model: torch.nn.Module
+    name: str
+
+parts = Parts(torch.nn.DataParallel(torch.nn.Linear(2, 2)).cuda(), "linear")
+torch.save(parts.model.state_dict(), "model.pt")  # <-
+""",
+    """
+import torch
+
+class Nets:
+    def __init__(self):
+        self.nets = {}
+        for name in ["G", "D"]:
+            self.nets[name] = torch.nn.DataParallel(torch.nn.Linear(2, 2)).cuda()
+
+    def save(self):
+        torch.save({name: net.state_dict() for name, net in self.nets.items()}, "nets.pt")  # <-
+
+Nets().save()
+""",
+    """
 import torch
 from dataclasses import dataclass
 from torch.nn.parallel import DistributedDataParallel

@@ -12,6 +12,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torch-import-broken")
 MESSAGE = "torch, or an extension of it, does not load"
 EXAMPLES = {
+    "ImportError: ./script/_ext/my_lib/_my_lib.so: undefined symbol: state": "torch, or an extension of it, does not load: no library that was loaded has the symbol state",
+    "OSError: libroctx64.so.4: cannot open shared object file: No such file or directory": "torch, or an extension of it, does not load: libroctx64.so.4 cannot be opened",
     (
         "ImportError: /env/lib/python3.8/site-packages/amp_C.cpython-38-x86_64-linux-gnu.so: undefined symbol: "
         "_ZNSt15__exception_ptr13exception_ptr9_M_addrefEv"
@@ -109,6 +111,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "ImportError: /usr/lib/python3/dist-packages/PIL/_imaging.so: undefined symbol: jpeg_std_error",
     "ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
     (
         "Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: "

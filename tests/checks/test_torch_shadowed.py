@@ -200,6 +200,22 @@ def test_passes(torch):
     assert run(torch)[0].status is CheckStatus.PASSED
 
 
+OWN = "/home/me/torch/__init__.py"
+
+
+@pytest.mark.parametrize(
+    ("git_version", "status"), [(None, CheckStatus.FOUND), ("3f5a1b", CheckStatus.PASSED)]
+)
+def test_a_package_of_the_users_own_that_can_be_imported(git_version, status):
+    shadow = Shadow(module="torch", path=OWN, loaded=True)
+    torch = Torch(file=OWN, imported=True, version="0", git_version=git_version, shadows=[shadow])
+    result, found = run(torch)
+    assert result.status is status
+    assert [f.message for f in found] == [
+        "/home/me/torch is imported as torch and hides the real module"
+    ] * len(found)
+
+
 def test_unknown():
     assert run(Torch())[0].status is CheckStatus.UNKNOWN
 

@@ -82,10 +82,11 @@ def test_what_is_right_is_left_in_peace(variables: dict[str, str]) -> None:
     assert look(BUILT, **variables)[0].status is CheckStatus.PASSED
 
 
-def test_a_record_of_a_hang_that_cannot_be_written() -> None:
+@pytest.mark.parametrize("name", ["TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"])
+def test_a_record_of_a_hang_that_cannot_be_written(name: str) -> None:
     path = "/gone/trace_"
-    launch = Launch(variables={"TORCH_FR_DUMP_TEMP_FILE": path})
-    gone = NamedFile(variable="TORCH_FR_DUMP_TEMP_FILE", path=path, error="Permission denied")
+    launch = Launch(variables={name: path})
+    gone = NamedFile(variable=name, path=path, error="Permission denied")
     facts = {"launch": launch, "nccl_configuration": NcclConfiguration(named=[gone])}
     _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
     assert (finding.severity, "(Permission denied)" in finding.message) == (Severity.WARNING, True)

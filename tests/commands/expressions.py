@@ -24,7 +24,6 @@ SAMPLES = {
     "index": "0",
     "interface": "eth0",
     "job": "4711",
-    "mending": "gpudoctor checkpoint fix model.pt -o model-fixed.pt",
     "module": "random",
     "name": "NAME",
     "names": "numpy",
@@ -38,6 +37,7 @@ SAMPLES = {
     "saved": "4",
     "total": "WORLD_SIZE",
     "version": "2.15.0",
+    "wrapped": "model",
 }
 """What stands in a place ``<port>`` of a fix, or for a value that a function puts into one, by its last name."""
 

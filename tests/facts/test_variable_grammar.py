@@ -42,6 +42,9 @@ FITS = {
     "TORCH_NCCL_BLOCKING_WAIT": ["1", "0", "true", "No", "y"],
     "TORCH_NCCL_ASYNC_ERROR_HANDLING": ["0", "1", "2", "3"],
     "TORCH_FR_BUFFER_SIZE": ["2000", "0"],
+    "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": ["600", " 600 "],
+    "TORCH_DISTRIBUTED_USE_TORCHCOMMS": ["1", "0"],
+    "NCCL_RAS_ADDR": ["localhost:28028", "10.0.0.3:28028", "[fe80::1%eth0]:28028"],
     "NCCL_NET": ["IB", "AWS Libfabric", "gIB"],
     "NCCL_TOPO_FILE": ["/etc/topo.xml"],
 }
@@ -75,6 +78,10 @@ def test_a_value_that_fits(name: str, value: str) -> None:
         ("TORCH_DISTRIBUTED_DEBUG", "INFO ", "OFF"),
         ("TORCH_NCCL_ENABLE_MONITORING", "", "1"),
         ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "4", "3"),
+        ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "10min", ""),
+        ("TORCH_DISTRIBUTED_USE_TORCHCOMMS", "False", "0"),
+        ("NCCL_RAS_ADDR", "localhost", "localhost:28028"),
+        ("NCCL_RAS_ADDR", "fe80::1", "localhost:28028"),
     ],
 )
 def test_a_value_that_does_not(name: str, value: str, write: str) -> None:

@@ -405,3 +405,54 @@ def test_what_a_container_prints_stands_in_the_machine_s_journal(facts_of):
     facts = facts_of(f"May 24 19:01:23 hades docker[1915048]: {said}")
     assert (facts["host"].container, facts["gpus"].error_code) == ("docker", 999)
     assert "host" not in facts_of(f"May 24 19:01:23 hades exporter[77]: {said}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.183.01  Release Build",
+        "[    9.1] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024",
+    ],
+)
+def test_the_module_says_its_version(line, facts_of):
+    assert facts_of(line)["driver"].version == "535.183.01"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system: NVIDIA A10, Tesla T4. Please",
+        (
+            "WARNING 02-13 10:47:30 cuda.py:336] Detected different devices in the system:\n"
+            "WARNING 02-13 10:47:30 cuda.py:336] NVIDIA A10\n"
+            "WARNING 02-13 10:47:30 cuda.py:336] Tesla T4\n"
+            "WARNING 02-13 10:47:30 cuda.py:336] Please make sure to set `CUDA_DEVICE_ORDER=PCI_BUS_ID`"
+        ),
+    ],
+)
+def test_devices_that_vllm_calls_different(text, facts_of):
+    assert [gpu.name for gpu in facts_of(text)["gpus"].devices] == ["NVIDIA A10", "Tesla T4"]
+
+
+def test_the_banner_of_nvidia_s_images(facts_of):
+    host = facts_of("NOTE: The SHMEM allocation limit is set to the default of 64MB.  This may be")["host"]
+    assert (host.shm_bytes, host.container) == (64 << 20, "docker")
+
+
+def test_a_table_of_processes_alone(facts_of):
+    row = "|    1   N/A  N/A      4411      C   python                           3310MiB |"
+    text = f"| Processes:                                                     |\n{row}\n"
+    [gpu] = facts_of(text)["gpus"].devices
+    assert (gpu.index, gpu.processes[0].pid, gpu.processes[0].memory_bytes) == (1, 4411, 3310 << 20)
+
+
+def test_rows_that_a_terminal_filled_with_blanks(facts_of):
+    filling = " " * 90
+    text = BLOCK.replace("Driver version: ", "Driver ver" + filling + "sion: ".lower()).replace(
+        "22.04.4 LTS", "22.04.4 L" + filling + "TS"
+    )
+    facts = facts_of(text.replace("\nIs CUDA", filling + "Is CUDA"))
+    assert facts["driver"].version == "550.90.07"
+    assert facts["host"].os == "Ubuntu 22.04.4 LTS"
+    assert facts["torch"].cuda_available is False

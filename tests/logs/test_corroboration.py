@@ -33,7 +33,6 @@ def reports(log, facts, passed=()):
             made(id, "/dev/shm is 64.0 MiB", fixes=[Fix("for this machine")], evidence=["df"]) for id in facts
         ],
         checks=results,
-        created="2026-11-20T08:00:00Z",
     )
     return explained, diagnosed
 
@@ -47,7 +46,7 @@ def test_condition_and_symptom_together_are_confirmed_with_the_value():
 
 
 def test_a_symptom_that_the_facts_deny_says_so():
-    (finding,) = corroborate(*reports(["shm"], [], passed=["shm"])).findings
+    (finding,) = corroborate(*reports(["shm"], [], passed=["shm"]), saved="2026-11-20T08:00:00Z").findings
     assert "the facts of 2026-11-20T08:00:00Z show no sign of it" in finding.message
 
 

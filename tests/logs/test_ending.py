@@ -22,6 +22,7 @@ TRAINED = "".join(f"epoch {n} of 3 loss 0.{n}\n" for n in range(1, 4))
         "train.sh: step 2 exited with status 3",
         "job.sh: line 4: stage failed with status 9",
         "job.sh: line 1: 26817 Alarm clock             python fit.py",
+        "job.sh: line 4:  7220 Killed                  timeout -s KILL 8 python fit.py",
     ],
 )
 def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
@@ -279,3 +280,10 @@ def test_an_error_that_hydra_tells_without_a_traceback():
         "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n"
     ).findings
     assert (finding.message, finding.severity) == ("Could not override 'model.width'.", Severity.ERROR)
+
+
+def test_a_time_limit_that_sent_its_own_kill_is_none_of_memory():
+    killed = "job.sh: line 4:  7220 Killed                  {}python fit.py\n"
+    run = Run(name="bash", exit_code=137, seconds=8.0)
+    assert explain_run(run, killed.format("timeout -s KILL 8 ")).verdict.primary == "unrecognised-error"
+    assert explain_run(run, killed.format("")).verdict.primary == "host-oom-killed"

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from gpudoctor.checkpoint.comparison.key_groups import globs
 from gpudoctor.checkpoint.comparison.renames import Step
-from gpudoctor.facts.checkpoint_file import CheckpointFile, Format
+from gpudoctor.facts.checkpoint_file import CheckpointFile
 
-MENDED = (Format.TORCH_ZIP, Format.TORCH_LEGACY, Format.SAFETENSORS)
-"""Kinds of file that ``gpudoctor checkpoint fix`` writes copies of."""
 DROPS = 12
 """Entries that one line drops by name."""
 GLOB = frozenset("*?[]")
@@ -33,11 +31,9 @@ def fix_line(
     `kept` are the keys that stay, by their names in the file too. Empty where there is nothing to do to the file, or
     too much for one line.
     """
-    if not (entry or steps or without) or file.is_module(entry) or _in_list(file, entry):
+    if not file.mendable or not (entry or steps or without) or file.is_module(entry) or _in_list(file, entry):
         return ""
     if any("=" in step.pattern for step in steps):  # --rename could not tell which of them parts old from new
-        return ""
-    if file.kind not in MENDED:
         return ""
     dropped = globs(without, kept)
     if len(dropped) > DROPS or any(GLOB & set(name) for name in without):

@@ -27,7 +27,8 @@ class Step(Struct, frozen=True):
         if self.add:
             return [self.add + name for name in names]
         if self.component:
-            return _without(self.component, names)
+            part = re.escape(self.component)  # first, for what begins with a text is found fast
+            return _substituted(re.compile(rf"{part}(?<![^.\n]{part})"), "", names)
         substitute = re.compile(self.pattern).sub
         return [substitute(self.new, name) for name in names]
 
@@ -67,11 +68,7 @@ def apply_all(steps: Sequence[Step], names: Sequence[str]) -> list[str]:
 
 def folded(names: Sequence[str]) -> list[str]:
     """Return the names with ``*`` in the place of each component that is a number."""
-    # All at once: a tenth of a second per 100,000.
-    rows = NUMBER.sub("*", "\n".join(names)).split("\n") if names else []
-    if len(rows) == len(names):
-        return rows
-    return [NUMBER.sub("*", name) for name in names]  # a name with a line break in it
+    return _substituted(NUMBER, "*", names)
 
 
 def _raw(text: str) -> str:
@@ -80,13 +77,8 @@ def _raw(text: str) -> str:
     return f"r'{text}'" if plain and "\\" in text else repr(text)
 
 
-def _without(component: str, names: Sequence[str]) -> list[str]:
-    """Return the names without a component, which ends with its dot."""
-    text = "\n" + "\n".join(names)  # at once: replacing in each of 100,000 names takes ten times as long
-    if text.count("\n") > len(names):  # a name with a line break in it
-        pattern = re.compile(rf"(?<![^.]){re.escape(component)}")
-        return [pattern.sub("", name) for name in names]
-    for before in ("\n", "."):
-        while before + component in text:
-            text = text.replace(before + component, before)
-    return text[1:].split("\n") if names else []
+def _substituted(pattern: re.Pattern[str], new: str, names: Sequence[str]) -> list[str]:
+    """Return the names with a pattern replaced, which takes a line feed for what parts components."""
+    # All at once: a tenth of a second per 100,000.
+    rows = pattern.sub(new, "\n".join(names)).split("\n")
+    return rows if len(rows) == len(names) else [pattern.sub(new, name) for name in names]

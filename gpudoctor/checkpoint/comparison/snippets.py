@@ -103,9 +103,6 @@ def _filter(taken: Taken, *, objects: bool) -> str:
 
 def _sharded(path: str) -> list[str]:
     """Return the lines for the shards that an index names, each read once, without what lies beside them."""
-    if os.path.isdir(path):
-        beside = sorted(name for name in os.listdir(path) if name.endswith(".index.json"))
-        path = os.path.join(path, beside[0]) if beside else path
     folder = os.path.dirname(path)
     place = f"{folder + os.sep!r} + file" if folder else "file"
     torch_made = path.endswith((".bin.index.json", ".pt.index.json", ".pth.index.json"))

@@ -7,7 +7,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,18 +16,19 @@ from gpudoctor.checkpoint.comparison.alignment import ONE
 from gpudoctor.checkpoint.comparison.key_comparison import Draft, compare_keys
 from gpudoctor.checkpoint.comparison.ranking import largest, ranked, with_others
 from gpudoctor.checkpoint.comparison.torch_word import Asked, Verdict, as_torch_says, trials
-from gpudoctor.checkpoint.description.survey import describe
-from gpudoctor.checkpoint.formats.reader import read
+from gpudoctor.checkpoint.formats.paths import STDIN, paths_of
+from gpudoctor.checkpoint.look import Looked, look
 from gpudoctor.checkpoint.tree import WIDTHS, Unreadable
 from gpudoctor.child import Child, run
 from gpudoctor.facts.checkpoint_file import CheckpointFile, Key, StateDict
 from gpudoctor.facts.comparison import Comparison
 from gpudoctor.interpreter import Patient, choose_patient
-from gpudoctor.patient_process import Conversation, Message, asking
+from gpudoctor.patient_process import SCRIPTS, Conversation, Message, asking
+from gpudoctor.report import Say
+from gpudoctor.text import listed
 
 DEADLINE = 120.0
 """Seconds for importing torch and the user's code and building the model."""
-SCRIPT = Path(__file__).parent.parent.parent / "patient" / "meta_model.py"
 
 
 class _Message(msgspec.Struct):
@@ -58,23 +58,51 @@ def compare(
     runs there, on purpose, for at most `deadline` seconds; nothing of the checkpoint does. Of several state dicts those
     that match best are compared. Raises `BadInput`.
     """
-    return compare_all([own], target, arguments, python, deadline=deadline)[0]
+    other = other_checkpoint(target, arguments)
+    if other is not None and not other.whole:
+        raise Unreadable(f"{target}: {listed(other.file.trouble)}")
+    return compare_all([own], other.file if other else target, arguments, python, deadline=deadline)[0]
+
+
+def other_checkpoint(
+    target: str, arguments: Mapping[str, str] | None = None, say: Say = lambda doing: None, *, verify: bool = False
+) -> Looked | None:  # fmt: skip
+    """Look at the checkpoint that is the target, as at any that is named; ``None`` where a model is meant.
+
+    Raises `BadInput` where it cannot be read, or holds nothing to compare with; one that is damaged is no error.
+    """
+    if target != STDIN and not os.path.exists(target):
+        return None
+    if target.endswith(".py"):
+        raise Unreadable(f"{target}: name the class or function in it too, as in {target}:Net")
+    if arguments:
+        raise Unreadable(f"{target} is a checkpoint: --arg is for a model that is built")
+    with paths_of([target]) as named:
+        if len(named) > 1:
+            inside = listed([each.shown for each in named])
+            raise Unreadable(f"{target}: name one of the {len(named)} checkpoints in it: {inside}")
+        seen = look(named[0], say, verify=verify)
+    if seen.lost:
+        raise Unreadable(seen.lost)
+    if seen.whole and not seen.file.state_dicts:
+        raise Unreadable(f"{seen.file.path}: holds no state dict that could be compared")
+    return seen
 
 
 def compare_all(
     owns: Sequence[CheckpointFile],
-    target: str,
+    target: str | CheckpointFile,
     arguments: Mapping[str, str] | None = None,
     python: str | None = None,
     *,
     deadline: float = DEADLINE,
 ) -> list[Comparison]:
-    """Return what `compare` does of each of several checkpoints; the target is read or built once, in one deadline."""
+    """Return what `compare` does of each of several checkpoints; a model is built once, in one deadline."""
     for own in owns:
         if not own.state_dicts:
             raise Unreadable(f"{own.path}: holds no state dict that could be compared")
-    if os.path.exists(target):
-        return _against_file(owns, target, arguments)
+    if isinstance(target, CheckpointFile):
+        return [_beside(own, target) for own in owns]
     place, colon, factory = target.rpartition(":")
     if not colon:
         raise Unreadable(_no_target(target))
@@ -94,23 +122,10 @@ def _no_target(target: str) -> str:
     return f"{target}: no such file; a model is named as package.module:factory or as file.py:ClassName"
 
 
-def _against_file(
-    owns: Sequence[CheckpointFile], target: str, arguments: Mapping[str, str] | None
-) -> list[Comparison]:
-    if target.endswith(".py"):
-        raise Unreadable(f"{target}: name the class or function in it too, as in {target}:Net")
-    if arguments:
-        raise Unreadable(f"{target} is a checkpoint: --arg is for a model that is built")
-    other = describe(read(target))
-    if not other.state_dicts:
-        raise Unreadable(f"{target}: holds no state dict that could be compared")
-    return [_beside(own, other, target) for own in owns]
-
-
-def _beside(own: CheckpointFile, other: CheckpointFile, target: str) -> Comparison:
+def _beside(own: CheckpointFile, other: CheckpointFile) -> Comparison:
     """Return the comparison of those state dicts of two checkpoints that match best."""
     pairs = [
-        (compare_keys(a, b, own, target), b)
+        (compare_keys(a, b, own, other.path), b)
         for a, b in product(largest(own.state_dicts), largest(other.state_dicts))
     ]
     drafts = ranked([pair[0] for pair in pairs], own)
@@ -147,7 +162,7 @@ class _Model:
                 "place": self.place, "factory": self.factory, "arguments": self.arguments,
                 "questions": self.questions,
             }  # fmt: skip
-            command = asking(patient, SCRIPT, msgspec.json.encode(request).decode())
+            command = asking(patient, SCRIPTS / "meta_model.py", msgspec.json.encode(request).decode())
             child = Child("model", command, deadline)
             conversation = Conversation(child, self.hear)
             run([child])

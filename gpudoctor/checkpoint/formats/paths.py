@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.checkpoint.tree import BLOCK
+from gpudoctor.facts.checkpoint_file import STANDARD_INPUT
 
-STANDARD_INPUT = "standard input"
+STDIN = "-"
+"""What standard input is named by."""
 LATEST_MOST = 300
 """Bytes of DeepSpeed's file ``latest``, which names the folder of the last step."""
 LEVELS = 2
@@ -36,7 +38,7 @@ def paths_of(files: Sequence[str]) -> Iterator[list[Named]]:
     with contextlib.ExitStack() as stack:
         found: list[Named] = []
         for name in files:
-            if name == "-":
+            if name == STDIN:
                 found.append(Named(stack.enter_context(_standard_input()), STANDARD_INPUT))
             elif os.path.isdir(name):
                 inside = _in_folder(name)

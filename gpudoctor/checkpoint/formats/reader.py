@@ -1,13 +1,11 @@
 """Read a checkpoint of any format."""
 
-import contextlib
-import gc
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from gpudoctor import garbage
 from gpudoctor.checkpoint.formats.detection import BEGIN, READERS, format_of
 from gpudoctor.checkpoint.formats.distributed import read_distributed
 from gpudoctor.checkpoint.formats.hugging_face import read_index
@@ -34,7 +32,7 @@ def read(path: str | Path) -> Checkpoint:
     """
     name = os.fspath(path)
     try:
-        with _without_collector():
+        with garbage.paused():
             checkpoint = _read(name)
             next(checkpoint.tensors(), None)  # which finds out whether it is too deep to be followed
             return checkpoint
@@ -47,18 +45,6 @@ def read(path: str | Path) -> Checkpoint:
     except (ValueError, OverflowError):  # a name with a zero byte
         reason = "a name that no file can have"
     raise Unreadable(one_line(f"{name}: {reason[:REASON_MOST]}"))
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Stop Python's search for circles meanwhile: a million new objects, and none of them is garbage."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def _read(name: str) -> Checkpoint:

@@ -1,11 +1,11 @@
 """``gpudoctor checkpoint inspect``."""
 
-import gc
 import time
 from pathlib import Path
 
 import rich_click as click
 
+from gpudoctor import garbage
 from gpudoctor.bad_input import BadInput
 from gpudoctor.cli.options import checks_option
 from gpudoctor.cli.output import Output, output_options
@@ -59,14 +59,14 @@ def command(
     from gpudoctor.checkpoint.inspection import inspect
 
     begun = time.monotonic()
-    gc.disable()  # a tree of a million objects without a cycle, in a process that ends after it
     unread: list[str] = []
-    with output.status() as say:
-        report = inspect(
-            *files, values=values, verify=verify, against=against, arguments=pairs(arguments), python=python,
-            checks=Registry.of(folders), say=say, warn=unread.append,
-        )  # fmt: skip
-    code = output.deliver(report, seconds=time.monotonic() - begun, keys=keys)
+    with garbage.paused():
+        with output.status() as say:
+            report = inspect(
+                *files, values=values, verify=verify, against=against, arguments=pairs(arguments), python=python,
+                checks=Registry.of(folders), say=say, warn=unread.append,
+            )  # fmt: skip
+        code = output.deliver(report, seconds=time.monotonic() - begun, keys=keys)
     for reason in unread:
         output.warn(reason)
     return BadInput.exit_code if unread else code

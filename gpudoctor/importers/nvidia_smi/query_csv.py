@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from gpudoctor.facts import Gpu, GpuProcess
+from gpudoctor.facts.gpus import THROTTLE_REASONS
 from gpudoctor.importers.nvidia_smi.addresses import pci_address
 from gpudoctor.importers.nvidia_smi.readings import Readings, gpu, mebibytes, process_name
 from gpudoctor.importers.nvidia_smi.table import Table
@@ -65,11 +66,6 @@ _PLACES = {
     "gpu_recovery_action": "gpu/gpu_recovery_action",
 }
 _REASONS = ("clocks_event_reasons.", "clocks_throttle_reasons.")
-# nvmlClocksEventReason*, a bit each, in the words of `-q`.
-_BITS = (
-    "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost", "sw_thermal_slowdown",
-    "hw_thermal_slowdown", "hw_power_brake_slowdown", "display_clock_setting",
-)  # fmt: skip
 _HARMFUL = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
 _COLUMN = re.compile(r"[a-z][a-zA-Z0-9_]{0,40}(?:\.[a-zA-Z0-9_]{1,40}){0,5}")
 _UNIT = re.compile(r" \[(?:MiB|W|MHz|%|us|x)\]$")
@@ -180,7 +176,7 @@ def _reasons(readings: Readings, values: dict[str, str]) -> None:
     mask = told.pop("active", "")
     if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", mask):
         bits = int(mask, 16)
-        told = {name: "Active" if bits >> n & 1 else "Not Active" for n, name in enumerate(_BITS)}
+        told = {name: "Active" if bits >> n & 1 else "Not Active" for n, name in enumerate(THROTTLE_REASONS)}
     if "Active" in told.values() or set(_HARMFUL) <= set(told):
         for name, value in told.items():
             readings.add("clocks_event_reasons", name, value)

@@ -5,7 +5,7 @@ Both name the same things, the one in words, the other in tags: ``FB Memory Usag
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from gpudoctor.importers.nvidia_smi.vocabulary import (
     COMPUTE_MODES,
     FABRIC_HEALTH,
     RECOVERY_ACTIONS,
-    THROTTLE_REASONS,
+    THROTTLE_WORDS,
 )
 
 _NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?")
@@ -90,32 +90,18 @@ def process_name(text: str) -> str | None:
 def gpu(readings: Readings, index: int) -> Gpu:
     """Return the GPU that the readings are of; what they do not hold is not known."""
     r = readings
-    uncorrectable = [name for name in _counters(r.values) if "uncorrectable" in name]
-    corrected = [name for name in _counters(r.values) if "uncorrectable" not in name]
-    size = {
-        "memory_bytes": "total",
-        "memory_used_bytes": "used",
-        "memory_reserved_bytes": "reserved",
-    }
-    memory: dict[str, Any] = {name: mebibytes(r.text(f"fb_memory_usage/{key}")) for name, key in size.items()}
     return Gpu(
         index=index,
         name=r.text("product_name"),
         uuid=r.text("gpu_uuid", "uuid"),
         pci_address=pci_address(r.address or r.text("bus_id", "pci_bus_id")),
-        **memory,
+        **_memory(r),
         **_link(r),
         **_mode(r),
         **_heat(r),
         **_power(r),
         **_clocks(r),
-        ecc=r.truth("ecc_mode/current", "current_ecc"),
-        ecc_pending=r.truth("ecc_mode/pending", "pending_ecc"),
-        ecc_corrected=r.total("volatile", corrected),
-        # Before Turing the double bit errors of all memories have a sum of their own, the volatile one first.
-        ecc_uncorrected=r.total("volatile", uncorrectable) if uncorrectable else r.whole("double_bit/total"),
-        ecc_uncorrected_aggregate=r.total("aggregate", uncorrectable),
-        sram_uncorrected_aggregate=r.total("aggregate", [n for n in uncorrectable if n.startswith("sram")]),
+        **_ecc(r),
         sram_threshold_exceeded=r.truth("sram_threshold_exceeded"),
         remapped_rows=_rows(r),
         retired_pages=_retired(r),
@@ -134,10 +120,29 @@ def gpu(readings: Readings, index: int) -> Gpu:
     )
 
 
-def _counters(values: Mapping[str, str]) -> list[str]:
-    """Return the names of ECC's counters."""
-    kinds = ("sram_correctable", "sram_uncorrectable", "dram_correctable", "dram_uncorrectable")
-    return [name for name in values if name.startswith(kinds)]
+def _memory(r: Readings) -> dict[str, Any]:
+    size = {"memory_bytes": "total", "memory_used_bytes": "used", "memory_reserved_bytes": "reserved"}
+    return {name: mebibytes(r.text(f"fb_memory_usage/{key}")) for name, key in size.items()}
+
+
+def _ecc(r: Readings) -> dict[str, Any]:
+    corrected = [name for name in r.values if name.startswith(("sram_correctable", "dram_correctable"))]
+    uncorrectable = [
+        name for name in r.values if name.startswith(("sram_uncorrectable", "dram_uncorrectable"))
+    ]
+    return {
+        "ecc": r.truth("ecc_mode/current", "current_ecc"),
+        "ecc_pending": r.truth("ecc_mode/pending", "pending_ecc"),
+        "ecc_corrected": r.total("volatile", corrected),
+        # Before Turing the double bit errors of all memories have a sum of their own, the volatile one first.
+        "ecc_uncorrected": r.total("volatile", uncorrectable)
+        if uncorrectable
+        else r.whole("double_bit/total"),
+        "ecc_uncorrected_aggregate": r.total("aggregate", uncorrectable),
+        "sram_uncorrected_aggregate": r.total(
+            "aggregate", [n for n in uncorrectable if n.startswith("sram")]
+        ),
+    }
 
 
 def _link(r: Readings) -> dict[str, Any]:
@@ -234,8 +239,8 @@ def _reasons(r: Readings) -> list[str] | None:
             key = re.sub(r"^clocks_(?:event|throttle)_reason_", "", key)
             active = _TRUTH.get(value.strip().lower())
             told = told or active is not None
-            if active and key in THROTTLE_REASONS and THROTTLE_REASONS[key] not in found:
-                found.append(THROTTLE_REASONS[key])
+            if active and key in THROTTLE_WORDS and THROTTLE_WORDS[key] not in found:
+                found.append(THROTTLE_WORDS[key])
     return found if told else None
 
 

@@ -1,5 +1,7 @@
 """NVML's words, as facts have them, by the words that nvidia-smi prints for them."""
 
+from gpudoctor.facts.gpus import THROTTLE_REASONS
+
 COMPUTE_MODES = {
     "default": "default",
     "e.process": "exclusive_process",
@@ -9,17 +11,8 @@ COMPUTE_MODES = {
     "prohibited": "prohibited",
 }
 
-THROTTLE_REASONS = {
+THROTTLE_WORDS = {name: name for name in THROTTLE_REASONS} | {
     "idle": "gpu_idle",
-    "gpu_idle": "gpu_idle",
-    "applications_clocks_setting": "applications_clocks_setting",
-    "sw_power_cap": "sw_power_cap",
-    "hw_slowdown": "hw_slowdown",
-    "hw_thermal_slowdown": "hw_thermal_slowdown",
-    "hw_power_brake_slowdown": "hw_power_brake_slowdown",
-    "sync_boost": "sync_boost",
-    "sw_thermal_slowdown": "sw_thermal_slowdown",
-    "display_clock_setting": "display_clock_setting",
     "display_clocks_setting": "display_clock_setting",
 }
 

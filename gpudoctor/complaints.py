@@ -1,0 +1,75 @@
+"""What programs in a pasted text complained of the machine: words of a failure, where no block shows its state."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from gpudoctor.diagnose import related
+from gpudoctor.facts import Host
+from gpudoctor.guard import parameters
+from gpudoctor.logs.explain import explain
+from gpudoctor.model import Check, Finding, Source, layer
+from gpudoctor.registry import Registry
+from gpudoctor.report import CheckStatus, Report, Result
+from gpudoctor.verdict import conclude
+
+LAYERS = ("hardware", "driver", "build")
+"""What is broken there is so for every training on the machine; the other layers' words are of one training."""
+CHARACTERS_MOST = 4_000_000
+
+
+@dataclass(frozen=True)
+class Complaints:
+    """What the words of a text show, and the checks that crashed over them."""
+
+    findings: list[Finding]
+    crashed: list[Result]
+
+
+def read(text: str, name: str, registry: Registry) -> Complaints:
+    """Look for the symptoms of a machine's own failures in a text, called `name` where it is quoted.
+
+    ``RuntimeError: CUDA error: no kernel image is available for execution on the device``
+    """
+    explained = explain(text[:CHARACTERS_MOST], name=name, checks=registry, source=False)
+    checks = {f.id: registry.get(f.id) for f in explained.findings}
+    return Complaints(
+        [
+            replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
+            for f in explained.findings
+            if (check := checks[f.id]) is not None and of_machine(check)
+        ],
+        list(explained.with_status(CheckStatus.CRASHED)),
+    )
+
+
+def of_machine(check: Check) -> bool:
+    """Return whether what the check knows is a state of the machine or of what is installed on it.
+
+    In the layers above, that is what no fact of a launch or a script decides: it is asked of the host's facts.
+    """
+    function = check.functions.get(Source.ENVIRONMENT)
+    if check.family not in LAYERS:
+        needed = {p.kind for p in parameters(function) if not p.optional} if function is not None else set()
+        return layer(check.family) > layer("build") and needed == {Host}
+    return function is not None or check.family == "driver"
+
+
+def add(complaints: Complaints, report: Report, registry: Registry, ids: Iterable[str]) -> Report:
+    """Add to a report on a text's facts what its words show, of the checks of `ids`, and conclude it anew.
+
+    What the facts found is said already, and what they deny was said of another moment or machine.
+    """
+    asked, found = set(ids), {finding.id for finding in report.findings}
+    passed = {result.id for result in report.checks if result.status is CheckStatus.PASSED}
+    new = [f for f in complaints.findings if f.id in asked - found - passed]
+    known = {result.id for result in report.checks if result.status is CheckStatus.CRASHED}
+    report.checks += [r for r in complaints.crashed if r.id not in known]
+    if new:
+        shown = {finding.id for finding in new}
+        report.checks = [r for r in report.checks if r.id not in shown]
+        report.checks += [Result(id=id, status=CheckStatus.FOUND) for id in sorted(shown)]
+        both = [*report.findings, *new]
+        report.findings = related(both, registry.checks(sorted({finding.id for finding in both})))
+    return conclude(report, registry)

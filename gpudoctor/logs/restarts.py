@@ -1,0 +1,103 @@
+"""What is said of workers that failed and were started again, and whether that went well."""
+
+import functools
+import itertools
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+
+from gpudoctor.logs.aftermath import Aftermath
+from gpudoctor.logs.line_kinds import ENOUGH, PROGRESS, RESTARTED, is_result
+from gpudoctor.logs.lines import Line
+from gpudoctor.logs.recurrence import begun_anew
+from gpudoctor.logs.tracebacks import Raised
+
+EXITED = "ProcessExitedException"
+"""What torch.multiprocessing.spawn raises where a process left without an exception of its own."""
+GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
+"""What torchrun says where it starts no worker again."""
+CODE = re.compile(r"failed \(exitcode: (-?\d+)\) local_rank: ")
+LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
+"""What torchrun says at the start of a launch, and c10d in it."""
+TORCHRUN = re.compile(r"^\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
+"""The warnings of torchrun itself, as torch 2.15 writes them."""
+
+
+class Restarts(Aftermath):
+    """What a process printed, and what its launcher says of those that failed."""
+
+    def __init__(self, lines: Sequence[Line], raised: Sequence[Raised]) -> None:
+        super().__init__(lines, raised)
+        self.progress: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for place, line in enumerate(lines):
+            if PROGRESS.search(line.text, 0, 400) and not line.text.startswith(("File ", "Traceback")):
+                self.progress[line.name, line.who].append(place)
+        self.restart, self.reported = self._restart(lines)
+
+    def _restart(self, lines: Sequence[Line]) -> tuple[int, int]:
+        """Return the place of the last line of a launcher after which training began anew; -1 without any.
+
+        The second one is that of the last line in which it tells of a worker that failed.
+        """
+        # Plain words first: most of a million lines hold none, and a pattern is slower to say so.
+        told = [(p, x.text) for p, x in enumerate(lines) if "orker" in x.text or "local_" in x.text]
+        places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
+        if not places:
+            return -1, -1
+        again = [p for p, after in itertools.pairwise([*places, len(lines)]) if not self._gave_in(p, after)]
+        progress = sorted(place for each in self.progress.values() for place in each)
+        went_on = [place for place in again if len(progress) - bisect_right(progress, place) >= ENOUGH]
+        if self._anew(places[-1]):
+            went_on.append(places[-1])
+        return max(went_on, default=-1), places[-1]
+
+    def _gave_in(self, failed: int, after: int) -> bool:
+        """Return whether a launcher says, before it tells of another failure, that it starts no worker again.
+
+        What workers had printed may be passed on below that; what a launcher says below it is of another launch.
+        """
+        texts = [line.text for line in self.lines[failed + 1 : after]]
+        ends = [at for at, text in enumerate(texts) if any(words in text for words in GAVE_IN)]
+        below = self.lines[failed + 1 + ends[-1] : after] if ends else []
+        return bool(ends) and not any(LAUNCH.search(line.full) for line in below)
+
+    def _anew(self, failed: int) -> bool:
+        """Return whether workers print again below a launcher's word that one failed, and it never gives in."""
+        below = range(failed + 1, len(self.lines))
+        if any(words in self.lines[place].text for place in below for words in GAVE_IN):
+            return False
+        printed = (p for p in below if self._ordinary(p) and not self.around(self.lines[p], p))
+        return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
+
+    def _anew_below(self, line: Line, place: int) -> bool:
+        """Return whether the program began anew below what failed, printed results, and nothing failed any more.
+
+        Where torchrun says below it that a worker failed, what stands below may be what the others had printed.
+        """
+        raised = self.around(line, place)
+        if raised is None or not raised.frames or self.reported > place:
+            return False
+        anew = begun_anew(self.lines, raised.first, raised.place)
+        if anew is None or anew < self._last_failure:
+            return False
+        results = (
+            p for p in range(anew, len(self.lines)) if self._ordinary(p) and is_result(self.lines[p].text)
+        )
+        return sum(1 for _ in itertools.islice(results, ENOUGH)) == ENOUGH
+
+    def left_by_exception(self, place: int) -> bool:
+        """Return whether a launcher says, below a place, that a worker left as after an exception: with exit code 1."""
+        if self.reported <= place:
+            return False
+        code = CODE.search(self.lines[self.reported].text)
+        return code is None or code[1] == "1"
+
+    def _told_below(self, place: int) -> bool:
+        """Return whether a launcher says, below a place, that a process ended by itself: torchrun, or mp.spawn."""
+        return self.reported > place or any(r.type == EXITED and r.place > place for r in self.raised)
+
+    @functools.cached_property
+    def _torchrun(self) -> bool:
+        """Whether lines of torchrun itself are in the log, as the warning is with which it starts several ranks."""
+        return any(TORCHRUN.search(line.full, 0, 200) for line in self.lines)

@@ -1,0 +1,41 @@
+"""Variables that a ticket gives to a container, exports, or puts in front of a command."""
+
+import pytest
+
+HEAD = "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |\n"
+POD = "containers:\n- env:\n  - name: NCCL_IB_HCA\n    value: mlx5_0\n  - name: NODE_RANK\n    value: '1'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "variables"),
+    [
+        ("docker run --gpus all -e CUDA_VISIBLE_DEVICES=0,1 --env NCCL_P2P_DISABLE=1 -e HF_TOKEN=x image", 2),
+        ("environment:\n  - CUDA_VISIBLE_DEVICES=0,1\n  - NCCL_P2P_DISABLE=1\nports:\n  - RANK=3\n", 2),
+        ("environment:\n  CUDA_VISIBLE_DEVICES: 0,1\n  NCCL_P2P_DISABLE: '1'  # slow\n", 2),
+        ("export NCCL_P2P_DISABLE=1  # slow\n", 1),
+        ("NCCL_P2P_DISABLE=1 torchrun --nproc-per-node=2 train.py", 1),
+    ],
+)
+def test_what_was_set(text, variables, facts_of):
+    launch = facts_of(HEAD + text)["launch"].variables
+    assert len(launch) == variables
+    assert launch["NCCL_P2P_DISABLE"] == "1"
+    assert launch.get("CUDA_VISIBLE_DEVICES", "0,1") == "0,1"
+
+
+def test_a_pod(facts_of):
+    assert facts_of(HEAD + POD)["launch"].variables == {"NCCL_IB_HCA": "mlx5_0"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#export NCCL_P2P_DISABLE=1",
+        "export NCCL_SOCKET_IFNAME=$(ip route | head -1)",
+        "export MASTER_ADDR=node1\nexport RANK=0",
+        "docker run -e NCCL_SOCKET_IFNAME=$IFACE image",
+        "you may set NCCL_P2P_DISABLE=1 and see",
+    ],
+)
+def test_what_nobody_set(text, facts_of):
+    assert "launch" not in facts_of(HEAD + text)

@@ -1,0 +1,91 @@
+"""Words of a failure in a text that shows no state of the machine, or denies it."""
+
+import pytest
+
+from gpudoctor.bad_input import BadInput
+from gpudoctor.complaints import of_machine
+from gpudoctor.environment import check
+from gpudoctor.model import Role, Severity, Source
+from gpudoctor.registry import Registry
+
+BLOCK = """\
+PyTorch version: 2.4.1+{build}
+Is debug build: False
+CUDA used to build PyTorch: 12.1
+Is CUDA available: True
+GPU models and configuration: GPU 0: NVIDIA L4
+Nvidia driver version: 550.90.07
+"""
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return Registry()
+
+
+@pytest.fixture
+def examined(tmp_path, registry):
+    def examine(text, **options):
+        path = tmp_path / "ticket.txt"
+        path.write_text(text)
+        return check(source=str(path), checks=registry, **options)
+
+    return examine
+
+
+@pytest.mark.parametrize(
+    ("text", "id"),
+    [
+        ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "gpu-arch-unsupported"),
+        ("ImportError: libcudart.so.8.0: cannot open shared object file: No such file", "torch-import-broken"),
+        ("RuntimeError: operator torchvision::nms does not exist", "torchvision-mismatch"),
+        ('docker: Error: could not select device driver "" with capabilities: [[gpu]].', "docker-no-runtime"),
+        ("RuntimeError: DataLoader worker (pid 12) is killed by signal: Bus error.", "shm-too-small"),
+    ],
+)  # fmt: skip
+def test_words_alone(text, id, examined):
+    report = examined(f"Since today I get this:\n\n{text}\n")
+    [finding] = [f for f in report.findings if f.role is Role.CAUSE]
+    assert (finding.id, finding.severity, finding.source) == (id, Severity.ERROR, Source.LOG)
+    assert report.verdict.primary == id
+    assert finding.evidence[0].where == "the text:3"
+
+
+def test_what_the_facts_deny_is_another_moment(examined):
+    report = examined(
+        BLOCK.format(build="cu121") + "\nAssertionError: Torch not compiled with CUDA enabled\n"
+    )
+    assert [f.id for f in report.findings if f.severity is Severity.ERROR] == []
+
+
+def test_what_the_facts_show_is_said_once(examined):
+    text = BLOCK.format(build="cpu").replace("PyTorch: 12.1", "PyTorch: None").replace("True", "False")
+    report = examined(text + "\nAssertionError: Torch not compiled with CUDA enabled\n")
+    assert [f.source for f in report.findings if f.id == "torch-cpu-build"] == [Source.ENVIRONMENT]
+
+
+def test_a_training_that_failed_says_nothing_of_the_machine(examined):
+    report = examined(
+        BLOCK.format(build="cu121")
+        + "\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
+    )
+    assert report.findings == []
+
+
+def test_prose_is_unreadable(examined):
+    with pytest.raises(BadInput, match="no words of a failure"):
+        examined("It is slow since yesterday.\n")
+
+
+def test_a_check_that_was_not_asked_says_nothing(examined):
+    report = examined("RuntimeError: operator torchvision::nms does not exist\n", only=["driver"])
+    assert report.findings == []
+
+
+@pytest.mark.parametrize(
+    ("id", "expected"),
+    [("gpu-xid", True), ("docker-no-runtime", True), ("shm-too-small", True), ("cudnn-failure", False),
+     ("nccl-timeout", False), ("cuda-oom", False), ("host-oom-killed", False), ("port-privileged", False)],
+)  # fmt: skip
+def test_which_checks_know_a_machine(id, expected, registry):
+    assert of_machine(registry.check(id)) is expected
