@@ -46,10 +46,7 @@ LIMITS = Fix(
     Kind.ADMIN,
 )
 
-WHOSE = Fix(
-    "See which processes have the most files open",
-    "ls -d /proc/[0-9]*/fd/* 2>/dev/null | cut -f3 -d/ | uniq -c | sort | tail -n 5  # how many, of which process",
-)
+WHOSE = Fix("See how many are open, and how many may be", "cat /proc/sys/fs/file-nr")
 MACHINE = Fix("Raise what the machine allows", "sudo sysctl fs.file-max=10000000", Kind.ADMIN)
 
 check = Check(
