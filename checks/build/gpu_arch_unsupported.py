@@ -57,6 +57,7 @@ check = Check(
         rf"Found GPU\d+ {NAME} which requires CUDA_VERSION >= \d+",
         r"cuDNN version \d+ is not compatible with devices with SM < (?P<minimum>\d+\.\d+)",
         r"(CUDA error|HIP error|CUDA_ERROR|cuda runtime error|CUDA kernel failed|Triton Error \[CUDA\]).{0,60}(device kernel image is invalid|invalid device function)",
+        r"THCudaCheck FAIL .{0,200}error=(98 :|8 : invalid device function)",  # until torch 1.8
         r"(CUDNN|CUBLAS|CUSPARSE|CUSOLVER)_STATUS_ARCH_MISMATCH",
         # extensions and kernels that are compiled here
         r"Unknown CUDA arch \((?P<arch>\d+\.\d+\w?(\+PTX)?)\) or GPU not supported",

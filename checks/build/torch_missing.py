@@ -37,6 +37,7 @@ check = Check(
     symptoms=[
         r"No module named (?P<quote>['\"])torch(?P=quote)",
         r"ImportError: No module named torch(\.(distributed|utils|nn|optim|cuda|multiprocessing)(\.\w+)?)?(`|'| error\b.*)?\s*$",  # Python 2 and pypy
+        r"\bpython[\d.]*: No module named torch(\.(distributed|utils))?\s*$",  # Python 2, and "python -m torch"
         r"(?<!execve\(\): )\btorchrun(\"|'|`|’)?: (command not found|not found|executable file not found|No such file or directory)",
         r"command not found: torchrun|No such file or directory: '([^']{0,200}/)?torchrun'",  # zsh, subprocess
         r"'torchrun' is not recognized as",  # Windows

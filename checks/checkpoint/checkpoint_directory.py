@@ -207,15 +207,9 @@ def _looks_elsewhere(script: Script, call: Call) -> bool:
     if call.name not in ("os.path.exists", "os.path.isfile", "os.path.isdir"):
         return False
     text = next((argument.text for argument in call.arguments.values()), "")
-    read = [c for c in script.calls if c.name in ("torch.load", "open") and c.method in ("load", "open")]
-    loads = any(a.text == text for c in read if not _writes(c) for a in list(c.arguments.values())[:1])
+    loads = any(a.text == text for c in script.named("torch.load") for a in c.arguments.values())
     saves = any(text in c.arguments["f"].text for c in script.named("torch.save") if "f" in c.arguments)
     return bool(text) and loads and not saves
-
-
-def _writes(call: Call) -> bool:
-    mode = call.value("mode").literal
-    return call.name == "open" and isinstance(mode, str) and mode[:1] in ("w", "a", "x")
 
 
 def _may_make(script: Script, call: Call, folder: str) -> bool:
@@ -244,6 +238,8 @@ def folder_of(script: Script, path: Value) -> tuple[str, bool]:
     if not text and path.known is Known.UNKNOWN and "/" in path.text and (path.made < 0 or "{}" in path.text):
         text = _filled(path)
     fresh = False
+    if not text and path.text == "Div":
+        text = _path(script, path) or ""
     if not text and 0 <= path.made < len(script.calls):
         call = script.calls[path.made]
         parts = [argument.value for argument in call.arguments.values()]
@@ -258,6 +254,17 @@ def folder_of(script: Script, path: Value) -> tuple[str, bool]:
     if folder.startswith("/") and folder.count("/") < OWN_DEPTH:
         return "", False  # a disk, a mount, somebody's home
     return (folder, fresh) if known else ("", False)
+
+
+def _path(script: Script, value: Value) -> str | None:
+    """Return what ``Path("folder") / name`` comes to, ``None`` where its beginning is not written out."""
+    if value.text == "Div" and len(value.items) == 2:
+        front = _path(script, value.items[0])
+        return None if front is None else f"{front}/{_word(value.items[1]) or '{}'}"
+    made = script.calls[value.made] if 0 <= value.made < len(script.calls) else None
+    if made is None or made.name != "pathlib.Path" or len(made.arguments) != 1:
+        return None
+    return _word(next(iter(made.arguments.values())).value)
 
 
 def _word(value: Value) -> str | None:

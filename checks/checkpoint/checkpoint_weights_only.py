@@ -150,8 +150,10 @@ def code(script: Script) -> Iterator[Finding]:
     read = {call.number: call for call in script.named("torch.load") if by_default(call)}
     yield from saved(script, list(read.values()))
     for call in script.calls:
-        if call.method not in ALLOWED:
-            continue
+        thing = script.thing(call.receiver)
+        made_here = thing is not None and script.innermost(thing).kind in ("scheduler", "optimizer", "model")
+        if call.method not in ALLOWED or made_here:
+            continue  # what this script makes, be it of numbers that were loaded, is no module of the file
         for origin in origins(script, call.receiver):
             if read.pop(origin.number, None) is not None:
                 yield check.found(

@@ -56,6 +56,7 @@ check = Check(
         Symptom(HEADLINE, unless=r"did not receive grad for rank \d"),
         rf"Parameter ind(?:ices|exes) {RANK}{INDICES}",
         rf"Parameters {RANK}{NAMES}",
+        rf"^(?:# )?did not receive grad for rank (?P<rank>\d+)\W{{1,2}}{NAMES}",  # retold
         r"Your training graph has changed in this iteration, e\.g\., one parameter is unused in first iteration",
         r"static_graph=True is enabled for DDP, we expect",
         r"LightningModule has parameters that were not used in producing the loss",

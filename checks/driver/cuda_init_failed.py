@@ -165,6 +165,7 @@ check = Check(
         Symptom(r"Cuda failure (?:3 )?'(?P<text>initialization error)", unless=FORKED),
         Symptom(r"CUDA error: (?P<text>initialization error)", unless=FORKED),
         Symptom(r"CUDA error: (?P<text>unknown error)", near=START),
+        Symptom(r"\b(?P<text>cudaErrorInitializationError)\b", unless=FORKED),
     ],
     follows=[
         "container-lost-gpu",

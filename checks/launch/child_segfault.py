@@ -29,7 +29,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Evidence, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import KernelLog
+from gpudoctor.facts import Host, KernelLog
 
 CODE = r"(?P<code>-(?:4|6|7|8|11)|13[2456]|139)\b"
 RANK = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
@@ -37,6 +37,11 @@ SIGNAL = r"(?P<signal>SIG(?:SEGV|ABRT|BUS|ILL|FPE))"
 WORDS = r"(?P<signal>[Ss]egmentation fault|Aborted|Illegal instruction|Floating point exception)"
 SRUN = r"srun: error: (?P<host>[\w.-]+): tasks? (?P<rank>\d+)[\d,-]*: "
 EXIT = r"(?<!unexpectedly with )\b[Ee]xit(?: with)?(?: status code|[ _][Cc]odes?|Code| status)(?: of| is| was)?\"?[ :=]{1,12}"
+
+CORE = Fix(
+    "Let the next crash leave a core file, in the shell that starts the training: gdb shows where it was",
+    "ulimit -c unlimited",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -101,13 +106,27 @@ GPU_LIBRARY = re.compile(r" in (libnccl\S*|libcuda\S*|libcudart\S*)\.so")
 
 
 @check.environment
-def environment(log: KernelLog) -> Iterator[Finding]:
+def environment(log: KernelLog, host: Host | None) -> Iterator[Finding]:
     """The kernel log has a crash inside NCCL or CUDA's own libraries."""
+    lost = host is not None and _keeps_no_core(host)
     for event in log.of("segfault"):
         library = GPU_LIBRARY.search(event.text)
         if library is None:
             continue
         times = f", {event.count} times" if event.count > 1 else ""
         message = f"a process ({event.process}) crashed inside {library[1]}{times}: its job ended without a Python error"
+        if lost:
+            message += (
+                "; the limit for core dumps is 0 here, so the next crash will not leave its stack either"
+            )
         # It is over, and may have been anybody's: whether this machine is at fault does not show here.
-        yield check.found(message, severity=Severity.NOTE, evidence=[Evidence(event.text, log.source)])
+        fixes = [CORE, *check.fixes] if lost else None
+        yield check.found(
+            message, severity=Severity.NOTE, evidence=[Evidence(event.text, log.source)], fixes=fixes
+        )
+
+
+def _keeps_no_core(host: Host) -> bool:
+    """Return whether a crash here leaves no file; where a program takes it, that limit is not asked (core(5))."""
+    limit = host.limits.get("core")
+    return limit is not None and limit.soft == 0 and not host.core_pattern.startswith("|")

@@ -50,6 +50,7 @@ check = Check(
         r"(CUDA|Cuda|cuda|HIP) (runtime )?error ?(\(\d+\) ?)?: invalid device ordinal|\bhipErrorInvalidDevice\b",
         r"(CUDA|Cuda) failure .{0,40}'invalid device ordinal'",
         r"CUDA: invalid device ordinal",  # libraries beside torch
+        r"THCudaCheck FAIL .{0,200}error=\d+ : (invalid device ordinal|no CUDA-capable device)",  # until torch 1.8
         Symptom(r"device < num_gpus INTERNAL ASSERT FAILED", unless=r"\bMIG\b"),
         r"INTERNAL ASSERT FAILED at \S{1,120}CUDAContext\.cpp",  # all of that file's are about the device's number
         r"AssertionError: Invalid device id",

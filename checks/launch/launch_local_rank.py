@@ -87,7 +87,7 @@ def code(script: Script) -> Iterator[Finding]:
                     severity=Severity.WARNING,
                     location=call.place,
                 )
-    for call in [*script.methods("add_argument", "parser"), *script.named("click.option")]:
+    for call in [*script.methods("add_argument"), *script.named("click.option")]:
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
         if "--local_rank" not in names or "--local-rank" in names or not script.distributed:
             continue

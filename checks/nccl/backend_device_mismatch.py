@@ -118,12 +118,16 @@ def code(script: Script) -> Iterator[Finding]:
             continue
         given = call.arguments.get("tensor")
         value = given.value if given is not None else None
-        if given is None or value is None or value.known is not Known.TENSOR or value.made < 0:
+        if given is None or value is None or value.made < 0:
             continue
         source = _maker(script, value)
-        if source.name in CPU_TENSORS and not source.given("device"):
+        fetched = source.method == "cpu" and not source.arguments
+        if value.known is not Known.TENSOR and not (fetched and value.known is Known.UNKNOWN):
+            continue
+        if fetched or (source.name in CPU_TENSORS and not source.given("device")):
+            how = "brought to" if fetched else "made on"
             yield check.found(
-                f"{given.text} is made on the CPU, by {source.name} in line {source.place.line}, and the backend is "
+                f"{given.text} is {how} the CPU, by {source.name} in line {source.place.line}, and the backend is "
                 f"{backend}, which sends tensors of GPUs alone",
                 location=made.place if ":" in backend else call.place,
                 fixes=[ON_GPU],

@@ -16,7 +16,8 @@ local length error, since it no longer takes the smaller of both sides' MTU.
 ## How to tell
 
 `grep . /sys/class/net/*/mtu` must say the same for the same interface on all nodes. `ping -c 3 -M do -s 8972 NODE`
-(for 9000; 1472 for 1500: 28 bytes are headers) must answer. Over InfiniBand compare `active_mtu` of `ibv_devinfo`.
+(for 9000; 1472 for 1500: 28 bytes are headers) must answer. `gpudoctor check --deep`, with MASTER_ADDR set on another
+node than the first, sends such packets itself. Over InfiniBand compare `active_mtu` of `ibv_devinfo`.
 
 ## See also
 
@@ -29,10 +30,22 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import Interface, Interfaces, means_nothing_elsewhere
+from gpudoctor.facts import Interface, Interfaces, Measurements, Packets, means_nothing_elsewhere
 
 SMALLEST = 1280
 """Bytes that IPv6 asks of every link (RFC 8200, section 5)."""
+
+COMPARE = Fix("Compare the nodes", "grep . /sys/class/net/*/mtu")
+ANOTHER = Fix(
+    "Take an interface without the tunnel; `ip -br addr` lists them",
+    "export NCCL_SOCKET_IFNAME=INTERFACE GLOO_SOCKET_IFNAME=INTERFACE",
+)
+ONE_MTU = Fix(
+    "Give all nodes and the switch between them one MTU",
+    "sudo ip link set INTERFACE mtu 1500",
+    Kind.ADMIN,
+    proof="mtu 1500",
+)
 
 check = Check(
     severity=Severity.ERROR,
@@ -48,26 +61,16 @@ check = Check(
         "packets are larger than the network between the nodes allows[ (<mtu> bytes)]: small messages "
         "pass, large ones hang"
     ),
-    fixes=[
-        Fix("Compare the nodes", "grep . /sys/class/net/*/mtu"),
-        Fix("Find the largest packet that passes", "tracepath NODE"),
-        Fix(
-            "Take an interface without the tunnel; `ip -br addr` lists them",
-            "export NCCL_SOCKET_IFNAME=INTERFACE GLOO_SOCKET_IFNAME=INTERFACE",
-        ),
-        Fix(
-            "Give all nodes and the switch between them one MTU",
-            "sudo ip link set INTERFACE mtu 1500",
-            Kind.ADMIN,
-            proof="mtu 1500",
-        ),
-    ],
+    fixes=[COMPARE, Fix("Find the largest packet that passes", "tracepath NODE"), ANOTHER, ONE_MTU],
 )
 
 
 @check.environment
-def environment(interfaces: Interfaces) -> Iterator[Finding]:
-    """One of several links alike has another MTU than the rest; what the other nodes have does not show here."""
+def environment(interfaces: Interfaces, measured: Measurements | None) -> Iterator[Finding]:
+    """Packets that were sent are lost by their size, or one of several links alike has another MTU than the rest."""
+    tried = measured.connection if measured is not None else None
+    if tried is not None and tried.packets is not None and tried.packets.passed is False:
+        yield _lost(tried.packets, tried.host)
     for links in _alike(interfaces):
         sizes = Counter(link.mtu for link in links)
         usual, times = sizes.most_common(1)[0]
@@ -81,8 +84,7 @@ def environment(interfaces: Interfaces) -> Iterator[Finding]:
             "large messages between nodes hang or break where the sizes meet"
         )
         fix = Fix("Give it the others' MTU", f"sudo ip link set {odd[0].name} mtu {usual}", Kind.ADMIN)
-        look = Fix("Compare the nodes", "grep . /sys/class/net/*/mtu")
-        yield check.found(message, severity=Severity.WARNING, fixes=[look, fix])
+        yield check.found(message, severity=Severity.WARNING, fixes=[COMPARE, fix])
     for one in interfaces.usable:
         if (
             one.kind in ("ethernet", "infiniband", "veth", "bond")
@@ -95,6 +97,22 @@ def environment(interfaces: Interfaces) -> Iterator[Finding]:
             )
             fix = Fix("Give it the MTU of Ethernet", f"sudo ip link set {one.name} mtu 1500", Kind.ADMIN)
             yield check.found(message, severity=Severity.WARNING, fixes=[fix])
+
+
+def _lost(sent: Packets, host: str) -> Finding:
+    """Say what became of packets of the interface's own size; what a router told of, TCP gets by, and RDMA does not."""
+    look = Fix("Find the largest packet that passes", f"tracepath {host}")
+    if sent.told is not None and sent.told < sent.bytes:
+        message = (
+            f"packets of {sent.bytes} bytes, as this machine sends them, do not pass to {host}: a router on the way allows {sent.told}; "
+            "TCP takes that size by itself, RoCE does not"
+        )
+        return check.found(message, severity=Severity.WARNING, fixes=[look, COMPARE])
+    message = (
+        f"packets of {sent.bytes} bytes, as this machine sends them, are lost on the way to {host}, and small ones arrive: ranks meet, "
+        "and the first large message hangs"
+    )
+    return check.found(message, fixes=[look, COMPARE, ANOTHER, ONE_MTU])
 
 
 def _alike(interfaces: Interfaces) -> Iterator[list[Interface]]:

@@ -31,7 +31,18 @@ DataParallel "in replica 1 on device 1" above the message says that a tensor did
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Argument, Call, Known, ModuleClass, Script, Thing, Value, moves, stays, target
+from gpudoctor.facts import (
+    Argument,
+    Call,
+    Known,
+    ModuleClass,
+    Script,
+    Value,
+    moved_under,
+    moves,
+    on_cpu,
+    target,
+)
 
 # A tensor type as messages spell it, on one side of a device boundary: torch.cuda.FloatTensor, CUDAFloatType, MPS…
 CUDA = r"(torch\.cuda\.|CUDA|MPS)\w+"
@@ -111,6 +122,7 @@ def code(script: Script) -> Iterator[Finding]:
     yield from apart(script)
     yield from unmoved(script)
     yield from never_moved(script)
+    yield from moved_elsewhere(script)
 
 
 def places(call: Call) -> bool:
@@ -221,7 +233,7 @@ def never_moved(script: Script) -> Iterator[Finding]:
         if thing is None or call.receiver.known is not Known.THING or not call.reached:
             continue
         put = next((a for a in call.arguments.values() if _put_on_gpu(script, a.value)), None)
-        if put is not None and _on_cpu(script, thing):
+        if put is not None and on_cpu(script, thing):
             model = script.innermost(thing)
             yield check.found(
                 f"`{put.text}` is on the GPU, and nothing moves the model there: it is on the CPU, where line "
@@ -231,21 +243,20 @@ def never_moved(script: Script) -> Iterator[Finding]:
             return
 
 
-def _on_cpu(script: Script, thing: Thing) -> bool:
-    """Return whether a model surely is on the CPU still, wrapped or not."""
-    model = script.innermost(thing)
-    if thing.escapes or model.escapes or any(True for item in (thing, model) for _ in moves(script, item)):
-        return False
-    return stays(script, model) and not _inside(script, model)
-
-
-def _inside(script: Script, model: Thing) -> bool:
-    """Return whether a model is a part of another thing, which may be moved as a whole."""
-    return any(
-        call.takes(model)
-        for call in script.calls
-        if call.name.startswith("torch.nn.") and "Parallel" not in call.name
-    ) or any(call.method == "__set__" and call.value("value").thing == model.number for call in script.calls)
+def moved_elsewhere(script: Script) -> Iterator[Finding]:
+    """Report a model that is put onto the GPU with its wrapper alone, and called bare with what is on the GPU."""
+    for call in script.calls:
+        if call.method != "__call__" or not call.reached or script.frameworks:
+            continue
+        put = next((a for a in call.arguments.values() if _put_on_gpu(script, a.value)), None)
+        under = moved_under(script, call) if put is not None else None
+        if put is not None and under is not None:
+            yield check.found(
+                f"`{put.text}` is put onto the GPU always, and the model only where `{under.text}` holds (line "
+                f"{under.place.line}): with one GPU it stays on the CPU",
+                location=call.place,
+            )
+            return
 
 
 def _put_on_gpu(script: Script, value: Value) -> bool:

@@ -31,7 +31,7 @@ DistributedDataParallel's gradient averaging too.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Known, Script
+from gpudoctor.facts import Call, Known, Script
 
 WRAPPER = (
     r"\w*DataParallel(?!Plugin|Kwargs|Config)\w*|FullyShardedDataParallel|OptimizedModule|DeepSpeedEngine|PipelineEngine|DDP|FSDP|"
@@ -180,26 +180,21 @@ TELLING = (
 
 def _of_several_gpus(script: Script) -> Iterator[Finding]:
     """Report what is asked of a model that is wrapped under a condition alone, and is the model's own."""
+    if any(_unwraps(call) for call in script.calls):
+        return  # what is called here may be the model inside
     classes = {item.name: item for item in script.classes}
     for call in script.calls:
         if call.receiver.known is not Known.CHOICE or "try" in call.contexts:
             continue
-        wrapper = next(
-            (script.things[n] for n in call.receiver.things if script.things[n].kind in ("dp", "ddp")), None
-        )
+        wrapper = script.thing(call.receiver, "dp", "ddp")
+        made = script.made_by(wrapper) if wrapper is not None else None
         item = classes.get(script.innermost(wrapper).type) if wrapper is not None else None
-        if wrapper is None or item is None or not wrapper.type.startswith("torch."):
+        if wrapper is None or made is None or item is None or not wrapper.type.startswith("torch."):
             continue
         name = call.name.removesuffix(".__get__").rpartition(".")[2]
         own = name in item.methods or any(a.name == name for a in item.attributes)
-        tells = any(word in c.text.lower() for c in call.conditions for word in TELLING if c.kind == "if")
-        if (
-            own
-            and not tells
-            and name not in PASSED
-            and not name.startswith("_")
-            and call.text.endswith(f".{name}")
-        ):
+        own = own and name not in PASSED and not name.startswith("_") and call.text.endswith(f".{name}")
+        if own and not _tells(call, made):
             yield check.found(
                 f"`{call.text}` asks the model, which is wrapped in {wrapper.type.rpartition('.')[2]} in line {wrapper.place.line} "
                 f"where that branch is taken: the wrapper does not pass {name} on",
@@ -207,3 +202,18 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
                 fixes=[UNWRAPPED],
             )
             return
+
+
+def _tells(call: Call, made: Call) -> bool:
+    """Return whether a call stands under a test that tells a wrapped model from a bare one."""
+    tests = {condition.text for condition in made.conditions}
+    texts = [condition.text for condition in call.conditions if condition.kind == "if"]
+    return any(text in tests or any(word in text.lower() for word in TELLING) for text in texts)
+
+
+def _unwraps(call: Call) -> bool:
+    """Return whether a call asks if there is a wrapper, or for the model inside of one."""
+    texts = [argument.text for argument in call.arguments.values()]
+    return call.name in ("hasattr", "getattr", "isinstance") and any(
+        word in text for text in texts for word in ("module", "Parallel", "DDP")
+    )

@@ -111,6 +111,9 @@ def written_out(script: Script, wrapping: list[Call]) -> Finding | None:
 def model_on_one(script: Script) -> Finding | None:
     """Find a model that every rank moves to one GPU, before it is wrapped or with its wrapper."""
     for wrapper in script.of_kind("ddp", "fsdp"):
+        made = script.made_by(wrapper)
+        if script.process_group is None and (made is None or not made.reached):
+            continue  # a class of a library: who uses it may have chosen the GPU
         last = _last_move(script, wrapper)
         if last is not None and _to_cuda(last):
             return check.found(

@@ -44,7 +44,7 @@ check = Check(
             r"CUDA_ERROR_NOT_INITIALIZED|cudaErrorInitializationError",
             near=CHILD,
         ),
-        r"(?P<device>cuda) runtime error \(3\) : initialization error",
+        r"(?P<device>cuda) runtime error \(3\) : initialization error|THCudaCheck FAIL .{0,200}error=3 : initialization error",
     ],
     message="a process was forked after CUDA was used, and the child uses it too: its copy of CUDA does not work",
     fixes=[

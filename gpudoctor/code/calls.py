@@ -5,6 +5,7 @@ import ast
 from msgspec.structs import replace
 
 from gpudoctor.code import dictionaries
+from gpudoctor.code.agreement import SAME_EVERYWHERE, agreed, reduced
 from gpudoctor.code.classes import kind_of
 from gpudoctor.code.consequences import PROCESS, handed_over, started
 from gpudoctor.code.creation import NAMED_TUPLE, made
@@ -15,12 +16,6 @@ from gpudoctor.code.names import method_of
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import SHUFFLED, result_of
 from gpudoctor.facts import UNKNOWN, WRAPPERS, Argument, Known, Value
-
-SAME_EVERYWHERE = frozenset(
-    f"torch.distributed.{name}"
-    for name in "all_reduce broadcast all_gather all_gather_object all_gather_into_tensor broadcast_object_list".split()
-)
-"""Collectives after which every rank holds the same in what it gave as the first argument."""
 
 SHUFFLES = ("random.shuffle", "numpy.random.shuffle")
 """Functions that put a list into another order, in place."""
@@ -83,7 +78,7 @@ def perform(
     if name == "os.environ.update":
         _variables_set(frame, node, arguments)
     if name in SAME_EVERYWHERE and node.args:
-        _same_everywhere(frame, node.args[0])
+        agreed(frame, node.args[0])
     if name in SHUFFLES and node.args and isinstance(node.args[0], ast.Name):
         frame.bind(node.args[0].id, Value(text=SHUFFLED, made=number))
     if name == "functools.partial" and positional:
@@ -206,17 +201,8 @@ def _own_function(
     first = len(frame.program.calls)
     outcome = frame.program.follow(frame, function, self_value, positional, keywords, node)
     if any(call.name in SAME_EVERYWHERE for call in frame.program.calls[first:]):
-        outcome = _reduced(frame, node, outcome)
+        outcome = reduced(frame, node, outcome)
     return outcome
-
-
-def _reduced(frame: Frame, node: ast.Call, outcome: Value) -> Value:
-    """Return what a function with a collective returns: where it hands a value back unreduced there is one rank."""
-    for given in node.args:
-        if isinstance(given, ast.Name) and (held := frame.names.get(given.id)) and held.known is Known.TENSOR:
-            frame.names[given.id] = same(held)
-    mixed_up = outcome.known is Known.CHOICE and any(not item.from_data for item in outcome.possible())
-    return same(outcome) if mixed_up and outcome.from_data and not outcome.by_rank else outcome
 
 
 def _instance(
@@ -303,22 +289,3 @@ def _variables_set(frame: Frame, node: ast.Call, arguments: dict[str, Argument])
         frame.record(
             "os.environ.__setitem__", node, text="os.environ", arguments={"key": name, "value": argument}
         )
-
-
-def _same_everywhere(frame: Frame, node: ast.expr) -> None:
-    """Note that after a collective every rank holds the same in a name or attribute."""
-    if isinstance(node, ast.Name):
-        value = frame.names.get(node.id)
-        if value is not None:
-            frame.names[node.id] = same(value)
-    elif isinstance(node, ast.Attribute):
-        holder = frame.program.evaluate(frame, node.value)
-        held = frame.program.heap.get((holder.thing, node.attr))
-        if held is not None:
-            frame.program.heap[holder.thing, node.attr] = same(held)
-
-
-def same(value: Value) -> Value:
-    """Return a value as it is once every rank holds the same."""
-    items = tuple(same(item) for item in value.items)
-    return Value(value.known, value.literal, value.thing, value.text, items, made=value.made)

@@ -48,7 +48,15 @@ def updated(frame: Frame, target: ast.expr, holder: Value, arguments: dict[str, 
 
 
 def opened(frame: Frame, target: ast.expr, holder: Value, value: Value) -> None:
-    """Note that a dictionary got a value under a key that is not known."""
+    """Note that a dictionary got a value under a key that is not known.
+
+    What wraps one of its entries comes in the place of each: ``for key in nets: nets[key] = DataParallel(nets[key])``.
+    """
+    inner = frame.program.things[value.thing].inner if value.thing >= 0 else -1
+    if inner >= 0 and any(inner in item.things for item in holder.items):
+        entries = tuple(value if item.things else item for item in holder.items)
+        _bound(frame, target, replace(holder, items=entries))
+        return
     by_rank, from_data = mixed([holder, value])
     items = (*holder.items[:MOST_ENTRIES], value)
     _bound(frame, target, Value(Known.MAPPING, items=items, by_rank=by_rank, from_data=from_data))

@@ -4,14 +4,14 @@ import ast
 from collections.abc import Callable
 
 from gpudoctor.code.arithmetic import combined, compared, formatted, negated, tested, united
+from gpudoctor.code.attributes import attribute
 from gpudoctor.code.calls import perform
 from gpudoctor.code.comprehensions import comprehension, yielded
-from gpudoctor.code.definitions import Function
 from gpudoctor.code.dictionaries import spread
 from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
-from gpudoctor.code.results import SHAPES, SHUFFLED, chosen
+from gpudoctor.code.results import SHUFFLED, chosen
 from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
 
 
@@ -41,49 +41,6 @@ def name(frame: Frame, node: ast.Name) -> Value:
         frame.record(f"{node.id}.__unbound__", node, text=node.id, receiver=value)
         return one_of([item for item in value.possible() if item.known is not Known.UNBOUND])
     return value
-
-
-def _attribute(frame: Frame, node: ast.Attribute) -> Value:
-    value = evaluate(frame, node.value)
-    found = member(frame, value, node.attr)
-    if found.known is Known.DEFINED and value.thing >= 0:
-        function = frame.program.defined.get(found.text)
-        if isinstance(function, Function) and _is_property(function):
-            return frame.program.follow(frame, function, value, [], {}, node)
-        frame.program.bound[found.text] = value.thing
-    if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
-        thing = frame.program.things[value.thing]
-        if thing.kind in ("ddp", "dp") or (thing.kind == "model" and node.attr == "module"):
-            frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
-    elif node.attr == "module" and isinstance(node.value, ast.Call) and frame.program.kind(value) == "ddp":
-        # no name holds the wrapper itself
-        made = frame.program.things[value.thing].type
-        frame.record(f"{made}.module.__get__", node, text=frame.text(node.value.func), receiver=value)
-    elif value.known is Known.CHOICE:
-        _asked(frame, node, value)
-    if value.known is Known.TENSOR:
-        return Value(
-            text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES
-        )
-    return found
-
-
-def _asked(frame: Frame, node: ast.Attribute, value: Value) -> None:
-    """Record that an attribute is read of what may be a wrapper, and is not the wrapper's own."""
-    for number in value.things:
-        thing = frame.program.things[number]
-        if (
-            thing.kind in ("ddp", "dp")
-            and member(frame, Value(Known.THING, thing=number), node.attr).text == node.attr
-        ):
-            frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
-            return
-
-
-def _is_property(function: Function) -> bool:
-    """Return whether a method is called where it is read."""
-    names = (ast.unparse(decorator).rpartition(".")[2] for decorator in function.node.decorator_list)
-    return any(name in ("property", "cached_property") for name in names)
 
 
 def _call(frame: Frame, node: ast.Call, *, used: bool) -> Value:
@@ -283,7 +240,7 @@ def _walrus(frame: Frame, node: ast.NamedExpr) -> Value:
 _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Constant: _constant,
     ast.Name: name,
-    ast.Attribute: _attribute,
+    ast.Attribute: attribute,
     ast.Subscript: _subscript,
     ast.List: _sequence,
     ast.Tuple: _sequence,

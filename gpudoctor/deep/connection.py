@@ -1,10 +1,11 @@
-"""Try to connect to MASTER_ADDR and MASTER_PORT, as a rank does; the connection is closed at once."""
+"""Try to connect to MASTER_ADDR and MASTER_PORT, as a rank does, and send packets of the largest size there."""
 
 import errno
 import os
 import socket
 import time
 
+from gpudoctor.deep import packets
 from gpudoctor.facts import Connection
 
 SECONDS = 3.0
@@ -41,11 +42,19 @@ def connect(host: str, port: int, seconds: float = SECONDS) -> Connection:
         tried.append(_try(socket.socket(family, kind, protocol), address, seconds))
         if tried[-1][0] == "connected":
             break
-    outcome, reason = min(tried, key=lambda one: BEST.index(one[0]))
-    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
     taken = round(time.monotonic() - begun, 3)
+    outcome, reason = min(tried, key=lambda one: BEST.index(one[0]))
+    answered = next((n for n, (how, _) in enumerate(tried) if how in ("connected", "refused")), None)
+    sent = packets.send(found[answered][0], found[answered][4]) if answered is not None else None
+    addresses = list(dict.fromkeys(str(address[0]) for *_, address in found))
     return Connection(
-        host=host, port=port, addresses=addresses, outcome=outcome, reason=reason, seconds=taken
+        host=host,
+        port=port,
+        addresses=addresses,
+        outcome=outcome,
+        reason=reason,
+        seconds=taken,
+        packets=sent,
     )
 
 

@@ -49,6 +49,7 @@ from gpudoctor.facts.measurements import (
     Disk,
     Measurements,
     Missing,
+    Packets,
     Payload,
     PeerCopy,
     siblings_median,
@@ -87,7 +88,16 @@ from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents,
 from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_joined import batch_norm, joined
-from gpudoctor.facts.script_models import LAYERS, class_of, moves, stays, target, wrapped_classes
+from gpudoctor.facts.script_models import (
+    LAYERS,
+    class_of,
+    moved_under,
+    moves,
+    on_cpu,
+    stays,
+    target,
+    wrapped_classes,
+)
 from gpudoctor.facts.script_values import UNKNOWN, WHOLE, Known, Place, Thing, Value
 from gpudoctor.facts.slurm import Slurm, SlurmNode
 from gpudoctor.facts.sockets import Listener, Sockets
@@ -180,6 +190,7 @@ __all__ = [
     "NvLink",
     "Optimizer",
     "Outcome",
+    "Packets",
     "Parted",
     "Payload",
     "Pci",
@@ -243,12 +254,14 @@ __all__ = [
     "loads",
     "means_nothing_elsewhere",
     "misread",
+    "moved_under",
     "moves",
     "nccl_asked",
     "nccl_choice",
     "nccl_variables",
     "number",
     "of_several",
+    "on_cpu",
     "one_alone",
     "origins",
     "outward_addresses",

@@ -130,6 +130,17 @@ class Disk(Struct, frozen=True, kw_only=True):
     """Bytes that were read otherwise than they had been written."""
 
 
+class Packets(Struct, frozen=True, kw_only=True):
+    """Whether packets of the interface's own size come through to another machine without being cut."""
+
+    bytes: int
+    """With their headers: the MTU of the interface by which they go."""
+    passed: bool | None = None
+    """``False``: small ones came through, before and after, and these did not; ``None``: no answer came at all."""
+    told: int | None = None
+    """The largest size that a router on the way allows, where one said so."""
+
+
 class Connection(Struct, frozen=True, kw_only=True):
     """An attempt to connect to MASTER_ADDR and MASTER_PORT."""
 
@@ -143,6 +154,8 @@ class Connection(Struct, frozen=True, kw_only=True):
     reason: str = ""
     """The system's own words."""
     seconds: float = 0.0
+    packets: Packets | None = None
+    """``None``: not sent, for nothing answers there, or it is this machine."""
 
 
 class Missing(Struct, frozen=True, kw_only=True):

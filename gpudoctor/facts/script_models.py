@@ -1,8 +1,9 @@
 """Where a script puts its models, and which of its classes a wrapper holds."""
 
+import re
 from collections.abc import Iterator
 
-from gpudoctor.facts.script import Call, ModuleClass, Script
+from gpudoctor.facts.script import Call, Condition, ModuleClass, Script
 from gpudoctor.facts.script_values import Thing, Value
 
 PLACING = ("to", "cuda", "to_empty")
@@ -66,7 +67,49 @@ def stays(script: Script, thing: Thing) -> bool:
         call.method in PLACING and call.scope.startswith(f"{own.name}.") for call in script.calls
     )
     known = own is not None or thing.type.startswith(("torch.nn.", "torchvision."))
-    return not placed and known and not _moved_with_another(script, thing)
+    parts = [script.things[n] for argument in made.arguments.values() for n in argument.value.things]
+    moved = any(moves(script, part) or _moved_with_another(script, part) for part in parts)
+    return not placed and known and not moved and not _moved_with_another(script, thing)
+
+
+SEVERAL = re.compile(r">\s*1\b|distributed|parallel|multi|ddp", re.I)
+"""What a test asks that holds where there are several GPUs or ranks, not where there is one."""
+
+
+def moved_under(script: Script, call: Call) -> Condition | None:
+    """Return the test for several GPUs under which alone a model is put onto its device, of one called without it."""
+    wrapper = script.thing(call.receiver, "dp", "ddp")
+    made = script.made_by(wrapper) if wrapper is not None else None
+    if wrapper is None or made is None:
+        return None
+    model = script.innermost(wrapper)
+    built = script.made_by(model)
+    placing = [c for thing in (wrapper, model) for c in moves(script, thing)]
+    for test in made.conditions:
+        several = test.kind == "if" and SEVERAL.search(test.text) and not (test.early or test.negated)
+        if not several or test in call.conditions or built is None or test in built.conditions:
+            continue
+        if placing and all(test in c.conditions for c in placing) and stays(script, model):
+            return test
+    return None
+
+
+def on_cpu(script: Script, thing: Thing) -> bool:
+    """Return whether a model surely is on the CPU still, wrapped or not."""
+    model = script.innermost(thing)
+    if thing.escapes or model.escapes or any(True for item in (thing, model) for _ in moves(script, item)):
+        return False
+    by_hand = any(call.name.endswith(".data.__set__") for call in script.calls)  # p.data = p.data.cuda()
+    return stays(script, model) and not _inside(script, model) and not by_hand
+
+
+def _inside(script: Script, model: Thing) -> bool:
+    """Return whether a model is a part of another thing, which may be moved as a whole."""
+    return any(
+        call.takes(model)
+        for call in script.calls
+        if call.name.startswith("torch.nn.") and "Parallel" not in call.name
+    ) or any(call.method == "__set__" and call.value("value").thing == model.number for call in script.calls)
 
 
 def _moved_with_another(script: Script, thing: Thing) -> bool:
@@ -80,4 +123,4 @@ def _moved_with_another(script: Script, thing: Thing) -> bool:
     return False
 
 
-__all__ = ["LAYERS", "class_of", "moves", "stays", "target", "wrapped_classes"]
+__all__ = ["LAYERS", "class_of", "moved_under", "moves", "on_cpu", "stays", "target", "wrapped_classes"]

@@ -168,6 +168,8 @@ def _torch(name: str, value: str) -> Misread | None:
         return Misread("torch reads it with int(), which raises ValueError", "", True)
     if name in TORCH_NUMBERS and not re.fullmatch(r"\s*[+-]?\d+.*", value, re.DOTALL):
         return Misread("it is a number, and torch raises for anything else", "", True)
+    if name in WITH_INT and not re.fullmatch(r"\s*[+-]?\d+\s*", value):
+        return Misread("torch reads it with int(), which raises ValueError", "", True)
     if name in TORCH_NUMBERS and (found := re.fullmatch(r"\s*([+-]?\d+)(?!\d)\s*\S.*", value, re.DOTALL)):
         # Utils.hpp, getCvarInt: std::stoi stops before what is no digit
         return Misread(f"it is a number, of which torch takes the leading digits: here that is {found[1]}")

@@ -28,6 +28,7 @@ from gpudoctor.importers import (
     torch_complaints,
     torch_messages,
     torch_versions,
+    ultralytics_env,
     variables,
 )
 from gpudoctor.importers.collect_env_block import begins, spread
@@ -47,7 +48,7 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     """
     pieces, rows = pasted_text.rows(text, begins)
     rows = [part for row in rows for part in spread(row)]
-    pasted = _Pasted(text, pieces)
+    pasted = _Pasted(text, pieces, rows)
     found = collect_env.read(rows, pasted.table, pasted.refusal)
     block = found is not None
     found = pasted.added(_of_frameworks(found, pieces))
@@ -59,13 +60,24 @@ def read(text: str, topics: dict[str, type[Struct]]) -> Snapshot | None:
     return None
 
 
+def _error(said: Torch | None) -> list[str]:
+    return [said.cuda_error.message] if said is not None and said.cuda_error is not None else []
+
+
+def _whole(said: Torch | None, joined: Torch | None) -> Torch | None:
+    """Return what torch said as the lines stand, or as they are joined where that alone has the driver's answer."""
+    if said is None:
+        return joined
+    return said if torch_messages.cuda(_error(said)) or not torch_messages.cuda(_error(joined)) else joined
+
+
 def _of_frameworks(found: Found | None, pieces: list[str]) -> Found:
     """Return collect_env's facts, or else those of a library's own list; ComfyUI's has a few of collect_env's keys."""
     if found is not None:
         torch = found.get("torch")
         told = isinstance(torch, Torch) and torch.imported and torch.cuda_available is None
         return {**found, **(comfyui_env.read(pieces) or {})} if told else found
-    readers = (framework_env.read, lightning_env.read, comfyui_env.read)
+    readers = (framework_env.read, lightning_env.read, comfyui_env.read, ultralytics_env.read)
     return next((facts for read in readers if (facts := read(pieces))), {})
 
 
@@ -77,7 +89,7 @@ def nothing(topics: dict[str, type[Struct]]) -> Snapshot:
 class _Pasted:
     """What stands in a text beside collect_env's output."""
 
-    def __init__(self, text: str, pieces: list[str]) -> None:
+    def __init__(self, text: str, pieces: list[str], rows: list[str]) -> None:
         tables = [
             nvidia_smi.read_table(pieces),
             nvidia_smi.read_csv(pieces),
@@ -85,6 +97,8 @@ class _Pasted:
             nvidia_smi.read_xml(text),
         ]
         self.pieces = pieces
+        # A sentence that a terminal cut is whole in the joined lines alone.
+        self.said = _whole(torch_complaints.read(pieces), torch_complaints.read(rows))
         self.processes = tables[0].processes
         self.links = nvidia_smi.read_nvlinks(pieces)
         self.refusal = nvidia_smi.read_refusal(pieces)
@@ -168,7 +182,7 @@ class _Pasted:
 
     def _torch(self) -> Torch | None:
         """Read what torch said, and which one it is, in a text that holds no block of fields."""
-        said = torch_complaints.read(self.pieces)
+        said = self.said
         named = torch_versions.read(self.pieces, package_lists.read(self.pieces))
         if said is None or named is None:
             return said or named
@@ -178,11 +192,7 @@ class _Pasted:
         """Read what the driver answered where a text has torch's words for it, and no environment."""
         if "torch" in found:
             return None
-        torch = torch_complaints.read(self.pieces)
-        error = torch.cuda_error if torch is not None else None
-        return torch_messages.cuda(
-            [*torch_messages.warnings(self.pieces), *([error.message] if error else [])]
-        )
+        return torch_messages.cuda([*torch_messages.warnings(self.pieces), *_error(self.said)])
 
     def _bus(self, gpus: Gpus | str | None) -> Pci | None:
         """Complete a listing without ``-k``: what nvidia-smi shows, its driver holds."""

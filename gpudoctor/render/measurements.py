@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpudoctor.facts import Collective, Connection, DeviceSpeed, Disk, Measurements, PeerCopy
+from gpudoctor.facts import Collective, Connection, DeviceSpeed, Disk, Measurements, Packets, PeerCopy
 from gpudoctor.render.lines import STYLES, hang
 from gpudoctor.text import byte_size
 
@@ -182,8 +182,14 @@ def _disks(disks: list[Disk]) -> Grid:
     return Grid("disk", ["folder", "file system", "file", "write GB/s", "read GB/s", "data"], rows)
 
 
+def _packets(sent: Packets | None) -> str:
+    if sent is None or sent.passed is None:
+        return ""
+    return f"{sent.bytes} bytes {'pass' if sent.passed else 'are lost'}"
+
+
 def _connection(connection: Connection | None) -> Grid:
-    header = ["MASTER_ADDR", "port", "outcome", "", "seconds"]
+    header = ["MASTER_ADDR", "port", "outcome", "", "seconds", "packets"]
     if connection is None:
         return Grid("connection", header, [])
     row = [
@@ -192,5 +198,6 @@ def _connection(connection: Connection | None) -> Grid:
         connection.outcome,
         connection.reason,
         _figure(connection.seconds),
+        _packets(connection.packets),
     ]
     return Grid("connection to the rendezvous", header, [row])

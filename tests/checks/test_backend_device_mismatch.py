@@ -83,6 +83,18 @@ FLAGGED = [
     """
 import os
 
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+found = torch.ones(2, device="cuda").argmax().cpu()
+every = [torch.zeros_like(found) for _ in range(dist.get_world_size())]
+dist.all_gather(every, found)  # <-
+""",
+    """
+import os
+
 import numpy
 import torch
 import torch.distributed as dist
@@ -132,6 +144,26 @@ def train(rank, size):
     ),
 ]
 FINE = [
+    """
+import os
+
+import torch
+import torch.distributed as dist
+
+class Augmented(torch.nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        return self.net(x)
+
+dist.init_process_group("nccl")
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+net = torch.nn.Linear(2, 2).cuda()
+model = torch.nn.parallel.DistributedDataParallel(Augmented(net), device_ids=[rank])
+""",
     """
 import os
 

@@ -120,6 +120,16 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+from pathlib import Path
+
+import torch
+
+FOLDER = Path("checkpoints")
+model = torch.nn.Linear(2, 2)
+for epoch in range(3):
+    torch.save(model.state_dict(), FOLDER / f"model_{epoch}.pt")  # <-
+""",
+    """
 import os
 
 import torch
@@ -256,6 +266,17 @@ def main():
 """,
 ]
 FINE = [
+    """
+from pathlib import Path
+
+import torch
+
+folder = Path("checkpoints")
+folder.mkdir(exist_ok=True)
+model = torch.nn.Linear(2, 2)
+torch.save(model.state_dict(), folder / "model.pt")
+torch.save(model.state_dict(), Path.cwd() / "model.pt")
+""",
     """
 import os
 

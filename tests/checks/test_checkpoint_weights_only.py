@@ -187,6 +187,16 @@ net.eval()
 ]
 FINE = [
     """
+import torch
+
+data = torch.load("vocabulary.pt")
+model = torch.nn.DataParallel(torch.nn.Linear(len(data), 2)).cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, steps_per_epoch=len(data))
+model.eval()
+torch.save({"model": model.module.state_dict(), "scheduler": scheduler.state_dict()}, "last.pt")
+""",
+    """
 import argparse
 import torch
 

@@ -1,6 +1,8 @@
 """child-segfault: seen in logs, and in the kernel log."""
 
-from gpudoctor.facts import KernelEvent, KernelLog
+import pytest
+
+from gpudoctor.facts import Host, KernelEvent, KernelLog, Limit
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -123,6 +125,25 @@ def test_a_crash_inside_nccl_is_a_note():
     _, [finding] = examine(CHECK, Source.ENVIRONMENT, logged("libnccl.so.2"))
     assert finding.severity is Severity.NOTE
     assert finding.message.startswith("a process (pt_main_thread) crashed inside libnccl, 2 times")
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        (Host(limits={"core": Limit(soft=0, hard=None)}, core_pattern="core"), True),
+        (
+            Host(limits={"core": Limit(soft=0, hard=None)}, core_pattern="|/lib/systemd/systemd-coredump"),
+            False,
+        ),
+        (Host(limits={"core": Limit()}, core_pattern="core"), False),
+        (Host(), False),
+    ],
+)
+def test_a_crash_that_left_no_core_file(host, told):
+    facts = Snapshot({**logged("libcuda.so.1").facts, "host": host})
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, facts)
+    assert ("the limit for core dumps is 0" in finding.message) is told
+    assert any(fix.command == "ulimit -c unlimited" for fix in finding.fixes) is told
 
 
 def test_a_crash_elsewhere_says_nothing_of_the_gpus():

@@ -4,6 +4,7 @@ MESSAGE = (
     "a process was forked after CUDA was used, and the child uses it too: its copy of CUDA does not work"
 )
 EXAMPLES = {
+    "THCudaCheck FAIL file=torch/csrc/cuda/Module.cpp line=32 error=3 : initialization error": MESSAGE,
     "RuntimeError: cuda runtime error (3) : initialization error at /pytorch/aten/src/THC/THCGeneral.cpp:50": MESSAGE,
     (
         "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "

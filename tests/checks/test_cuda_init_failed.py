@@ -27,6 +27,7 @@ STUB = UNEXPECTED + "34: CUDA driver is a stub library"
 MPS = UNEXPECTED + "805: MPS client failed to connect to the MPS control daemon or the MPS server"
 CONTAINER_BANNER = "[[ CUDA Driver UNAVAILABLE (cuInit(0) returned 804) ]]"
 EXAMPLES = {
+    "[Hint: 'cudaErrorInitializationError'. The API call failed because the CUDA driver and runtime could not be initialized. ]": 'CUDA could not start ("cudaErrorInitializationError"): no GPU can be used in this process',
     ENVIRONMENT: MESSAGE,
     FAILED: "CUDA could not start: no GPU can be used in this process",
     FORWARD_COMPATIBILITY: (

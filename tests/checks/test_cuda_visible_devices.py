@@ -12,6 +12,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("cuda-visible-devices")
 MESSAGE = "the job asks for a GPU that it cannot see"
 EXAMPLES = {
+    "THCudaCheck FAIL file=torch/csrc/cuda/Module.cpp line=37 error=101 : invalid device ordinal": MESSAGE,
+    "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCGeneral.cpp line=50 error=38 : no CUDA-capable device is detected": MESSAGE,
     "RuntimeError: cuda runtime error (10)": MESSAGE,
     "RuntimeError: No HIP GPUs are available": MESSAGE,
     "RuntimeError: HIP error: invalid device ordinal": MESSAGE,
@@ -51,6 +53,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "THCudaCheck FAIL file=/pytorch/aten/src/THC/THCGeneral.cpp line=405 error=11 : invalid argument",
     "RuntimeError: CUDA error: out of memory",
     "RuntimeError: Found no NVIDIA driver on your system.",
     "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node=2 train.py",

@@ -3,6 +3,7 @@
 HEADLINE = "RuntimeError: Expected to have finished reduction in the prior iteration before starting a new one. This error"
 MESSAGE = "DDP waited for gradients that never came"
 EXAMPLES = {
+    "did not receive grad for rank 2, base_model.v_proj.lora_B.default.weight": "DDP waited on rank 2 for gradients that never came, such as those of base_model.v_proj.lora_B.default.weight",
     HEADLINE: MESSAGE,
     "Parameter indices which did not receive grad for rank 2: 362 363 364": (
         "DDP waited on rank 2 for gradients that never came, such as those of parameters 362 363 364"

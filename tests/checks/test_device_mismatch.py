@@ -136,6 +136,19 @@ def test_no_fact_of_the_environment_shows_it():
 FLAGGED = [
     """
 import torch
+import torchvision
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torchvision.models.resnet18()
+if torch.cuda.device_count() > 1:
+    model = torch.nn.DataParallel(model).to(device)
+for x, y in DataLoader([]):
+    x = x.to(device)
+    out = model(x)  # <-
+""",
+    """
+import torch
 import torch.distributed as dist
 from torch.utils.data import DataLoader
 
@@ -216,6 +229,35 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.utils.data import DataLoader
+
+model = torch.nn.Linear(2, 2)
+for p in model.parameters():
+    p.data = p.data.cuda()
+for x, y in DataLoader([]):
+    model(x.cuda())
+""",
+    """
+import torch
+import torchvision
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torchvision.models.resnet18()
+if torch.cuda.device_count() > 1:
+    model = torch.nn.DataParallel(model).to(device)
+else:
+    model = model.to(device)
+for x, y in DataLoader([]):
+    out = model(x.to(device))
+other = torchvision.models.resnet18()
+if torch.cuda.device_count() > 1:
+    other = torch.nn.DataParallel(other).to(device)
+    for x, y in DataLoader([]):
+        out = other(x.to(device))
+""",
     """
 import torch
 from torch.utils.data import DataLoader

@@ -139,6 +139,44 @@ import torch
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
+        self.fc = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+def inside(model):
+    return model.module if hasattr(model, "module") else model
+
+net = Net().cuda()
+if torch.cuda.device_count() > 1:
+    net = torch.nn.DataParallel(net)
+print(inside(net).fc)
+""",
+    """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x)
+
+net = Net()
+several = torch.cuda.device_count() > 1
+if several:
+    net = torch.nn.DataParallel(net)
+net.cuda()
+params = net.module.fc.parameters() if several else net.fc.parameters()
+print(params)
+""",
+    """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
         self.module = torch.nn.Linear(2, 2)
         self.fc = torch.nn.Linear(2, 2)
 

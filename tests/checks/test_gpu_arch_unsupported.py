@@ -12,6 +12,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-arch-unsupported")
 MESSAGE = "the installed code does not support this GPU"
 EXAMPLES = {
+    "THCudaCheck FAIL file=mmdet/ops/roi_align/src/roi_align_kernel.cu line=139 error=98 :": MESSAGE,
+    "THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCTensorMath.cu line=35 error=8 : invalid device function": MESSAGE,
     "RuntimeError: cuda runtime error (48)": MESSAGE,
     "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!": MESSAGE,
     "RuntimeError: HIP error: invalid device function": MESSAGE,
@@ -138,6 +140,9 @@ def test_nvml_tells_the_capability_where_torch_does_not():
 
 def test_environment_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
+    named = Torch(imported=True, version="2.5.1+cu124", cuda="12.4")  # in a ticket, and no GPU beside it
+    assert run(torch=named)[0].status is CheckStatus.UNKNOWN
+    assert run(torch=named, gpus=Gpus())[0].status is CheckStatus.PASSED
     assert run(torch=torch())[0].status is CheckStatus.UNKNOWN
 
 

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from gpudoctor.facts import Interface, Interfaces
+import pytest
+
+from gpudoctor.facts import Connection, Interface, Interfaces, Measurements, Packets
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -82,3 +84,22 @@ def test_different_networks_may_differ() -> None:
 
 def test_unknown() -> None:
     assert run()[0].reason == "interfaces: not in this report"
+
+
+@pytest.mark.parametrize(
+    ("packets", "severity", "words"),
+    [
+        (Packets(bytes=9000, passed=False), Severity.ERROR, "packets of 9000 bytes, as this machine sends them, are lost"),
+        (Packets(bytes=1500, passed=False, told=1450), Severity.WARNING, "a router on the way allows 1450"),
+        (Packets(bytes=9000, passed=True), None, ""),
+        (Packets(bytes=9000), None, ""),
+        (None, None, ""),
+    ],
+)  # fmt: skip
+def test_packets_that_were_sent(packets: Packets | None, severity: Severity | None, words: str) -> None:
+    tried = Connection(host="node0", port=29500, outcome="connected", packets=packets)
+    _, found = run(interfaces=Interfaces(), measurements=Measurements(connection=tried))
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    assert all(
+        words in finding.message and "tracepath node0" in finding.fixes[0].command for finding in found
+    )

@@ -200,6 +200,14 @@ if __name__ == "__main__":
 ]
 FINE = [
     """
+import torch
+
+class Solver:
+    def __init__(self, model, rank):
+        self.model = model.cuda()
+        self.model = torch.nn.parallel.DistributedDataParallel(self.model, device_ids=[rank])
+""",
+    """
 import os
 
 import torch

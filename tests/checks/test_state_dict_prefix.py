@@ -240,6 +240,23 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+import os
+
+import torch
+
+class Trainer:
+    def __init__(self):
+        self.models = {"encoder": torch.nn.Linear(2, 2).cuda(), "depth": torch.nn.Linear(2, 2).cuda()}
+        for key in self.models.keys():
+            self.models[key] = torch.nn.DataParallel(self.models[key])
+
+    def save(self):
+        for name, model in self.models.items():
+            torch.save(model.state_dict(), f"{name}.pt")  # <-
+
+Trainer().save()
+""",
+    """
 from typing import NamedTuple
 
 import torch

@@ -150,3 +150,11 @@ def test_unknown_without_torch():
     assert (
         examine(CHECK, Source.ENVIRONMENT, Snapshot({"gpus": TWO}))[0].reason == "torch: not in this report"
     )
+
+
+def test_a_driver_is_hardware_enough_where_nothing_else_is_known():
+    """A ticket may hold the head of nvidia-smi's table alone."""
+    cpu = Torch(imported=True, version="1.7.1+cpu")
+    _, [finding] = run(torch=cpu, driver=Driver(version="430.50"))
+    assert "this machine has NVIDIA's driver 430.50" in finding.message
+    assert run(torch=cpu, driver=Driver(version="430.50"), gpus=Gpus(), pci=Pci())[1] == []

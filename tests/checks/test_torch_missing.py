@@ -12,6 +12,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("torch-missing")
 MESSAGE = "the Python that ran has no torch: it is not the one, or not the environment, that torch was installed into"
 EXAMPLES = {
+    "/usr/bin/python: No module named torch.distributed": MESSAGE,
+    "/usr/bin/python3: No module named torch": MESSAGE,
     "ModuleNotFoundError: No module named 'torch'": MESSAGE,
     'ModuleNotFoundError: No module named "torch"': MESSAGE,
     (
@@ -37,6 +39,8 @@ EXAMPLES = {
     "pkg_resources.DistributionNotFound: The 'torch>=1.13' distribution was not found and is required by the application": MESSAGE,
 }
 NOT_THIS = [
+    "/usr/bin/python3: No module named torch_scatter",
+    "/usr/bin/python3: No module named torch.distributed.run",
     "ModuleNotFoundError: No module named 'torch._six'",
     "ModuleNotFoundError: No module named 'torchvision'",
     "ModuleNotFoundError: No module named 'torch_scatter'",

@@ -11,6 +11,7 @@ from gpudoctor.facts import (
     Disk,
     Measurements,
     Missing,
+    Packets,
     Payload,
     PeerCopy,
 )
@@ -58,7 +59,12 @@ MEASURED = Measurements(
     ],
     disks=[Disk(folder="/data", file_system="nfs4", size=256 << 20, write=0.3, read=1.25, wrong_bytes=0)],
     connection=Connection(
-        host="node1", port=29500, outcome="refused", reason="Connection refused", seconds=0.01
+        host="node1",
+        port=29500,
+        outcome="refused",
+        reason="Connection refused",
+        seconds=0.01,
+        packets=Packets(bytes=9000, passed=False),
     ),
     missing=[Missing(what="NCCL", why="this torch has <none> | nothing")],
     seconds=61.2,
@@ -84,7 +90,7 @@ def test_a_terminal_shows_each_table() -> None:
     assert "nccl 2 1900 40.0 464 right" in lines
     assert "gloo over eth0 2 failed: rank 1: refused" in lines
     assert "/data nfs4 256 MiB 0.3 1.25 right" in lines
-    assert "node1 29500 refused Connection refused 0.01" in lines
+    assert "node1 29500 refused Connection refused 0.01 9000 bytes are lost" in lines
 
 
 def test_markdown_has_the_matrix_and_nothing_that_breaks_it() -> None:

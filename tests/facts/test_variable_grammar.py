@@ -79,6 +79,7 @@ def test_a_value_that_fits(name: str, value: str) -> None:
         ("TORCH_NCCL_ENABLE_MONITORING", "", "1"),
         ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "4", "3"),
         ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "10min", ""),
+        ("TORCH_FR_BUFFER_SIZE", "2k", ""),
         ("TORCH_DISTRIBUTED_USE_TORCHCOMMS", "False", "0"),
         ("NCCL_RAS_ADDR", "localhost", "localhost:28028"),
         ("NCCL_RAS_ADDR", "fe80::1", "localhost:28028"),

@@ -45,6 +45,7 @@ def test_what_a_shell_or_a_launcher_says_last_is_a_failure(last):
         "ERROR: 0",
         "restart: exited with status 3\n" + TRAINED,
         "error = None",
+        "h:1:1 [0] NCCL INFO NET/Plugin: load (libnccl-net.so) returned 2 : cannot open shared object: No such file or directory",
     ],
 )
 def test_what_ended_well_has_no_error(text):

@@ -1,0 +1,30 @@
+"""The first line of YOLO's programs."""
+
+import pytest
+
+ONE = "YOLOv5 🚀 v7.0-12-g5a1b Python-3.10.12 torch-2.0.1+cu118 CUDA:0 (Tesla T4, 15102MiB)\n"
+TWO = """\
+Ultralytics YOLOv8.1.0 🚀 Python-3.10.12 torch-2.1.2+cu121 CUDA:0 (NVIDIA A10, 22732MiB)
+                                                       CUDA:1 (NVIDIA A10G, 22500MiB)
+engine/trainer: task=detect, device=[0, 1], CUDA:7 (no, 100MiB)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "cuda", "names"),
+    [
+        (ONE, "2.0.1+cu118", "11.8", ["Tesla T4"]),
+        (TWO, "2.1.2+cu121", "12.1", ["NVIDIA A10", "NVIDIA A10G"]),
+        ("Ultralytics 8.3.2 🚀 Python-3.11.9 torch-2.4.1+cpu CPU (Intel Core i7)\n", "2.4.1+cpu", None, []),
+    ],
+)
+def test_torch_and_its_devices(text, version, cuda, names, facts_of):
+    facts = facts_of(text)
+    torch = facts["torch"]
+    assert (torch.version, torch.cuda, [device.name for device in torch.devices]) == (version, cuda, names)
+    assert [gpu.name for gpu in facts["gpus"].devices] == names if names else "gpus" not in facts
+
+
+def test_a_build_that_is_not_told(facts_of):
+    with pytest.raises(Exception, match="neither a gpudoctor report"):
+        facts_of("Ultralytics YOLOv8.1.0 Python-3.10.12 torch-2.1.2 CUDA:0 (NVIDIA A10, 22732MiB)\n")
