@@ -28,9 +28,6 @@ from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
 from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, Torch
 
 NVML_UNKNOWN = 999
-NONE_WANTED = ("void", "none")
-"""Values of NVIDIA_VISIBLE_DEVICES by which a container asks for no GPU."""
-
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where nothing asks for GPUs, a note where a torch for the CPU or NVIDIA_VISIBLE_DEVICES says that none are wanted",
@@ -49,7 +46,10 @@ def environment(
     launch: Launch | None,
 ) -> Iterator[Finding]:
     """The host's driver and GPUs show through, and no device node was handed on."""
-    if not host.container or driver.dxg or driver.nodes or (gpus and gpus.devices):
+    unwanted = launch is not None and launch.wants_no_gpu
+    # With NVIDIA_VISIBLE_DEVICES=none the driver's own nodes are there, and none of a GPU.
+    nodes = driver.gpu_nodes if unwanted else driver.nodes
+    if not host.container or driver.dxg or nodes or (gpus and gpus.devices):
         return
     if gpus is not None and gpus.error_code == NVML_UNKNOWN:
         return  # it had them: container-lost-gpu
@@ -64,17 +64,15 @@ def environment(
     there = count(len(cards), "NVIDIA GPU") if cards else "an NVIDIA GPU"
     with_driver = f" with driver {version}" if version else ""
     message = (
-        f"the host has {there}{with_driver}, and this container ({host.container}) has no /dev/nvidia* node: it was started "
+        f"the host has {there}{with_driver}, and this container ({host.container}) has no {'node of a GPU' if unwanted else '/dev/nvidia* node'}: it was started "
         "without its GPUs"
     )
-    severity = _severity(torch, launch.variables if launch else {})
+    severity = Severity.NOTE if unwanted else _severity(torch, launch.variables if launch else {})
     yield check.found(message, severity=severity, fixes=[_start(host.container)])
 
 
 def _severity(torch: Torch | None, variables: dict[str, str]) -> Severity:
-    """Return how much it matters: who asked for no GPU, or took a torch without CUDA, does not miss them."""
-    if variables.get("NVIDIA_VISIBLE_DEVICES", "") in NONE_WANTED:
-        return Severity.NOTE
+    """Return how much it matters: who took a torch without CUDA does not miss them."""
     if torch is not None and torch.imported and torch.cuda is None:
         return Severity.NOTE
     wanted = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LOCAL_RANK", "SLURM_GPUS_ON_NODE")

@@ -45,6 +45,8 @@ OLDEST = {
 }
 """The oldest driver (Linux) of each CUDA from that version on: since 11, of the whole major version. From the table of
 minor version compatibility and from the CUDA release notes."""
+NVML_MISMATCH = 18  # NVML_ERROR_LIB_RM_VERSION_MISMATCH
+CUDA_MISMATCH = 803  # CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
 INDEX = "https://download.pytorch.org/whl/"
 
 DRIVER = Fix(
@@ -158,7 +160,7 @@ def environment(
         return
     said = [text for text in (*torch.warnings, torch.cuda_error and torch.cuda_error.message) if text]
     refused = [text for text in said if "driver on your system is too old" in text]
-    version = (gpus and gpus.driver_version) or (driver and (driver.version or driver.module_version)) or None
+    version = _loaded(gpus, driver, cuda)
     newest = (cuda and cuda.version) or (gpus and gpus.cuda_version) or None
     if version is None and newest is None and not refused:
         if driver is not None and not driver.loaded:
@@ -182,6 +184,16 @@ def environment(
         evidence=[Evidence(text) for text in refused[:1]],
         fixes=_install(version, newest, python or Python(), distributions),
     )
+
+
+def _loaded(gpus: Gpus | None, driver: Driver | None, cuda: Cuda | None) -> str | None:
+    """Return the driver's version; ``None`` where it is not known, or that of a module that the next restart replaces.
+
+    With driver-library-mismatch the library is the driver that was installed last: its CUDA version is what counts.
+    """
+    if (gpus and gpus.error_code == NVML_MISMATCH) or (cuda and cuda.init == CUDA_MISMATCH):
+        return None
+    return (gpus and gpus.driver_version) or (driver and (driver.version or driver.module_version)) or None
 
 
 def _below(built: str, version: str | None, newest: str | None) -> bool:

@@ -83,6 +83,7 @@ INSTANCES = Fix(
     "See whether MIG mode is on without any instance: CUDA then has no device",
     "nvidia-smi -L; nvidia-smi --query-gpu=index,mig.mode.current --format=csv",
 )
+NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
 CODES = {
     1: ("CUDA_ERROR_INVALID_VALUE", "the library and the driver do not understand each other"),
     2: (
@@ -95,7 +96,7 @@ CODES = {
     ),
     36: ("CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER", "the driver is older than the call"),
     46: ("CUDA_ERROR_DEVICE_UNAVAILABLE", "the GPUs are taken or may not be used: see their compute mode"),
-    100: (
+    NO_DEVICE: (
         "CUDA_ERROR_NO_DEVICE",
         "it can start none of the GPUs: nodes that are missing, GPUs that are lost, or MIG without instances",
     ),
@@ -179,6 +180,7 @@ check = Check(
         "gpu-busy",
         "gpu-device-nodes",
         "gpu-fell-off-bus",
+        "gpu-missing",
         "gpu-reset-required",
         "open-kernel-module",
     ],
@@ -236,7 +238,7 @@ def environment(
             evidence=[Evidence(cuda.library or "libcuda.so.1")],
             fixes=[LIBRARIES, SEE, REBOOT],
         )
-    elif _failed(cuda) and (here or (pci and pci.usable) or _driven(cuda, driver)):
+    elif _failed(cuda, launch) and (here or (pci and pci.usable) or _driven(cuda, driver)):
         name, why = CODES.get(cuda.init or 0, ("", "the kernel log may say why"))
         yield check.found(
             f"cuInit gives error {cuda.init}{f' ({name})' if name else ''}: {why}; no GPU can be used",
@@ -245,8 +247,10 @@ def environment(
         )
 
 
-def _failed(cuda: Cuda) -> bool:
+def _failed(cuda: Cuda, launch: Launch | None) -> bool:
     """Return whether cuInit gave an error that no other check tells of; one where the library is not known does not."""
+    if cuda.init == NO_DEVICE and launch is not None and launch.wants_no_gpu:
+        return False  # a container that was asked to have none
     others = (STUB, MISMATCH) if cuda.library is None else (STUB, MISMATCH, FORWARD)
     return cuda.init not in (None, 0, *others)
 

@@ -27,7 +27,7 @@ with the host.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count, joined, listed
-from gpudoctor.facts import Cuda, Driver, Gpus, Host, Pci
+from gpudoctor.facts import Cuda, Driver, Gpus, Host, Launch, Pci
 
 CONTROL, UNIFIED = "/dev/nvidiactl", "/dev/nvidia-uvm"
 
@@ -55,11 +55,20 @@ check = Check(
 
 @check.environment
 def environment(
-    driver: Driver, cuda: Cuda | None, gpus: Gpus | None, pci: Pci | None, host: Host | None
+    driver: Driver,
+    cuda: Cuda | None,
+    gpus: Gpus | None,
+    pci: Pci | None,
+    host: Host | None,
+    launch: Launch | None,
 ) -> Iterator[Finding]:
     """CUDA does not start or misses GPUs, and a node that it needs is not there or not open to this user."""
-    if driver.dxg or not driver.loaded or not driver.nodes:
-        return  # a container without any node was not given its GPUs
+    inside = host is not None and bool(host.container)
+    unwanted = launch is not None and launch.wants_no_gpu and not driver.gpu_nodes
+    if driver.dxg or not driver.loaded or unwanted:
+        return
+    if not driver.nodes and (inside or host is None or not (cuda and cuda.library)):
+        return  # a container without any node was not given its GPUs, and another's ticket does not tell of nodes
     if cuda is not None and cuda.init == 0:
         # It starts: what is missing was made on the way, or is not needed here, unless GPUs are missing with it.
         yield from _some(driver, cuda, gpus, host)
@@ -68,13 +77,17 @@ def environment(
         return
     if cuda is None or (cuda.init is None and cuda.library):
         raise CannotTell("whether CUDA starts is not known")
+    yield from _out_of_reach(driver, cuda, inside)
+
+
+def _out_of_reach(driver: Driver, cuda: Cuda, inside: bool) -> Iterator[Finding]:
+    """Name the nodes without which CUDA cannot start: those that are missing, or else those that are closed."""
     nodes = {node.path: node for node in driver.nodes}
     missing = [path for path in (CONTROL, UNIFIED) if path not in nodes]
     cards = driver.gpu_nodes
     closed = [n for n in (*map(nodes.get, (CONTROL, UNIFIED)), *cards) if n and not n.usable]
     if not cards:
         missing.append("/dev/nvidia0")
-    inside = host is not None and bool(host.container)
     where = " in this container" if inside else ""
     if missing:
         code = f" (cuInit gives error {cuda.init})" if cuda.init else ""

@@ -35,7 +35,7 @@ MIT/GPL" for it and "NVIDIA" for the closed one. `sudo dmesg | grep -A3 NVRM` sa
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting, count
-from gpudoctor.facts import Driver, Gpus, Pci
+from gpudoctor.facts import Driver, Gpus, KernelLog, Pci
 
 LEAVE_OUT = Fix(
     "On a cluster: leave this node out, and send the administrators its name and this line",
@@ -94,14 +94,16 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 
 @check.environment
-def environment(pci: Pci, driver: Driver, gpus: Gpus) -> Iterator[Finding]:
-    """GPUs are on the bus, the driver is loaded, and it has started none of them."""
+def environment(pci: Pci, driver: Driver, gpus: Gpus, log: KernelLog | None) -> Iterator[Finding]:
+    """GPUs are on the bus, the driver is loaded and has started none of them, and its kind may be why."""
     if gpus.hanging or gpus.interrupted:
         raise CannotTell("NVML did not answer to the end")
     cards = [card for card in pci.usable if card.driver == "nvidia"]
     if not cards or not driver.loaded or gpus.devices or gpus.error is not None:
         return
-    kind = "open" if "Open Kernel Module" in driver.description else "closed"
+    if not driver.unfit(cards, log):
+        return  # gpu-missing
+    kind = driver.kind
     message = (
         f"{count(len(cards), 'NVIDIA GPU')} on the PCI bus, the driver is loaded ({kind} kernel module), and it has started "
         "none: the other kind of module, the machine's firmware or the GPU itself is the reason"

@@ -129,7 +129,11 @@ def environment(
         if not found and gpus is not None and not share:
             found = _nvml(pci, gpus, driver, log)
     if not found and gpus is not None and gpus.devices and not any(gpu.mig for gpu in gpus.devices):
-        found = _cuda(gpus, cuda, driver, variables.get(VISIBLE)) or _torch(gpus, cuda, torch, variables)
+        found = (
+            _promised(gpus, launch)
+            or _cuda(gpus, cuda, driver, variables.get(VISIBLE))
+            or _torch(gpus, cuda, torch, variables)
+        )
     yield from found
 
 
@@ -169,6 +173,23 @@ def _bus(pci: Pci, launch: Launch | None, share: bool) -> list[Finding]:
     return []
 
 
+def _promised(gpus: Gpus, launch: Launch | None) -> list[Finding]:
+    """Find GPUs that Slurm gave to the job on this node and NVML does not list.
+
+    A task that was bound to fewer has these alone in CUDA_VISIBLE_DEVICES.
+    """
+    promised = launch.number("SLURM_GPUS_ON_NODE") if launch else None
+    here = len(gpus.devices)
+    if launch is None or promised is None or gpus.interrupted or here < 2 or here >= promised:
+        return []
+    named = launch.variables.get(VISIBLE, "").split(",")
+    if named != [""] and len(named) != promised:
+        return []
+    words = f"Slurm gives this job {count(promised, 'GPU')} on this node, and NVML lists {here}"
+    fixes = [LEAVE_OUT, COMPARE, WHY, RESET]
+    return [check.found(f"{words}: the driver has lost a GPU, or did not start it", fixes=fixes)]
+
+
 def _driver(pci: Pci, gpus: Gpus | None, log: KernelLog | None) -> list[Finding]:
     """Find GPUs that the driver did not take, while it took others or is loaded all the same."""
     left = [card for card in pci.usable if card.driver is None and not card.excluded]
@@ -199,8 +220,9 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     answered = not gpus.error and not gpus.interrupted and (gpus.devices or gpus.driver_version)
     if not answered or not cards or len(cards) <= len(gpus.devices):
         return []
-    if not gpus.devices and pci.bound and gpus.error is None and driver is not None and driver.loaded:
-        return []  # none of them was started, which is open-kernel-module
+    none_started = not gpus.devices and gpus.error is None and driver is not None and driver.loaded
+    if pci.bound and none_started and driver is not None and driver.unfit(cards, log):
+        return []  # which is open-kernel-module
     known = {gpu.pci_address for gpu in gpus.devices}
     lost = [card for card in cards if card.address not in known] if known - {""} else []
     nodes = {node.path for node in driver.nodes} if driver else set()
@@ -212,6 +234,8 @@ def _nvml(pci: Pci, gpus: Gpus, driver: Driver | None, log: KernelLog | None) ->
     words = f"the PCI bus has {count(len(cards), 'GPU')} and NVML lists {len(gpus.devices)}"
     named = f": {_named(lost)} is missing" if lost else ""
     message = f"{words}{named}. Between the driver and NVML a GPU was lost, and no program can use it"
+    if none_started:
+        message = f"{words}: the driver is loaded and started none of them, and no program can use a GPU"
     return [check.found(message, evidence=_evidence(lost, log), fixes=[LEAVE_OUT, WHY, RESET, RESEAT])]
 
 

@@ -81,6 +81,9 @@ def _bound_alone(host: Host, launch: Launch | None) -> bool:
     """Return whether the processors are this task's own: srun binds each task to those that it asked for."""
     if launch is None or launch.torchrun or not launch.slurm_task:
         return False
+    tasks, ranks = launch.slurm_tasks_here, launch.number("LOCAL_WORLD_SIZE")
+    if tasks is not None and ranks is not None and ranks > tasks:
+        return False  # the task starts ranks of its own, which share its processors
     return host.cpus_usable == (launch.number("SLURM_CPUS_PER_TASK") or 1)
 
 

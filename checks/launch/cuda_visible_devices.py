@@ -94,8 +94,8 @@ check = Check(
     ],
 )
 
-RUN_ON = re.compile(r"\+?\d+\s*[;:|/\s]\s*\d")
-"""Numbers that something else than a comma parts."""
+RUN_ON = re.compile(r"\+?\d+\s*[^\w\s]|\+?\d+\s+\d")
+"""A number with a sign or another number behind it, such as `0;1`, `0 1` and `0-3`; of `0gpu` CUDA makes what was meant."""
 
 
 @check.environment
@@ -104,6 +104,7 @@ def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Itera
     value = launch.variables.get(NAME)
     if torch and torch.hip:
         return  # AMD's variables are others
+    yield from _misspelt(launch, gpus)
     if gpus and gpus.devices:
         visible, finding = len(gpus.devices), None
         if value is not None:
@@ -123,6 +124,20 @@ def environment(launch: Launch, gpus: Gpus | None, torch: Torch | None) -> Itera
         yield from _without_gpus(launch, value)
     elif value is not None:
         raise CannotTell(f"{NAME} is set, and how many GPUs this machine has is not known")
+
+
+def _misspelt(launch: Launch, gpus: Gpus | None) -> Iterator[Finding]:
+    """Find a name that nothing reads; what a launcher keeps under a longer one is left in peace."""
+    for name, value in launch.variables.items():
+        if not name.startswith("CUDA_VIS") or name.startswith(NAME):
+            continue
+        message = f"{name}={value} is set, and nothing reads it: the name is {NAME}"
+        if NAME in launch.variables or gpus is None or len(gpus.devices) < 2:
+            yield check.found(message, severity=Severity.NOTE, fixes=[Fix("Remove it", f"unset {name}")])
+            continue
+        fixes = [Fix("Set the one that is read", f"unset {name}; export {NAME}={value}")]
+        all_of_them = f"{message}, so all {len(gpus.devices)} GPUs are visible"
+        yield check.found(all_of_them, severity=Severity.WARNING, fixes=fixes)
 
 
 def _without_gpus(launch: Launch, value: str | None) -> Iterator[Finding]:

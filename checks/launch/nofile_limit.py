@@ -31,6 +31,8 @@ DEFAULT = 1024
 TOO_FEW = 256
 # gloo and the store connect every rank with every other; two of each leave room for nothing else.
 FILES_PER_RANK = 4
+# Of what all processes may have open together; where gpud, too, begins to warn.
+NEARLY_ALL = 0.8
 
 RAISE = Fix(
     "Raise the limit, in the shell or the job script that starts the training",
@@ -44,6 +46,9 @@ LIMITS = Fix(
     Kind.ADMIN,
 )
 
+WHOSE = Fix("See how many are open, and how many may be", "cat /proc/sys/fs/file-nr")
+MACHINE = Fix("Raise what the machine allows", "sudo sysctl fs.file-max=10000000", Kind.ADMIN)
+
 check = Check(
     severity=Severity.WARNING,
     otherwise="an error below 256, a note for 8 GPUs where 1024 cannot be raised",
@@ -56,6 +61,7 @@ def environment(host: Host, launch: Launch | None, gpus: Gpus | None) -> Iterato
     """Fewer files may be open than a training needs."""
     if host.system not in ("", "Linux"):
         return  # macOS starts with 256, and torch there has no such use for files
+    yield from _of_all(host)
     limit = host.limits.get("nofile")
     if limit is None:
         raise CannotTell("the limit on open files (ulimit -n) is not known")
@@ -80,6 +86,18 @@ def environment(host: Host, launch: Launch | None, gpus: Gpus | None) -> Iterato
             f"{front}: with many data loader workers, each tensor of which is an open file, that is little"
         )
         yield check.found(message, severity=Severity.NOTE, fixes=fixes)
+
+
+def _of_all(host: Host) -> Iterator[Finding]:
+    """The processes of this machine together have nearly as many files open as they may."""
+    now, most = host.files_open, host.files_max
+    if now is None or not most or now < NEARLY_ALL * most:
+        return
+    message = (
+        f"all processes of this machine together have {now} files open, and may have {most} (fs.file-max): beyond that "
+        "every open fails with 'Too many open files in system'"
+    )
+    yield check.found(message, fixes=[WHOSE, MACHINE])
 
 
 def _fixes(host: Host) -> list[Fix]:

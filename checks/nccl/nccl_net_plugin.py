@@ -27,6 +27,7 @@ NCCL loads `libnccl-net.so` from LD_LIBRARY_PATH (EFA on AWS, gIB or FasTrak on 
 - [nccl#1231](https://github.com/NVIDIA/nccl/issues/1231): why "No plugin found" is harmless
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
@@ -103,6 +104,10 @@ OWN = {
 """What NCCL does without a plug-in that it was told to load (``src/plugin``)."""
 
 
+OF_NCCL = re.compile(r"libnccl-tuner[\w.-]*$|(?!lib|none$|STATIC)[\w-]+$")
+"""A tuner by a name that the plug-ins' probe would know: other libraries are not looked for."""
+
+
 @check.environment
 def environment(
     launch: Launch,
@@ -129,6 +134,15 @@ def environment(
             )
             yield check.found(message, severity=Severity.WARNING, fixes=[FORGET])
             return
+    tuner = variables.get("NCCL_TUNER_PLUGIN", "")
+    if (
+        OF_NCCL.match(tuner) and not plugins.tuner(tuner) and not plugins.network()
+    ):  # which may hold a tuner as well
+        message = (
+            f"NCCL_TUNER_PLUGIN is {tuner}, and there is no such library in LD_LIBRARY_PATH or the loader's cache: NCCL goes "
+            f"on with {OWN['NCCL_TUNER_PLUGIN']}"
+        )
+        yield check.found(message, severity=Severity.WARNING, fixes=[FORGET])
     for name, instead in OWN.items():
         if name in known and configuration is not None and (why := configuration.refusal(known[name])):
             message = f"{known[name]}: the file cannot be opened ({why}), and NCCL goes on with {instead}"

@@ -2,6 +2,16 @@
 
 from msgspec import Struct
 
+from gpudoctor.facts.kernel_log import KernelLog
+from gpudoctor.facts.pci import PciDevice
+
+UNFIT = (
+    "requires use of the NVIDIA open kernel modules",
+    "not supported by open",
+    "I/O region assigned to your NVIDIA device is invalid",
+)
+"""What NVIDIA's module writes into the kernel log where it or the machine's firmware is why a GPU was not started."""
+
 
 class DeviceNode(Struct, frozen=True, kw_only=True):
     """One ``/dev/nvidia*`` node."""
@@ -33,6 +43,16 @@ class Driver(Struct, frozen=True, kw_only=True):
     def gpu_nodes(self) -> list[DeviceNode]:
         """The nodes of GPUs: ``/dev/nvidia0``, ``/dev/nvidia1`` …, without those for control and memory."""
         return [node for node in self.nodes if node.path.removeprefix("/dev/nvidia").isdecimal()]
+
+    @property
+    def kind(self) -> str:
+        """The kind of kernel module that is loaded: ``open`` or ``closed``."""
+        return "open" if "Open Kernel Module" in self.description else "closed"
+
+    def unfit(self, cards: list[PciDevice], log: KernelLog | None) -> bool:
+        """Return whether the kind of module may be why it started none of these GPUs: not where both kinds run them."""
+        said = any(words in event.text for event in (log.of("nvrm") if log else []) for words in UNFIT)
+        return said or not all(card.runs_under(self.kind) for card in cards)
 
     @property
     def loaded(self) -> bool:

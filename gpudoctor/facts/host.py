@@ -49,6 +49,10 @@ class Host(Struct, frozen=True, kw_only=True):
     """This process may make files there."""
     limits: dict[str, Limit] = {}
     """By name: ``memlock`` (bytes), ``nofile`` (open files), ``nproc`` (processes), ``core`` (bytes)."""
+    files_open: int | None = None
+    """Open files of all processes of this machine (``/proc/sys/fs/file-nr``)."""
+    files_max: int | None = None
+    """How many they may be together."""
     root: bool | None = None
     """The effective user is root."""
     capabilities: list[str] | None = None

@@ -41,6 +41,11 @@ class Launch(Struct, frozen=True, kw_only=True):
         return int(text) if text.lstrip("-").isdecimal() and text.isascii() and text.count("-") <= 1 else None
 
     @property
+    def wants_no_gpu(self) -> bool:
+        """Whether this is a container that was asked to have no GPU (``none``: the driver's libraries alone)."""
+        return self.variables.get("NVIDIA_VISIBLE_DEVICES") in ("void", "none")
+
+    @property
     def master_port(self) -> int | None:
         """MASTER_PORT as a port number; ``None`` when it is unset or not one."""
         port = self.number("MASTER_PORT")

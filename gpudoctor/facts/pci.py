@@ -13,6 +13,10 @@ ACCELERATORS = (*GPU_CLASSES, "0x0380", "0x1200")
 GROUPS = late_pattern(
     r"/job_\d+\b|docker[-/][0-9a-f]{12}|kubepods|libpod|/lxc|cri-containerd|crio-|buildkit|htcondor|machine\.slice"
 )
+TURING, BLACKWELL = 0x1E00, 0x2900
+"""The first device ids of these generations: NVIDIA hands them out in order (table in the README of its
+open-gpu-kernel-modules). Before Turing there is no GPU System Processor, which the open module needs."""
+GRACE_HOPPER = range(0x2340, 0x234F)
 NVSWITCH_CLASS = "0x0680"
 """A bridge of vendor NVIDIA: an NVSwitch."""
 
@@ -66,6 +70,20 @@ class PciDevice(Struct, frozen=True, kw_only=True):
     """The driver was told to leave it out (``GPU Excluded: Yes``, the module's NVreg_ExcludedGpus)."""
     names: list[str] = []
     """Of a network adapter: its RDMA device and its interfaces, such as ``mlx5_0``."""
+
+    def runs_under(self, kind: str) -> bool | None:
+        """Return whether NVIDIA's kernel module of a kind, ``open`` or ``closed``, runs this GPU; ``None``: not known.
+
+        As NVIDIA's driver installation guide has it: closed before Turing, open from Blackwell on and for Grace
+        Hopper, both between.
+        """
+        try:
+            number = int(self.device, 16)
+        except ValueError:
+            return None
+        if kind == "open":
+            return number >= TURING
+        return number < BLACKWELL and number not in GRACE_HOPPER
 
 
 class Bridge(Struct, frozen=True, kw_only=True):

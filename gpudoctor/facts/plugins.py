@@ -16,3 +16,8 @@ class Plugins(Struct, frozen=True, kw_only=True):
         return any(
             file.startswith((f"libnccl-net-{name}.so", f"{name}.so", f"lib{name}.so")) for file in self.found
         )
+
+    def tuner(self, name: str) -> bool:
+        """Return whether there is a tuner of this name, which is a file's or stands in ``libnccl-tuner-NAME.so``."""
+        name = name.removesuffix(".so")
+        return any(file.startswith((f"libnccl-tuner-{name}.so", f"{name}.so")) for file in self.found)

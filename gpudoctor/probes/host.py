@@ -40,6 +40,7 @@ def probe(root: Path = Path("/")) -> Host:
         memory_available_bytes=memory.available,
         **_shm(root / "dev/shm"),
         limits=_limits(),
+        **_files(text(sysctl / "fs/file-nr")),
         root=os.geteuid() == 0,
         capabilities=_capabilities(root),
         unprivileged_port=number(text(sysctl / "net/ipv4/ip_unprivileged_port_start")),
@@ -50,6 +51,12 @@ def probe(root: Path = Path("/")) -> Host:
         cgroup=group,
         numa=numa(root),
     )
+
+
+def _files(numbers: str) -> dict[str, Any]:
+    """Read allocated, unused (0 since Linux 2.6) and most file handles (sysctl/fs.rst)."""
+    values = [number(word) for word in numbers.split()]
+    return {"files_open": values[0], "files_max": values[2]} if len(values) == 3 else {}
 
 
 def _shm(folder: Path) -> dict[str, Any]:

@@ -54,6 +54,18 @@ def test_how_much_it_matters(facts, severity):
     assert finding.severity is severity
 
 
+def test_a_container_that_has_the_driver_alone():
+    control = Driver(
+        version="580.82.07", nodes=[DeviceNode(path="/dev/nvidiactl", readable=True, writable=True)]
+    )
+    facts = {"pci": Pci(nvidia=[CARD]), "driver": control, "host": DOCKER, "torch": CUDA}
+    wanted = Launch(variables={"NVIDIA_VISIBLE_DEVICES": "none"})
+    _, [finding] = run(launch=wanted, **facts)
+    assert finding.severity is Severity.NOTE
+    assert "has no node of a GPU" in finding.message
+    assert run(**facts)[1] == []  # gpu-device-nodes
+
+
 @pytest.mark.parametrize(
     "facts",
     [

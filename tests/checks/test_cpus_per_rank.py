@@ -42,6 +42,19 @@ def test_a_slurm_task_with_one_processor():
     assert finding.fixes[0].command.startswith("srun --cpus-per-task=")
 
 
+def test_a_slurm_task_that_starts_ranks_of_its_own():
+    variables = {
+        "SLURM_JOB_ID": "1",
+        "SLURM_STEP_ID": "0",
+        "SLURM_PROCID": "0",
+        "SLURM_STEP_TASKS_PER_NODE": "1",
+        "SLURM_CPUS_PER_TASK": "6",
+        "LOCAL_WORLD_SIZE": "8",
+    }
+    _, [finding] = run(host=Host(cpus=128, cpus_usable=6), gpus=EIGHT, launch=Launch(variables=variables))
+    assert finding.message.startswith("8 ranks may use 6 of this machine's 128 processors")
+
+
 @pytest.mark.parametrize(
     ("known", "variables"),
     [

@@ -144,6 +144,16 @@ def test_windows_has_other_numbers():
     assert len(run(torch=built("13.2"), gpus=old, host=wsl)[1]) == 1
 
 
+def test_an_old_module_beside_a_new_library_goes_with_the_restart():
+    module = Driver(version="570.86.15")
+    refused = Gpus(error="Driver/library version mismatch", error_code=18)
+    for new in (Cuda(version="13.0", init=803), Cuda(version="13.0")):
+        assert run(torch=built("13.2"), driver=module, gpus=refused, cuda=new)[1] == []
+    old = Cuda(version="12.8", init=803)
+    assert len(run(torch=built("13.2"), driver=module, gpus=refused, cuda=old)[1]) == 1
+    assert run(torch=built("13.2"), driver=module, gpus=refused)[0].status is CheckStatus.UNKNOWN
+
+
 @pytest.mark.parametrize(
     "facts",
     [

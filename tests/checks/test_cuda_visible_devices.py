@@ -111,13 +111,27 @@ def test_errors(value, words):
     assert "export CUDA_VISIBLE_DEVICES=0,1,2,3" in [fix.command for fix in finding.fixes]
 
 
-@pytest.mark.parametrize("value", ["0;1;2", "0 1", "0:3,1", "0 ; 1"])
+@pytest.mark.parametrize("value", ["0;1;2", "0 1", "0:3,1", "0 ; 1", "0-3", "1]"])
 def test_numbers_that_no_comma_parts_are_one(value):
     """torch.cuda._parse_visible_devices gives [0] for each, and [0, 1] for the third."""
     _, [finding] = run(value)
     assert finding.severity is Severity.WARNING
     visible = "2 of 4 GPUs are visible" if "," in value else "1 of 4 GPUs is visible"
     assert visible in finding.message
+
+
+def test_a_name_that_nothing_reads():
+    named = Launch(variables={"CUDA_VISIBLE_DEVICE": "0,1", "CUDA_VISIBLE_DEVICES_OLD": "0"})
+    facts = {"launch": named, "gpus": FOUR}
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert (finding.severity, finding.fixes[0].command) == (
+        Severity.WARNING,
+        "unset CUDA_VISIBLE_DEVICE; export CUDA_VISIBLE_DEVICES=0,1",
+    )
+    assert "so all 4 GPUs are visible" in finding.message
+    right = Launch(variables=named.variables | {"CUDA_VISIBLE_DEVICES": "0,1"})
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts | {"launch": right}))
+    assert finding.severity is Severity.NOTE
 
 
 def test_an_instance_on_a_machine_without_mig():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Cuda, DeviceNode, Driver, Gpu, Gpus, Host
+from gpudoctor.facts import Cuda, DeviceNode, Driver, Gpu, Gpus, Host, Launch
 from gpudoctor.guard import examine
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
@@ -29,6 +29,12 @@ def test_a_missing_node_is_made():
         "/dev/nvidia-uvm is missing: CUDA cannot reach the driver (cuInit gives error 999)"
     )
     assert "nvidia-modprobe" in finding.fixes[1].command
+
+
+def test_a_machine_that_has_none_of_them():
+    asked = Cuda(library="/usr/lib/libcuda.so.580.82.07", init=100)
+    _, [finding] = run(driver=Driver(version="580.82.07"), gpus=GPUS, cuda=asked, host=Host())
+    assert finding.message.startswith("/dev/nvidiactl, /dev/nvidia-uvm and /dev/nvidia0 are missing:")
 
 
 def test_in_a_container_it_is_started_anew():
@@ -68,6 +74,12 @@ def test_gpus_that_cuda_misses_for_another_reason_are_not_these(count):
         {"driver": driver(0, "ctl"), "cuda": Cuda(init=0)},  # nvidia-modprobe makes it on the way
         {"driver": driver(0, "ctl", "-uvm"), "cuda": FAILED},
         {"driver": Driver(version="580.82.07"), "cuda": FAILED},  # container-without-gpus
+        {"driver": Driver(version="580.82.07"), "cuda": FAILED, "host": Host(container="docker")},
+        {
+            "driver": driver("ctl", "-uvm"),
+            "cuda": FAILED,
+            "launch": Launch(variables={"NVIDIA_VISIBLE_DEVICES": "none"}),  # the same
+        },
         {"driver": Driver(dxg=True), "cuda": FAILED},
         {"driver": Driver(), "cuda": Cuda(error="no such file")},
     ],

@@ -94,8 +94,24 @@ def test_nvml_lists_fewer_than_the_bus_has():
 def test_nvml_lists_none():
     _, [finding] = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"))
     assert "NVML lists 0" in finding.message
-    result, _ = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"), driver=LOADED)  # open-kernel-module
-    assert result.status is CheckStatus.PASSED
+    _, [finding] = run(pci=BUS, gpus=Gpus(driver_version="580.82.07"), driver=LOADED)
+    assert finding.message.endswith("is loaded and started none of them, and no program can use a GPU")
+    said = KernelLog(
+        events=[KernelEvent(kind="nvrm", text="NVRM: requires use of the NVIDIA open kernel modules.")]
+    )
+    facts = {"pci": BUS, "gpus": Gpus(driver_version="580.82.07"), "driver": LOADED, "kernel_log": said}
+    assert run(**facts)[0].status is CheckStatus.PASSED  # open-kernel-module
+
+
+def test_slurm_gives_more_than_nvml_lists():
+    job = {"SLURM_JOB_ID": "7", "SLURM_GPUS_ON_NODE": "4"}
+    _, [finding] = run(pci=BUS, gpus=THREE, driver=LOADED, launch=Launch(variables=job))
+    assert finding.message.startswith("Slurm gives this job 4 GPUs on this node, and NVML lists 3")
+    whole = Launch(variables=job | {"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
+    assert len(run(pci=BUS, gpus=THREE, driver=LOADED, launch=whole)[1]) == 1
+    for some in ("0", "0,1,2"):  # a task that was bound to some of them
+        bound = Launch(variables=job | {"CUDA_VISIBLE_DEVICES": some})
+        assert run(pci=BUS, gpus=THREE, driver=LOADED, launch=bound)[0].status is CheckStatus.PASSED
 
 
 def test_gpus_without_a_node_are_left_to_gpu_device_nodes():

@@ -95,6 +95,18 @@ def test_a_plugin_that_is_not_found() -> None:
     assert finding.severity is Severity.WARNING
 
 
+def test_a_tuner_that_is_not_found() -> None:
+    for name in ("libnccl-tuner-mine.so", "mine"):
+        _, [finding] = run(launch=told(NCCL_TUNER_PLUGIN=name), plugins=Plugins())
+        assert "NCCL goes on with its own choice of algorithms" in finding.message
+    here = Plugins(found=["libnccl-tuner-mine.so.1"])
+    for name in ("libnccl-tuner-mine.so", "mine"):
+        assert run(launch=told(NCCL_TUNER_PLUGIN=name), plugins=here)[1] == []
+    # A library of another name is not looked for, and a network plug-in may hold the tuner.
+    assert run(launch=told(NCCL_TUNER_PLUGIN="libmine.so"), plugins=Plugins())[1] == []
+    assert run(launch=told(NCCL_TUNER_PLUGIN="mine"), plugins=OFI)[1] == []
+
+
 def test_efa_without_a_plugin() -> None:
     two = told(WORLD_SIZE="16", LOCAL_WORLD_SIZE="8")
     assert "rdmap0 is an EFA adapter" in run(launch=two, plugins=Plugins(), infiniband=EFA)[1][0].message

@@ -29,6 +29,12 @@ def test_found(soft, severity):
     assert finding.fixes[0].command == "ulimit -n $(ulimit -Hn)"
 
 
+def test_the_machine_has_no_more_files_to_give():
+    _, [finding] = run(host=host(65536, files_open=990_000, files_max=1_000_000))
+    assert "have 990000 files open, and may have 1000000" in finding.message
+    assert run(host=host(65536, files_open=700_000, files_max=1_000_000))[1] == []
+
+
 def test_many_ranks_need_more():
     _, [finding] = run(host=host(1024, 4096), launch=Launch(variables={"WORLD_SIZE": "512"}))
     assert "512 ranks" in finding.message

@@ -1,6 +1,6 @@
 """open-kernel-module: seen in logs, and in a driver that started no GPU."""
 
-from gpudoctor.facts import Driver, Gpus, Pci, PciDevice
+from gpudoctor.facts import Driver, Gpus, KernelEvent, KernelLog, Pci, PciDevice
 from gpudoctor.guard import examine
 from gpudoctor.model import Kind, Source
 from gpudoctor.registry import Registry
@@ -34,6 +34,8 @@ NOT_THIS = [
     "WARNING: No devices were found by the Bluetooth scan, retrying",
 ]
 CARD = PciDevice(address="0000:01:00.0", device="0x2b85", device_class="0x0300", driver="nvidia")
+HOPPER = PciDevice(address="0000:01:00.0", device="0x2330", device_class="0x0302", driver="nvidia")
+PASCAL = PciDevice(address="0000:01:00.0", device="0x1b80", device_class="0x0300", driver="nvidia")
 CLOSED_MODULE = Driver(version="580.82.07", description="NVIDIA UNIX x86_64 Kernel Module  580.82.07")
 OPEN_MODULE = Driver(version="580.82.07", description="NVIDIA UNIX Open Kernel Module for x86_64  580.82.07")
 
@@ -43,13 +45,22 @@ def run(**facts):
 
 
 def test_found_where_the_driver_started_nothing_with_the_other_kind_to_install():
-    facts = {"pci": Pci(nvidia=[CARD]), "gpus": Gpus(driver_version="580.82.07")}
-    _, [closed] = run(driver=CLOSED_MODULE, **facts)
+    gpus = Gpus(driver_version="580.82.07")
+    _, [closed] = run(driver=CLOSED_MODULE, pci=Pci(nvidia=[CARD]), gpus=gpus)
     assert "1 NVIDIA GPU on the PCI bus, the driver is loaded (closed kernel module)" in closed.message
     assert any("580-server-open" in fix.command for fix in closed.fixes)
-    _, [opened] = run(driver=OPEN_MODULE, **facts)
+    _, [opened] = run(driver=OPEN_MODULE, pci=Pci(nvidia=[PASCAL]), gpus=gpus)
     assert "(open kernel module)" in opened.message
     assert not any("580-server-open" in fix.command for fix in opened.fixes)
+
+
+def test_another_reason_where_the_loaded_kind_runs_the_gpu_unless_the_driver_says_so():
+    gpus = Gpus(driver_version="580.82.07")
+    for driver, card in [(OPEN_MODULE, CARD), (OPEN_MODULE, HOPPER), (CLOSED_MODULE, HOPPER)]:
+        facts = {"driver": driver, "pci": Pci(nvidia=[card]), "gpus": gpus}
+        assert run(**facts)[0].status is CheckStatus.PASSED
+        said = KernelEvent(kind="nvrm", text="NVRM: installed in this system is not supported by open")
+        assert run(kernel_log=KernelLog(events=[said]), **facts)[0].status is CheckStatus.FOUND
 
 
 def test_what_needs_no_root_is_offered():

@@ -166,6 +166,7 @@ def test_numa_governors_and_rdma_of_a_recorded_machine(tmp_path: Path) -> None:
         f"{node}/node0/meminfo": "Node 0 MemTotal:  1024 kB\nNode 0 MemFree:  512 kB",
         f"{node}/node10/cpulist": "",
         "proc/sys/kernel/numa_balancing": "1",
+        "proc/sys/fs/file-nr": "1984\t0\t3250000\n",
         f"{cpu}/cpu0/cpufreq/scaling_governor": "powersave",
         f"{cpu}/cpu0/cpufreq/scaling_driver": "intel_pstate",
         f"{cpu}/cpu1/cpufreq/scaling_governor": "performance",
@@ -177,6 +178,7 @@ def test_numa_governors_and_rdma_of_a_recorded_machine(tmp_path: Path) -> None:
         "proc/uptime": "350735.47 234388.90",
     }
     host = probe(tree(tmp_path, files))
+    assert (host.files_open, host.files_max) == (1984, 3250000)
     assert host.numa is not None
     assert [(n.node, n.cpus, n.memory_bytes) for n in host.numa.nodes] == [
         (0, "0-1", 1 << 20),

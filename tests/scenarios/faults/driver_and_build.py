@@ -116,6 +116,24 @@ DRIVER = [
         also=("gpu-missing",),
     ),
     Fault(
+        "library-upgraded-from-a-driver-that-is-too-old",
+        H100,
+        both(
+            put(gpus=Gpus(error="Driver/library version mismatch", error_code=18)),
+            edit("driver", version="570.86.15", module_version="570.86.15"),
+            fails(803, "system has unsupported display driver / cuda driver combination", version="13.0"),
+        ),
+        "driver-library-mismatch",
+        says="570.86.15",
+    ),
+    Fault(
+        "none-of-the-boards-gpus-started",
+        H100,
+        both(edit("gpus", devices=[]), fails(100, "No CUDA GPUs are available")),
+        "gpu-missing",
+        says="started none of them",
+    ),
+    Fault(
         "library-upgraded",
         H100,
         both(
@@ -669,6 +687,17 @@ OLD_BUT_RIGHT = both(
     put(torchvision=Torchvision()),
 )
 VARIANTS = [
+    Variant(
+        "pod-that-was-asked-to-have-no-gpu",
+        H100,
+        both(
+            edit("host", container="kubernetes"),
+            edit("driver", nodes=[DeviceNode(path="/dev/nvidiactl", readable=True, writable=True)]),
+            edit("gpus", devices=[]),
+            fails(100, "No CUDA GPUs are available"),
+            variables(NVIDIA_VISIBLE_DEVICES="none"),
+        ),
+    ),
     Variant(
         "forward-compatibility-that-works",
         A100,

@@ -136,6 +136,13 @@ FAULTS = [
         note=True,
     ),
     Fault("nofile-90", "laptop-without-gpu", limit("nofile", 90, 90), "nofile-limit", says="90"),
+    Fault(
+        "files-of-the-whole-machine",
+        "board-8xh100",
+        edit("host", files_open=3_100_000, files_max=3_250_000),
+        "nofile-limit",
+        says="all processes of this machine",
+    ),
     Fault("nofile-512", "board-8xh100", limit("nofile", 512, 4096), "nofile-limit", says="raised to 4096"),
     Fault(
         "nofile-many-ranks",
