@@ -56,13 +56,10 @@ def perform(
             return _own_function(frame, node, own, receiver, positional, keywords, starred=starred, used=used)
     name = _name(frame, callee, receiver, attribute)
     arguments = named(name, attribute, positional, keywords)
-    outcome = made(frame, node, name, arguments, receiver, attribute)
-    if outcome is None:
-        outcome = result_of(frame, name, attribute, arguments, receiver)
-    if callee.text == "<lambda>" and callee.items:
-        outcome = callee.items[0]
     if callee.text == NAMED_TUPLE:
         outcome = _named_tuple(frame, node, callee, positional, keywords)
+    else:
+        outcome = _library_call(frame, node, callee, receiver, attribute, name, arguments)
     if starred and outcome.known is Known.MAPPING:
         outcome = replace(outcome, literal=None)
     number = frame.record(
@@ -75,31 +72,58 @@ def perform(
         result=outcome,
         used=used,
     )
+    if name == "functools.partial" and positional:
+        program.partials[number] = (positional[1:], keywords)
+        outcome = replace(_one(positional[0].value), made=number)
+    taken = _changes(frame, node, name, attribute, receiver, arguments, number)
+    started(frame, node, name, arguments)
+    if not taken and callee.text != NAMED_TUPLE:
+        handed_over(frame, name, arguments, receiver)
+    if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
+        outcome = replace(outcome, made=number)
+    return outcome
+
+
+def _library_call(
+    frame: Frame,
+    node: ast.Call,
+    callee: Value,
+    receiver: Value,
+    attribute: str,
+    name: str,
+    arguments: dict[str, Argument],
+) -> Value:
+    """Return what a call of something that the script does not define comes to."""
+    outcome = made(frame, node, name, arguments, receiver, attribute)
+    if outcome is None:
+        outcome = result_of(frame, name, attribute, arguments, receiver)
+    return callee.items[0] if callee.text == "<lambda>" and callee.items else outcome
+
+
+def _changes(
+    frame: Frame,
+    node: ast.Call,
+    name: str,
+    attribute: str,
+    receiver: Value,
+    arguments: dict[str, Argument],
+    number: int,
+) -> bool:
+    """Note what a call changes in names, variables and containers; return whether it set attributes by name."""
     if name == "os.environ.update":
         _variables_set(frame, node, arguments)
     if name in SAME_EVERYWHERE and node.args:
         agreed(frame, node.args[0])
     if name in SHUFFLES and node.args and isinstance(node.args[0], ast.Name):
         frame.bind(node.args[0].id, Value(text=SHUFFLED, made=number))
-    if name == "functools.partial" and positional:
-        program.partials[number] = (positional[1:], keywords)
-        outcome = replace(_one(positional[0].value), made=number)
     by_name = name == "setattr" or attribute == "update"
-    taken = callee.text == NAMED_TUPLE or (by_name and set_by_name(frame, node, name, arguments))
-    if attribute == "update" and receiver.known is Known.MAPPING and isinstance(node.func, ast.Attribute):
-        updated(frame, node.func.value, receiver, arguments)
-    if (
-        attribute in ("append", "extend")
-        and receiver.known is Known.SEQUENCE
-        and isinstance(node.func, ast.Attribute)
-    ):
-        appended(frame, node.func.value, receiver, arguments)
-    started(frame, node, name, arguments)
-    if not taken:
-        handed_over(frame, name, arguments, receiver)
-    if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
-        outcome = replace(outcome, made=number)
-    return outcome
+    taken = by_name and set_by_name(frame, node, name, arguments)
+    if isinstance(node.func, ast.Attribute):
+        if attribute == "update" and receiver.known is Known.MAPPING:
+            updated(frame, node.func.value, receiver, arguments)
+        if attribute in ("append", "extend") and receiver.known is Known.SEQUENCE:
+            appended(frame, node.func.value, receiver, arguments)
+    return taken
 
 
 def _named_tuple(
