@@ -31,7 +31,7 @@ DistributedDataParallel's gradient averaging too.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script
+from gpudoctor.facts import TELLS_WRAPPED, Call, Known, Script
 
 WRAPPER = (
     r"\w*DataParallel(?!Plugin|Kwargs|Config)\w*|FullyShardedDataParallel|OptimizedModule|DeepSpeedEngine|PipelineEngine|DDP|FSDP|"
@@ -162,19 +162,7 @@ def _bare(script: Script) -> Iterator[Finding]:
             return
 
 
-TELLING = (
-    "module",
-    "isinstance",
-    "hasattr",
-    "dist",
-    "ddp",
-    "parallel",
-    "world_size",
-    "gpu",
-    "device_count",
-    "cuda",
-    "rank",
-)
+TELLING = (*TELLS_WRAPPED, "cuda", "rank")
 """What a test names that may tell a wrapped model from a bare one."""
 
 

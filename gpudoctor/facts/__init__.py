@@ -84,7 +84,15 @@ from gpudoctor.facts.script import (
     Script,
     Signature,
 )
-from gpudoctor.facts.script_checkpoints import PREFIXES, SavedWrapper, contents, loads, saved_wrappers, strips
+from gpudoctor.facts.script_checkpoints import (
+    PREFIXES,
+    TELLS_WRAPPED,
+    SavedWrapper,
+    contents,
+    loads,
+    saved_wrappers,
+    strips,
+)
 from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted
 from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_joined import batch_norm, joined
@@ -116,6 +124,7 @@ __all__ = [
     "PREFIXES",
     "REMOVED",
     "RENAMED",
+    "TELLS_WRAPPED",
     "UNKNOWN",
     "WHOLE",
     "WRAPPERS",

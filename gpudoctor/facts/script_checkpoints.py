@@ -10,7 +10,7 @@ from gpudoctor.facts.script_values import Known, Thing, Value
 
 PREFIXES = {"ddp": "module.", "dp": "module.", "compiled": "_orig_mod.", "prepared": "module."}
 """What a wrapper puts in front of each key of its state dict."""
-KNOWS = (
+TELLS_WRAPPED = (
     "module",
     "isinstance",
     "hasattr",
@@ -81,7 +81,7 @@ def _tells(call: Call, around: tuple[Condition, ...]) -> bool:
     return any(
         word in c.text.lower()
         for c in call.conditions
-        for word in KNOWS
+        for word in TELLS_WRAPPED
         if c.kind == "if" and not c.by_rank and c not in around
     )
 

@@ -1,5 +1,45 @@
 """sampler-set-epoch: seen in a script, and in logs."""
 
+# The ways in which a loader is carried from where it is made to where it is used.
+CARRIERS = """
+import argparse, functools
+from collections import namedtuple
+from typing import NamedTuple
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from data import Images
+
+class Both(NamedTuple):
+    train: DataLoader
+    val: DataLoader
+
+Loaders = namedtuple("Loaders", ["train", "val"])
+
+class Job:
+    def __init__(self, **given):
+        for name, value in given.items():
+            setattr(self, name, value)
+
+class Task:
+    def __init__(self, **given):
+        self.__dict__.update(given)
+
+class Work:
+    def __init__(self, **given):
+        for name in given:
+            setattr(self, name, given[name])
+
+def trained(model, loader, epoch):
+    for x, y in loader:
+        model(x).sum().backward()
+
+def main(args):
+    dist.init_process_group("gloo")
+    model = DDP(torch.nn.Linear(2, 2))
+    made = functools.partial(DataLoader, batch_size=4)
+"""
 FLAGGED = [
     """
 import torch
@@ -44,45 +84,8 @@ def main():
 
 main()
 """,
-    """
-import argparse, functools
-from collections import namedtuple
-from typing import NamedTuple
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, DistributedSampler
-from data import Images
-
-class Both(NamedTuple):
-    train: DataLoader
-    val: DataLoader
-
-Loaders = namedtuple("Loaders", ["train", "val"])
-
-class Job:
-    def __init__(self, **given):
-        for name, value in given.items():
-            setattr(self, name, value)
-
-class Task:
-    def __init__(self, **given):
-        self.__dict__.update(given)
-
-class Work:
-    def __init__(self, **given):
-        for name in given:
-            setattr(self, name, given[name])
-
-def trained(model, loader, epoch):
-    for x, y in loader:
-        model(x).sum().backward()
-
-def main(args):
-    dist.init_process_group("gloo")
-    model = DDP(torch.nn.Linear(2, 2))
-    made = functools.partial(DataLoader, batch_size=4)
-    one = made(Images(), sampler=DistributedSampler(Images()))  # <-
+    CARRIERS
+    + """    one = made(Images(), sampler=DistributedSampler(Images()))  # <-
     two = Both(train=DataLoader(Images(), sampler=DistributedSampler(Images())), val=None)  # <-
     three = Loaders(DataLoader(Images(), sampler=DistributedSampler(Images())), None)  # <-
     four = Job(loader=DataLoader(Images(), sampler=DistributedSampler(Images())))  # <-
@@ -297,45 +300,8 @@ def main():
 
 main()
 """,
-    """
-import argparse, functools
-from collections import namedtuple
-from typing import NamedTuple
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, DistributedSampler
-from data import Images
-
-class Both(NamedTuple):
-    train: DataLoader
-    val: DataLoader
-
-Loaders = namedtuple("Loaders", ["train", "val"])
-
-class Job:
-    def __init__(self, **given):
-        for name, value in given.items():
-            setattr(self, name, value)
-
-class Task:
-    def __init__(self, **given):
-        self.__dict__.update(given)
-
-class Work:
-    def __init__(self, **given):
-        for name in given:
-            setattr(self, name, given[name])
-
-def trained(model, loader, epoch):
-    for x, y in loader:
-        model(x).sum().backward()
-
-def main(args):
-    dist.init_process_group("gloo")
-    model = DDP(torch.nn.Linear(2, 2))
-    made = functools.partial(DataLoader, batch_size=4)
-    one = made(Images(), sampler=DistributedSampler(Images()))
+    CARRIERS
+    + """    one = made(Images(), sampler=DistributedSampler(Images()))
     two = Both(train=DataLoader(Images(), sampler=DistributedSampler(Images())), val=None)
     three = Loaders(DataLoader(Images(), sampler=DistributedSampler(Images())), None)
     four = Job(loader=DataLoader(Images(), sampler=DistributedSampler(Images())))
