@@ -10,11 +10,19 @@ from gpudoctor.importers.packages import Lists
 
 VERSION = re.compile(r"v?(?P<version>\d{1,2}\.\d{1,3}[\w.+-]{0,60})")
 _CUDA = re.compile(r"\d{1,2}\.\d{1,2}[\d.]{0,20}(?!\S)")
-LOCAL = re.compile(r"\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20}))")
+BUILD = r"\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20}))"
+"""What stands behind torch's version and says for what it was built."""
+LOCAL = re.compile(BUILD)
 # The packages whose version is that of the CUDA that torch was built for.
 _RUNTIMES = re.compile(r"nvidia-cuda-runtime(?:-cu\d{2})?|pytorch-cuda|cudatoolkit")
 _PLAIN_VERSION = re.compile(r"\d{1,3}\.\d{1,3}(?:\.\d{1,5}){0,2}")
 _AMD_ARCHITECTURE = re.compile(r" ?\((gfx[\w:+-]{1,60})\)$")
+
+
+def built_for(local: re.Match[str]) -> str | None:
+    """Return the CUDA version that a torch's build names, such as 12.1 for cu121; ``None`` where it names none."""
+    cuda = local["cuda"]
+    return f"{cuda[:-1]}.{cuda[-1]}" if cuda else None
 
 
 def torch_version(block: Block) -> str | None:
@@ -104,7 +112,7 @@ def _build(block: Block, version: str, lists: Lists) -> tuple[str | None, str | 
     if block.denied("cuda used to build pytorch") or (local and local["cpu"]):
         return None, None
     if local and local["cuda"]:
-        return f"{local['cuda'][:-1]}.{local['cuda'][-1]}", None
+        return built_for(local), None
     runtime = next((d for d in lists.pip + lists.conda if _RUNTIMES.fullmatch(d.name)), None)
     return (".".join(runtime.version.split(".")[:2]), None) if runtime else None
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from gpudoctor.facts import Gpu, Gpus, Torch, TorchDevice
+from gpudoctor.importers.collect_env_torch import BUILD, built_for
 
 _VERSION = re.compile(
     r"(?:- )?pytorch version:\s*(?P<version>\d\.\d{1,2}\.\d{1,2}[\w.]{0,20}"
-    r"(?:\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20})))?)$",
+    rf"(?:{BUILD})?)$",
     re.IGNORECASE,
 )
 _DEVICE = re.compile(
@@ -32,18 +33,17 @@ def read(lines: Iterable[str]) -> dict[str, Struct | str | None] | None:
             names.setdefault(int(match["ordinal"]), match["name"])
     if not names or version is None or not (version["cuda"] or version["hip"]):
         return None
-    cuda = version["cuda"]
     return {
         "torch": Torch(
             imported=True,
             version=version["version"],
-            cuda=f"{cuda[:-1]}.{cuda[-1]}" if cuda else None,
+            cuda=built_for(version),
             hip=version["hip"],
             cuda_available=True,
             devices=[TorchDevice(ordinal=ordinal, name=name) for ordinal, name in sorted(names.items())],
         ),
         # It names those that it uses, in torch's order.
         "gpus": Gpus(devices=[Gpu(index=n, name=name) for n, (_, name) in enumerate(sorted(names.items()))])
-        if cuda
+        if version["cuda"]
         else None,
     }

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.facts import Driver, Gpu, Gpus, Python, Torch, TorchDevice, Torchvision
-from gpudoctor.importers.collect_env_torch import LOCAL, VERSION
+from gpudoctor.importers.collect_env_torch import LOCAL, VERSION, built_for
 
 # "2022-11-11 08:08:37,084 - mmdeploy - INFO - " of a logger, "'CUDA available': True," of pprint
 _LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [\w.]{1,40} - INFO - ")
@@ -112,7 +112,7 @@ def _torch(
     local = LOCAL.search(version)
     cuda = runtime
     if local and local["cuda"]:
-        cuda = f"{local['cuda'][:-1]}.{local['cuda'][-1]}"
+        cuda = built_for(local)
     if cuda is None and not (local and (local["cpu"] or local["hip"])):
         return None
     return Torch(

@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterable
 
 from gpudoctor.facts import Distribution, Torch
+from gpudoctor.importers.collect_env_torch import BUILD, built_for
 
-_BUILD = (
-    r"(?P<version>\d\.\d{1,2}\.\d{1,2}[\w.]{0,20}"
-    r"\+(?:(?P<cpu>cpu)|cu(?P<cuda>\d{2,3})|rocm(?P<hip>[\d.]{1,20})))(?![\w.+])"
-)
+_BUILD = rf"(?P<version>\d\.\d{{1,2}}\.\d{{1,2}}[\w.]{{0,20}}{BUILD})(?![\w.+])"
 _NAMED = re.compile(rf"\b(?:py)?torch\b['\"*]{{0,3}}(?: version)?\W{{1,20}}{_BUILD}", re.IGNORECASE)
 _PRINTED = re.compile(rf"['\"]?{_BUILD}['\"]?(?: (?:True|False))?$")
 _ASKED = "torch.__version__"
@@ -38,10 +36,9 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
     if len(found) != 1:
         return None
     [match] = found.values()
-    cuda = match["cuda"]
     return Torch(
         imported=True,
         version=match["version"],
-        cuda=f"{cuda[:-1]}.{cuda[-1]}" if cuda else None,
+        cuda=built_for(match),
         hip=match["hip"],
     )

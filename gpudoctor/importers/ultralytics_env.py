@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from gpudoctor.facts import Gpu, Gpus, Torch, TorchDevice
+from gpudoctor.importers.collect_env_torch import built_for
 
 _HEAD = re.compile(
     r"(?:Ultralytics|YOLOv?\w{1,6}).{0,80}?\bPython-\d\.\d{1,2}[.\w]{0,12} "
@@ -46,13 +47,12 @@ def _devices(lines: Iterable[str]) -> dict[int, tuple[str, int]]:
 
 
 def _facts(head: re.Match[str], devices: dict[int, tuple[str, int]]) -> dict[str, Struct | str | None]:
-    cuda = head["cuda"]
     cards = sorted(devices.items())
     return {
         "torch": Torch(
             imported=True,
             version=head["version"],
-            cuda=f"{cuda[:-1]}.{cuda[-1]}" if cuda else None,
+            cuda=built_for(head),
             cuda_available=True if cards else None,
             devices=[TorchDevice(ordinal=n, name=name, memory_bytes=size) for n, (name, size) in cards],
         ),
