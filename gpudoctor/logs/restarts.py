@@ -61,14 +61,14 @@ class Restarts(Aftermath):
         What workers had printed may be passed on below that; what a launcher says below it is of another launch.
         """
         texts = [line.text for line in self.lines[failed + 1 : after]]
-        ends = [at for at, text in enumerate(texts) if any(words in text for words in GAVE_IN)]
+        ends = [at for at, text in enumerate(texts) if _gives_in(text)]
         below = self.lines[failed + 1 + ends[-1] : after] if ends else []
         return bool(ends) and not any(LAUNCH.search(line.full) for line in below)
 
     def _launched_again(self, failed: int) -> bool:
         """Return whether another launch, below the one that gave in, comes to results."""
         places = range(failed + 1, len(self.lines))
-        gave_in = (p for p in reversed(places) if any(words in self.lines[p].text for words in GAVE_IN))
+        gave_in = (p for p in reversed(places) if _gives_in(self.lines[p].text))
         end = next(gave_in, len(self.lines))
         launch = next((p for p in range(end + 1, len(self.lines)) if LAUNCH.search(self.lines[p].full)), None)
         return launch is not None and self._has_results(launch)
@@ -93,7 +93,7 @@ class Restarts(Aftermath):
     def _anew(self, failed: int) -> bool:
         """Return whether workers print again below a launcher's word that one failed, and it never gives in."""
         below = range(failed + 1, len(self.lines))
-        if any(words in self.lines[place].text for place in below for words in GAVE_IN):
+        if any(_gives_in(self.lines[place].text) for place in below):
             return False
         printed = (p for p in below if self._ordinary(p) and not self.around(self.lines[p], p))
         return sum(1 for _ in itertools.islice(printed, ENOUGH)) == ENOUGH
@@ -126,3 +126,8 @@ class Restarts(Aftermath):
     def _torchrun(self) -> bool:
         """Whether lines of torchrun itself are in the log, as the warning is with which it starts several ranks."""
         return any(TORCHRUN.search(line.full, 0, 200) for line in self.lines)
+
+
+def _gives_in(text: str) -> bool:
+    """Return whether torchrun says in a line that it starts no worker again."""
+    return any(words in text for words in GAVE_IN)
