@@ -6,13 +6,15 @@ import sys
 # `python -m gpudoctor` looks into the working folder first, and this file is read before any other: a typing.py or
 # random.py that lies there would break what is to find it. While `-m` looks for its module, argv has no more of it; a
 # program of the user's that is started by `-m` and imports gpudoctor keeps its folder.
+try:
+    _here = os.path.realpath(os.getcwd())
+except OSError:  # it was deleted
+    _here = ""
 if (
     sys.argv[:1] == ["-m"]
     and ("gpudoctor" in sys.orig_argv[1:] or "-mgpudoctor" in sys.orig_argv)
     and sys.path
-    and os.path.realpath(sys.path[0])
-    == os.path.realpath(os.getcwd())
-    != os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    and os.path.realpath(sys.path[0]) == _here != os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 ):
     del sys.path[0]
 # The same of PYTHONPATH, when gpudoctor is the program: what the user's modules are called is for the patient to see.

@@ -59,10 +59,16 @@ def of_machine(check: Check) -> bool:
 def add(complaints: Complaints, report: Report, registry: Registry, ids: Iterable[str]) -> Report:
     """Add to a report on a text's facts what its words show, of the checks of `ids`, and conclude it anew.
 
-    What the facts found is said already, and what they deny was said of another moment or machine.
+    What the facts found is said already, and what they deny was said of another moment or machine, but for a failure
+    whose `Check.words_stand`.
     """
     asked, found = set(ids), {finding.id for finding in report.findings}
     passed = {result.id for result in report.checks if result.status is CheckStatus.PASSED}
+    passed -= {
+        check.id
+        for check in registry.checks(sorted(passed & {f.id for f in complaints.findings}))
+        if check.words_stand
+    }
     new = [f for f in complaints.findings if f.id in asked - found - passed]
     known = {result.id for result in report.checks if result.status is CheckStatus.CRASHED}
     report.checks += [r for r in complaints.crashed if r.id not in known]

@@ -163,11 +163,16 @@ def _beside_no_failure(finding: Finding, log: Log) -> Finding:
 
 
 def _once(fixes: Sequence[Fix]) -> list[Fix]:
-    """Return each fix once, where it is said first, in its last version, mitigations last.
+    """Return each fix once, where it is said first, mitigations last.
 
-    The same fix of a log or of facts names the launcher and the values of that run.
+    An edit stands in its first version, with the names of the script. Of a command the last counts: that of a log or of
+    facts names the launcher and the values of that run.
     """
-    return sorted({fix.summary: fix for fix in fixes}.values(), key=lambda fix: fix.kind is Kind.MITIGATION)
+    once: dict[str, Fix] = {}
+    for fix in fixes:
+        if fix.kind is not Kind.EDIT or fix.summary not in once:
+            once[fix.summary] = fix
+    return sorted(once.values(), key=lambda fix: fix.kind is Kind.MITIGATION)
 
 
 def _base(path: str) -> str:

@@ -229,6 +229,7 @@ class Check:
         follows: Iterable[str] = (),
         no_reproduction: str = "",
         otherwise: str = "",
+        words_stand: bool = False,
     ) -> None:
         """Describe a failure.
 
@@ -240,8 +241,9 @@ class Check:
         left out. A `secondary` failure is mostly the consequence of another one and never wins over a cause; where that
         lies `elsewhere`, in another process, its output is asked for. `follows` names the ids that cause this one where
         both are seen: in one log, on one machine, or this one in a log and the other in a script or facts beside
-        it. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``. Raises TypeError
-        for a field of another type.
+        it. `no_reproduction` says why it has no ``broken.py`` and ``fixed.py``: ``needs two hosts``. In a ticket
+        `words_stand` where the facts do not show the failure: they are of another moment, or too few to deny it.
+        Raises TypeError for a field of another type.
         """
         self.severity = typed("severity", severity, Severity)
         self.symptoms = tuple(
@@ -255,6 +257,7 @@ class Check:
         self.follows = frozenset(typed_all("follows", follows, str))
         self.no_reproduction = typed("no_reproduction", no_reproduction, str)
         self.otherwise = typed("otherwise", otherwise, str)
+        self.words_stand = typed("words_stand", words_stand, bool)
         self.functions: dict[Source, Callable[..., Iterable[Finding]]] = {}
         self.id = self.family = self.title = self.page = ""
         self.site = False

@@ -89,3 +89,17 @@ def test_a_check_that_was_not_asked_says_nothing(examined):
 )  # fmt: skip
 def test_which_checks_know_a_machine(id, expected, registry):
     assert of_machine(registry.check(id)) is expected
+
+
+@pytest.mark.parametrize(
+    ("words", "id"),
+    [
+        ("RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable", "gpu-busy"),
+        ("RuntimeError: CUDA error: uncorrectable ECC error encountered", "gpu-ecc-error"),
+        ("Unable to determine the device handle for GPU 0000:02:00.0: GPU is lost.", "gpu-fell-off-bus"),
+    ],
+)
+def test_what_no_fact_of_another_moment_denies(words, id, examined):
+    block = BLOCK.format(build="cu121")
+    assert examined(block).findings == []
+    assert id in {f.id for f in examined(f"{block}\n{words}\n").findings if f.severity is Severity.ERROR}

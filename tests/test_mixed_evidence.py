@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 import gpudoctor
+from gpudoctor.facts import Run
+from gpudoctor.logs.explain import explain_run
+from gpudoctor.logs.own_source import scripts_of
 from gpudoctor.render.json import encode
 from gpudoctor.report import Report, Status
 
@@ -384,3 +387,45 @@ def test_a_script_that_was_changed_since_is_not_read(folder: Path) -> None:
     (folder / "train.py").unlink()
     (folder / "train.py").mkdir()  # nor what is no file
     assert [finding.id for finding in gpudoctor.explain(text).findings] == ["rank-desync"]
+
+
+# run: the scripts that the command runs
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["torchrun", "--nproc-per-node=2", "train.py"],
+        ["python", "-m", "jobs.train"],
+        ["sh", "-c", "exec torchrun 'train.py' > log"],
+    ],
+)
+def test_run_sets_the_script_of_the_command_beside_a_failure_without_a_traceback(
+    folder: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "jobs").mkdir()
+    (folder / ("jobs/train.py" if "-m" in arguments else "train.py")).write_text(SCRIPTS["hangs"])
+    run = Run(name=arguments[0], exit_code=1, seconds=600.0)
+    (finding,) = explain_run(run, LOGS["time-out"], scripts=scripts_of(arguments)).findings
+    assert (finding.id, finding.also) == ("collective-in-branch", ["nccl-timeout"])
+    assert finding.location is not None
+    assert finding.location.line == 66
+
+
+def test_scripts_of_a_command_are_files_that_are_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "train.py").write_text("import torch\n")
+    (folder / "folder.py").mkdir()
+    named = [
+        "torchrun",
+        "train.py",
+        "--config=train.py",
+        "folder.py",
+        "gone.py",
+        "-m",
+        "train",
+        "train.pyc",
+        "\0.py",
+    ]
+    assert scripts_of(named) == ["train.py"] * 3

@@ -28,6 +28,7 @@ that are loaded: all should be beside torch in site-packages. `pip list | grep -
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
 
@@ -114,6 +115,7 @@ def environment(
     yield from _generations(wheels, patient, distributions)
     yield from _elsewhere(torch.libraries or [], wheels, launch.variables if launch else {})
     yield from _copies(torch.libraries or [], launch.variables if launch else {})
+    yield from _changed(torch.libraries or [], wheels, patient, distributions)
 
 
 def _generations(
@@ -153,6 +155,23 @@ def _generations(
     if unwanted:
         fixes.insert(0, _removal(" ".join(unwanted), python, distributions))
     yield check.found(message, severity=None if wrong else Severity.WARNING, fixes=fixes)
+
+
+def _changed(
+    mapped: list[str], wheels: list[Distribution], python: Python, distributions: Distributions | None
+) -> Iterator[Finding]:
+    """A file that torch loads is not as its wheel brought it, and no other wheel wrote it."""
+    owners = Counter(file.path for wheel in wheels for file in wheel.libraries)
+    for wheel in wheels:
+        for file in wheel.libraries:
+            if owners[file.path] == 1 and file.path in mapped and file.bytes_there not in (None, file.bytes):
+                message = (
+                    f"{file.path} has {file.bytes_there} bytes, and {file.bytes} by the RECORD of {wheel.name} {wheel.version}: "
+                    "somebody wrote over it, and torch loads what was not built for it"
+                )
+                fixes = [_again(python, distributions)]
+                yield check.found(message, severity=Severity.WARNING, fixes=fixes)
+                return
 
 
 def _removal(names: str, python: Python, distributions: Distributions | None) -> Fix:

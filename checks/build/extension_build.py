@@ -44,6 +44,12 @@ check = Check(
         r"Error building extension '(?P<extension>[\w.-]+)'",
         r"Error compiling objects for extension",
         Symptom(
+            r"\.cuh?\(\d+\): (?:catastrophic )?error(?: #[\w-]+)?: ",  # nvcc
+            unless=r"nvrtc|CompileException",
+        ),
+        r"error: (?P<missing>Microsoft Visual C\+\+) \d+\.\d+ (?:or greater )?is required",
+        r"Command '\['where', '(?P<compiler>cl)'\]' returned non-zero exit status",
+        Symptom(
             r"\d+ errors? detected in the compilation of ",
             unless=r"nvrtc|CompileException",  # a kernel that a program writes as it runs
         ),

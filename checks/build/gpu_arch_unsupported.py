@@ -66,7 +66,7 @@ check = Check(
         r"'(?P<arch>sm_\w+)' is not a recognized processor for this target",
         # a feature that the GPU is too old for
         r"FlashAttention only supports \w+ GPUs or newer",
-        r"(?<!Bfloat16 is )only supported on GPUs with compute capability of at least (?P<minimum>\d+\.\d+)",
+        r"(?<!Bfloat16 is )only supported on GPUs with compute capability (?:of at least|>=) (?P<minimum>\d+\.\d+)",
         rf"Found {NAME} which is too old to be supported by the triton GPU compiler",
         r"requires Ampere or a newer GPU arch",
         # ROCm
@@ -132,6 +132,8 @@ def environment(
         raise CannotTell("what torch was built for, or the GPUs' compute capability, is not known")
     left_out = [(name, own) for name, own in known if not any(_runs(a, own) for a in torch.arch_list)]
     if not left_out:
+        if said:
+            yield _compiled(said[0], known[0], torch)
         return
     own = left_out[0][1]
     names = listed([name or "a GPU" for name, _ in left_out], 1)
@@ -163,6 +165,17 @@ def _told(
     return check.found(
         message, evidence=[Evidence(said)], fixes=[_install(own, python or Python(), distributions)]
     )
+
+
+def _compiled(said: str, card: tuple[str, tuple[int, int]], torch: Torch) -> Finding:
+    """Describe a GPU that torch warns of, and for which it has PTX all the same."""
+    name, own = card
+    ptx = ", ".join(arch for arch in torch.arch_list if arch.startswith("compute_"))
+    message = (
+        f"{name or 'a GPU'} has compute capability {own[0]}.{own[1]}, and {_named(torch)} has no machine code for it: "
+        f"it has PTX ({ptx}), which the driver compiles when a kernel is first used"
+    )
+    return check.found(message, severity=Severity.WARNING, evidence=[Evidence(said)])
 
 
 def _by_release(

@@ -3,7 +3,7 @@
 ## What happens
 
 Nothing is wrong with the machine or with the script, and it hangs, runs out of memory or computes something wrong: with
-exactly this release of torch, NCCL or cuDNN, and not with the next one.
+exactly this release of torch, NCCL, cuDNN, accelerate or DeepSpeed, and not with the next one.
 
 ## Why
 
@@ -15,7 +15,10 @@ Releases have faults, and those that were found are written down in their projec
 | NCCL 2.13 to 2.16 with CUDA_LAUNCH_BLOCKING=1 | hangs as soon as the network is used |
 | torch 2.7.0 with NCCL 2.26, `init_process_group(device_id=...)` | hangs now and then; worked around in 2.7.1 |
 | torch 2.9.0 and 2.9.1 with cuDNN before 9.15 | conv3d in bfloat16 needs a multiple of the memory |
-| torch before 2.9 with cuDNN 9.8 to 9.10 | conv3d in bfloat16 may give wrong results |
+| torch before 2.9 with cuDNN 9.8 to 9.10 | conv3d in bfloat16 may give wrong results for large inputs |
+| accelerate 1.13.0 | FSDP2 with mixed precision keeps the weights in bfloat16 |
+| DeepSpeed 0.17.6 to 0.18.2 | ZeRO stage 2 computes gradients that are too small |
+| DeepSpeed 0.18.5 and 0.18.6 | ZeRO stage 2 is much slower than in 0.18.4 |
 
 ## How to tell
 
@@ -85,10 +88,17 @@ FAULTS = (
         versions={"torch": ">=2.9.0,<2.10", "cuDNN": "<9.15"},
         says="conv3d in bfloat16 needs a multiple of the memory",
         source="https://github.com/pytorch/pytorch/issues/166643",
+        fixes=(
+            Fix(
+                "Or take a newer cuDNN alone (under a torch for CUDA 13: nvidia-cudnn-cu13)",
+                'python -m pip install --upgrade "nvidia-cudnn-cu12>=9.15"',
+                source="https://github.com/pytorch/pytorch/issues/166643",
+            ),
+        ),
     ),
     Fault(
         versions={"torch": "<2.9", "cuDNN": ">=9.8,<9.11"},
-        says="conv3d in bfloat16 may give wrong results",
+        says="conv3d in bfloat16 may give wrong results for large inputs",
         source="https://github.com/pytorch/pytorch/issues/163539",
     ),
     Fault(

@@ -27,13 +27,14 @@ names a shared library that cannot be opened, or a symbol that the library which
 - [pytorch#152783](https://github.com/pytorch/pytorch/issues/152783): nvJitLink and LD_LIBRARY_PATH
 """
 
+import errno
 import re
 import shlex
 import sys
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Distributions, Launch, Python, Torch
+from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, Symptom, joined
+from gpudoctor.facts import Distributions, Folder, Launch, Python, Storage, Torch
 
 LIBRARIES = (
     r"lib(?:torch|c10|shm|caffe2|cudart|cudnn|cublas|cufft|curand|cusolver|cusparse|cupti|cufile|nvrtc|nvJitLink"
@@ -46,6 +47,7 @@ UNDEFINED = r"^(?!.*(?:torchvision[/\\](?:_C|image)|Could not load (?:library|sy
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where one torch was installed over another and still loads",
     symptoms=[
         rf"(ImportError|OSError): (\S*/)?(?P<library>{LIBRARIES}): (cannot open|file too short|invalid ELF)",
         rf"{UNDEFINED}(?P<symbol>iJIT_\w+|nccl\w+|__nvJitLink\w+|cu(blas|dnn|sparse|solver|pti|da[A-Z])\w+)",
@@ -139,9 +141,15 @@ WHEELS = {
 
 @check.environment
 def environment(
-    torch: Torch, python: Python | None, distributions: Distributions | None, launch: Launch | None
+    torch: Torch,
+    python: Python | None,
+    distributions: Distributions | None,
+    launch: Launch | None,
+    storage: Storage | None,
 ) -> Iterator[Finding]:
     """`import torch` raised something, died, or did not come back."""
+    if torch.imported:
+        yield from _over_another(torch, python, distributions)
     if torch.imported or _missing(torch) or _hidden(torch):
         return
     if torch.error is not None and "TORCH_DISTRIBUTED_DEBUG must be" in torch.error.message:
@@ -151,6 +159,10 @@ def environment(
     if torch.imported is None and not (torch.interrupted and torch.stage == "import torch"):
         raise CannotTell("whether torch can be imported is not known")
     patient = python or Python()
+    folder = storage.of("working folder") if storage is not None else None
+    if folder is not None and folder.error_code == errno.ENOENT:
+        yield _without_folder(folder, torch)
+        return
     if torch.error is None:
         message = f"import torch did not finish: {torch.interrupted}"
         fixes: list[Fix] = []
@@ -172,6 +184,42 @@ def environment(
     again = patient.install_command("torch", distributions, reinstall=True)
     fixes.append(Fix("Install torch again, with the libraries it was built for", again))
     yield check.found(message, evidence=evidence, fixes=fixes)
+
+
+def _over_another(
+    torch: Torch, python: Python | None, distributions: Distributions | None
+) -> Iterator[Finding]:
+    """Find a torch beside the metadata of another one: an installation over one that was not taken away whole."""
+    named = distributions.named("torch") if distributions is not None else []
+    if not named or not torch.version or not all(one.location for one in named):
+        return
+    first = named[0]
+    beside = [one for one in named[1:] if one.location == first.location and one.version != first.version]
+    other = torch.version.partition("+")[0] != first.version.partition("+")[0]
+    if not beside and not other:
+        return
+    listed_versions = joined([one.version for one in [first, *beside]])
+    message = (
+        f"torch is {torch.version}, and its folder {first.location} has the metadata of {listed_versions}: an installation over "
+        "another one, whose files and NVIDIA wheels may be mixed, and pip installs for the wrong one"
+    )
+    patient = python or Python()
+    away = f"{shlex.quote(patient.executable or 'python')} -m pip uninstall torch"
+    fixes = [
+        Fix("Take it away, again and again until pip says that it is not installed", away),
+        Fix("Then install it again", patient.install_command("torch", distributions, reinstall=True)),
+    ]
+    yield check.found(message, severity=Severity.WARNING, fixes=fixes)
+
+
+def _without_folder(folder: Folder, torch: Torch) -> Finding:
+    """Blame the working folder, which was deleted: run with torch 2.15, MKL then ends the process."""
+    said = torch.error.message.strip() if torch.error else torch.interrupted or "it did not come back"
+    message = (
+        f'the working folder {folder.path} does not exist any more, and `import torch` fails for that (MKL: "Cannot load '
+        f'... libtorch_cpu.so"; here: {said.splitlines()[-1]})'
+    )
+    return check.found(message, fixes=[Fix("Go into a folder that is there, and start again")])
 
 
 def _allocator(launch: Launch | None) -> bool:

@@ -52,7 +52,7 @@ INNER = (
     r"|scaled_dot_product_attention|init_device_mesh|_all_gather_base|_reduce_scatter_base|all_gather_into_tensor"
     r"|reduce_scatter_tensor|amp|sdp_kernel|sdpa_kernel|autocast|is_autocast_available|mem_get_info"
     r"|is_bf16_supported|LRScheduler|device_count|current_accelerator|set_stance|is_compiling|disable"
-    r"|script_if_tracing|freeze|optimize_for_inference|SiLU|Hardswish|Mish|GELU|Identity|MultiheadAttention|SyncBatchNorm"
+    r"|_?script_if_tracing|unused|freeze|optimize_for_inference|SiLU|Hardswish|Mish|GELU|Identity|MultiheadAttention|SyncBatchNorm"
     r"|silu|mish|gelu|hardswish|one_hot|parametrizations|TensorDataset|IterableDataset|SummaryWriter"
     r"|non_deterministic|fully_shard|CPUOffloadPolicy|MixedPrecisionPolicy|FSDPModule|StatefulDataLoader|log_softmax"
     r"|elastic|run|fsdp|device_mesh|_composable|pipelining|tensor|_tensor|_functional_collectives|get_default_backend_for_device|mps|cudnn_sdp_enabled|register_constant"

@@ -35,10 +35,11 @@ STABLE_INTERFACE = 29
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     otherwise="a warning where its operators load all the same",
     follows=["torch-shadowed"],
     symptoms=[
-        r"operator torchvision::(?P<operator>\w+) does not exist",
+        r"torchvision::(?P<operator>\w+) does not exist",
         r"No such operator torchvision::(?P<operator>\w+)",
         r"Could not run 'torchvision::(?P<operator>\w+)' with arguments from the '\w+' backend",
         r"Couldn't load custom C\+\+ ops",

@@ -1,10 +1,10 @@
-"""torch.compile or Triton finds no compiler, or not what it needs to compile.
+"""torch.compile or Triton cannot compile here, or not load what it compiled.
 
 ## What happens
 
 The first step fails, not the start: "Failed to find C compiler. Please specify via CC environment variable", "fatal
 error: Python.h: No such file or directory", "InvalidCxxCompiler: No working C++ compiler found", "/usr/bin/ld: cannot
-find -lcuda" or "Cannot find a working triton installation".
+find -lcuda", "Cannot find a working triton installation", or "failed to map segment from shared object".
 
 ## Why
 
@@ -17,28 +17,46 @@ Triton compiles a small C program for each kernel, and torch.compile on the CPU 
 | No working C++ compiler found | g++; what torch tried stands in the message, from CXX or `g++` |
 | cannot find -lcuda, libcuda.so cannot found | the driver's library under the name that the linker looks for |
 | Cannot find a working triton installation | Triton, which torch's CPU and Windows wheels do not bring |
+| failed to map segment from shared object | the right to run what lies there: the folder's file system is mounted `noexec` |
+
+What they compile is a library, and it is loaded from where it was put: torch.compile's from /tmp/torchinductor_USER or
+TORCHINDUCTOR_CACHE_DIR, Triton's from ~/.triton or TRITON_CACHE_DIR, an extension's from ~/.cache/torch_extensions or
+TORCH_EXTENSIONS_DIR. Hardened machines mount /tmp `noexec`.
 
 ## How to tell
 
 `which gcc g++; python -c "import sysconfig; print(sysconfig.get_paths()['include'])"`: that folder must hold `Python.h`.
 `ldconfig -p | grep libcuda` shows the driver's library. It works on the login node and not on the compute node where
-the packages differ.
+the packages differ. `grep noexec /proc/self/mountinfo` shows what is mounted so.
 
 ## See also
 
 - [torch.compile: troubleshooting](https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_troubleshooting.html): how to leave a part out of it
 - [ml-cross-entropy 5](https://github.com/apple/ml-cross-entropy/issues/5): Triton needs a compiler
+- [pytorch#91005](https://github.com/pytorch/pytorch/issues/91005): a /tmp that is mounted noexec
 - [Triton's build.py](https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py): CC, CXX
 """
 
+import shlex
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom
-from gpudoctor.facts import Distributions, Python, Torch
+from gpudoctor.facts import Distributions, Folder, Python, Storage, Torch
+
+EXECUTABLE = Fix(
+    "Put compiled kernels on a file system from which libraries may be loaded",
+    "export TMPDIR=/DISK/tmp TRITON_CACHE_DIR=/DISK/triton TORCHINDUCTOR_CACHE_DIR=/DISK/inductor; mkdir -p $TMPDIR",
+    filled=(),
+)
+SEE_MOUNT = Fix("See what is mounted noexec", "grep noexec /proc/self/mountinfo")
+REMOUNT = Fix("Or let libraries be loaded from it", "sudo mount -o remount,exec MOUNT", Kind.ADMIN)
+
+CACHES = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 
 check = Check(
     severity=Severity.ERROR,
-    otherwise="a note in the environment: who never compiles does not miss it",
+    otherwise="a warning for a folder that a variable names, else a note in the environment: who never compiles does not "
+    "miss it",
     symptoms=[
         r"Failed to find (?P<compiler>C(?:\+\+)? compiler)\. Please specify via",
         r"fatal error: (?P<header>Python\.h): No such file",
@@ -51,11 +69,12 @@ check = Check(
             r"cannot find -l(?P<library>cuda)\b",
             near=r"[/\\](?:triton|_inductor)[/\\]|cuda_utils\.c|tmp\w+/main\.c",
         ),
+        r"ImportError: (?P<mapped>/\S{1,250}\.so): failed to map segment from shared object",
         r"(?:tmp\w+/main|cuda_utils|__triton_launcher)\.c:\d+:\d+: fatal error: (?P<header>cuda\.h): No such file",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang))', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
     ],
     message="kernels cannot be compiled on this machine[: <compiler> is not there][: <header> is not there][: <library> is not "
-    "found][: <failed> failed]",
+    "found][: <failed> failed][: <mapped> cannot be loaded, its file system is mounted noexec]",
     fixes=[
         Fix(
             "Without root: install compilers into the conda environment, and name them",
@@ -76,6 +95,7 @@ check = Check(
             "For -lcuda: name the folder of the driver's library, in which ldconfig made the link libcuda.so",
             "export TRITON_LIBCUDA_PATH=FOLDER LIBRARY_PATH=FOLDER:$LIBRARY_PATH",
         ),
+        EXECUTABLE,
         Fix(
             "Do without torch.compile, which costs its speed",
             "export TORCH_COMPILE_DISABLE=1",
@@ -87,9 +107,14 @@ check = Check(
 
 
 @check.environment
-def environment(torch: Torch, python: Python, distributions: Distributions | None) -> Iterator[Finding]:
-    """There is no C compiler, or no Python.h, where Triton would compile; who never compiles does not miss it."""
-    if not torch.imported or not torch.cuda_available or torch.hip:
+def environment(
+    torch: Torch, python: Python, distributions: Distributions | None, storage: Storage | None
+) -> Iterator[Finding]:
+    """Nothing can be compiled here, or not loaded; who never compiles does not miss it."""
+    if not torch.imported:
+        return
+    yield from _folders(storage or Storage())
+    if not torch.cuda_available or torch.hip:
         return  # Triton compiles for GPUs
     if python.compiler is None:
         raise CannotTell("whether there is a C compiler is not known")
@@ -106,3 +131,22 @@ def environment(torch: Torch, python: Python, distributions: Distributions | Non
             "first use",
             severity=Severity.NOTE,
         )
+
+
+def _folders(storage: Storage) -> Iterator[Finding]:
+    """Yield where compiled kernels land and no library can be loaded from."""
+    for folder in storage.folders:
+        named = folder.variable if folder.variable in (*CACHES, "TMPDIR") else ""
+        if folder.no_exec and (named or folder.use in ("temporary files", "home")):
+            yield _not_executable(folder, named)
+
+
+def _not_executable(folder: Folder, named: str) -> Finding:
+    where = f"{named}={folder.path}" if named else folder.path
+    message = (
+        f"{where} lies on {folder.mount} ({folder.kind}), which is mounted noexec: what torch.compile, Triton and "
+        'extensions compile there cannot be loaded, "failed to map segment from shared object"'
+    )
+    admin = Fix(REMOUNT.summary, REMOUNT.command.replace("MOUNT", shlex.quote(folder.mount)), Kind.ADMIN)
+    severity = Severity.WARNING if named else Severity.NOTE
+    return check.found(message, severity=severity, fixes=[EXECUTABLE, SEE_MOUNT, admin])

@@ -27,7 +27,7 @@ Or have the script check it: count who writes: `assert wrote == 1, f"{wrote} ran
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script, of_several, one_alone, same_for_all
+from gpudoctor.facts import Call, Script, of_several, one_alone, same_for_all
 
 check = Check(
     severity=Severity.WARNING,
@@ -52,11 +52,12 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A torch.save that no test keeps to one rank, to a path that is the same for all."""
+    said: set[tuple[str, str]] = set()
     for call in script.named("torch.save"):
         path = call.arguments.get("f")
         if path is None or one_alone(call) or not of_several(script, call):
             continue
-        if same_for_all(script, path.value, path.text):
+        if same_for_all(script, path.value, path.text) and not _again(call, said):
             yield check.found(
                 f"every rank saves to {path.text} at once: a file that two ranks write together may be cut off or mixed",
                 location=call.place,
@@ -65,9 +66,21 @@ def code(script: Script) -> Iterator[Finding]:
         path = next(iter(call.arguments.values()), None)
         if path is None or one_alone(call) or not of_several(script, call):
             continue
-        if same_for_all(script, path.value, path.text) and not call.given("is_main_process"):
+        if (
+            same_for_all(script, path.value, path.text)
+            and not call.given("is_main_process")
+            and not _again(call, said)
+        ):
             yield check.found(
                 f"every rank saves the model into {path.text} at once: files that two ranks write together may be cut off or "
                 "mixed",
                 location=call.place,
             )
+
+
+def _again(call: Call, said: set[tuple[str, str]]) -> bool:
+    """Return whether the method around a call was told of already: one test at its beginning mends all of it."""
+    around = (call.place.path, call.scope)
+    before = around in said
+    said.add(around)
+    return before and "." in call.scope

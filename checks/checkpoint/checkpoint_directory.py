@@ -143,7 +143,9 @@ def code(script: Script) -> Iterator[Finding]:
     said = set()
     for call in script.named("torch.save"):
         folder, fresh = folder_of(script, call.value("f"))
-        if folder and folder not in said and not any(_may_make(script, other, folder) for other in making):
+        if not folder or folder in said or _is_there(script, folder):
+            continue
+        if not any(_may_make(script, other, folder) for other in making):
             said.add(folder)
             yield check.found(
                 f"nothing in this script makes the folder {folder}, and torch.save makes none: where it is missing the "
@@ -210,6 +212,17 @@ def _looks_elsewhere(script: Script, call: Call) -> bool:
     loads = any(a.text == text for c in script.named("torch.load") for a in c.arguments.values())
     saves = any(text in c.arguments["f"].text for c in script.named("torch.save") if "f" in c.arguments)
     return bool(text) and loads and not saves
+
+
+def _is_there(script: Script, folder: str) -> bool:
+    """Return whether a folder surely is there: a file of it is read that this script does not write, or it lies in one."""
+    read = [c.value("f") for c in script.named("torch.load")]
+    read += [c.value("file") for c in script.named("open") if c.value("mode").literal in (None, "r", "rb")]
+    written = [c.value("f").literal for c in script.named("torch.save")]
+    found = [path for path in read if path.is_literal and path.literal not in written]
+    if any(folder_of(script, path)[0] == folder for path in found):
+        return True
+    return "/" not in folder and folder in script.path.split("/")[:-1]
 
 
 def _may_make(script: Script, call: Call, folder: str) -> bool:

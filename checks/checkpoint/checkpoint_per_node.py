@@ -48,12 +48,23 @@ def code(script: Script) -> Iterator[Finding]:
     nodes = any(value in NODES for call in script.calls for value in variables(call))
     # rank = node * gpus + local_rank: what mp.spawn counts is the local rank of a node then
     computed = group is not None and group.value("rank").text == "computed"
-    for call in script.named("torch.save"):
+    said = set()
+    for call in [*script.named("torch.save"), *script.methods("save_pretrained")]:
         conditions = call.rank_conditions
-        path = call.arguments.get("f")
-        if path is None or not conditions or not all(by_local_rank(c, computed=computed) for c in conditions):
+        path = (
+            next(iter(call.arguments.values()), None)
+            if call.method == "save_pretrained"
+            else call.arguments.get("f")
+        )
+        if (
+            path is None
+            or not conditions
+            or conditions[-1].place in said
+            or not all(by_local_rank(c, computed=computed) for c in conditions)
+        ):
             continue
         if of_several(script, call) and same_for_all(script, path.value, path.text):
+            said.add(conditions[-1].place)
             yield check.found(
                 f"`{conditions[-1].text}` holds on one process of each node, and all of them save to {path.text}",
                 severity=Severity.WARNING if nodes else Severity.NOTE,

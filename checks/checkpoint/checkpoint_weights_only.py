@@ -36,7 +36,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
-from gpudoctor.facts import Call, CheckpointFile, Format, Script, contents, copying, origins
+from gpudoctor.facts import Call, CheckpointFile, Format, Script, Value, contents, copying
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via \W?add_safe_globals\W?,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-not-a-checkpoint, or checkpoint-corrupt.
@@ -147,17 +147,31 @@ ALLOWED = ("state_dict", "eval", "parameters", "named_parameters", "__call__", "
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """Objects that go into a file which is then read by default, or a file that is read so and used as a module."""
+    if any(
+        call.method == "__setitem__" and call.value("key").literal == "weights_only" for call in script.calls
+    ):
+        return  # what torch.load is given is put together elsewhere
     read = {call.number: call for call in script.named("torch.load") if by_default(call)}
     yield from saved(script, list(read.values()))
     for call in script.calls:
         thing = script.thing(call.receiver)
-        made_here = thing is not None and script.innermost(thing).kind in ("scheduler", "optimizer", "model")
+        loaded = script.thing(
+            call.receiver, "checkpoint"
+        )  # it is made here, or loaded whole: ``if resume: net = load()``
+        made_here = (
+            thing is not None
+            and loaded is None
+            and script.innermost(thing).kind in ("scheduler", "optimizer", "model")
+        )
         inside = (
             call.name == "torch.load.module.__get__"
         )  # what DataParallel and its like hold: no state dict has that
-        if (call.method not in ALLOWED and not inside) or made_here:
+        told = any(
+            any(word in condition.text for word in ("isinstance", "hasattr")) for condition in call.conditions
+        )
+        if (call.method not in ALLOWED and not inside) or made_here or told:
             continue  # what this script makes, be it of numbers that were loaded, is no module of the file
-        for origin in origins(script, call.receiver):
+        for origin in held(script, call.receiver):
             if read.pop(origin.number, None) is not None:
                 yield check.found(
                     f"what is loaded here is used as a module (`{call.text}`, line {call.place.line}): without "
@@ -168,9 +182,27 @@ def code(script: Script) -> Iterator[Finding]:
                 )
 
 
+THROUGH = frozenset("getattr copy.deepcopy next iter reversed zip enumerate".split())
+
+
+def held(script: Script, value: Value, depth: int = 0) -> Iterator[Call]:
+    """Yield the calls that gave a value or what it was taken out of; not what else they were given."""
+    for item in value.possible():
+        if 0 <= item.made < len(script.calls) and depth < 6:
+            call = script.calls[item.made]
+            yield call
+            yield from held(script, call.receiver, depth + 1)
+            for argument in call.arguments.values() if call.name in THROUGH else ():
+                yield from held(script, argument.value, depth + 1)
+        for nested in item.items if depth < 6 else ():
+            yield from held(script, nested, depth + 1)
+
+
 def by_default(call: Call) -> bool:
     """Return whether a torch.load takes tensors and plain values alone."""
-    return not call.starred and call.value("weights_only").literal is not False
+    given = call.value("weights_only")
+    asked = "weights_only" in call.arguments and not (given.literal is True or given.is_none)
+    return not call.starred and not asked and not any(c.kind == "except" for c in call.conditions)
 
 
 def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
@@ -184,7 +216,7 @@ def saved(script: Script, read: list[Call]) -> Iterator[Finding]:
             continue
         again = call.arguments["f"].text in paths
         what = (
-            f"{OBJECTS[thing.kind]} {thing.type.rpartition('.')[2]}"
+            f"{OBJECTS[thing.kind]} {script.innermost(thing).type.rpartition('.')[2].rpartition(':')[2]}"
             if thing.kind != "arguments"
             else "a Namespace"
             if thing.type.endswith("Namespace")

@@ -52,7 +52,8 @@ ALIAS = Fix(
     proof='sys.modules["models"] = project.models',
 )
 UNDER_MAIN = Fix(
-    "Import the class into the script that loads, before it does: that script is __main__ now",
+    "Import the class into the script that loads, before it does: that script is __main__ now (what train.py does when it is "
+    'imported must stand under `if __name__ == "__main__":`)',
     "from train import <name>",
     Kind.EDIT,
 )

@@ -58,6 +58,8 @@ def code(script: Script) -> Iterator[Finding]:
         mode = written(call) or pickled(script, call)
         path = call.arguments.get("file") or call.arguments.get("filename")
         path = path or call.arguments.get("path_or_buf") or call.arguments.get("0")
+        if call.method == "save_image":
+            path = call.arguments.get("fp") or call.arguments.get("1")
         if call.name.startswith("pathlib.Path."):
             path = Argument(call.receiver, call.place, call.text.rpartition(".")[0])
         if not mode or path is None or one_alone(call) or not of_several(script, call):
@@ -65,14 +67,19 @@ def code(script: Script) -> Iterator[Finding]:
         of_sample = call.method in WRITERS and path.value.from_data
         shared = same_for_all(script, path.value, path.text) and not of_sample
         if shared and not filled_by_one(script, call):
-            how = "appends to" if mode == "a" else "writes"
+            how, then = "writes", "one overwrites what another has written, or their texts are mixed"
+            if mode == "a":
+                how, then = (
+                    "appends to",
+                    "each line stands there once for each rank, or lines cut into each other",
+                )
             yield check.found(
-                f"every rank {how} {path.text}: lines of several ranks cut into each other, or the last one wins",
+                f"every rank {how} {path.text}: {then}",
                 location=call.place,
             )
 
 
-WRITERS = ("to_csv", "write_text", "savetxt", "save", "savez")
+WRITERS = ("to_csv", "write_text", "savetxt", "save", "savez", "savefig", "save_image")
 """Methods, and functions of NumPy, that write a file that they are given the path of."""
 
 
@@ -89,6 +96,8 @@ def pickled(script: Script, opened: Call) -> str:
     )
 
 
+PICTURES = ("savefig", "save_image")
+"""Methods that write a picture."""
 WRITING = ("write", "writelines", "writerow", "writerows")
 
 
@@ -114,7 +123,11 @@ def written(call: Call) -> str:
     if call.method in WRITERS and any(loop.kind != "epoch" for loop in call.loops):
         return ""  # a file for each sample
     if call.method in WRITERS:
-        named = call.name.startswith(("pathlib.Path.write", "numpy.")) or call.given("path_or_buf")
+        named = (
+            call.name.startswith(("pathlib.Path.write", "numpy."))
+            or call.given("path_or_buf")
+            or call.method in PICTURES
+        )
         return "w" if named or (call.method == "to_csv" and "0" in call.arguments) else ""
     mode = call.value("mode").literal or (
         call.value("0").literal if call.name == "pathlib.Path.open" else None

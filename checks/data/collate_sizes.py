@@ -120,7 +120,7 @@ def log(sighting: Sighting) -> Iterator[Finding]:
     first, second = seen["first"].strip(), seen["second"].strip()
     said = f"the samples of a batch have different sizes, {first or 'none'} and {second or 'none'}"
     if "a" in seen:
-        said = f"the samples of a batch have different sizes: [{first}] and, as number {seen['b']} of it, [{second}]"
+        said = f"the samples of a batch have different sizes: number {seen['a']} of it [{first}], number {seen['b']} [{second}]"
     ours, theirs = _sizes(first), _sizes(second)
     fixes = [PAD, TOKENS, FIND]
     if len(ours) >= 3 or len(theirs) >= 3:

@@ -150,6 +150,13 @@ def _read_only(folder: Folder) -> Finding | None:
 
 def _missing(folder: Folder) -> Finding | None:
     """Say that TMPDIR names no folder: Python takes another one, and compilers fail."""
+    if folder.use == "working folder" and folder.error_code == errno.ENOENT:
+        message = (
+            f"the working folder {folder.path} does not exist any more: os.getcwd() raises FileNotFoundError"
+        )
+        return check.found(
+            message, severity=Severity.WARNING, fixes=[Fix("Go into a folder that is there, and start again")]
+        )
     if folder.variable != "TMPDIR" or folder.error_code not in (errno.ENOENT, errno.ENOTDIR):
         return None
     message = f"TMPDIR is {folder.path}, and there is no such folder: nvcc and other compilers fail, Python takes /tmp"

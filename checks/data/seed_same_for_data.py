@@ -34,7 +34,8 @@ check = Check(
     message="the ranks draw the same random numbers: one seed for all makes their noise and augmentation the same",
     fixes=[
         Fix(
-            "Give each rank a seed of its own, after the model is made",
+            "Give each rank a seed of its own, after the model is made (`random.seed` and `numpy.random.seed` likewise, where samples "
+            "are drawn by them without workers)",
             "torch.manual_seed(seed + dist.get_rank())",
             Kind.EDIT,
             proof="+ dist.get_rank())",

@@ -14,7 +14,7 @@ endpoint is not connected".
 
 ## How to tell
 
-`timeout 5 stat /PATH; echo $?` prints 124 for one that does not answer. `sudo dmesg -T | grep -i 'not responding'` shows
+`timeout -s KILL 5 stat /PATH; echo $?` prints 137 for one that does not answer (a milder signal may not reach it). `sudo dmesg -T | grep -i 'not responding'` shows
 the kernel's own words; `ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'` who waits for it.
 
 ## See also
@@ -77,7 +77,9 @@ def _use(folder: Folder) -> str:
 
 def _words(folder: Folder, waited: float | None) -> str | None:
     if folder.stalled:
-        return f"did not answer in {waited or 0:g} s: whoever touches it waits, and cannot be killed"
+        return (
+            f"did not answer in {waited or 0:g} s: whoever touches it waits, and `kill -9` alone may end that"
+        )
     if folder.error_code in DEAD:
         return f"cannot be read ({folder.error}): its server, or the program behind the mount, is gone"
     if folder.networked and folder.seconds is not None and folder.seconds >= SLOW:

@@ -63,7 +63,7 @@ def code(script: Script) -> Iterator[Finding]:
             not any(SCALED.search(test.text) for test in call.conditions[len(step.conditions) :])
             for step in steps
         )
-        if scaled and call.loops and call.scope not in said:
+        if scaled and call.scope not in said:
             said.add(call.scope)
             yield check.found(
                 "gradients are clipped here before the GradScaler has unscaled them: they are thousands of times too large",

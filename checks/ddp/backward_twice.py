@@ -3,7 +3,7 @@
 ## What happens
 
 `backward()` raises "Trying to backward through the graph a second time (or directly access saved tensors after they
-have already been freed)"; torch up to 1.8 says "but the buffers have already been freed". It fails on one GPU too.
+have already been freed)"; torch before 1.8 says "but the buffers have already been freed". It fails on one GPU too.
 
 ## Why
 

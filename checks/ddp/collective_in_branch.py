@@ -34,7 +34,7 @@ two ranks shows where each stands.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Condition, Exit, Script, left_alone, parted
+from gpudoctor.facts import Condition, Exit, Script, left_alone, parted, parted_by_data
 
 EVERYWHERE = Fix(
     "Make the call on every rank, and use its result on one",
@@ -47,14 +47,26 @@ DECIDED = Fix(
     "dist.all_reduce(stop, op=dist.ReduceOp.MAX)\nif stop.item():\n    break",
     Kind.EDIT,
 )
+TOGETHER = Fix(
+    "Decide by a number that all ranks share",
+    "loss = torch.tensor(mean_loss, device=device)\ndist.all_reduce(loss, op=dist.ReduceOp.AVG)\n"
+    "if loss.item() < best:\n    save()",
+    Kind.EDIT,
+)
 SKIPPED = Fix(
-    "Take part all the same: a loss of 0 from the parameters alone (loss * 0 is NaN where the loss is)",
+    "Take part all the same: after the forward pass, without which DDP does not sum, a loss of 0 from the parameters alone "
+    "(loss * 0 is NaN where the loss is); where it is the forward pass that failed, run it on an earlier batch first",
     "loss = sum(p.sum() for p in model.parameters()) * 0.0  # was: continue\nloss.backward()",
     Kind.EDIT,
 )
 BARE = Fix(
     "Validate on rank 0 with the bare model, which waits for nobody",
     "model.module(x)  # was: model(x)",
+    Kind.EDIT,
+)
+MET = Fix(
+    "Meet outside the branch: on every rank",
+    "if rank == 0:\n    torch.save(model.module.state_dict(), path)\ndist.barrier()  # on every rank",
     Kind.EDIT,
 )
 GATHERED = Fix(
@@ -82,10 +94,12 @@ def code(script: Script) -> Iterator[Finding]:
         both = any(o.side.condition.place == condition.place and o is not item for o in found)
         if both or condition.place in exits:
             continue  # the first is collective-mismatch, the second is said of the exit
-        through = "" if item.place == call.place else f", through {item.text}()"
+        through = "" if item.place == call.place else f", through {item.text}(),"
         fixes = [EVERYWHERE]
         if call.method in ("__call__", "forward"):
             fixes = [BARE]
+        elif call.method in ("barrier", "monitored_barrier", "wait_for_everyone"):
+            fixes = [MET]
         elif call.method in ("state_dict", "optim_state_dict", "full_optim_state_dict"):
             fixes = [GATHERED]
         yield check.found(
@@ -93,6 +107,14 @@ def code(script: Script) -> Iterator[Finding]:
             "call it: whoever does waits for the rest until the time-out",
             location=item.place,
             fixes=fixes,
+        )
+    for call, condition in () if left else parted_by_data(script):
+        yield check.found(
+            f"{call.text}() is called only where `{condition.text}` holds (line {condition.place.line}), which each rank's own "
+            "data decides: a rank that comes here waits for the ranks that do not",
+            severity=Severity.WARNING,
+            location=call.place,
+            fixes=[TOGETHER],
         )
     for way, condition, call in left:
         yield leaving(way, condition, call.text)

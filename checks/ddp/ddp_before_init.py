@@ -18,13 +18,15 @@ world size. In a script that uses `mp.spawn`, the parent process has no group: w
 - [DistributedDataParallel](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html): "Creation of this class requires that torch.distributed to be already initialized"
 """
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning where a variable or an option decides whether there is a group",
     fixes=[
         Fix(
             "Make the process group first",
@@ -42,6 +44,7 @@ def code(script: Script) -> Iterator[Finding]:
     made = script.process_group
     if made is None or not made.reached or "try" in made.contexts:
         return
+    yield from _without_a_group(script, made)
     for call in script.calls[: made.number]:
         needs = call.name == "torch.nn.parallel.DistributedDataParallel" or (
             call.name == "torch.utils.data.DistributedSampler"
@@ -56,3 +59,24 @@ def code(script: Script) -> Iterator[Finding]:
             f"{call.method} is made here, and the process group only {where}, in line {made.place.line}",
             location=call.place,
         )
+
+
+def _without_a_group(script: Script, made: Call) -> Iterator[Finding]:
+    """Report a model that is wrapped always, where a variable or option decides whether there is a group."""
+    tests = [c for c in made.conditions if c.kind == "if" and not c.early]
+    if len(tests) != 1 or len(list(script.named(made.name))) > 1 or not PLAIN.fullmatch(tests[0].text):
+        return
+    for wrapper in script.named("torch.nn.parallel.DistributedDataParallel"):
+        under = [c for c in wrapper.conditions if c.kind != "main"]
+        if not under and wrapper.reached and wrapper.number > made.number and "try" not in wrapper.contexts:
+            yield check.found(
+                f"the process group is made only if {tests[0].text}, line {made.place.line}, and the model is wrapped whether "
+                "it was or not",
+                severity=Severity.WARNING,
+                location=wrapper.place,
+            )
+            return
+
+
+PLAIN = re.compile(r"(?:\w+\.)?(?:is_)?(?:ddp|distributed|dist|use_ddp|use_dist|multi_gpu|parallel)")
+"""A test that asks whether there are several ranks."""

@@ -42,6 +42,7 @@ HEADLINE = r"Expected to have finished reduction in the prior iteration"
 RANK = r"which did not receive grad for rank (?P<rank>\d+): "
 NAMES = r"(?P<names>[\w.]+(?:, [\w.]+){0,7})"
 INDICES = r"(?P<indices>\d+(?: \d+){0,19})"
+UNUSED = "Freeze or remove what is not used, before DDP sees it"
 
 check = Check(
     severity=Severity.ERROR,
@@ -67,7 +68,7 @@ check = Check(
     "[, such as those of <names>]",
     fixes=[
         Fix(
-            "Freeze or remove what is not used, before DDP sees it",
+            UNUSED,
             "model.unused_head.requires_grad_(False)\nmodel = DistributedDataParallel(model, device_ids=[local_rank])",
             Kind.EDIT,
             proof=".requires_grad_(False)",
@@ -123,7 +124,7 @@ def code(script: Script) -> Iterator[Finding]:
                     "step fails",
                     severity=Severity.WARNING if elsewhere else Severity.ERROR,
                     location=attribute.place,
-                    fixes=[Fix("Freeze or remove it before DDP sees it", freeze, Kind.EDIT)],
+                    fixes=[Fix(UNUSED, freeze, Kind.EDIT, proof=".requires_grad_(False)")],
                 )
 
 

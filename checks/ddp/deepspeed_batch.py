@@ -47,6 +47,7 @@ OWN = Fix(
 )
 PREPARE = Fix(
     "accelerate without a loader in prepare(): name the size in the plugin",
+    "from accelerate.state import AcceleratorState\n\n"
     'AcceleratorState().deepspeed_plugin.deepspeed_config["train_micro_batch_size_per_gpu"] = 4',
     Kind.EDIT,
 )

@@ -41,7 +41,10 @@ check = Check(
     message="the parallel sizes[, <product>,] do not fit the number of ranks[, here <world>][: the mesh has <mesh>]"
     "[: it must be divisible by <by>][: the node has <devices> GPUs]",
     fixes=[
-        Fix("Start as many processes as the mesh has places", "torchrun --nproc-per-node=<mesh> train.py"),
+        Fix(
+            "On one node: start as many processes as the mesh has places",
+            "torchrun --nproc-per-node=<mesh> train.py",
+        ),
         Fix(
             "Compute one size from the number of ranks",
             "tp = 2\ndp = dist.get_world_size() // tp\n"

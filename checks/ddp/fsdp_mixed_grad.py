@@ -51,8 +51,10 @@ check = Check(
         ),
         Fix(
             "Or wrap so that no module holds both: trained layers in wrappers of their own",
-            "policy = functools.partial(\n    lambda_auto_wrap_policy,\n"
-            "    lambda_fn=lambda m: not list(m.children()) and all(p.requires_grad for p in m.parameters()),\n)",
+            "from torch.distributed.fsdp.wrap import lambda_auto_wrap_policy\n\npolicy = functools.partial(\n"
+            "    lambda_auto_wrap_policy,\n"
+            "    lambda_fn=lambda m: not list(m.children()) and all(p.requires_grad for p in m.parameters()),\n)\n"
+            "model = FullyShardedDataParallel(model, auto_wrap_policy=policy)",
             Kind.EDIT,
         ),
     ],

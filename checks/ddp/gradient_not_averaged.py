@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script, Thing
+from gpudoctor.facts import Call, Known, Script, Thing, origins
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -64,7 +64,7 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A training step in a program with a process group that nothing sums over the ranks, or that sums and does not divide."""
-    without = list(_past_the_wrapper(script)) or list(_set_aside(script))
+    without = list(_past_the_wrapper(script)) or list(_set_aside(script)) or list(_thrown_away(script))
     if without:
         yield from without
         return
@@ -77,7 +77,8 @@ def code(script: Script) -> Iterator[Finding]:
     ):
         return
     summed = next(
-        (call for call in script.calls if call.reached and call.collective and ".grad" in _tensor(call)), None
+        (call for call in script.calls if call.reached and call.collective and _of_gradients(script, call)),
+        None,
     )
     if summed is not None:
         steps = any(True for _ in script.methods("step", "optimizer"))
@@ -113,7 +114,7 @@ def code(script: Script) -> Iterator[Finding]:
 
 def _past_the_wrapper(script: Script) -> Iterator[Finding]:
     """Report a loss that the module inside of a DistributedDataParallel computes, and no forward of the wrapper."""
-    if any(c.collective and ".grad" in _tensor(c) for c in script.calls):
+    if any(c.collective and "grad" in _tensor(c) for c in script.calls):
         return
     for wrapper in script.of_kind("ddp"):
         past = {c.place: c for c in script.calls if _goes_past(c, wrapper)}
@@ -141,7 +142,7 @@ KEPT = Fix(
 
 def _set_aside(script: Script) -> Iterator[Finding]:
     """Report a wrapper that nobody calls, and the model inside it that is trained: DDP sums what its forward prepared."""
-    if any(c.collective and ".grad" in _tensor(c) for c in script.calls):
+    if any(c.collective and "grad" in _tensor(c) for c in script.calls):
         return
     taken = {n: c for c in script.named(f"{DDP}.module.__get__") for n in c.receiver.things}
     for wrapper in script.of_kind("ddp"):
@@ -149,7 +150,9 @@ def _set_aside(script: Script) -> Iterator[Finding]:
         if made is None or wrapper.escapes or wrapper.type != DDP or _in_use(script, wrapper):
             continue
         steps = [c for c in script.methods("__call__") if c.number > made.number and c.loops]
-        steps = [c for c in steps if c.reached == made.reached and c.stack[:1] == made.stack[:1]]
+        steps = [
+            c for c in steps if c.reached == made.reached and (c.reached or c.stack[:1] == made.stack[:1])
+        ]
         steps = [c for c in steps if wrapper.inner in c.receiver.things and not QUIET & {*c.contexts}]
         if any(wrapper.number in taken or _goes_back(script, c) for c in steps):
             line = steps[0].place.line
@@ -157,6 +160,26 @@ def _set_aside(script: Script) -> Iterator[Finding]:
                 f"nothing calls what {made.text} makes here, and line {line} trains the bare model: its backward sums nothing "
                 "over the ranks, each trains a model of its own",
                 location=made.place,
+                fixes=[KEPT],
+            )
+            return
+
+
+def _thrown_away(script: Script) -> Iterator[Finding]:
+    """Report a wrapper of which only the module inside is kept, and trained."""
+    trained = {optimizer.inner for optimizer in script.of_kind("optimizer")}
+    kept = {n for c in script.methods("__set__") for n in c.value("value").things}
+    if any(c.collective and ".grad" in _tensor(c) for c in script.calls):
+        return
+    for call in script.named("<inside>.module.__get__"):
+        wrapper = script.thing(call.receiver, "ddp") if call.receiver.known is Known.THING else None
+        if wrapper is None or wrapper.type != DDP or not trained & {wrapper.number, wrapper.inner}:
+            continue
+        if not wrapper.escapes and wrapper.number not in kept and not _in_use(script, wrapper):
+            yield check.found(
+                f"`{call.text}` takes the bare model out of the wrapper of line {wrapper.place.line}, and nothing calls the "
+                "wrapper: its forward is what lets backward sum over the ranks",
+                location=call.place,
                 fixes=[KEPT],
             )
             return
@@ -174,7 +197,10 @@ def _in_use(script: Script, wrapper: Thing) -> bool:
     """Return whether anything is handed a wrapper, or calls what leads to its forward."""
     return any(
         (wrapper.number in call.receiver.things and call.method not in ONLY_ASKED)
-        or any(wrapper.number in a.value.things for a in call.arguments.values())
+        or (
+            call.method != "__set__"
+            and any(wrapper.number in a.value.things for a in call.arguments.values())
+        )
         for call in script.calls
     )
 
@@ -256,6 +282,19 @@ def _tensor(call: Call) -> str:
     return given.text if given is not None else ""
 
 
+def _of_gradients(script: Script, call: Call) -> bool:
+    """Return whether a collective is given gradients, each by itself or laid out in one tensor."""
+    if ".grad" in _tensor(call):
+        return True
+    given = call.arguments.get("tensor")
+    flat = next(iter(origins(script, given.value)), None) if given is not None else None
+    return (
+        flat is not None
+        and flat.method in ("_flatten_dense_tensors", "parameters_to_vector", "cat")
+        and any("grad" in argument.text for argument in flat.arguments.values())
+    )
+
+
 def _average(call: Call) -> bool:
     return call.value("op").text.endswith("AVG")
 
@@ -265,6 +304,11 @@ def _divided(script: Script) -> bool:
     for call in script.calls:
         if not call.reached:
             continue
+        if any(
+            "/" in a.text and any(word in a.text for word in ("world", "size"))
+            for a in call.arguments.values()
+        ):
+            return True
         if call.name == "<augmented>" and "grad" in call.text:
             return True
         if call.method in ("div_", "mul_", "div") or (call.method == "__set__" and "grad" in call.name):

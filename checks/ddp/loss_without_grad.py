@@ -15,7 +15,8 @@ The chain from the parameters to the loss is broken, or was never recorded:
 - The forward pass ran under `torch.no_grad()` or `inference_mode()`.
 - `.item()`, `.detach()`, `.numpy()`, `argmax` or a comparison stands between the output and the loss.
 - A model of transformers returned no loss, because it was given no labels: "'NoneType' object has no attribute
-  'backward'" for `outputs.loss`.
+  'backward'" for `outputs.loss`. Or the loss is one of several things that a model returned: "'tuple' object has no
+  attribute 'backward'".
 
 ## How to tell
 
@@ -33,7 +34,7 @@ between the output and the loss.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Known, Script, Value
+from gpudoctor.facts import Call, Condition, Known, Script, Value
 
 NO_INPUT = "None of the inputs have requires_grad=True"
 """What reentrant checkpointing warned of before."""
@@ -54,13 +55,19 @@ TRAINABLE = Fix(
     proof="model.head.requires_grad_(True)",
 )
 RECORDED = Fix(
-    "Compute output and loss with gradients switched on",
-    "with torch.enable_grad():\n    loss = criterion(model(x), y)",
+    "Take output and loss out of the block of no_grad or inference_mode (`torch.enable_grad()` inside does not help against "
+    "inference_mode)",
+    "loss = criterion(model(x), y)  # not under torch.no_grad() or torch.inference_mode()\nloss.backward()",
     Kind.EDIT,
 )
 TENSOR = Fix(
     "Keep the loss a tensor; take the number for the log alone",
     "loss = criterion(model(x), y)\nloss.backward()\ntotal += loss.item()",
+    Kind.EDIT,
+)
+PART = Fix(
+    "Take the loss out of what the model returned",
+    'outputs = model(**batch)\nloss = outputs["loss"] if isinstance(outputs, dict) else outputs[0]\nloss.backward()',
     Kind.EDIT,
 )
 LABELS = Fix(
@@ -94,6 +101,9 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(said, fixes=[REENTRANT, INPUTS])
     elif type == "NoneType":
         yield check.found("the loss is None: the model returned none", fixes=[LABELS])
+    elif type in ("tuple", "list", "dict"):
+        said = f"backward() was called on a {type}: mostly what the model returned, and the loss is one of its parts"
+        yield check.found(said, fixes=[PART])
     elif type is not None:
         yield check.found(f"the loss is a {type} and not a tensor, so it has no graph", fixes=[TENSOR])
     else:
@@ -105,6 +115,8 @@ def code(script: Script) -> Iterator[Finding]:
     """backward() under no_grad, or on a tensor that was detached."""
     seen: dict[int, Call | None] = {}
     for call in script.methods("backward"):
+        if any(_never(test) for test in call.conditions):
+            continue
         cut = _cut_off(script, call.receiver, seen)
         if call.name != "torch.Tensor.backward":
             if cut is not None and cut.method in NUMBERS and not call.receiver.items:
@@ -142,6 +154,17 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
                 fixes=[RECORDED if _unrecorded(cut) else TENSOR],
             )
+
+
+def _never(test: Condition) -> bool:
+    """Return whether a test surely does not hold: a function is told ``train=False``, and asks for it."""
+    value = test.value
+    return (
+        test.kind == "if"
+        and value.is_literal
+        and isinstance(value.literal, bool)
+        and value.literal is test.negated
+    )
 
 
 NO_GRAD = frozenset(

@@ -3,8 +3,8 @@
 ## What happens
 
 "No backend type associated with device type cpu" from the constructor with NCCL, which compares the parameters of the
-ranks and finds them on the CPU. With gloo the constructor passes, and DDP's buckets are on the CPU while the gradients come from
-the GPU.
+ranks and finds them on the CPU; with `device_ids` it is `ddp-device-ids`. With gloo the constructor passes, and DDP's
+buckets are on the CPU while the gradients come from the GPU.
 
 ## Why
 

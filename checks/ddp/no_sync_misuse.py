@@ -51,6 +51,7 @@ check = Check(
         ),
         Fix(
             "accelerate: sum in each batch under ZeRO-2 and ZeRO-3",
+            "from accelerate.utils import GradientAccumulationPlugin\n\n"
             "plugin = GradientAccumulationPlugin(num_steps=4, sync_each_batch=True)\n"
             "accelerator = Accelerator(gradient_accumulation_plugin=plugin)",
             Kind.EDIT,

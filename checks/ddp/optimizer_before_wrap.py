@@ -46,7 +46,8 @@ def code(script: Script) -> Iterator[Finding]:
     sharded = {number: call for call in script.named(*SHARDING) for number in call.value("module").things}
     for optimizer in script.of_kind("optimizer"):
         call = sharded.get(optimizer.inner)
-        if call is not None and 0 <= optimizer.made < call.number:
+        near = call is not None and call.place.path == optimizer.place.path  # elsewhere it may be built anew
+        if call is not None and near and 0 <= optimizer.made < call.number:
             yield check.found(
                 f"this optimizer is built before {call.text}() takes the model (line {call.place.line}): it keeps the "
                 "parameters that FSDP replaces",

@@ -24,7 +24,7 @@ Or have the script check it: gather what each rank saw in an epoch: `assert not 
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing, Value
+from gpudoctor.facts import Call, Known, Script, Thing, Value, elsewhere
 
 check = Check(
     severity=Severity.WARNING,
@@ -45,7 +45,14 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A loader that a wrapped model is trained with, which draws from no sampler, and a data set that no rank has split."""
-    if script.frameworks or not _trained_together(script):
+    forgotten = dict(_forgotten(script))
+    for loader, unused in forgotten.items():
+        yield check.found(
+            f"the DistributedSampler of line {unused.place.line} is made for this data set and not given to this loader: every "
+            "rank goes through the whole data set",
+            location=loader.place,
+        )
+    if elsewhere(script) or script.frameworks or forgotten or not _trained_together(script):
         return
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
@@ -67,7 +74,27 @@ def code(script: Script) -> Iterator[Finding]:
         )
 
 
-OF_ONE = ("torch.utils.data.RandomSampler", "torch.utils.data.SequentialSampler")
+def _forgotten(script: Script) -> Iterator[tuple[Thing, Thing]]:
+    """Yield each loader of a data set for which a DistributedSampler is made, and given to no loader; and that sampler."""
+    if script.process_group is None or script.frameworks:
+        return
+    makers = [c for t in script.of_kind("loader", "sampler") if (c := script.made_by(t)) is not None]
+    taken = {n for c in makers for a in c.arguments.values() for n in a.value.things}
+    for loader in script.of_kind("loader"):
+        made = script.made_by(loader)
+        if made is None or made.starred or {"sampler", "batch_sampler"} & {*made.arguments}:
+            continue
+        for sampler in script.of_kind("sampler"):
+            source = script.made_by(sampler)
+            if sampler.type != DISTRIBUTED or source is None or source.value("shuffle").literal is False:
+                continue
+            same = sampler.inner in made.value("dataset").things and source.scope == made.scope
+            if same and sampler.number not in taken and source.number < made.number:
+                yield loader, sampler
+
+
+DISTRIBUTED = "torch.utils.data.DistributedSampler"
+OF_ONE = tuple(f"torch.utils.data.{name}Sampler" for name in ("Random", "Sequential", "SubsetRandom"))
 """Samplers that know no ranks."""
 
 
@@ -119,6 +146,7 @@ def _asks_rank(call: Call) -> bool:
 def _trains(script: Script, loader: Thing) -> bool:
     """Return whether a loop over a loader goes back through a model."""
     drawn = [call for call in script.named("iter") if call.takes(loader) and call.within("epoch")]
+    drawn += [call for call in script.named("next") if call.takes(loader) and call.loops]
     for begun in [*script.iterations(loader), *drawn]:
         loop = begun.loops[-1]
         inside = [call for call in script.calls[begun.number :] if loop in call.loops]

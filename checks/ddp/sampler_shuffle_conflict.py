@@ -28,7 +28,7 @@ The last line of your own code in the traceback is the call of DataLoader, or of
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Known, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -73,15 +73,28 @@ def code(script: Script) -> Iterator[Finding]:
     """A loader that is given a sampler and is to shuffle, too."""
     for loader in script.of_kind("loader"):
         made = script.made_by(loader)
-        if (
-            made is None
-            or loader.type != "torch.utils.data.DataLoader"
-            or made.value("shuffle").literal is not True
-        ):
+        if made is None or loader.type != "torch.utils.data.DataLoader":
             continue
-        for option in ("sampler", "batch_sampler"):
+        shuffles = made.value("shuffle").literal is True
+        for option in ("sampler", "batch_sampler") if shuffles else ():
             if script.thing(made.value(option), "sampler") is not None:
                 yield check.found(
                     f"{option}={made.arguments[option].text} and shuffle=True: the loader refuses two orders at once",
                     location=made.place,
                 )
+        if not shuffles and _of_two_sizes(script, made):
+            yield check.found(
+                f"batch_sampler={made.arguments['batch_sampler'].text} makes the batches, and the loader refuses a batch_size "
+                "beside it; one that gives single samples is a sampler=",
+                location=made.place,
+            )
+
+
+def _of_two_sizes(script: Script, made: Call) -> bool:
+    """Return whether a loader is given a batch sampler, and a size of batches other than 1, which torch refuses."""
+    size, given = made.arguments.get("batch_size"), made.arguments.get("batch_sampler")
+    if size is None or given is None or script.thing(given.value, "sampler") is None:
+        return False
+    spread = size.text.endswith("]") or given.text.endswith("]")  # a dictionary may hold either of them
+    sure = given.value.known is not Known.CHOICE and size.value.known is not Known.CHOICE
+    return sure and not spread and size.value.literal != 1 and not size.value.is_none

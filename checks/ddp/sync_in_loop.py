@@ -46,6 +46,7 @@ def code(script: Script) -> Iterator[Finding]:
     if not script.frameworks and not any(_on_gpu(call) for call in script.calls):
         return
     steps = {loop.place for call in script.methods("backward") for loop in _around(call)}
+    yield from _in_engine(script)
     for call in script.calls:
         if not call.loops or call.loops[-1].place not in steps or not _each_step(call):
             continue
@@ -55,6 +56,23 @@ def code(script: Script) -> Iterator[Finding]:
                 location=call.place,
             )
             return
+
+
+def _in_engine(script: Script) -> Iterator[Finding]:
+    """Report what waits in the step that an ignite Engine runs over all batches."""
+    for engine in script.named("ignite.engine.Engine"):
+        given = next(iter(engine.arguments.values()), None)
+        if given is None or given.value.known is not Known.DEFINED:
+            continue
+        inside = [call for call in script.calls if call.scope == given.value.text]
+        if not any(call.method == "backward" or "backward" in call.name for call in inside):
+            continue
+        for call in inside:
+            if not any(c.kind == "if" for c in call.conditions) and _asks_for_number(call):
+                yield check.found(
+                    f"{call.text}() waits for the GPU in every step of this engine", location=call.place
+                )
+                return
 
 
 def _around(call: Call) -> list[Loop]:
@@ -68,20 +86,35 @@ def _each_step(call: Call) -> bool:
     return all(
         any(v.is_rank or v.known is Known.WORLD_SIZE for v in condition.value.items)
         or condition.value.text in ("is_initialized", "is_available")
+        or condition.text.startswith("hasattr(")
+        or condition.text.endswith(".sync_gradients")
         for condition in inside
     )
 
 
+OF_OUTPUT = ("outputs.loss", "output.loss")
+NAMES = ("loss", "total_loss", *OF_OUTPUT)
+"""What a loss is called before anything makes a number of it; the model's own output holds a tensor for certain."""
+
+
 def _asks_for_number(call: Call) -> bool:
     if call.name == "float":
-        return any(a.value.of_batch for a in call.arguments.values())
+        return any(a.value.of_batch or a.text.lower() in NAMES for a in call.arguments.values())
+    if call.method in ("cpu", "tolist"):
+        return call.receiver.of_batch
     return call.method == "item" and (call.receiver.may_be(Known.TENSOR) or "loss" in call.text.lower())
+
+
+SHOWING = ("add_scalar", "set_postfix", "set_postfix_str", "set_description", "set_description_str", "info")
+"""Methods that make a text of a number."""
 
 
 def _shows(call: Call) -> bool:
     """Return whether a call prints or logs a loss that is a tensor still."""
-    if call.name != "print" and call.method not in ("add_scalar", "set_postfix", "set_postfix_str", "info"):
+    if call.name != "print" and call.method not in SHOWING:
         return False
+    if call.name == "print" and any(a.text in OF_OUTPUT for a in call.arguments.values()):
+        return True
     return any(
         value.of_batch
         for argument in call.arguments.values()

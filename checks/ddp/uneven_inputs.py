@@ -31,10 +31,10 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting
-from gpudoctor.facts import Argument, Known, Place, Script, Thing, Value, joined
+from gpudoctor.facts import EVERY_NTH, Argument, Known, Place, Script, Thing, Value, joined, origins
 
-EVERY_NTH = re.compile(r"range\(.+,.+,.+\)|islice\(.+,.+,.+,.+\)")
-"""Every n-th sample, from the rank on; slices are mostly of lists whose length fits, which nobody sees here."""
+WRITTEN = re.compile(r"range\(.+,.+,.+\)|islice\(.+,.+,.+,.+\)")
+"""Every n-th sample, from the rank on."""
 
 check = Check(
     severity=Severity.ERROR,
@@ -54,7 +54,7 @@ check = Check(
         ),
         Fix(
             "Of an iterable dataset: stop all ranks after the smallest number of steps",
-            "steps = torch.tensor(my_batches)\ndist.all_reduce(steps, op=dist.ReduceOp.MIN)\n"
+            "steps = torch.tensor(my_batches, device=device)\ndist.all_reduce(steps, op=dist.ReduceOp.MIN)\n"
             "for batch in itertools.islice(loader, steps.item()):\n    step(batch)",
             Kind.EDIT,
         ),
@@ -87,6 +87,7 @@ def code(script: Script) -> Iterator[Finding]:
     busy = {loop.place for call in joined(script) for loop in call.loops}
     if not busy:
         return
+    yield from _of_lists(script, busy)
     subsets = {call.result.thing: call for call in script.named("torch.utils.data.Subset")}
     for loader in script.of_kind("loader"):
         begun = [call for call in script.iterations(loader) if call.loops and call.loops[-1].place in busy]
@@ -96,13 +97,38 @@ def code(script: Script) -> Iterator[Finding]:
         subset = subsets.get(loader.inner)
         given = [(made, "sampler"), (made, "batch_sampler"), *([(subset, "indices")] if subset else [])]
         for call, name in given:
-            if name in call.arguments and cut(call.value(name), call.arguments[name].text):
-                yield uneven(call.arguments[name].text, call.place)
+            part = call.arguments.get(name)
+            if part is not None and (cut(part.value, part.text) or _of_parts(script, part.value)):
+                yield uneven(part.text, call.place)
                 break
         else:
             part = _taken(script, loader)
             if part is not None:
                 yield uneven(part.text, part.place)
+
+
+def _of_lists(script: Script, busy: set[Place]) -> Iterator[Finding]:
+    """Report loops over every n-th item of a list, and loaders of a data set that keeps every n-th."""
+    for begun in script.named("<loop>"):
+        over = begun.receiver
+        if not begun.loops or begun.loops[-1].place not in busy or _joined_up(script, begun.contexts):
+            continue
+        if any(_every_nth(value) for value in (over, *over.items)):
+            yield uneven(begun.text, begun.loops[-1].place)
+            return
+    for kept in script.methods("__set__"):
+        holders = [t for t in script.of_kind("loader") if t.inner >= 0 and t.inner in kept.receiver.things]
+        loops = [begun for loader in holders for begun in script.iterations(loader) if begun.loops]
+        if _every_nth(kept.value("value")) and any(begun.loops[-1].place in busy for begun in loops):
+            yield uneven(kept.text, kept.place)
+            return
+
+
+def _every_nth(value: Value) -> bool:
+    """Return whether a value is every n-th item of a list that nothing has brought to a length that fits."""
+    if value.text == EVERY_NTH and value.items:
+        return value.items[0].made >= 0 or value.items[0].text == "comprehension"
+    return False
 
 
 def uneven(share: str, place: Place) -> Finding:
@@ -120,7 +146,25 @@ def cut(value: Value, text: str) -> bool:
     if not value.by_rank:
         return False
     of_branches = value.known is Known.INDEX and value.text == "if"
-    return of_branches or EVERY_NTH.search(text) is not None
+    if EVERY_NTH in (value.literal, value.text) and value.known in (Known.SEQUENCE, Known.INDEX):
+        return True
+    return of_branches or WRITTEN.search(text) is not None
+
+
+SPLITS = ("numpy.array_split", "torch.tensor_split", "torch.chunk")
+"""Functions whose parts differ by one sample where the number of ranks does not divide that of the samples."""
+
+
+def _of_parts(script: Script, value: Value) -> bool:
+    """Return whether samples are this rank's part of a list that is split into one for each rank."""
+    sampler = script.thing(value, "sampler")
+    drawn = script.made_by(sampler) if sampler is not None else None
+    if drawn is not None:
+        return any(_of_parts(script, a.value) for a in drawn.arguments.values() if not a.value.things)
+    return value.by_rank and any(
+        call.name in SPLITS and any(a.value.known is Known.WORLD_SIZE for a in call.arguments.values())
+        for call in origins(script, value)
+    )
 
 
 def _taken(script: Script, loader: Thing) -> Argument | None:
@@ -128,6 +172,10 @@ def _taken(script: Script, loader: Thing) -> Argument | None:
     if loader.inner < 0:
         return None
     owner = script.things[loader.inner].type
+    for call in script.calls:
+        nth = next((test for test in call.conditions if test.value.every_nth), None)
+        if call.scope == f"{owner}.__iter__" and nth is not None and not nth.negated:
+            return Argument(nth.value, nth.place, nth.text)
     for call in script.named("itertools.islice"):
         values = list(call.arguments.values())
         if call.scope == f"{owner}.__iter__" and len(values) == 4 and values[1].value.by_rank:

@@ -35,6 +35,7 @@ check = Check(
     severity=Severity.ERROR,
     symptoms=[
         r"Failed to initialize NVML: (?P<error>Unknown Error|Insufficient Permissions)",
+        r"failed to initialize (?:nvml|NVML):? (?P<error>unknown error)",
         r"NVMLError_Unknown\b",
         r"nvmlInit\w{0,8}(?:\(\))? failed: (?P<error>Unknown Error)",
         r"nvidia-container-cli: (?:detection|initialization) error: nvml error: (?P<error>unknown error)",

@@ -25,7 +25,7 @@ Apptainer, a limit `nvidia.com/gpu` for Kubernetes. Docker Compose needs it in t
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import Driver, Gpus, Host, Launch, Pci, Torch
+from gpudoctor.facts import ContainerStart, Driver, Gpus, Host, Launch, Pci, Torch
 
 NVML_UNKNOWN = 999
 check = Check(
@@ -38,14 +38,20 @@ check = Check(
 
 @check.environment
 def environment(
-    host: Host,
-    driver: Driver,
+    host: Host | None,
+    driver: Driver | None,
     pci: Pci | None,
     gpus: Gpus | None,
     torch: Torch | None,
     launch: Launch | None,
+    start: ContainerStart | None,
 ) -> Iterator[Finding]:
     """The host's driver and GPUs show through, and no device node was handed on."""
+    if start is not None and not start.gpus and (missing := _missing(start, torch)):
+        yield _not_handed_on(start, missing)
+        return
+    if host is None or driver is None:
+        raise CannotTell("neither the container nor its device nodes could be seen")
     unwanted = launch is not None and launch.wants_no_gpu
     # With NVIDIA_VISIBLE_DEVICES=none the driver's own nodes are there, and none of a GPU.
     nodes = driver.gpu_nodes if unwanted else driver.nodes
@@ -71,6 +77,25 @@ def environment(
     yield check.found(message, severity=severity, fixes=[_start(host.container)])
 
 
+def _missing(start: ContainerStart, torch: Torch | None) -> str:
+    """Return what shows that a program in the container found no GPU; empty: nothing does."""
+    if start.missing or torch is None or torch.cuda is None or torch.cuda_available is not False:
+        return start.missing
+    return "torch finds no GPU there"
+
+
+def _not_handed_on(start: ContainerStart, missing: str) -> Finding:
+    """Describe a container whose command line hands on no GPU."""
+    option = "--nv" if start.engine in ("apptainer", "singularity") else "--gpus"
+    if start.engine == "podman":
+        option = "--device nvidia.com/gpu=all"
+    message = (
+        f"`{start.engine} {start.verb}` is called without {option}, and inside: {missing}. A container gets no GPU that is "
+        "not handed to it"
+    )
+    return check.found(message, severity=Severity.WARNING, fixes=[_start(start.engine)])
+
+
 def _severity(torch: Torch | None, variables: dict[str, str]) -> Severity:
     """Return how much it matters: who took a torch without CUDA does not miss them."""
     if torch is not None and torch.imported and torch.cuda is None:
@@ -83,7 +108,7 @@ def _start(container: str | None) -> Fix:
     """Return how a container of that engine is started with its GPUs."""
     if container == "kubernetes":
         limit = "resources: {limits: {nvidia.com/gpu: 1}}"
-        return Fix("Ask for GPUs in the pod's specification", limit, Kind.ADMIN)
+        return Fix("Ask for GPUs in the pod's specification", limit, Kind.EDIT)
     command = "docker run --gpus all IMAGE"
     if container == "podman":
         command = "podman run --device nvidia.com/gpu=all IMAGE"

@@ -35,6 +35,7 @@ WORDS = ("system not yet initialized", "Error 802", "SYSTEM_NOT_READY")
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     symptoms=[
         r"\bsystem not yet initialized|System not yet initialized",
         r"CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady",

@@ -35,6 +35,7 @@ from gpudoctor.facts import Gpu, Gpus, Launch, Pci
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     otherwise="a note for exclusive mode alone",
     symptoms=[
         r"all CUDA-capable devices are busy or unavailable",

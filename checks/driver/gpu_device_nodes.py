@@ -31,7 +31,11 @@ from gpudoctor.facts import Cuda, Driver, Gpus, Host, Launch, Pci
 
 CONTROL, UNIFIED = "/dev/nvidiactl", "/dev/nvidia-uvm"
 
-MAKE = Fix("Make the nodes that are missing", "sudo nvidia-modprobe -c 0 -u", Kind.ADMIN)
+MAKE = Fix(
+    "Make the nodes that are missing (where nvidia-modprobe is setuid, as packages install it, without sudo)",
+    "sudo nvidia-modprobe -c 0 -u",
+    Kind.ADMIN,
+)
 ALWAYS = Fix("Have them made at every boot", "sudo systemctl enable --now nvidia-persistenced", Kind.ADMIN)
 CONTAINER = Fix("In a container: start it with all of them", "docker run --gpus all IMAGE")
 GROUP = Fix(

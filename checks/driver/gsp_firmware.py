@@ -1,14 +1,15 @@
-"""The GPU's own system processor stopped answering the driver.
+"""The GPU's firmware (GSP) stopped answering the driver.
 
 ## What happens
 
-The kernel log has Xid 119 or 120, "Timeout after 6s of waiting for RPC response from GPU0 GSP!". `nvidia-smi` and CUDA
+The kernel log has Xid 119 or 120, "Timeout after 6s of waiting for RPC response from GPU0 GSP!"
+(older drivers: "Timeout waiting for RPC from GSP!"). `nvidia-smi` and CUDA
 hang for minutes or say "Unknown Error" for that GPU; jobs on it never end.
 
 ## Why
 
 On Turing and newer most of the driver runs on the GPU's System Processor (GSP). Its firmware had faults in several
-drivers (525 before 525.105.17, for one), and hardware trouble shows in the same way: another Xid before it is the cause.
+drivers (510 and 525 among them), and hardware trouble shows in the same way: another Xid before it is the cause.
 
 ## How to tell
 
@@ -17,7 +18,8 @@ use. If one GPU alone does it with every driver, it is that GPU.
 
 ## See also
 
-- [open-gpu-kernel-modules 446](https://github.com/NVIDIA/open-gpu-kernel-modules/issues/446): which driver fixed one of its faults
+- [open-gpu-kernel-modules 446](https://github.com/NVIDIA/open-gpu-kernel-modules/issues/446): many reports, and what NVIDIA's support advised
+- [Azure's health check](https://github.com/Azure/azurehpc/pull/714): nodes whose GPU tests hung with driver 510
 - [Xid catalogue](https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html): 119 and 120, reset the GPU
 """
 
@@ -50,7 +52,8 @@ check = Check(
 )
 WITHOUT = Fix(
     "Run the driver without it, with the closed kernel module only, and restart",
-    "echo 'options nvidia NVreg_EnableGpuFirmware=0' | sudo tee /etc/modprobe.d/nvidia-gsp.conf && sudo reboot",
+    "echo 'options nvidia NVreg_EnableGpuFirmware=0' | sudo tee /etc/modprobe.d/nvidia-gsp.conf && "
+    "sudo update-initramfs -u && sudo reboot",
     Kind.MITIGATION,
 )
 

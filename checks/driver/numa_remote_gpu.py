@@ -19,12 +19,12 @@ counts GPUs in another order, or a container got a cpuset of its own.
 ## See also
 
 - [NUMA binding](https://docs.pytorch.org/docs/main/elastic/numa.html): torchrun binds each rank to the node of its GPU
-- [sbatch](https://slurm.schedmd.com/sbatch.html): `--gpu-bind`, and processors near a GPU
+- [sbatch](https://slurm.schedmd.com/sbatch.html): `--gres-flags=enforce-binding`
 """
 
 from collections.abc import Iterator
 
-from gpudoctor import CannotTell, Check, Finding, Fix, Severity
+from gpudoctor import CannotTell, Check, Finding, Fix, Severity, count
 from gpudoctor.facts import Affinity, Gpus, Launch, Pci, PciDevice, own_gpu
 
 check = Check(
@@ -35,11 +35,12 @@ check = Check(
             "torchrun --standalone --nproc-per-node=gpu --numa-binding=node train.py",
         ),
         Fix(
-            "Under Slurm: give each task the GPU that is near its processors",
-            "srun --gpus-per-task=1 --gpu-bind=closest python train.py",
+            "Under Slurm: have the job given processors that are near its GPUs, or wait until there are some",
+            "sbatch --gres-flags=enforce-binding job.sh",
+            source="https://slurm.schedmd.com/sbatch.html#OPT_gres-flags",
         ),
         Fix(
-            "Or bind it by hand, to the node of its GPU",
+            "Or bind it by hand, to the node of its GPU (here node 0)",
             "numactl --cpunodebind=0 --membind=0 python train.py",
         ),
     ],
@@ -66,7 +67,7 @@ def environment(pci: Pci, affinity: Affinity, launch: Launch | None, gpus: Gpus 
     here = f"node {' and '.join(nodes)}" if nodes else "another node"
     there = f"node {device.numa_node}" if device.numa_node is not None else f"processors {device.local_cpus}"
     message = (
-        f"this process may run on {len(own)} processors of NUMA {here}, and its {gpu} hangs on {there}: each copy and each "
+        f"this process may run on {count(len(own), 'processor')} of NUMA {here}, and its {gpu} is attached to {there}: each copy and each "
         "launch crosses the link between them"
     )
     yield check.found(message)

@@ -1,4 +1,4 @@
-"""The driver forgets the GPUs whenever nobody uses them.
+"""Persistence mode is off: the driver shuts idle GPUs down.
 
 ## What happens
 

@@ -32,7 +32,7 @@ check = Check(
     otherwise="an error where one holds the port of this launch",
     fixes=[
         Fix(
-            "See what an earlier run left over, and end it",
+            "See what an earlier run left over; then `kill PID`, and `kill -9 PID` for what stays",
             "ps -u $(id -u) -o pid,ppid,lstart,args | grep '[t]rain.py'",
         )
     ],

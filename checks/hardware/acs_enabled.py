@@ -1,4 +1,4 @@
-"""PCIe access control sends what GPUs copy to each other up to the processor.
+"""PCIe access control (ACS) sends copies between GPUs through the processor.
 
 ## What happens
 
@@ -40,9 +40,11 @@ check = Check(
             Kind.ADMIN,
         ),
         Fix(
-            "Or turn ACS off in the firmware, or let the IOMMU pass through (kernel parameter, then reboot)",
-            "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub && sudo update-grub",
+            "Or for good: turn VT-d (IO virtualization) off in the firmware, or take one bridge out by a kernel parameter (then "
+            "reboot; `iommu=pt` leaves ACS on)",
+            "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&pci=disable_acs_redir=BRIDGE /' /etc/default/grub && sudo update-grub",
             Kind.ADMIN,
+            source="https://github.com/torvalds/linux/commit/aaca43fda742223e4f62bd73e13055f5364e9a9b",
         ),
         Fix(
             "Keep NCCL from peer copies until then, which is slower",

@@ -60,7 +60,10 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         gpu.sm_clock_mhz is None and gpu.sm_clock_application_mhz is None for gpu in gpus.read
     ):
         raise CannotTell("NVML does not tell the clocks")
-    reasons = {gpu.index: _reason(gpu) for gpu in gpus.read}
+    most: dict[str, int] = {}
+    for gpu in gpus.read:
+        most[gpu.name] = max(most.get(gpu.name, 0), gpu.sm_clock_max_mhz or 0)
+    reasons = {gpu.index: _reason(gpu) or _below_siblings(gpu, most[gpu.name]) for gpu in gpus.read}
     if capped := [gpu for gpu in gpus.read if reasons[gpu.index]]:
         said = [f"GPU {gpu.index}: {reasons[gpu.index]}" for gpu in capped]
         message = f"the clocks of {gpus.named(capped)} are held down by a setting: {reasons[capped[0].index]}"
@@ -72,6 +75,14 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
             CLOCKS,
         ]
         yield check.found(message, evidence=said, fixes=fixes)
+
+
+def _below_siblings(gpu: Gpu, most: int) -> str:
+    """Say that a GPU cannot reach the clock of others of its model; empty: it can, or that is not known."""
+    could = gpu.sm_clock_max_mhz
+    return (
+        f"{could} MHz at most, {most} of others of the same model" if could and could < NEARLY * most else ""
+    )
 
 
 def _reason(gpu: Gpu) -> str:

@@ -68,6 +68,7 @@ LEAVE_OUT = Fix(
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     otherwise="a warning where NVML says that it is over, a note for what was corrected or is repaired at the next reset",
     symptoms=[
         r"uncorrectable ECC error encountered",

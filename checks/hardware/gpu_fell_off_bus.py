@@ -41,6 +41,7 @@ GO_ON = Fix("Go on from the last checkpoint on the GPUs that are left", "export 
 
 check = Check(
     severity=Severity.ERROR,
+    words_stand=True,
     otherwise="a warning where the GPU answers again",
     symptoms=[
         rf"\bXid \((?:PCI:)?{ADDRESS}\): 79\b",

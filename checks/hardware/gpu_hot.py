@@ -71,7 +71,7 @@ def _reason(gpu: Gpu) -> str:
     now, margin = gpu.temperature_celsius, gpu.temperature_margin_celsius
     memory = gpu.memory_temperature_celsius
     if margin is not None and margin <= NEAR:
-        limit = f"{-margin} °C above" if margin < 0 else f"{margin} °C below"
+        limit = f"{-margin} °C above" if margin < 0 else f"{margin} °C below" if margin else "at"
         return (f"{now} °C, " if now is not None else "") + f"{limit} the slowdown temperature"
     if now is not None and margin is None and now >= TOO_HOT:
         return f"{now} °C"

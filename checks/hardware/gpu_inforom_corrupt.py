@@ -1,4 +1,4 @@
-"""The small memory in which a GPU keeps its own records fails its checksum.
+"""A GPU's InfoROM is corrupt.
 
 ## What happens
 

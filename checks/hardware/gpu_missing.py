@@ -62,8 +62,8 @@ RESEAT = Fix(
     Kind.ADMIN,
 )
 RESET = Fix(
-    "Reset the GPU with nothing running on it, or reboot where that fails",
-    "sudo nvidia-smi --gpu-reset -i GPU || sudo reboot",
+    "Reset the GPU with nothing running on it; where that fails, drain the node and reboot it",
+    "sudo nvidia-smi --gpu-reset -i GPU",
     Kind.ADMIN,
 )
 USE = Fix("Go on with the GPUs that are left", "torchrun --standalone --nproc-per-node=gpu train.py")
@@ -255,13 +255,19 @@ def _cuda(gpus: Gpus, cuda: Cuda | None, driver: Driver | None, visible: str | N
     missing = count(len(gpus.devices) - cuda.count, "GPU")
     message = (
         f"NVML lists {count(len(gpus.devices), 'GPU')} and CUDA starts {cuda.count}: {missing}{named} cannot be used, "
-        "although torch.cuda.device_count() may still count it"
+        "although torch.cuda.device_count() may still count {'it' if len(gpus.devices) - cuda.count == 1 else 'them'}"
     )
     return [check.found(message, fixes=[USE, LEAVE_OUT, WHY, RESET])]
 
 
 def _torch(gpus: Gpus, cuda: Cuda | None, torch: Torch | None, variables: dict[str, str]) -> list[Finding]:
     """Find GPUs that CUDA starts and torch does not count."""
+    if _none(torch) and cuda is not None and cuda.init == 0 and cuda.count and VISIBLE not in variables:
+        message = (
+            f"the driver's library starts {count(cuda.count, 'GPU')}, and the CUDA runtime that torch brings counts none "
+            '("No CUDA GPUs are available"): torch trains on the CPU'
+        )
+        return [check.found(message, fixes=[COMPARE, WHY, RESET])]
     if torch is None or torch.hip or not torch.cuda_available or torch.device_count is None:
         return []
     if VISIBLE in variables:
@@ -272,6 +278,13 @@ def _torch(gpus: Gpus, cuda: Cuda | None, torch: Torch | None, variables: dict[s
         return []
     message = f"CUDA has {count(expected, 'GPU')} for this process and torch sees {torch.device_count}"
     return [check.found(message, severity=Severity.WARNING, fixes=[COMPARE, UNSET])]
+
+
+def _none(torch: Torch | None) -> bool:
+    """Return whether a torch that was built for CUDA is told that there is no GPU."""
+    if torch is None or torch.hip or torch.cuda is None or torch.cuda_available is not False:
+        return False
+    return torch.cuda_error is not None and "No CUDA GPUs are available" in torch.cuda_error.message
 
 
 def _named(cards: list[PciDevice]) -> str:

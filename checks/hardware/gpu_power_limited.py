@@ -51,7 +51,9 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     known = [gpu for gpu in gpus.read if gpu.power_limit_watts and gpu.power_limit_default_watts]
     limited = [gpu for gpu in known if _share(gpu) < LESS]
     if not limited:
-        if gpus.read and not known:
+        found = list(_below_siblings(gpus))
+        yield from found
+        if gpus.read and not known and not found:
             raise CannotTell("NVML does not tell the power limits")
         return
     said = [
@@ -75,6 +77,26 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
             Fix("Set the default, unless somebody lowered it on purpose", command, Kind.ADMIN),
         ],
     )
+
+
+def _below_siblings(gpus: Gpus) -> Iterator[Finding]:
+    """Find GPUs with less than others of their model, where NVML does not tell the default."""
+    most: dict[str, float] = {}
+    for gpu in gpus.read:
+        most[gpu.name] = max(most.get(gpu.name, 0.0), gpu.power_limit_watts or 0.0)
+    low = [
+        gpu
+        for gpu in gpus.read
+        if gpu.power_limit_watts
+        and not gpu.power_limit_default_watts
+        and gpu.power_limit_watts < LESS * most[gpu.name]
+    ]
+    if low:
+        message = (
+            f"{gpus.named(low)}: the power limit is {low[0].power_limit_watts:.0f} W, and {most[low[0].name]:.0f} W of "
+            "others of the same model: all ranks wait for the slower ones"
+        )
+        yield check.found(message)
 
 
 def _share(gpu: Gpu) -> float:

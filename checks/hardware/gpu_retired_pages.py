@@ -1,4 +1,4 @@
-"""Pages of the GPU's memory were taken out of use, too many or not yet.
+"""Pages of the GPU's memory were retired, or wait to be.
 
 ## What happens
 
@@ -59,7 +59,11 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
         most = max(gpu.retired_pages or 0 for gpu in many)
         said = [f"GPU {gpu.index}: {gpu.retired_pages} retired pages" for gpu in many]
         full = most >= FULL
-        why = "there is room for 64: the next failing page stays in use" if full else "its memory is failing"
+        why = (
+            "there is room for 64: the next failing page stays in use"
+            if full
+            else "where the count grows, the memory is failing"
+        )
         exchange = "Have the card exchanged" if full else "Have the card exchanged if the count grows"
         fixes = [LEAVE_OUT, Fix(exchange, "nvidia-smi -q -d PAGE_RETIREMENT", Kind.ADMIN)]
         if rest := gpus.without(many):

@@ -1,4 +1,4 @@
-"""An NVSwitch reported an error that cannot be repaired.
+"""An NVSwitch reported an error (SXid).
 
 ## What happens
 

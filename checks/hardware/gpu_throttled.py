@@ -17,7 +17,8 @@ Under DDP all ranks wait for the slow one, up to a time-out.
 ## How to tell
 
 Under load: `nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER -i GPU`, and `nvidia-smi dmon -s pucv` over time. "SW Power
-Cap: Active" at full power and "Idle: Active" are normal.
+Cap: Active" at full power and "Idle: Active" are normal. `gpudoctor check --deep` asks NVML before and after matrix products
+for how long heat or the board's limits held the clocks down.
 
 ## See also
 
@@ -28,7 +29,7 @@ Cap: Active" at full power and "Idle: Active" are normal.
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Sighting
-from gpudoctor.facts import Gpus, Pci
+from gpudoctor.facts import Gpus, Measurements, Pci
 
 # Bits of NVML's clocks event reasons that mean protection; the others are idle, limits that were set, and the like.
 BITS = {
@@ -44,6 +45,14 @@ PROTECTING = {
     "hw_slowdown": "heat or power (HW Slowdown)",
     "sw_thermal_slowdown": "heat (SW Thermal Slowdown)",
 }
+# nvmlPerfPolicyType_t; the power limit is left out: at full load it is the rule.
+VIOLATIONS = {
+    "thermal": "heat",
+    "board_limit": "the board's limit",
+    "reliability": "the limit for reliability",
+}
+OFTEN = 0.1
+"""Of the time under load: less than a tenth does not show in a speed."""
 REASON = r"(?P<reason>HW (?:Thermal |Power Brake )?Slowdown|SW Thermal Slowdown)"
 
 check = Check(
@@ -102,8 +111,10 @@ def log(sighting: Sighting) -> Iterator[Finding]:
 
 
 @check.environment
-def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
+def environment(gpus: Gpus, pci: Pci | None, measurements: Measurements | None) -> Iterator[Finding]:
     """NVML names a reason for low clocks that protects the GPU; power at its limit and idleness are none."""
+    if measurements is not None:
+        yield from _under_load(measurements)
     if gpus.silence(pci):
         raise CannotTell(gpus.silence(pci))
     if gpus.read and all(gpu.throttle_reasons is None for gpu in gpus.read):
@@ -125,3 +136,19 @@ def environment(gpus: Gpus, pci: Pci | None) -> Iterator[Finding]:
     verb = "is" if len(slowed) == 1 else "are"
     message = f"{gpus.named(slowed)} {verb} slowed down to protect the hardware: {PROTECTING[worst]}; all ranks wait for the slowest"
     yield check.found(message, evidence=said)
+
+
+def _under_load(measurements: Measurements) -> Iterator[Finding]:
+    """Find GPUs whose clocks were held down while ``check --deep`` multiplied matrices."""
+    for device in measurements.devices:
+        held = {
+            name: share for name, share in device.violations.items() if name in VIOLATIONS and share >= OFTEN
+        }
+        if held:
+            worst = max(held, key=lambda name: held[name])
+            heat = f", at {device.temperature_celsius} °C" if device.temperature_celsius is not None else ""
+            message = (
+                f"{device.place}: {VIOLATIONS[worst]} held its clocks down for {100 * held[worst]:.0f} % of the time while "
+                f"matrices were multiplied{heat}; all ranks wait for the slowest"
+            )
+            yield check.found(message)

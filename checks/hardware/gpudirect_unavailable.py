@@ -1,4 +1,4 @@
-"""The adapters cannot reach the GPUs' memory, so data goes through the host.
+"""GPUDirect RDMA is not available: adapters cannot reach the GPUs' memory.
 
 ## What happens
 
@@ -60,7 +60,8 @@ check = Check(
             "head -1 /proc/driver/nvidia/version; grep -E 'peermem|peer_mem' /proc/modules",
         ),
         Fix(
-            "Load the module, now and at each start",
+            "Load the module, now and at each start; \"Invalid argument\" says that the adapters' driver is Linux's own, and the "
+            "module needs NVIDIA's (DOCA-OFED), installed before the GPU's driver",
             "sudo modprobe nvidia_peermem && echo nvidia_peermem | sudo tee /etc/modules-load.d/nvidia_peermem.conf",
             Kind.ADMIN,
         ),

@@ -121,6 +121,8 @@ def _severity(
     perhaps = Severity.NOTE if several and port.link_layer == "InfiniBand" else None
     if not active:
         meant = spans and port.link_layer == "InfiniBand"
+        if not served and port.link_layer == "InfiniBand" and port.phys_state == "Polling":
+            perhaps = Severity.NOTE  # a text that shows no GPU, and an adapter that looks for its other end
         return (
             (Severity.ERROR if served and len(siblings) >= served else Severity.WARNING) if meant else perhaps
         )
@@ -150,12 +152,15 @@ def _said(infiniband: Infiniband, ports: Ports) -> str:
     device, port = ports[0]
     siblings = infiniband.siblings(device, port)
     active = sum(p.active for _, p in siblings)
+    kind = "its kind" if len(ports) == 1 else "their kind"
     others = (
-        f"{count(active, 'port')} of its kind carry traffic" if active else "no port of its kind carries any"
+        f"{count(active, 'port')} of {kind} carry traffic"
+        if active
+        else f"no port of {kind} carries any traffic"
     )
     state = f"{port.state.capitalize()}, {port.phys_state}" if port.phys_state else port.state.capitalize()
     verb = "is" if len(ports) == 1 else "are"
-    return f"{_listed(ports)} {verb} down ({state}), and {others}: GPUs next to it go the long way round, or over TCP"
+    return f"{_listed(ports)} {verb} down ({state}), and {others}: GPUs next to {'it' if len(ports) == 1 else 'them'} go the long way round, or over TCP"
 
 
 def _listed(ports: Ports) -> str:

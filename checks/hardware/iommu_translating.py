@@ -35,7 +35,7 @@ check = Check(
     otherwise="an error where the kernel log has faults of the IOMMU",
     fixes=[
         Fix(
-            "Prove that the data arrives: this must print True",
+            "Prove that the data arrives: this must print tensor(True)",
             "python -c \"import torch; a = torch.arange(9., device='cuda:0'); "
             "print((a.to('cuda:1').cpu() == a.cpu()).all())\"",
         ),

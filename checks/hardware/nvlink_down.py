@@ -32,7 +32,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, count
-from gpudoctor.facts import Cuda, Gpu, Gpus, Pci
+from gpudoctor.facts import Cuda, Gpu, Gpus, Pci, gpu_model
 
 MIG = r"MIG M(?:ode|\.)?[\s\S]{0,80}Enabled|\bMIG \d+g\."
 
@@ -80,6 +80,8 @@ SYSTEM_NOT_READY = 802
 MATRIX_LEAST = 3
 """GPUs that are all joined to each other: more than a bridge joins. The rest of a matrix says less."""
 FULL_BOARDS = (8, 16)
+PAIRED = " NVL"
+"""H100 NVL and H200 NVL: "2- or 4-way NVIDIA NVLink bridge" (data sheets)."""
 CARD_BRIDGE = 2
 """A bridge between two cards has two links or four: their number is even."""
 
@@ -153,10 +155,35 @@ def _cards(cards: list[Gpu]) -> Iterator[Finding]:
             )
             yield check.found(message)
     joined = [gpu for gpu in cards if gpu.nvlinks_active]
-    if len(cards) == len(joined) == CARD_BRIDGE and joined[0].name == joined[1].name:
-        first, second = sorted(joined, key=lambda gpu: gpu.nvlinks_active or 0)
-        if first.nvlinks_active != second.nvlinks_active and not (first.nvlinks_active or 0) % CARD_BRIDGE:
-            yield check.found(_fewer(first, second.nvlinks_active or 0, siblings=True))
+    for gpu in joined:
+        has = gpu.nvlinks_active or 0
+        most = max(other.nvlinks_active or 0 for other in joined if other.name == gpu.name)
+        model = gpu_model(gpu.name)
+        if has % CARD_BRIDGE:
+            continue
+        if has < most:
+            yield check.found(_fewer(gpu, most, siblings=True))
+        elif model is not None and model.bridged and has < model.bridged:
+            message = (
+                f"{gpu.place}: {has} of the {model.bridged} NVLinks that its bridges join are up: a bridge is missing or "
+                f"down, and copies between the two cards run at {has}/{model.bridged} of their speed"
+            )
+            yield check.found(message, severity=Severity.WARNING)
+    yield from _unjoined(cards)
+
+
+def _unjoined(cards: list[Gpu]) -> Iterator[Finding]:
+    """Find cards of a model that is sold in pairs with their bridges, of which some pairs are joined and some not."""
+    pairs = [gpu for gpu in cards if PAIRED in gpu.name]
+    down = [gpu for gpu in pairs if not gpu.nvlinks_active]
+    up = [gpu for gpu in pairs if gpu.nvlinks_active]
+    if len(down) > 1 and len(up) > 1:
+        named = Gpus(devices=pairs).named(down)
+        message = (
+            f"{named}: no NVLink is up, while {count(len(up), 'other card')} of this model, which is joined in pairs by "
+            "bridges, has its links: what these exchange goes over PCIe, many times slower"
+        )
+        yield check.found(message, severity=Severity.WARNING)
 
 
 def _without_partner(cards: list[Gpu]) -> Iterator[Finding]:
@@ -175,8 +202,9 @@ def _without_partner(cards: list[Gpu]) -> Iterator[Finding]:
 def _apart(gpus: Gpus) -> Iterator[Finding]:
     """Find GPUs that no NVLink joins while all others are joined to each other, by the matrix alone."""
     paths = {(pair.first, pair.second): pair.path for pair in gpus.pairs}
-    if len(gpus.devices) < 3 or not paths or not all(paths.values()):
-        return
+    pairs = len(gpus.devices) * (len(gpus.devices) - 1) // 2
+    if len(gpus.devices) < 3 or len(paths) < pairs or not all(paths.values()):
+        return  # the matrix may be cut off: of the rest nothing is known
     joined = {gpu.index: 0 for gpu in gpus.devices}
     for ends, path in paths.items():
         for end in ends:

@@ -28,10 +28,12 @@ import math
 from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Evidence, Finding, Fix, Kind, Severity, count
-from gpudoctor.facts import AerErrors, Gpu, Gpus, KernelLog, Pci
+from gpudoctor.facts import AerErrors, Gpu, Gpus, KernelLog, Pci, PciDevice
 
 # DCGM's health watch (DcgmHealthWatch.cpp): replays per lane and minute that a link of each generation may have.
 REPLAYS = {1: 0.15, 2: 0.3, 3: 0.48, 4: 0.96, 5: 1.92, 6: 3.84}
+SPEEDS = {"2.5": 1, "5.0": 2, "8.0": 3, "16.0": 4, "32.0": 5, "64.0": 6}
+"""Generations by GT/s, as the kernel writes them (``max_link_speed``)."""
 OUTLIER_LEAST, OUTLIER_TIMES = 1000, 100
 """Replays from which a GPU is compared with its siblings, and how many times as many make it the odd one."""
 HARMLESS = {"UnsupReq", "Unsupported Request", "ACSViol", "ACS Violation"}
@@ -71,7 +73,7 @@ check = Check(
 @check.environment
 def environment(pci: Pci | None, gpus: Gpus | None, log: KernelLog | None) -> Iterator[Finding]:
     """A link counted errors that were not corrected, or repeats far more than links do."""
-    if pci is None and gpus is None:
+    if pci is None and gpus is None and log is None:
         raise CannotTell("neither the PCI bus nor NVML could be read")
     for device in pci.usable if pci else []:
         places = [(f"the GPU at {device.address}", device.aer)]
@@ -81,6 +83,7 @@ def environment(pci: Pci | None, gpus: Gpus | None, log: KernelLog | None) -> It
         for place, errors in places:
             if errors is not None:
                 yield from _counted(place, errors)
+        yield from _corrected(device, pci)
     yield from _logged(pci, log)
     if gpus is not None:
         yield from _replays(gpus, pci)
@@ -105,13 +108,32 @@ def _counted(place: str, errors: AerErrors) -> Iterator[Finding]:
         yield check.found(message, severity=Severity.NOTE if harmless else None)
 
 
+def _corrected(device: PciDevice, pci: Pci | None) -> Iterator[Finding]:
+    """Find a GPU whose link corrects more errors than links may repeat packets: each is a packet sent again."""
+    minutes = pci.uptime_seconds / 60 if pci and pci.uptime_seconds else None
+    generation = SPEEDS.get(device.link_speed_max.partition(" ")[0])
+    rate = REPLAYS.get(generation or 0)
+    if device.aer is None or not minutes or not rate or not device.link_width_max:
+        return
+    allowed = math.ceil(rate * device.link_width_max)
+    a_minute = device.aer.correctable / max(minutes, 1)
+    if a_minute > allowed:
+        message = (
+            f"the GPU at {device.address} counts {device.aer.correctable:,} PCIe errors that were corrected, "
+            f"{a_minute:,.0f} a minute since boot, where {allowed} are usual at most: its link repeats what arrives damaged"
+        )
+        yield check.found(message)
+
+
 def _logged(pci: Pci | None, log: KernelLog | None) -> Iterator[Finding]:
     """Report what the kernel log says of a GPU whose counters say nothing."""
     counted = {d.address for d in pci.usable if d.aer and (d.aer.fatal or d.aer.nonfatal)} if pci else set()
     ours = {d.address for d in pci.usable} if pci else set()
     ours |= {address for d in pci.usable for address in d.above[:1]} if pci else set()
     for event in log.of("aer") if log else []:
-        if event.fatal is None or event.pci_address in counted or event.pci_address not in ours:
+        # Where the bus was not looked at, the line itself names the driver of the device.
+        known = event.pci_address in ours or (pci is None and "nvidia 0" in event.text)
+        if event.fatal is None or event.pci_address in counted or not known:
             continue
         kind = "fatal" if event.fatal else "non-fatal"
         message = f"the kernel log has a {kind} PCIe error of {event.pci_address}: a transfer was lost"

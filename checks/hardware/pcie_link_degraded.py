@@ -42,7 +42,7 @@ SEE = Fix(
 
 check = Check(
     severity=Severity.WARNING,
-    otherwise="a note where the slot's lanes are not known",
+    otherwise="a note where the slot's lanes are not known, as in a pasted lspci or a virtual machine",
     fixes=[
         SEE,
         Fix(
@@ -83,12 +83,13 @@ def environment(gpus: Gpus | None, pci: Pci | None) -> Iterator[Finding]:
                 f"copies to and from it run at {share} of their speed"
             )
             yield check.found(message)
-        elif gpu is None and device is not None and (lanes := _card_alone(device)):
+        elif device is not None and (lanes := _card_alone(device, gpu)):
             message = (
                 f"{place}: {lanes[0]} of the card's {lanes[1]} PCIe lanes are in use; how many the slot has is not known "
                 "here: if it has more, copies run slower than they could"
             )
-            yield check.found(message, severity=Severity.NOTE)
+            here = pci is not None and pci.uptime_seconds is not None
+            yield check.found(message, severity=None if here and _own_tree(device) else Severity.NOTE)
         elif gpu is not None and (generations := _generation(gpu)):
             now, most = generations
             message = (
@@ -113,17 +114,26 @@ def _width(device: PciDevice | None, gpu: Gpu | None) -> tuple[int, int] | None:
     """Return the lanes that are in use and that both ends have, where those are more; ``None``: not, or not known."""
     ends = [device.link_width_max, device.upstream_width_max] if device else []
     both = min(end for end in ends if end) if ends and all(ends) else None
-    pairs = [(device.link_width if device else None, both)]
+    pairs = [(device.link_width if device else None, both or (gpu.pcie_width_max if gpu else None))]
     if gpu is not None and gpu.pcie_width_max:
         # NVML's greatest width is that of the device in this system: the slot is in it already.
         pairs.append((gpu.pcie_width, min(gpu.pcie_width_max, both or gpu.pcie_width_max)))
     return next(((now, most) for now, most in pairs if now and most and now < most), None)
 
 
-def _card_alone(device: PciDevice) -> tuple[int, int] | None:
+def _card_alone(device: PciDevice, gpu: Gpu | None) -> tuple[int, int] | None:
     """Return the lanes in use and the card's own, where those are more and the slot's are not known (``lspci``)."""
     now, most = device.link_width, device.link_width_max
-    return (now, most) if now and most and now < most and device.upstream_width_max is None else None
+    slot = device.upstream_width_max or (gpu.pcie_width_max if gpu else None)
+    return (now, most) if now and most and now < most and slot is None else None
+
+
+def _own_tree(device: PciDevice) -> bool:
+    """Return whether the card's own words are all that there is: it hangs on no host bridge, as those of a guest do.
+
+    A guest sees the card alone, and the slot that the host has for it may have fewer lanes.
+    """
+    return not (device.root and not device.above)
 
 
 def _generation(gpu: Gpu) -> tuple[int, int] | None:

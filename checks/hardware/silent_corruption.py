@@ -38,7 +38,9 @@ AWAY = Fix(
 COUNTERS = Fix("See what the GPUs' own counters say", "nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT")
 DIAGNOSIS = Fix("Have NVIDIA's own diagnosis look at it", "sudo dcgmi diag -r 3", Kind.ADMIN)
 LEAVE_OUT = Fix(
-    "Leave that GPU out, which costs its share", "export CUDA_VISIBLE_DEVICES=GPU,GPU", Kind.MITIGATION
+    "Leave that GPU out (here GPU 0 of four), which costs its share",
+    "export CUDA_VISIBLE_DEVICES=1,2,3",
+    Kind.MITIGATION,
 )
 LOOK_AT_DISK = Fix(
     "See what the kernel says of that disk, and put checkpoints elsewhere",

@@ -6,7 +6,7 @@ Nothing fails. Training on eight GPUs is hardly faster than on four, and a profi
 
 ## Why
 
-- NVLinks are down, or the fabric manager has not set up the switches: NCCL goes over PCIe, at a tenth of the speed.
+- NVLinks are down, or the fabric manager has not set up the switches: NCCL goes over PCIe, which is many times slower.
 - Variables that were left behind: `NCCL_P2P_DISABLE=1`, `NCCL_SHM_DISABLE=1`, `NCCL_NVLS_ENABLE=0`, `NCCL_ALGO`.
 - Peer copies over PCIe go through the processor, because of access control (ACS) on the bridges or an IOMMU: 2 GB/s where
   the way through host memory gives 13 to 22.
@@ -84,7 +84,7 @@ check = Check(
             Kind.ADMIN,
         ),
         Fix(
-            "Turn ACS off on every PCIe bridge above the GPUs",
+            "Turn ACS off on every PCIe bridge above the GPUs; not where virtual machines are given GPUs",
             "sudo setpci -s BRIDGE ECAP_ACS+6.w=0000",
             Kind.ADMIN,
         ),

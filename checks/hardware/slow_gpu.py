@@ -60,8 +60,8 @@ def fixes(gpu: str) -> list[Fix]:
         Fix("Free clocks that were locked", f"sudo nvidia-smi -i {gpu} -rgc", Kind.ADMIN),
         Fix("Have NVIDIA's own diagnosis look at it", "sudo dcgmi diag -r 3", Kind.ADMIN),
         Fix(
-            "Leave this GPU out, which costs its share",
-            "export CUDA_VISIBLE_DEVICES=GPU,GPU",
+            "Leave this GPU out (here GPU 0 of four), which costs its share",
+            "export CUDA_VISIBLE_DEVICES=1,2,3",
             Kind.MITIGATION,
         ),
     ]

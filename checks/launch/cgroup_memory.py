@@ -8,8 +8,8 @@ the checkpoint or the data set is read, when all ranks do it at once.
 ## Why
 
 A container, pod or Slurm job may use as much of the host's memory as its control group says, however much the machine
-has. A rank that uses a GPU takes 2 to 4 GiB of the host's memory before it has read anything: libraries, CUDA context,
-pinned buffers. Each rank reads its own copy of the checkpoint unless the file is mapped. What lies in `/dev/shm` counts.
+has. A rank that uses a GPU takes more than a GiB of the host's memory before it has read anything: libraries, CUDA
+context, pinned buffers. Each rank reads its own copy of the checkpoint unless the file is mapped. What lies in `/dev/shm` counts.
 
 ## How to tell
 
@@ -39,7 +39,7 @@ DOCKER = Fix("In docker: raise the container's limit", "docker run --memory=64g 
 POD = Fix(
     "In Kubernetes: raise the limit, in the pod's specification",
     'resources: {limits: {memory: "64Gi"}}',
-    Kind.ADMIN,
+    Kind.EDIT,
 )
 LOOK = Fix("See what takes it", "ps -eo pid,user,rss,args --sort=-rss | head")
 FEWER = Fix(

@@ -32,6 +32,7 @@ ROOT = rf"Root Cause[\s\S]{{0,300}}?rank\s*: (?P<rank>\d+)[\s\S]{{0,80}}?exitcod
 ROW = rf"(?:rank\s*: (?P<rank>\d+)[^\n]{{0,80}}\n\W{{0,80}})?exitcode *: {CODE} \(pid"
 
 # What a launcher starts, and no compiler, other tool or line of Python that a program calls.
+STARTER = r"CalledProcessError: Command \[?'(?:\['(?:[^'\n]*[/\\])?python[\d.]*(?:\.exe)?'(?:, '[\w./\\-]{1,200}\.py')?,|(?:accelerate|torchrun|deepspeed|python[\d.]*))"
 TRAINING = r"(?=[^\n]{0,300}?(?:\bpython|\btorchrun|\bdeepspeed\b|\baccelerate\b|\bsrun\b|\bmpirun\b|\.py\b))(?!\[?'\S*python[\d.]*', '-c')(?!\[?'(?:\S*/)?(?:ninja|which|git|nvcc|gcc|g\+\+|c\+\+|pip)\b)"
 
 check = Check(
@@ -51,6 +52,11 @@ check = Check(
         Symptom(rf"\bexitcode *: {CODE} \(pid: \d+\)", near=ROW, unless=r"\bChildFailedError"),
         rf"failed \(exitcode: {CODE}\) local_rank: (?P<local_rank>\d+) \(pid: \d+\) of (binary|fn)",
         rf"CalledProcessError: Command {TRAINING}.*returned non-zero exit status {CODE}",
+        # the command's parts stand in lines of their own, or the line is cut off
+        Symptom(
+            STARTER + r" ?$",
+            unless=r"returned non-zero exit status (?:-?(?:[46-9]|11)|13\d)\b|died with <Signals",
+        ),
         r"CalledProcessError: Command .*died with <Signals\.(?P<signal>SIGTERM)",
         rf"exits with return code = {CODE}",
         rf"ssh exited with exit code {CODE}",  # pdsh
@@ -60,10 +66,13 @@ check = Check(
         r"process (?P<rank>\d+) terminated with signal (?P<signal>SIGTERM)",
         r"Primary job +terminated normally, but \d+ process",
         r"MPI_ABORT was invoked on rank (?P<rank>\d+)",
-        rf"= +EXIT CODE: {CODE}",  # MPICH and Intel MPI
+        rf"= +EXIT CODE: (?!(?:9|11)\b){CODE}",  # MPICH and Intel MPI
         rf"Process (?P<rank>\d+) exit with status code {CODE}",  # Horovod
         r"Horovod has been shut down\. This (?:was|has been) caused by an exception on one of the rank",
         rf"Child process with PID \d+ terminated with code {CODE}\.",
+        # pasted without its line ends, or quoted alone
+        Symptom(r"\b[Cc]hildFailedError: {1,4}(?:=+ ?)?\S{1,120} FAILED\b", unless=r"exitcode\s*: -?\d"),
+        r"\"name\": \"torchelastic\.worker\.status\.FAILED\"",  # torchrun's events
         r"\] Worker group FAILED\. \d+/\d+ attempts left",
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",
         r"ray\.train\.\S{0,40}TrainingFailedError",

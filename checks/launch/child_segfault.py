@@ -64,6 +64,10 @@ check = Check(
         rf"\b{WORDS}(?: error)? {{0,8}}\(core dumped\)",
         rf"(?:^|: line \d+: +\d+) {{0,8}}{WORDS}(?: *$| {{2}})",
         r"\[\d+\] [ +-]{1,8}\d+ (?P<signal>segmentation fault|abort|illegal hardware instruction) +\S",  # zsh
+        r"(?P<signal>Windows fatal exception): (?:access violation|stack overflow|int divide by zero|code 0x[0-9a-fA-F]{8})",
+        r"(?P<signal>Unhandled exception) caught in c10[/\\]util[/\\]AbortHandler",
+        r"APPLICATION TERMINATED WITH THE EXIT STRING: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)",
+        rf"= +EXIT CODE: (?:{CODE}|(?P<number>11)\b)",  # MPICH and Intel MPI
         r"Fatal Python error: (?P<signal>Segmentation fault|Aborted|Bus error|Illegal instruction|Floating[- ]point exception)",
         r"!!!!!!! (?P<signal>Segfault) encountered !!!!!!!",
         rf"\*\*\* {SIGNAL} (?:received at|\(@)",

@@ -7,8 +7,8 @@ What the CPU does between two steps of a GPU takes longer: launching kernels, lo
 ## Why
 
 The governor of the kernel's frequency scaling decides on the clock. `powersave` of acpi-cpufreq keeps the lowest one
-always; with intel_pstate and amd-pstate the same word means "as needed", which costs some microseconds whenever a core
-wakes. Data centres set `performance`.
+always; with intel_pstate and amd-pstate-epp the same word means "as needed", and a core that was idle takes a moment to
+come up to its clock. Where speed counts more than power, `performance` is set.
 
 ## How to tell
 
@@ -17,7 +17,7 @@ machine has no such files: its host decides.
 
 ## See also
 
-- [CPU frequency scaling](https://onlinedocs.microchip.com/oxy/GUID-3C446FCE-1416-4EA6-A798-FFA31AAE007B-en-US-2/GUID-8C46BE70-A279-413D-8B21-4C32B2C107E5.html): what each governor does
+- [Linux: CPU performance scaling](https://docs.kernel.org/admin-guide/pm/cpufreq.html): what each governor does
 """
 
 from collections.abc import Iterator

@@ -39,9 +39,9 @@ DOCKER = Fix("In docker: raise the quota, or leave it out", "docker run --cpus=3
 POD = Fix(
     "In Kubernetes: raise the limit, in the pod's specification",
     'resources: {limits: {cpu: "32"}}',
-    Kind.ADMIN,
+    Kind.EDIT,
 )
-BOUND = Fix("See to which processors this shell is bound, and who bound it", "taskset -cp $$")
+BOUND = Fix("See to which processors this shell is bound", "taskset -cp $$")
 FEWER = Fix(
     "No more loader workers than there are processors", "DataLoader(dataset, num_workers=1)", Kind.EDIT
 )

@@ -9,7 +9,7 @@ library that CUDA_INJECTION64_PATH names sits between the program and every call
 ## Why
 
 It was set to find a failure, in a shell, a job script or an image, and forgotten. Some of these count as soon as they
-are set at all, 0 included: PYTORCH_NO_CUDA_MEMORY_CACHING, CUDA_INJECTION64_PATH.
+are set at all, 0 included: PYTORCH_NO_CUDA_MEMORY_CACHING, even if it is empty, and CUDA_INJECTION64_PATH.
 
 TORCH_DISTRIBUTED_DEBUG=DETAIL does more than slow down: the group that it adds can hang where the training does not,
 and on torch 2.15 for CPU a healthy DDP script dies of it. INFO does not.
@@ -45,7 +45,9 @@ ANY = re.compile(r".+", re.DOTALL)
 COSTLY = {
     "CUDA_LAUNCH_BLOCKING": (ON, "the processor waits for every kernel, and the GPU waits for the processor"),
     "PYTORCH_NO_CUDA_MEMORY_CACHING": (
-        ANY,
+        re.compile(
+            r".*", re.DOTALL
+        ),  # an empty one too: c10/cuda/CUDACachingAllocator.cpp asks whether it is set
         "every tensor is a cudaMalloc and a cudaFree, whatever the value is",
     ),
     "CUDA_DEVICE_WAITS_ON_EXCEPTION": (
@@ -64,8 +66,12 @@ COSTLY = {
     "TORCH_NCCL_NAN_CHECK": (ON, "every collective's input is searched for NaN first"),
     "NCCL_DESYNC_DEBUG": (ON, "every collective of every rank is written to the store of rank 0"),
     "NCCL_CHECK_POINTERS": (ON, "NCCL asks the driver about every pointer of every call"),
-    "CUDNN_LOGINFO_DBG": (ON, "cuDNN prints every call"),
-    "CUBLAS_LOGINFO_DBG": (ON, "cuBLAS prints every call"),
+    "NCCL_CHECK_MODE": (
+        re.compile(r"DEBUG_(?:LOCAL|GLOBAL)"),
+        "NCCL checks every argument and pointer of every call",
+    ),
+    "CUDNN_LOGINFO_DBG": (ON, "cuDNN prints every call, where CUDNN_LOGDEST_DBG says"),
+    "CUBLAS_LOGINFO_DBG": (ON, "cuBLAS prints every call, where CUBLAS_LOGDEST_DBG says"),
     "LD_DEBUG": (ANY, "the loader prints every library and symbol, in every process"),
     "PYTHONDEVMODE": (ON, "Python checks memory and warns of everything"),
     "PYTHONTRACEMALLOC": (ON, "Python records a stack for every object"),

@@ -42,7 +42,7 @@ def environment(gpus: Gpus, launch: Launch, torch: Torch | None, pci: Pci | None
     """GPUs of several models, and CUDA's order is another than that of the bus."""
     if gpus.silence(pci):
         raise CannotTell(gpus.silence(pci))
-    names = [gpu.name for gpu in gpus.read]
+    names = [gpu.name for gpu in gpus.read if gpu.name]  # one that does not answer has none
     if len(set(names)) < 2 or launch.variables.get(NAME) == BY_BUS:
         value = launch.variables.get(NAME, BY_BUS)
         if names and value not in ORDERS:
@@ -70,7 +70,7 @@ def environment(gpus: Gpus, launch: Launch, torch: Torch | None, pci: Pci | None
         return
     first = seen or [gpu.name for gpu in fastest]
     if visible is None and first != names:
-        message = f"{NAME} is {order}: GPU 0 is {first[0]} to CUDA, and {names[0]} to nvidia-smi"
+        message = f"{NAME} is {order}: GPU 0 is {first[0]} to CUDA, and {names[0]} to nvidia-smi, so one number means two GPUs"
         yield check.found(message)
 
 

@@ -107,6 +107,7 @@ check = Check(
         Symptom(r"Child process with PID \d+ terminated with code (?P<signal>-9)\b", unless=SCHEDULER),
         Symptom(r"exited on signal (?P<signal>9) \(Killed\)", unless=SCHEDULER),
         Symptom(r"EXIT STRING: Killed \((?P<signal>signal 9)\)", unless=SCHEDULER),
+        Symptom(r"= +EXIT CODE: (?P<signal>9)\b", unless=SCHEDULER),
         Symptom(rf"{SRUN}(?P<signal>Killed)", unless=SCHEDULER),
         Symptom(rf"(?:{SRUN}\w+ with )?{EXIT}(?P<signal>137)\b", unless=SCHEDULER),
         Symptom(r"^ {0,8}(?P<signal>Killed) *$", unless=SCHEDULER),

@@ -33,7 +33,7 @@ from gpudoctor.facts import Gpus, Host
 MINIMUM = (5, 5)
 # RHEL 8 and its relatives, whose 4.18 has the fixes of newer kernels, say so in the version.
 BACKPORTED = re.compile(r"\.el[89]\b|\.el[89]_")
-# What CentOS 7 and Ubuntu 16.04 run: no distribution that still gets fixes has one so old.
+# What CentOS 7 and Ubuntu 16.04 run, which get fixes only where somebody pays for them.
 ANCIENT = (4, 14)
 
 LOOK = Fix(
@@ -69,8 +69,8 @@ def log(sighting: Sighting) -> Iterator[Finding]:
         yield check.found(message, fixes=[LOOK, IMAGE, NEWER])
     else:
         message = (
-            f"the kernel is {groups['version']}, and accelerate recommends {groups['minimum']} or later: on some "
-            "machines training hangs with older ones, and runs on most"
+            f"the kernel is {groups['version']}, and accelerate recommends {groups['minimum']} or later: with "
+            "older ones training hangs on some machines, and runs on most"
         )
         yield check.found(message, severity=Severity.WARNING)
 
@@ -84,7 +84,7 @@ def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
     number = (int(version[1]), int(version[2]))
     if number < MINIMUM and not BACKPORTED.search(host.kernel):
         message = (
-            f"the kernel is {host.kernel}, and accelerate recommends 5.5 or later: on some machines training hangs "
-            "with older ones, and runs on most"
+            f"the kernel is {host.kernel}, and accelerate recommends 5.5 or later: with older ones training hangs "
+            "on some machines, and runs on most"
         )
         yield check.found(message, severity=Severity.WARNING if number < ANCIENT else Severity.NOTE)

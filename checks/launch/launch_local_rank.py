@@ -22,10 +22,12 @@ the script wants `--local_rank` and nobody passes it.
 - [pytorch-image-models#1728](https://github.com/huggingface/pytorch-image-models/issues/1728): the dash of torch 2.0
 """
 
+import itertools
+import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Script
+from gpudoctor.facts import Call, Script
 
 # The first two characters may be dashes that a web page made longer.
 OPTION = r"(?P<option>(?:--|[–—]{1,2})local[-_]rank)\b"
@@ -71,12 +73,24 @@ READING = ("os.environ.__getitem__", "os.environ.get", "os.getenv", "os.environ.
 """How a variable is read; one that is only set, or looked for, tells the script nothing."""
 
 
+def _used(script: Script) -> bool:
+    """Return whether anything asks for the option: some keep it for launchers that pass it, and read the variable."""
+    texts = (
+        text for call in script.calls for text in (call.text, *(a.text for a in call.arguments.values()))
+    )
+    tests = (condition.text for call in script.calls for condition in call.conditions)
+    ways = (text for way in script.exits for text in (way.value.text, *(c.text for c in way.conditions)))
+    return any("local_rank" in text and "--local" not in text for text in itertools.chain(texts, tests, ways))
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A script that learns its local rank from an option alone, which torchrun does not pass."""
     if "deepspeed" in script.frameworks or any(
         "LOCAL_RANK" in call.variable for call in script.named(*READING)
     ):
+        return
+    if _starts_them_itself(script) or _left_to_a_library(script):
         return
     for call in script.calls:
         if call.name.startswith("absl.flags.DEFINE_") and script.distributed:
@@ -89,19 +103,53 @@ def code(script: Script) -> Iterator[Finding]:
                 )
     for call in [*script.methods("add_argument"), *script.named("click.option")]:
         names = [a.value.literal for key, a in call.arguments.items() if key.isdigit()]
-        if not {"--local_rank", "--local-rank"} & {*names} or not script.distributed:
+        if not {"--local_rank", "--local-rank"} & {*names} or not (
+            script.distributed or _for_launch(script, call)
+        ):
             continue
+        used = _used(script)
         if "--local-rank" in names:
-            if "--local_rank" not in names:
+            if "--local_rank" not in names and used:
                 yield check.found(
                     "this script takes its local rank from --local-rank alone: torchrun sets LOCAL_RANK and passes no such option",
                     severity=Severity.WARNING,
                     location=call.place,
                 )
             continue
-        yield check.found(
+        takes = (
             "this script takes its local rank from --local_rank: torchrun sets LOCAL_RANK and passes no such option, and "
-            "torch.distributed.launch passes --local-rank since torch 2.0, which argparse refuses",
+            if used
+            else "this script has an option --local_rank, for torch.distributed.launch: "
+        )
+        yield check.found(
+            f"{takes}torch.distributed.launch passes --local-rank since torch 2.0, which argparse refuses",
             severity=Severity.WARNING,
             location=call.place,
         )
+
+
+def _starts_them_itself(script: Script) -> bool:
+    """Return whether a script starts its ranks, so that no launcher passes it anything."""
+    made = [c for c in script.named("torch.distributed.init_process_group") if c.reached]
+    made = [c for c in made if c.value("world_size").literal != 1]
+    return bool(made) and all(c.spawned for c in made)
+
+
+def _left_to_a_library(script: Script) -> bool:
+    """Return whether a script sets LOCAL_RANK where no launcher has, for a library that reads it."""
+    setting = (c for c in script.named("os.environ.__setitem__") if c.variable == "LOCAL_RANK")
+    return bool(script.frameworks) and any(
+        "LOCAL_RANK" in test.text for c in setting for test in c.conditions
+    )
+
+
+def _for_launch(script: Script, call: Call) -> bool:
+    """Return whether an option's help says that it is for a distributed launch; DeepSpeed's launcher still passes it."""
+    said = call.value("help").literal
+    others = [a.text for c in script.methods("add_argument") for a in c.arguments.values()]
+    if script.frameworks or any("deepspeed" in text.lower() for text in others):
+        return False
+    return isinstance(said, str) and LAUNCH.search(said) is not None
+
+
+LAUNCH = re.compile(r"distribut|\bddp\b|torch.*launch", re.I)

@@ -32,13 +32,18 @@ print the name and the right Python without asking anything.
 - [horovod#467](https://github.com/horovod/horovod/issues/467): Permission denied with several nodes
 """
 
-from gpudoctor import Check, Fix, Severity
+from gpudoctor import Check, Fix, Severity, Symptom
+
+# git asks by ssh too, and says this below
+GIT = r"Could not read from remote repository|git@[\w.-]+: Permission denied"
 
 check = Check(
     severity=Severity.ERROR,
     symptoms=[
-        r"(?P<reason>Permission denied) \((?:publickey|password|gssapi|keyboard|hostbased)",
-        r"(?P<reason>Host key verification failed)",
+        Symptom(
+            r"(?P<reason>Permission denied) \((?:publickey|password|gssapi|keyboard|hostbased)", unless=GIT
+        ),
+        Symptom(r"(?P<reason>Host key verification failed)", unless=GIT),
         r"(?P<reason>REMOTE HOST IDENTIFICATION HAS CHANGED)",
         r"(?P<reason>There are not enough slots available in the system)",
         r"(?:ORTE|PRTE|PRRTE) was (?P<reason>unable to reliably start one or more daemons)",
@@ -62,8 +67,14 @@ check = Check(
         ),
         Fix("Without a scheduler: give the other node your public key", "ssh-copy-id NODE"),
         Fix(
-            "Know each node's host key beforehand; compare the fingerprints with the administrators' before you trust them",
-            "ssh-keyscan -t ed25519 NODE | tee -a ~/.ssh/known_hosts | ssh-keygen -lf -",
+            "Know each node's host key beforehand: compare this fingerprint with the administrators', and only then "
+            "`cat NODE.key >> ~/.ssh/known_hosts`",
+            "ssh-keyscan -t ed25519 NODE > NODE.key; ssh-keygen -lf NODE.key",
+        ),
+        Fix(
+            "Where the administrators say that the node was installed again: forget its old key",
+            "ssh-keygen -R NODE",
+            source="https://man.openbsd.org/ssh-keygen.1",
         ),
         Fix(
             "Say in the hostfile how many processes each node takes: `slots=4`",

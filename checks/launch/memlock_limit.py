@@ -1,16 +1,17 @@
-"""Too little memory may be locked for the network that is here.
+"""The limit on locked memory (ulimit -l) is too low for RDMA.
 
 ## What happens
 
 `ibv_reg_mr` or `ibv_create_cq` fails with "Cannot allocate memory", and NCCL ends, or leaves InfiniBand aside and takes
-TCP, at a tenth of the speed.
+TCP, which is many times slower.
 
 ## Why
 
 An RDMA network card reads and writes memory itself, so the pages that it uses are locked. `RLIMIT_MEMLOCK` limits how
 much a process may lock, by default 64 KiB or 8 MiB; NCCL's buffers are more. Root with the right CAP_IPC_LOCK is not
-limited, and neither is a container that was given it. The limit comes from whoever starts the process: the login, slurmd
-(its own limit goes on to jobs), containerd.
+limited, and neither is a container that was given it. The limit comes from whoever starts the process: the login or
+containerd. Slurm gives a job the soft limit of the shell that submitted it, as far as slurmd's own hard limit allows,
+unless the site leaves MEMLOCK out (`PropagateResourceLimitsExcept`).
 
 ## How to tell
 
@@ -18,7 +19,7 @@ limited, and neither is a container that was given it. The limit comes from whoe
 
 ## See also
 
-- [NCCL: memory issues](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/runtime_and_mpi_issues.html): shared memory and limits
+- [NCCL: networking troubleshooting](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/networking_troubleshooting.html): "ibv_reg_mr failed", and the limit
 - [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html): RLIMIT_MEMLOCK
 """
 
@@ -37,8 +38,12 @@ POD = Fix(
     "securityContext: {capabilities: {add: [IPC_LOCK]}}",
     Kind.ADMIN,
 )
+PROPAGATE = Fix(
+    "Under Slurm: take slurmd's limit and not that of the shell which submits; it should print unlimited",
+    "srun --propagate=NONE bash -c 'ulimit -l'",
+)
 SLURM = Fix(
-    "Under Slurm: slurmd's own limit goes on to the jobs",
+    "Under Slurm, where that prints a number too: no job gets more than slurmd has",
     "sudo systemctl edit slurmd  # [Service] LimitMEMLOCK=infinity; then: sudo systemctl restart slurmd",
     Kind.ADMIN,
 )
@@ -51,7 +56,7 @@ LIMITS = Fix(
 check = Check(
     severity=Severity.WARNING,
     otherwise="a note where nothing says that several nodes train, or where the process has CAP_IPC_LOCK",
-    fixes=[USER, DOCKER, POD, SLURM, LIMITS],
+    fixes=[USER, PROPAGATE, DOCKER, POD, SLURM, LIMITS],
     no_reproduction="needs RDMA hardware",
 )
 
@@ -86,4 +91,4 @@ def _fixes(host: Host, launch: Launch | None) -> list[Fix]:
     if host.container in ("docker", "podman"):
         return [Fix(DOCKER.summary, DOCKER.command.replace("docker", host.container))]
     job = launch is not None and "SLURM_JOB_ID" in launch.variables
-    return [USER, SLURM, LIMITS] if job else [USER, LIMITS]
+    return [USER, PROPAGATE, SLURM, LIMITS] if job else [USER, LIMITS]

@@ -17,6 +17,7 @@ itself. Where somebody lowered it, or with hundreds of ranks and many workers, f
 ## See also
 
 - [Sharing strategies](https://docs.pytorch.org/docs/stable/multiprocessing.html#sharing-strategies): why tensors are open files
+- [NCCL: runtime issues](https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting/runtime_and_mpi_issues.html): how many files NCCL opens at scale
 - [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html): RLIMIT_NOFILE
 """
 

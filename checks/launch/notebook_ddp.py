@@ -54,10 +54,16 @@ check = Check(
 )
 
 
+LAUNCHERS = frozenset(
+    {"notebook_launcher", "elastic_launch", "TorchDistributor", "DeepspeedTorchDistributor"}
+)
+"""What sets RANK, WORLD_SIZE and MASTER_ADDR in the processes that it starts from a cell: accelerate's, torch's and Spark's."""
+
+
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A notebook that starts processes by spawn with a function that it defines itself."""
-    if not script.notebook:
+    if not script.notebook or any(call.name.rpartition(".")[2] in LAUNCHERS for call in script.calls):
         return
     written = {
         call.value("key").literal for call in script.named("os.environ.__setitem__", "os.environ.setdefault")

@@ -20,7 +20,7 @@ may use, `nvidia-smi topo -m` the processors near each GPU.
 ## See also
 
 - [NUMA binding](https://docs.pytorch.org/docs/main/elastic/numa.html): torchrun binds each rank to the node of its GPU
-- [sbatch](https://slurm.schedmd.com/sbatch.html): `--gpu-bind`, and processors near a GPU
+- [sbatch](https://slurm.schedmd.com/sbatch.html): `--exclusive` gives the job all processors of its nodes
 """
 
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ check = Check(
             "torchrun --standalone --nproc-per-node=gpu --numa-binding=node train.py",
         ),
         Fix(
-            "Under Slurm: ask for the processors of the whole node, and let each task have those near its GPU",
-            "srun --exclusive --gpus-per-task=1 --gpu-bind=closest python train.py",
+            "Under Slurm: ask for the whole node, with all its processors and memory",
+            "sbatch --exclusive --mem=0 job.sh",
         ),
     ],
     no_reproduction="needs a machine with several NUMA nodes and GPUs",
@@ -89,7 +89,7 @@ def _memory(cards: list[PciDevice], affinity: Affinity) -> Iterator[Finding]:
         return
     nodes = ",".join(map(str, sorted(allowed)))
     message = (
-        f"this process may use memory of NUMA node {nodes} only, and {count(len(far), 'GPU')} of its own hang on another "
-        "one: what is copied to them crosses the link between the processors"
+        f"this process may use memory of NUMA node {nodes} only, and {count(len(far), 'GPU')} of its own "
+        f"{'is' if len(far) == 1 else 'are'} attached to another: what is copied to them crosses the link between the processors"
     )
     yield check.found(message)

@@ -9,7 +9,8 @@ their number. A value that is no number is left aside: "libgomp: Invalid value f
 
 Each rank starts OMP_NUM_THREADS threads for its own work, and loader workers one each. With eight ranks and
 OMP_NUM_THREADS=64 on 64 cores there are 512 threads, which wait for each other at every step. torchrun sets 1 where the
-variable is not set; srun, mpirun and mp.spawn set nothing, and then it is the number of cores, in each rank.
+variable is not set and it starts more than one process on the node; srun, mpirun and mp.spawn set nothing, and then it is
+the number of cores, in each rank.
 
 ## How to tell
 

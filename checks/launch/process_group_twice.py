@@ -27,7 +27,7 @@ second one.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Loop, Script
+from gpudoctor.facts import Call, Loop, Place, Script
 
 check = Check(
     severity=Severity.ERROR,
@@ -73,7 +73,7 @@ def code(script: Script) -> Iterator[Finding]:
         if (
             not call.reached
             or "try" in call.contexts
-            or any("is_initialized" in c.text for c in call.conditions)
+            or any("initialized" in c.text for c in call.conditions)
         ):
             continue
         loop = call.loops[-1] if call.loops and call.loops[-1].kind != "while" and call.each_time else None
@@ -83,6 +83,8 @@ def code(script: Script) -> Iterator[Finding]:
                 "group is there already",
                 location=call.place,
             )
+        elif before is not None and _started(script, call) != _started(script, before):
+            before = call  # in a process of its own
         elif before is not None and call.conditions == before.conditions and call.spawned == before.spawned:
             if call.place != before.place or not call.spawned:
                 yield check.found(
@@ -92,6 +94,12 @@ def code(script: Script) -> Iterator[Finding]:
                 )
         else:
             before = call
+
+
+def _started(script: Script, call: Call) -> Place | None:
+    """Return where the process is started in which a call happens, ``None`` for the one that the user starts."""
+    starting = {c.place for c in script.named("torch.multiprocessing.spawn", "multiprocessing.Process")}
+    return next((place for place in call.stack if place in starting), None) if call.spawned else None
 
 
 def _leaves(script: Script, loop: Loop) -> bool:

@@ -70,7 +70,8 @@ check = Check(
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A collective in a program that makes no process group, or makes it only where torchrun started it."""
-    yield from _before_or_after(script)
+    found = list(_before_or_after(script)) or list(_in_the_next_round(script)) or list(_trained_after(script))
+    yield from found or _made_nowhere(script)
     made = script.process_group or next(script.named("deepspeed.init_distributed"), None)
     if made is None or not made.reached or "try" in made.contexts:
         return
@@ -109,6 +110,7 @@ def _guarded(call: Call) -> bool:
     return (
         others
         or "try" in call.contexts
+        or any("is_initialized" in c.text for c in call.conditions)
         or any(
             c.kind not in ("main", "while") and not c.by_rank and not _checks_input(c)
             for c in call.conditions
@@ -148,6 +150,97 @@ def _before_or_after(script: Script) -> Iterator[Finding]:
             continue
         yield check.found(said, severity=Severity.ERROR, location=call.place)
         return
+
+
+def _in_the_next_round(script: Script) -> Iterator[Finding]:
+    """Report a loop that destroys the group in one round and asks for it in the next, with nothing that makes it anew."""
+    made = script.process_group
+    for gone in script.named("torch.distributed.destroy_process_group"):
+        loop = gone.loops[len(made.loops)] if made is not None and len(gone.loops) > len(made.loops) else None
+        if (
+            made is None
+            or loop is None
+            or not gone.reached
+            or gone.given("group")
+            or made.loops != gone.loops[: len(made.loops)]
+        ):
+            continue
+        anew = any(loop in other.loops for other in script.named(made.name))
+        left = any(loop in way.loops and way.number >= gone.number for way in script.exits)
+        asked = [
+            c for c in script.calls if loop in c.loops and (c.collective or c.name in NEEDING) and c.reached
+        ]
+        if asked and not anew and not left and "try" not in gone.contexts:
+            yield check.found(
+                f"the process group is destroyed in a loop (line {gone.place.line}), and {asked[0].text} is called in its next "
+                "round, where there is none any more",
+                severity=Severity.ERROR,
+                location=gone.place,
+            )
+            return
+
+
+def _trained_after(script: Script) -> Iterator[Finding]:
+    """Report a training by DistributedDataParallel below the line that destroyed its group."""
+    made = script.process_group
+    gone = [
+        c
+        for c in script.named("torch.distributed.destroy_process_group")
+        if c.reached and not c.given("group")
+    ]
+    if made is None or not gone or not made.reached or made.number > gone[-1].number:
+        return
+    last, texts = gone[-1], {test.text for test in made.conditions}
+    held = last.scope == made.scope != "<module>"  # a context manager may hold both
+    if (
+        held
+        or last.loops
+        or "try" in last.contexts
+        or any(test.text not in texts for test in last.conditions)
+    ):
+        return
+    for call in script.methods("__call__", "ddp"):
+        after = call.number > last.number and call.reached and call.spawned == last.spawned
+        if after and "torch.no_grad" not in call.contexts:
+            yield check.found(
+                f"the process group is destroyed here, and {call.text} (line {call.place.line}), a DistributedDataParallel, is "
+                "trained after that",
+                severity=Severity.ERROR,
+                location=last.place,
+            )
+            return
+
+
+def _made_nowhere(script: Script) -> Iterator[Finding]:
+    """Report a DistributedSampler that asks for the group in a program that nothing starts as a distributed one."""
+    named = (call.name.lower() for call in script.calls if not call.name.startswith("torch.utils."))
+    if script.frameworks or any(word in name for name in named for word in STARTING):
+        return
+    for call in script.named("torch.utils.data.DistributedSampler"):
+        by_option = any("local_rank" in test.text for test in call.conditions)
+        main = call.scope == "<module>" or any(test.kind == "main" for test in call.conditions)
+        if call.reached and by_option and main and not (call.given("num_replicas") and call.given("rank")):
+            yield check.found(
+                f"{call.text} asks the process group for rank and world size, and nothing in this script makes one",
+                severity=Severity.WARNING,
+                location=call.place,
+            )
+            return
+
+
+STARTING = (
+    "dist",
+    "init_process",
+    "launch",
+    "setup",
+    "ddp",
+    "parallel",
+    "accelerat",
+    "horovod",
+    "engine",
+    "trainer",
+)
+"""Words in the names of what may make the process group where that is not seen."""
 
 
 def _under_a_test(call: Call, made: Call) -> bool:

@@ -75,6 +75,9 @@ NO_WORKERS = Fix(
     Kind.MITIGATION,
 )
 
+FEW_FILES = 64
+"""One rank with two loader workers had up to 20 at once (torch 2.15, statvfs), which bear no names."""
+
 check = Check(
     severity=Severity.ERROR,
     otherwise="a warning where it is small, and not too small",
@@ -136,6 +139,13 @@ def environment(host: Host, gpus: Gpus | None, launch: Launch | None) -> Iterato
     text = f"/dev/shm is {byte_size(size)}" + (
         f", {byte_size(free)} of it free" if free is not None and free != size else ""
     )
+    if host.shm_inodes_free is not None and host.shm_inodes_free < FEW_FILES:
+        message = (
+            f"/dev/shm takes {host.shm_inodes_free} more files (inodes), however much room it has: each batch that a DataLoader "
+            "worker hands over is a file, and so is each segment of NCCL"
+        )
+        yield check.found(message, fixes=[COUNT, *_fixes(host.container)])
+        return
     need = ranks * SEGMENTS_PER_RANK * NCCL_SEGMENT
     if count > 1 and free is not None and free < need:
         message = (

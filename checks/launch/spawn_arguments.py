@@ -35,7 +35,7 @@ Count: the parameters of the function must be one more than the tuple has elemen
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Call, Known, Script, Signature
+from gpudoctor.facts import Call, Known, Script, Signature, Value
 
 # The call itself is the last line above the error: one further down is a fault of the user's own functions.
 CALL = r"(?:fn\((?:i|gindex|process_index), \*args\)|self\._target\(\*self\._args, \*\*self\._kwargs\)|self\.launcher\(\*args\))"
@@ -134,8 +134,15 @@ def code(script: Script) -> Iterator[Finding]:
             )
         signature = known.get(target.text) if target.known is Known.DEFINED else None
         if (
+            signature is not None
+            and "." in signature.name
+            and not call.arguments["fn"].text.startswith("self.")
+        ):
+            signature = None  # a method that is taken from its class, without an object
+        if (
             signature is None
             or call.starred
+            or _prepared(script, target)
             or (given.known is not Known.SEQUENCE and "args" in call.arguments)
         ):
             continue
@@ -148,6 +155,11 @@ def code(script: Script) -> Iterator[Finding]:
                 "the number of the process, which comes first, and what is in args",
                 location=call.place,
             )
+
+
+def _prepared(script: Script, target: Value) -> bool:
+    """Return whether functools.partial holds arguments ready for a function."""
+    return 0 <= target.made < len(script.calls) and script.calls[target.made].name == "functools.partial"
 
 
 RANKS = frozenset("rank local_rank gpu gpu_id local_gpu proc_id process_index device_id".split())

@@ -15,9 +15,10 @@ would have refused to work with, becomes wrong numbers.
 | NCCL_IB_TIMEOUT=0, or 32 and more | without end: a lost packet is waited for for ever |
 | NCCL_COMM_ID | one address for every communicator, instead of those that torch gives out; made for programs with one communicator |
 | NCCL_HOSTID | machines with the same one are taken for one machine |
-| NCCL_IGNORE_DISABLED_P2P, NCCL_IGNORE_NET_MISMATCH, NCCL_IGNORE_COLLNET_MISMATCH, NCCL_ENABLE_VERSION_CHECK=0 | NCCL goes on where it would stop with a reason |
+| NCCL_IGNORE_DISABLED_P2P, NCCL_IGNORE_COLLNET_MISMATCH, NCCL_ENABLE_VERSION_CHECK=0 | NCCL goes on where it would stop with a reason |
 | NCCL_MULTI_RANK_GPU_ENABLE=1 | two ranks on one GPU are no error any more: a wrong LOCAL_RANK goes unseen |
 | NCCL_PROTO with LL128 | where NCCL does not choose it by itself the link is not known to keep 128 bytes together, and data may be corrupted |
+| LD_PRELOAD of a file that is not there, or of another architecture | the loader says "cannot be preloaded ... ignored" at the start of every program, and goes on without what it was to bring |
 | KMP_DUPLICATE_LIB_OK=TRUE | two OpenMP runtimes side by side; Intel warns of crashes and wrong results |
 
 torchrun itself sets TORCH_NCCL_ASYNC_ERROR_HANDLING=1: that is right.
@@ -36,13 +37,12 @@ torchrun itself sets TORCH_NCCL_ASYNC_ERROR_HANDLING=1: that is right.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Severity
-from gpudoctor.facts import Gpus, Launch, NcclConfiguration, Setting, Torch, number, settings
+from gpudoctor.facts import Gpus, Launch, NcclConfiguration, Python, Setting, Torch, number, settings
 
 DAY = 24 * 3600
 IGNORED = {
     "NCCL_IGNORE_DISABLED_P2P": "NCCL goes on where NVML says that GPUs joined by NVLink cannot reach each other",
-    "NCCL_IGNORE_NET_MISMATCH": "NCCL goes on where ranks have taken different networks",
-    "NCCL_IGNORE_COLLNET_MISMATCH": "NCCL goes on where ranks have different CollNet plug-ins",
+    "NCCL_IGNORE_COLLNET_MISMATCH": "NCCL goes on where some ranks have fewer CollNet devices than others",
 }
 
 check = Check(
@@ -54,7 +54,11 @@ check = Check(
 
 @check.environment
 def environment(
-    launch: Launch, configuration: NcclConfiguration | None, torch: Torch | None, gpus: Gpus | None
+    launch: Launch,
+    configuration: NcclConfiguration | None,
+    torch: Torch | None,
+    gpus: Gpus | None,
+    python: Python | None,
 ) -> Iterator[Finding]:
     """A variable is set to a value that is known to do harm."""
     known = settings(launch, configuration)
@@ -65,6 +69,7 @@ def environment(
         *_waits(effective),
         *_hidden(effective, gpus),
         *_lost_record(known, configuration),
+        *_not_preloaded(known, python),
     ]:
         nccl = "NCCL" in setting.name
         weight = Severity.NOTE if nccl and without_nccl else severity
@@ -98,7 +103,7 @@ def _waits(known: dict[str, Setting]) -> Iterator[tuple[Setting, str, Severity]]
         words = (
             f"a hanging watchdog is noticed after {seconds / DAY:.0f} days"
             if seconds >= DAY
-            else "no time at all"
+            else "the watchdog has no time to answer in, and a healthy process may be ended"
         )
         yield heartbeat, f"{words}; the default is eight minutes", Severity.WARNING
     timeout = known.get("NCCL_IB_TIMEOUT")
@@ -174,6 +179,19 @@ def _lost_record(
         # libtorch_cuda: "Error creating named pipe"
         words = f"its folder cannot be written to ({why}), and torch raises where it cannot make the pipe"
         yield pipe, words, Severity.WARNING
+
+
+def _not_preloaded(
+    known: dict[str, Setting], python: Python | None
+) -> Iterator[tuple[Setting, str, Severity]]:
+    """Yield LD_PRELOAD where the loader left out what it names."""
+    setting = known.get("LD_PRELOAD")
+    if setting is not None and python is not None and python.not_preloaded:
+        why = (
+            f"the loader could not load {', '.join(python.not_preloaded)}, says so at the start of every program "
+            '("cannot be preloaded"), and goes on without what it was to bring'
+        )
+        yield setting, why, Severity.WARNING
 
 
 def _whole(setting: Setting | None) -> int | None:

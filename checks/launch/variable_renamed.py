@@ -10,7 +10,8 @@ deprecated; use TORCH_FR_BUFFER_SIZE instead". Where old and new name are both s
 - torch put its own NCCL_ variables under TORCH_NCCL_ in 2.2, and the flight recorder's under TORCH_FR_ in 2.9; the
   allocator's is PYTORCH_ALLOC_CONF since 2.9. Where both are set the new name wins, but for the
   allocator: torch 2.15 takes PYTORCH_CUDA_ALLOC_CONF (`alloc-conf`).
-- NCCL counts rings as channels since 2.5, and as CTAs since 2.17; NCCL_MIN_NRINGS is the oldest of three names.
+- NCCL counts rings as channels since 2.5, and as CTAs since 2.17; NCCL_MIN_NRINGS is the oldest of three names. Where two
+  of them are set NCCL takes the stricter: the higher of two minima, the lower of two maxima.
 
 The new name does not help an older torch: scripts that serve both set both, to one value.
 
@@ -29,6 +30,12 @@ from collections.abc import Iterator
 
 from gpudoctor import CannotTell, Check, Finding, Fix, Severity
 from gpudoctor.facts import RENAMED, Launch, NcclConfiguration, Variables, settings
+
+# NCCL's documentation, env.rst: where a number of channels and one of CTAs are set, the most restrictive holds.
+STRICTER = {
+    "NCCL_MIN_NRINGS": "NCCL takes the higher of the two",
+    "NCCL_MAX_NRINGS": "NCCL takes the lower of the two",
+}
 
 check = Check(
     severity=Severity.NOTE,
@@ -55,7 +62,8 @@ def environment(
             continue  # alloc-conf compares the two
         if other is not None and other.value != setting.value:
             message = (
-                f"{setting} and {other}: they are two names of one variable, and the new one, {new}, wins"
+                f"{setting} and {other}: they are two names of one variable, and "
+                f"{STRICTER.get(name, f'the new one, {new}, wins')}"
             )
             fixes = [Fix("Leave one", f"unset {name}")]
             yield check.found(message, severity=Severity.WARNING, fixes=fixes)

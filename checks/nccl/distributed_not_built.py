@@ -9,6 +9,7 @@
 
 - The wheel was built with USE_DISTRIBUTED=0: some wheels for Jetson, for ROCm on Windows, and old ones for macOS.
 - A torch of your own was built without it, or without MPI: MPI is never part of the wheels, UCC and XCCL of few.
+- torch 1.7 for Windows meets in a file alone, and says "No rendezvous handler for env://"; 1.8 has the others.
 - A library takes torch.distributed for granted, even on one device.
 
 ## How to tell
@@ -19,6 +20,7 @@ is newer than this torch (`torch-too-old`), or a backend alone is missing: `d.is
 ## See also
 
 - [Backends that come with PyTorch](https://docs.pytorch.org/docs/stable/distributed.html#backends-that-come-with-pytorch): on which systems it is available
+- [pytorch#53135](https://github.com/pytorch/pytorch/issues/53135): No rendezvous handler for env://, on Windows
 - [detr#43](https://github.com/facebookresearch/detr/issues/43): no attribute init_process_group, on Windows
 """
 
@@ -55,13 +57,15 @@ check = Check(
         r"cannot import name '(?P<name>FileStore)'(?! from (?!'?torch))",
         r"No module named '?(?P<name>torch\._C\._distributed_c10d)",
         r"module '?torch\._C'? has no attribute '(?P<name>_c10d_init|_distributed_c10d)'",
+        # torch 1.7 for Windows, which meets in a file alone
+        r"No rendezvous handler for (?P<rendezvous>env|tcp)://",
         r"Requires distributed package to be available",
         r"\b[Dd]istributed package is not available",
         r"torch\.distributed(?:\.is_available\(\) is False| is not available\b)",
         r"Distributed package doesn't have (?P<backend>MPI|UCC|XCCL|Gloo|GLOO) built in",
     ],
     message=(
-        "this build of torch lacks[ the backend <backend> of][ <name>, and with it] torch.distributed: "
+        "this build of torch lacks[ the rendezvous by <rendezvous>:// (for Windows it came with torch 1.8) of][ the backend <backend> of][ <name>, and with it] torch.distributed: "
         "no process group can be made with it"
     ),
     fixes=[

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Symptom
 from gpudoctor.facts import (
+    Host,
     Interface,
     Interfaces,
     Launch,
@@ -40,6 +41,7 @@ from gpudoctor.facts import (
     means_nothing_elsewhere,
     nccl_asked,
     nccl_choice,
+    number,
     outward_interfaces,
     settings,
     spans_nodes,
@@ -107,10 +109,12 @@ def environment(
     launch: Launch | None,
     names: Names | None,
     configuration: NcclConfiguration | None,
+    host: Host | None,
 ) -> Iterator[Finding]:
     """What NCCL was told fits no interface, or it takes one that leads nowhere."""
     told = settings(launch or Launch(), configuration)
     variables = {name: one.value for name, one in told.items()}
+    yield from _out_of_band(told, interfaces, host)
     setting = told.get("NCCL_SOCKET_IFNAME")
     choice = nccl_choice(interfaces, variables)
     spans = spans_nodes(launch, names, interfaces)
@@ -118,6 +122,17 @@ def environment(
         if not any(one.runs and one.addresses for one in nccl_asked(interfaces, variables)):
             yield from _fits_none(choice, interfaces, variables, setting)
         return  # with addresses of another family alone: address-family
+    if setting is not None and choice.asked is not None and not choice.asked.startswith("^"):
+        yield from _link_local(choice, setting, interfaces, spans)
+    if (
+        "NCCL_SOCKET_FAMILY" in variables
+        and choice.interfaces
+        and means_nothing_elsewhere(choice.interfaces[0])
+    ):
+        rest = {name: value for name, value in variables.items() if name != "NCCL_SOCKET_FAMILY"}
+        better = nccl_choice(interfaces, rest).interfaces
+        if better and not means_nothing_elsewhere(better[0]):
+            return  # address-family
     if not spans or not choice.interfaces or not means_nothing_elsewhere(choice.interfaces[0]):
         return
     first = choice.interfaces[0]
@@ -128,6 +143,46 @@ def environment(
     which = f"{_asked(choice, setting)}, by which NCCL takes" if choice.asked else "NCCL will take"
     message = f"{which} {first.name} first, whose address means nothing on the other nodes of this launch"
     severity = None if choice.asked or not better else Severity.WARNING
+    yield check.found(message, severity=severity, fixes=_environment_fixes(better, setting))
+
+
+def _out_of_band(told: dict[str, Setting], interfaces: Interfaces, host: Host | None) -> Iterator[Finding]:
+    """Find an interface for the set-up over NCCL's own network (NCCL_OOB_NET_ENABLE=1) that is none here.
+
+    The name is that of a device of the network which NCCL takes: an interface for TCP, an adapter for InfiniBand.
+    """
+    setting = told.get("NCCL_OOB_NET_IFNAME")
+    if setting is None or number(told.get("NCCL_OOB_NET_ENABLE", Setting("", "0")).value) != 1:
+        return
+    asked = setting.value.strip()
+    if not asked or asked.startswith("^") or host is None:
+        return
+    exact = asked.startswith("=")
+    wanted = [part.partition(":")[0] for part in asked.removeprefix("=").split(",")]
+    there = [one.name for one in interfaces.all] + list(host.rdma)
+    if any(name == one if exact else name.startswith(one) for name in there for one in wanted if one):
+        return
+    message = (
+        f"{setting}: no interface and no RDMA device of this machine is called so (it has {', '.join(sorted(there))}), and the "
+        'first communicator ends with "no device found matching"'
+    )
+    fixes = [Fix(setting.removal("Let NCCL choose"), setting.removal_command)]
+    yield check.found(message, fixes=fixes)
+
+
+def _link_local(
+    choice: NcclChoice, setting: Setting, interfaces: Interfaces, spans: bool
+) -> Iterator[Finding]:
+    """Find an interface that was asked for, first of all, and was given no address."""
+    first = choice.interfaces[0] if choice.interfaces else None
+    if first is None or not first.addresses or not all(a.startswith("fe80:") for a in first.addresses):
+        return
+    message = (
+        f"{_asked(choice, setting)}, and {first.name} was given no address: it has its link-local one alone "
+        f"({first.addresses[0]}), which leads to no other network, and to other nodes only over the same wire"
+    )
+    better = [one for one in outward_interfaces(interfaces) if one.name != first.name]
+    severity = Severity.WARNING if spans else Severity.NOTE
     yield check.found(message, severity=severity, fixes=_environment_fixes(better, setting))
 
 

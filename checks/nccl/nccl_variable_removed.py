@@ -12,7 +12,7 @@ or torch was upgraded around it.
 | NCCL_TREE_THRESHOLD, NCCL_LL_THRESHOLD, NCCL_SINGLE_RING_THRESHOLD | NCCL chooses by a model of its own; NCCL_ALGO and NCCL_PROTO force a choice |
 | NCCL_RINGS | NCCL_GRAPH_FILE |
 | NCCL_IB_CUDA_SUPPORT, NCCL_IB_GDR_LEVEL | NCCL_NET_GDR_LEVEL |
-| NCCL_CHECKS_DISABLE | checks are off by default; NCCL_CHECK_POINTERS=1 turns them on |
+| NCCL_CHECKS_DISABLE | checks are off by default; NCCL_CHECK_MODE=DEBUG_LOCAL turns them on (before 2.29.7 NCCL_CHECK_POINTERS=1) |
 | TORCH_NCCL_AVOID_RECORD_STREAMS | what it asked for is always done (pytorch#194701) |
 | TORCH_NCCL_ABORT_IN_DESTROY_PG | `destroy_process_group()` and abort are two calls |
 

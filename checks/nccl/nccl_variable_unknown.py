@@ -218,7 +218,12 @@ def _judged(name: str, variables: Variables, torch: Torch | None) -> bool:
     if OF_TORCH_NCCL.fullmatch(name):
         return variables.torch and variables.nccl is not None
     in_python = OF_TORCH.fullmatch(name) or NEARLY.fullmatch(name)
-    return bool(in_python) and variables.torch and variables.searched
+    if not in_python or not variables.torch:
+        return False
+    # Where time was up before every package was looked through, a name that is nearly torch's own is still a slip.
+    return variables.searched or (
+        OF_TORCH.fullmatch(name) is not None and _nearest(name, variables) is not None
+    )
 
 
 def _looked(name: str, variables: Variables) -> str:

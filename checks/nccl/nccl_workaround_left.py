@@ -7,13 +7,14 @@ Training works, at a part of the speed that the machine has. Nothing in the log 
 
 ## Why
 
-Somebody avoided a hang or an error with a variable that switches a whole transport off, and nobody took it out again. NVIDIA's documentation says of these that they must not stay in scripts.
+Somebody avoided a hang or an error with a variable that switches a whole transport off, and nobody took it out again.
+NVIDIA's documentation lists most of these under "Debugging", as what must not stay in scripts.
 
 | variable | what it costs | is it still needed? |
 |---|---|---|
 | NCCL_P2P_DISABLE=1, NCCL_P2P_LEVEL=LOC | GPUs of one machine exchange through main memory: NVLink and peer access lie idle | `all_reduce_perf -b 8 -e 1G -f 2 -g 8` with and without: it hangs or reports wrong values, or it does not |
 | NCCL_SHM_DISABLE=1 | what cannot use peer access goes over the network card, inside one machine | the same; `df /dev/shm` first |
-| NCCL_IB_DISABLE=1, NCCL_NET=Socket | between machines TCP in the place of RDMA: a tenth of the speed or less | the same with two machines; `ibstat` first |
+| NCCL_IB_DISABLE=1, NCCL_NET=Socket | between machines TCP in the place of RDMA, which is many times slower | the same with two machines; `ibstat` first |
 | NCCL_NET_GDR_LEVEL=LOC, NCCL_DMABUF_ENABLE=0 | every message between machines is copied through main memory | the same with two machines |
 | NCCL_NVLS_ENABLE=0, NCCL_CUMEM_ENABLE=0 | no reductions inside the NVSwitches, no registered buffers | the same, on one machine |
 | NCCL_ALGO, NCCL_PROTO | one choice for every size and number of ranks | the same, over all sizes |

@@ -33,9 +33,11 @@ from gpudoctor.facts import (
     Launch,
     Names,
     NcclConfiguration,
+    means_nothing_elsewhere,
     nccl_choice,
     nccl_variables,
     outward_addresses,
+    spans_nodes,
 )
 
 check = Check(
@@ -113,15 +115,17 @@ def environment(
     variables = nccl_variables(launch, configuration)
     family = FAMILIES.get(variables.get("NCCL_SOCKET_FAMILY", ""))
     rest = {name: value for name, value in variables.items() if name != "NCCL_SOCKET_FAMILY"}
-    if (
-        family
-        and not nccl_choice(interfaces, variables).interfaces
-        and nccl_choice(interfaces, rest).interfaces
-    ):
-        taken = nccl_choice(interfaces, rest).interfaces[0].name
+    chosen, otherwise = (
+        nccl_choice(interfaces, variables).interfaces,
+        nccl_choice(interfaces, rest).interfaces,
+    )
+    # Without an address of the family NCCL takes lo or a bridge of containers, if they have one.
+    lost = not chosen or (means_nothing_elsewhere(chosen[0]) and spans_nodes(launch, names, interfaces))
+    if family and lost and otherwise and not means_nothing_elsewhere(otherwise[0]):
+        what = f"takes {chosen[0].name}, which other nodes cannot reach" if chosen else "finds no interface"
         message = (
-            f"NCCL_SOCKET_FAMILY is {variables['NCCL_SOCKET_FAMILY']}, and {taken}, which NCCL would take, has no {family} "
-            "address: NCCL finds no interface"
+            f"NCCL_SOCKET_FAMILY is {variables['NCCL_SOCKET_FAMILY']}, and {otherwise[0].name}, which NCCL would take, has no "
+            f"{family} address: NCCL {what}"
         )
         yield check.found(message, fixes=[Fix("Let NCCL use what there is", "unset NCCL_SOCKET_FAMILY")])
 

@@ -33,7 +33,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import Interfaces, Launch, Names, Resolution, spans_nodes
+from gpudoctor.facts import Interfaces, Launch, Names, Resolution, is_loopback, spans_nodes
 
 SEVERAL = (
     r"--nnodes[= ]\"?[2-9]|group_world_size=[2-9]|NNODES=[2-9]|min_nodes\s*: [2-9]|node_rank[= ]\"?[1-9]"
@@ -173,6 +173,8 @@ def _of_own(
         yield check.found(message, severity=severity, fixes=fixes)
     elif own.is_here(interfaces) is False:
         yield check.found(_elsewhere(own, several), severity=severity, fixes=fixes)
+    elif not own.loopback and (message := _loopback_first(own, launch, several)):
+        yield check.found(message, fixes=fixes)
     elif own.loopback and not (several and re.fullmatch(ANYBODY, own.name)):
         interface = launch.variables.get("GLOO_SOCKET_IFNAME") if launch else None
         rest = "fine on one machine; with several, gloo would send the other ranks to themselves"
@@ -181,6 +183,20 @@ def _of_own(
         message = f"the own name {own.name} resolves to {', '.join(own.addresses)} alone, {rest}"
         severity = Severity.NOTE if not several else Severity.WARNING if interface else None
         yield check.found(message, severity=severity, fixes=fixes)
+
+
+def _loopback_first(own: Resolution, launch: Launch | None, several: str) -> str:
+    """Say that the own name means this machine's loopback before its address; empty: it does not, or nobody minds.
+
+    gloo publishes the first of the addresses to which it can bind (gloo/transport/tcp/device.cc); run with torch 2.15.
+    """
+    named = launch is not None and "GLOO_SOCKET_IFNAME" in launch.variables
+    if not several or named or len(own.addresses) < 2 or not is_loopback(own.addresses[0]):
+        return ""
+    return (
+        f"the own name {own.name} resolves to {', '.join(own.addresses)}, loopback first, and {several}: gloo publishes the "
+        "first that it can bind, and the other ranks look for this one on themselves"
+    )
 
 
 def _operators_master(launch: Launch | None) -> bool:

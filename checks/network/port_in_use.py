@@ -66,7 +66,8 @@ check = Check(
         r"(?:RuntimeError|what\(\)): .{0,120}Address already in use",
         # Python's own socket, which a metrics server or a dashboard may have opened as well
         Symptom(
-            r"(?:OSError|error): (?:\[Errno (?:98|48)\] )?Address already in use",
+            # the system words it in the user's language; the number stays
+            r"(?:OSError|error): (?:\[Errno (?:98|48)\] |\[WinError 10048\] |Address already in use)",
             near=r"c10d|TCPStore|torch[./\\](?:distributed|multiprocessing)|gloo|torchrun|init_process_group|MASTER_PORT",
             unless=OTHER_SERVER,
         ),

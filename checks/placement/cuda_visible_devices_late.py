@@ -6,12 +6,13 @@ The process sees all GPUs as before. Ranks that were to have one each all work o
 
 ## Why
 
-CUDA reads the variable once, when it starts in a process: at the first tensor on a GPU, `set_device`, `get_device_name` and the like.
-A later change has no effect.
+CUDA reads the variable once, when it starts in a process: at the first tensor on a GPU, `set_device`, `get_device_name` and the like,
+and already at `torch.cuda.is_available()`. A later change has no effect.
 
 ## How to tell
 
-Print `torch.cuda.is_initialized()` just before the assignment: it is `True`.
+Print `torch.cuda.is_initialized()` just before the assignment: where it is `True`, it is too late; where it is `False`, look for
+`is_available()` above, which leaves it `False`.
 
 Or have the script check it: put a tensor onto a GPU that should be hidden: if `torch.zeros(1, device="cuda:1")` works, "CUDA_VISIBLE_DEVICES was set too late".
 `gpudoctor explain` recognises that message in a log.
@@ -19,6 +20,7 @@ Or have the script check it: put a tensor onto a GPU that should be hidden: if `
 ## See also
 
 - [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html): CUDA is started by the first use
+- [pytorch#40618](https://github.com/pytorch/pytorch/issues/40618): nothing changes after `is_available()`
 """
 
 from collections.abc import Iterator
@@ -49,6 +51,9 @@ def code(script: Script) -> Iterator[Finding]:
         if started is None and (call.name in STARTS or _moves(call)):
             started = call
         key = call.value("key").literal if call.name == "os.environ.__setitem__" else None
+        again = started is not None and started.scope == call.scope and started.place.line > call.place.line
+        if again:
+            return  # a function that is called twice, and sets what it set the first time
         if key == "CUDA_VISIBLE_DEVICES" and started is not None and started.spawned == call.spawned:
             yield check.found(
                 f"{started.text or started.method} in line {started.place.line} has started CUDA already, so this has no "
@@ -60,9 +65,10 @@ def code(script: Script) -> Iterator[Finding]:
 
 STARTS = frozenset(
     f"torch.cuda.{name}"
-    for name in "set_device current_device get_device_name get_device_properties mem_get_info synchronize init".split()
+    for name in "is_available set_device current_device get_device_name get_device_properties mem_get_info synchronize "
+    "init".split()
 )
-"""Functions that start CUDA in a process (torch.cuda._lazy_init)."""
+"""Functions that start CUDA in a process (torch.cuda._lazy_init), or ask it for its GPUs (cudaGetDeviceCount)."""
 
 
 def _moves(call: Call) -> bool:

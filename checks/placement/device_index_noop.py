@@ -18,7 +18,8 @@ Or have the script check it: make a tensor with `device="cuda"` below it: `asser
 
 ## See also
 
-- [torch.cuda](https://docs.pytorch.org/docs/stable/cuda.html): `torch.cuda.set_device` and the context manager `torch.cuda.device`
+- [device_index](https://docs.pytorch.org/docs/stable/generated/torch.accelerator.device_index.html): a context manager
+- [set_device_index](https://docs.pytorch.org/docs/stable/generated/torch.accelerator.set_device_index.html): sets the device for good
 """
 
 from collections.abc import Iterator
@@ -49,6 +50,6 @@ def code(script: Script) -> Iterator[Finding]:
         if not call.used:
             yield check.found(
                 f"{call.text}(...) is a context manager: without a with-statement it changes nothing, and the rank stays on "
-                "GPU 0",
+                "the GPU that was current, GPU 0 where nothing else chose one",
                 location=call.place,
             )

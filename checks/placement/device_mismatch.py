@@ -32,12 +32,14 @@ from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import (
+    FACTORIES,
     Argument,
     Call,
     Known,
     ModuleClass,
     Script,
     Value,
+    cpu_input,
     moved_under,
     moves,
     on_cpu,
@@ -107,9 +109,6 @@ check = Check(
         ),
     ],
 )  # fmt: skip
-FACTORIES = frozenset(
-    f"torch.{name}" for name in "zeros ones rand randn full empty arange linspace eye".split()
-)
 
 
 @check.code
@@ -123,6 +122,7 @@ def code(script: Script) -> Iterator[Finding]:
     yield from unmoved(script)
     yield from never_moved(script)
     yield from moved_elsewhere(script)
+    yield from never_put(script)
 
 
 def places(call: Call) -> bool:
@@ -254,6 +254,18 @@ def moved_elsewhere(script: Script) -> Iterator[Finding]:
             yield check.found(
                 f"`{put.text}` is put onto the GPU always, and the model only where `{under.text}` holds (line "
                 f"{under.place.line}): with one GPU it stays on the CPU",
+                location=call.place,
+            )
+            return
+
+
+def never_put(script: Script) -> Iterator[Finding]:
+    """Report a model that is put onto the GPU, and called with what is made on the CPU and not moved."""
+    for call in script.calls if not script.frameworks else ():
+        raw, placed = cpu_input(script, call)
+        if raw is not None and placed is not None and call.reached:
+            yield check.found(
+                f"`{raw.text}` is made on the CPU, and nothing moves it; the model is on the GPU (line {placed.place.line})",
                 location=call.place,
             )
             return

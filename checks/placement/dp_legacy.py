@@ -35,7 +35,8 @@ check = Check(
             Kind.EDIT,
         ),
         Fix(
-            "And start it with torchrun, here on 2 GPUs", "torchrun --standalone --nproc-per-node=2 train.py"
+            "And start it with torchrun, here on 2 GPUs; the loader needs a DistributedSampler (`sampler-missing`)",
+            "torchrun --standalone --nproc-per-node=2 train.py",
         ),
     ],
     no_reproduction="not written yet",

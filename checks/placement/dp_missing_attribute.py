@@ -31,7 +31,7 @@ DistributedDataParallel's gradient averaging too.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import TELLS_WRAPPED, Call, Known, Script
+from gpudoctor.facts import TELLS_WRAPPED, Call, Condition, Known, Script
 
 WRAPPER = (
     r"\w*DataParallel(?!Plugin|Kwargs|Config)\w*|FullyShardedDataParallel|OptimizedModule|DeepSpeedEngine|PipelineEngine|DDP|FSDP|"
@@ -43,6 +43,7 @@ NOT_A_MODEL = r"NoneType|DataFrame|Tensor|Namespace|Parameter"
 
 check = Check(
     severity=Severity.ERROR,
+    otherwise="a warning in a script where the number of GPUs or processes decides",
     symptoms=[
         rf"(?<!\w)'?(?P<wrapper>{WRAPPER})'? object has no attribute '(?!{OWN})(?P<name>\w+)'",
         rf"'(?!(?:{NOT_A_MODEL}|{WRAPPER})')(?P<bare>[A-Z]\w+)' object has no attribute 'module'(?!\w)",
@@ -73,6 +74,12 @@ UNWRAPPED = Fix(
     Kind.EDIT,
     proof='getattr(model, "module", model)',
 )
+PREPARED = Fix(
+    "Ask the model inside",
+    "accelerator.unwrap_model(model)",
+    Kind.EDIT,
+    source="https://huggingface.co/docs/accelerate/package_reference/accelerator",
+)
 # dir() of both wrappers, and what their constructors set, in torch 2.15
 PASSED = frozenset(
     "T_destination add_module apply bfloat16 broadcast_buffers buffers call_super_init children compile cpu cuda double "
@@ -98,6 +105,8 @@ def code(script: Script) -> Iterator[Finding]:
     """An attribute or method that is asked of the wrapper and is the model's; or .module of a model that nobody wraps."""
     yield from _bare(script)
     yield from _of_several_gpus(script)
+    yield from _of_prepared(script)
+    yield from _of_one_gpu(script)
     given = {
         call.name.split(".")[-2]
         for call in script.calls
@@ -118,6 +127,9 @@ def code(script: Script) -> Iterator[Finding]:
             or not name.isidentifier()
         ):
             continue
+        made = script.made_by(wrapper)
+        if made is not None and not _afterwards(script, made, call):
+            continue
         text = call.text if call.text.endswith(f".{name}") else ""
         if not text or name in given or (text, call.scope) in said or "hasattr" in str(call.conditions):
             continue
@@ -129,6 +141,16 @@ def code(script: Script) -> Iterator[Finding]:
             location=call.place,
             fixes=[Fix("Ask the model inside", f"{wrapped}.module.{name}", Kind.EDIT)],
         )
+
+
+def _afterwards(script: Script, made: Call, call: Call) -> bool:
+    """Return whether something surely happens after a model is wrapped; of methods that nobody calls the order is not known."""
+    if made.reached and call.reached:
+        return True
+    if made.scope == call.scope or made.stack[:1] == call.stack[:1]:
+        return True
+    first = made.stack[:1]
+    return any(c.scope.endswith(".__init__") and c.stack[:1] == first for c in script.calls)
 
 
 def _bare(script: Script) -> Iterator[Finding]:
@@ -162,6 +184,66 @@ def _bare(script: Script) -> Iterator[Finding]:
             return
 
 
+def _of_one_gpu(script: Script) -> Iterator[Finding]:
+    """Report the .module of a model that is wrapped where there are several GPUs alone."""
+    for call in script.named("<bare>.module.__get__"):
+        wrapper = script.thing(call.receiver, "dp", "ddp")
+        made = script.made_by(wrapper) if wrapper is not None else None
+        if wrapper is None or made is None or not _by_device_count(made) or "try" in call.contexts:
+            continue
+        if call.reached == made.reached and not _tells(call, made):
+            yield check.found(
+                f"`{call.text}`: with one GPU nothing wraps the model (line {wrapper.place.line} asks for several), and it has no "
+                "module",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=[UNWRAPPED],
+            )
+            return
+
+
+def _of_prepared(script: Script) -> Iterator[Finding]:
+    """Report what is asked of a model that accelerate wraps where there are several processes, and is the model's own."""
+    used = {n for c in script.calls if _only_of_modules(c) for n in c.receiver.things}
+    given = {c.name.split(".")[-2] for c in script.calls if c.method == "__set__" and c.receiver.things}
+    said = set()
+    for call in script.calls:
+        wrapper = script.thing(call.receiver, "prepared") if call.receiver.known is Known.THING else None
+        if wrapper is None or wrapper.number not in used or not wrapper.type.startswith("accelerate."):
+            continue
+        asked = call.name.removesuffix(".__get__").rpartition(".")[2]
+        passed = (
+            asked in PASSED or asked in given or asked.startswith("_") or not call.text.endswith(f".{asked}")
+        )
+        if (
+            not passed
+            and asked not in said
+            and "try" not in call.contexts
+            and not any(_tells_wrapped(c) for c in call.conditions)
+        ):
+            said.add(asked)
+            yield check.found(
+                f"`{call.text}` asks what accelerator.prepare returned (line {wrapper.place.line}): with several processes that "
+                f"is a DistributedDataParallel, which does not pass {asked} on",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=[PREPARED],
+            )
+
+
+def _only_of_modules(call: Call) -> bool:
+    """Return whether a call is one of a module's: an optimizer without a schedule has modes to train and to evaluate, too."""
+    if call.method in ("eval", "train"):
+        return "model" in call.text.lower()
+    return call.method in ("__call__", "parameters", "named_parameters")
+
+
+def _tells_wrapped(condition: Condition) -> bool:
+    return condition.kind == "except" or any(
+        word in condition.text.lower() for word in ("isinstance", "hasattr", "num_processes", "distributed")
+    )
+
+
 TELLING = (*TELLS_WRAPPED, "cuda", "rank")
 """What a test names that may tell a wrapped model from a bare one."""
 
@@ -185,7 +267,8 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
         else:  # a class of another file: what is called without any test is called with two GPUs, too
             own = call.reached and _by_device_count(made) and not call.name.endswith(".__get__")
         own = own and name not in PASSED and not name.startswith("_") and call.text.endswith(f".{name}")
-        if own and not _tells(call, made):
+        known = (made.reached and call.reached) or made.stack[:1] == call.stack[:1]
+        if own and known and not _tells(call, made):
             yield check.found(
                 f"`{call.text}` asks the model, which is wrapped in {wrapper.type.rpartition('.')[2]} in line {wrapper.place.line} "
                 f"where that branch is taken: the wrapper does not pass {name} on",
@@ -198,7 +281,10 @@ def _of_several_gpus(script: Script) -> Iterator[Finding]:
 def _by_device_count(made: Call) -> bool:
     """Return whether a model is wrapped where there are several GPUs, and nothing else decides it."""
     tests = [condition for condition in made.conditions if condition.kind == "if"]
-    return len(tests) == 1 and not tests[0].negated and "device_count() > 1" in tests[0].text
+    if len(tests) != 1 or tests[0].negated:
+        return False
+    counted = any(item.known is Known.DEVICE_COUNT for item in tests[0].value.items)
+    return "device_count() > 1" in tests[0].text or (counted and tests[0].value.text == "Gt")
 
 
 def _tells(call: Call, made: Call) -> bool:

@@ -2,8 +2,8 @@
 
 ## What happens
 
-`nn.DataParallel(model)` raises nothing, `model.device_ids` is empty, and the training runs on the CPU in one process, at a
-hundredth of the speed.
+`nn.DataParallel(model)` raises nothing, `model.device_ids` is empty, and the training runs on the CPU in one process, many
+times slower.
 
 ## Why
 

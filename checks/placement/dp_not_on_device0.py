@@ -32,7 +32,7 @@ put in after the wrap.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Script, Thing, moves, stays, target
+from gpudoctor.facts import Call, Known, Script, Thing, Value, moves, stays, target
 
 check = Check(
     severity=Severity.ERROR,
@@ -78,8 +78,11 @@ def code(script: Script) -> Iterator[Finding]:
         )
         if not made.given("device_ids"):
             first = 0
-        placed = sorted([*moves(script, inner), *moves(script, wrapper)], key=lambda call: call.number)
+        within = [t for t in script.things if t.number == inner.number or script.innermost(t) is inner]
+        placed = sorted((call for t in within for call in moves(script, t)), key=lambda call: call.number)
         index = target(placed[-1]).index if placed else None
+        if placed and placed[-1].method == "cuda" and not placed[-1].arguments and not _chooses(script):
+            index = Value(Known.LITERAL, 0)  # the current GPU
         if (
             index is not None
             and isinstance(index.literal, int)
@@ -91,13 +94,19 @@ def code(script: Script) -> Iterator[Finding]:
                 f"{first}, the first of its device_ids",
                 location=placed[-1].place,
             )
-        if not placed and stays(script, inner) and forward(script, wrapper) and on_gpu(script):
+        alone = made.reached or "." not in made.scope  # a part of a module is moved with it
+        if not placed and alone and stays(script, inner) and forward(script, wrapper) and on_gpu(script):
             yield check.found(
                 "nothing moves this model to a GPU: DataParallel copies it from its first GPU, and refuses a model that is "
                 "not there",
                 location=wrapper.place,
             )
         yield from replaced(script, inner, made, placed)
+
+
+def _chooses(script: Script) -> bool:
+    """Return whether a script may make another GPU than the first the current one."""
+    return any(True for _ in script.named("torch.cuda.set_device", "torch.cuda.device"))
 
 
 def forward(script: Script, wrapper: Thing) -> bool:

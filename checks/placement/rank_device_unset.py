@@ -86,7 +86,9 @@ def code(script: Script) -> Iterator[Finding]:
         return
     if script.process_group is None and any(_sets_up(call) for call in script.calls):
         return
-    found = written_out(script, wrapping) or model_on_one(script) or on_current(script)
+    found = (
+        written_out(script, wrapping) or model_on_one(script) or averaged_on_one(script) or on_current(script)
+    )
     if found is not None:
         yield found
 
@@ -114,6 +116,8 @@ def model_on_one(script: Script) -> Finding | None:
         made = script.made_by(wrapper)
         if script.process_group is None and (made is None or not made.reached):
             continue  # a class of a library: who uses it may have chosen the GPU
+        if made is not None and made.given("process_group") and not made.reached:
+            continue  # a group of somebody's own making
         last = _last_move(script, wrapper)
         if last is not None and _to_cuda(last):
             return check.found(
@@ -126,10 +130,31 @@ def model_on_one(script: Script) -> Finding | None:
     return None
 
 
+def averaged_on_one(script: Script) -> Finding | None:
+    """Find a model that every rank moves to one GPU, where the script itself sums its gradients."""
+    if next(script.of_kind("ddp", "fsdp", "dp"), None) is not None or script.process_group is None:
+        return None
+    summed = script.named("torch.distributed.all_reduce")
+    if not any("grad" in a.text for call in summed for a in call.arguments.values() if call.reached):
+        return None
+    models = {n for c in script.methods("__call__", "model", "object") for n in c.receiver.things}
+    for call in script.calls:
+        if models & {*call.receiver.things} and call.reached and not call.rank_conditions and _to_cuda(call):
+            return check.found(
+                f"every rank puts the model on {_where(call)}, and none chooses a GPU of its own: all ranks share GPU 0",
+                severity=Severity.WARNING,
+                location=call.place,
+                fixes=[SET],
+            )
+    return None
+
+
 def on_current(script: Script) -> Finding | None:
     """Find what is about the current GPU below a process group of NCCL, or what leaves that one GPU 0."""
     group = script.process_group
-    if group is None or not any(v.literal == "nccl" for v in group.value("backend").possible()):
+    if group is None or group.value("world_size") == ONE:
+        return None
+    if not any(v.literal == "nccl" for v in group.value("backend").possible()):
         return None
     indexed = next((c for c in script.calls if _own(c)), None)
     current = next((c for c in script.calls[group.number :] if _on_current(c)), None)
@@ -152,6 +177,9 @@ def on_current(script: Script) -> Finding | None:
         location=indexed.place,
         fixes=[SET],
     )
+
+
+ONE = Value(Known.LITERAL, 1)
 
 
 def _other_branch(call: Call, wrapping: Call) -> bool:
@@ -207,7 +235,7 @@ def _sets_up(call: Call) -> bool:
     """Return whether a call may make the process group and choose the GPU, where that is not seen."""
     name = call.name.lower()
     return any(
-        word in name for word in ("init_dist", "setup", "initialize", "launch")
+        word in name for word in ("init_dist", "dist_init", "setup", "initialize", "launch")
     ) and not name.startswith("torch.")
 
 

@@ -129,6 +129,6 @@ def _end(dead: list[Process]) -> Fix:
     if parent is None:
         return Fix("Or restart the container: its first process does not collect them")
     return Fix(
-        "Or end their parent, if nothing else needs it: they go with it",
+        "Or look at their parent, and end it if nothing else needs it: they go with it",
         f"ps -o pid,user,lstart,args -p {parent}",
     )

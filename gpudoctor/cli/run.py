@@ -69,6 +69,7 @@ def _explain(arguments: tuple[str, ...], ended: "Ended", output: Output, registr
     """Write on standard error why the command failed."""
     from gpudoctor.facts import Run
     from gpudoctor.logs.explain import explain_run
+    from gpudoctor.logs.own_source import scripts_of
 
     run = Run(
         name=os.path.basename(arguments[0]),
@@ -76,7 +77,8 @@ def _explain(arguments: tuple[str, ...], ended: "Ended", output: Output, registr
         seconds=round(ended.seconds, 3),
         interrupted=ended.interrupted,
     )
-    report = explain_run(run, ended.output.decode("utf-8", "replace"), registry)
+    output_text = ended.output.decode("utf-8", "replace")
+    report = explain_run(run, output_text, registry, scripts_of(arguments))
     output.tell(report, ended.seconds)
 
 

@@ -2,6 +2,8 @@
 
 import ast
 
+from msgspec.structs import replace
+
 from gpudoctor.code.arithmetic import combined, is_text
 from gpudoctor.code.configurations import as_configuration
 from gpudoctor.code.dictionaries import filled, opened
@@ -104,9 +106,13 @@ def _fields(frame: Frame, value: Value, size: int) -> list[Value]:
 
 
 def _decided(frame: Frame, value: Value) -> Value:
-    """Return what an attribute holds: a flag that is raised where a rank's own data says so comes from the data."""
-    if isinstance(value.literal, bool) and value.is_literal and any(c.from_data for c in frame.conditions):
-        return Value(value.known, value.literal, by_rank=value.by_rank, from_data=True)
+    """Return what an attribute holds: a flag or a count that a test of a rank's own data changes comes from them."""
+    if value.from_data or not (type(value.literal) in (bool, int) or value.text == "+="):
+        return value
+    here = frame.conditions[frame.base :]
+    flag = isinstance(value.literal, bool) and any(c.from_data for c in frame.conditions)
+    if flag or any(c.from_data and not c.early for c in here):
+        return replace(value, from_data=True)
     return value
 
 

@@ -20,8 +20,12 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
         frame.program.bound[found.text] = value.thing
     if value.known is Known.THING and found.known is Known.UNKNOWN and found.text == node.attr:
         thing = frame.program.things[value.thing]
-        if thing.kind in ("ddp", "dp") or (thing.kind in ("model", "checkpoint") and node.attr == "module"):
+        if thing.kind in ("ddp", "dp", "prepared") or (
+            thing.kind in ("model", "checkpoint") and node.attr == "module"
+        ):
             frame.record(f"{thing.type}.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
+    elif node.attr == "module" and isinstance(node.value, ast.Name) and frame.program.kind(value) == "ddp":
+        frame.record("<inside>.module.__get__", node, text=frame.text(node), receiver=value)
     elif node.attr == "module" and isinstance(node.value, ast.Call) and frame.program.kind(value) == "ddp":
         # no name holds the wrapper itself
         made = frame.program.things[value.thing].type
@@ -36,7 +40,11 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
 
 
 def _asked(frame: Frame, node: ast.Attribute, value: Value) -> None:
-    """Record that an attribute is read of what may be a wrapper, and is not the wrapper's own."""
+    """Record that an attribute is read of what may be a wrapper, and is not the wrapper's own, or of a bare model."""
+    wrappers = [n for n in value.things if frame.program.things[n].kind in ("ddp", "dp")]
+    if node.attr == "module" and 0 < len(wrappers) < sum(1 for _ in value.possible()):
+        frame.record("<bare>.module.__get__", node, text=frame.text(node), receiver=value)
+        return
     for number in value.things:
         thing = frame.program.things[number]
         if (

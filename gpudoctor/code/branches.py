@@ -81,6 +81,8 @@ def _merged(
             values += [unbound] if test.by_rank and not known_outside else []
         elif len(values) == 1:
             values.append(before[name])
+        elif test.text == "Gt" and any(item.may_be(Known.WORLD_SIZE) for item in test.items):
+            values = [values[0], *(v for v in values[1].possible() if not _alone(v))]
         elif test.by_rank and then[name] is not before.get(name):
             values = [values[0], *(v for v in values[1].possible() if not _filled(v, test))]
         value = values[0] if all(v == values[0] for v in values[1:]) else one_of(values)
@@ -98,6 +100,11 @@ def _filled(value: Value, test: Value) -> bool:
         return False
     rest = value.sole is not None and value.sole == test.all_but
     return rest or (value.all_but is not None and value.all_but == test.sole)
+
+
+def _alone(value: Value) -> bool:
+    """Return whether a name is there on rank 0: where there is one rank, it never is missing."""
+    return value.known is Known.UNBOUND and value.sole == 0
 
 
 def attempt(frame: Frame, node: ast.Try) -> bool:

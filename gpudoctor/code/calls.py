@@ -55,6 +55,8 @@ def perform(
         if own is not None:
             return _own_function(frame, node, own, receiver, positional, keywords, starred=starred, used=used)
     name = _name(frame, callee, receiver, attribute)
+    if name == "map" and len(positional) == 2 and (each := _mapped(frame, node, positional, used=used)):
+        return each
     arguments = named(name, attribute, positional, keywords)
     if callee.text == NAMED_TUPLE:
         outcome = _named_tuple(frame, node, callee, positional, keywords)
@@ -82,6 +84,28 @@ def perform(
     if outcome.known is Known.TENSOR or (outcome.known is Known.UNKNOWN and outcome.made < 0):
         outcome = replace(outcome, made=number)
     return outcome
+
+
+def _mapped(frame: Frame, node: ast.Call, given: list[Argument], *, used: bool) -> Value | None:
+    """Return what ``map`` makes of objects of the script, one call for each; ``None`` for all else."""
+    function, over = given[0].value, given[1].value
+    if (
+        over.known is not Known.SEQUENCE
+        or over.text
+        or not any(item.things for item in over.items[:MOST_MAPPED])
+    ):
+        return None
+    made = tuple(
+        perform(
+            frame, node, function, UNKNOWN, "", [replace(given[1], value=item)], {}, starred=False, used=used
+        )
+        for item in over.items[:MOST_MAPPED]
+    )
+    return Value(Known.SEQUENCE, items=made)
+
+
+MOST_MAPPED = 8
+"""For how many objects ``map`` is followed."""
 
 
 def _library_call(

@@ -2,8 +2,8 @@
 
 import ast
 
-from gpudoctor.code.program import Frame, one_of
-from gpudoctor.facts import UNKNOWN, Known, Loop, Value
+from gpudoctor.code.program import Frame, mixed, one_of
+from gpudoctor.facts import EVERY_NTH, UNKNOWN, Known, Loop, Value
 
 
 def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
@@ -11,15 +11,15 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
     inner = Frame(frame.program, frame.file, frame.scope, frame)
     inner.depth, inner.outer = frame.depth, frame
     inner.self_value, inner.owner = frame.self_value, frame.owner
-    chosen = False  # by the rank
+    if isinstance(node, ast.DictComp):
+        each = _by_key(inner, node)
+        if each is not None:
+            return each
+    chosen = every_nth = False  # by the rank
     states: list[Value] = []
     for generator in node.generators:
         over = frame.program.evaluate(inner, generator.iter)
-        loader = next((n for n in over.things if frame.program.things[n].kind == "loader"), None)
-        if loader is not None:
-            through = Value(Known.THING, thing=loader)
-            inner.loops = (*inner.loops, Loop(frame.place(node), "batch", through))
-            inner.record("<loop>", node, text=frame.text(generator.iter), receiver=through)
+        _through_loader(inner, node, generator.iter, over)
         numbers = over.known is Known.INDEX
         from_data = over.from_data or frame.program.kind(over) == "loader"
         element = (
@@ -35,19 +35,54 @@ def comprehension(frame: Frame, node: ast.ListComp | ast.SetComp | ast.Generator
                 inner.names[target.id] = element
         _unpacked(inner, generator.target, held)
         states += [over] if frame.program.kind(over) == "state_dict" else []
-        chosen = chosen or any([frame.program.evaluate(inner, test).by_rank for test in generator.ifs])  # noqa: C419 - each is evaluated
+        tests = [frame.program.evaluate(inner, test) for test in generator.ifs]
+        chosen = chosen or any(test.by_rank for test in tests)
+        every_nth = every_nth or any(test.every_nth for test in tests)
     if isinstance(node, ast.DictComp):
         results = [frame.program.evaluate(inner, node.key), frame.program.evaluate(inner, node.value)]
         results += states if isinstance(node.key, ast.Name) else []  # the same keys still
         return Value(Known.MAPPING, items=tuple(results), by_rank=chosen or any(r.by_rank for r in results))
     result = frame.program.evaluate(inner, node.elt)
+    paired = isinstance(node.elt, ast.Tuple) and isinstance(node.elt.elts[0], ast.Name)
     return Value(
         Known.SEQUENCE,
+        EVERY_NTH if every_nth else None,
         text="comprehension",
-        items=(result,),
+        items=(result, *(states if paired else [])),
         by_rank=chosen or result.by_rank,
         from_data=result.from_data,
     )
+
+
+def _through_loader(frame: Frame, node: ast.expr, iterated: ast.expr, over: Value) -> None:
+    """Record the loop that a comprehension over a loader is."""
+    loader = next((n for n in over.things if frame.program.things[n].kind == "loader"), None)
+    if loader is not None:
+        through = Value(Known.THING, thing=loader)
+        frame.loops = (*frame.loops, Loop(frame.place(node), "batch", through))
+        frame.record("<loop>", node, text=frame.text(iterated), receiver=through)
+
+
+MOST_KEYS = 6
+"""How many entries of a dictionary are made one by one."""
+
+
+def _by_key(frame: Frame, node: ast.DictComp) -> Value | None:
+    """Return the dictionary that is made for keys that are written out, ``None`` for any other."""
+    only = node.generators[0]
+    if len(node.generators) > 1 or only.ifs or not isinstance(only.target, ast.Name):
+        return None
+    if not isinstance(only.iter, (ast.List, ast.Tuple, ast.Set)) or not isinstance(node.key, ast.Name):
+        return None
+    names = [part.value for part in only.iter.elts if isinstance(part, ast.Constant)]
+    if node.key.id != only.target.id or len(names) != len(only.iter.elts) or len(names) > MOST_KEYS:
+        return None
+    entries = []
+    for name in names:
+        frame.names[only.target.id] = Value(Known.LITERAL, name)
+        entries.append(frame.program.evaluate(frame, node.value))
+    by_rank, from_data = mixed(entries)
+    return Value(Known.MAPPING, tuple(names), items=tuple(entries), by_rank=by_rank, from_data=from_data)
 
 
 def _unpacked(frame: Frame, target: ast.expr, held: tuple[Value, ...]) -> None:
@@ -72,6 +107,8 @@ def yielded(frame: Frame, node: ast.Yield | ast.YieldFrom) -> Value:
         frame.loops = loops
         frame.yielded.append(over)
         return UNKNOWN
+    if frame.conditions:
+        frame.record("<yield>", node, text=frame.text(node))
     frame.yielded += [loop.over for loop in frame.loops[-1:] if loop.kind == "batch"]
     frame.yielded.append(value)
     frame.program.escape(value)

@@ -30,14 +30,15 @@ def started(frame: Frame, node: ast.Call, name: str, arguments: dict[str, Argume
             Value(Known.RANK, text="process", by_rank=True) if v.known is Known.INDEX else v for v in values
         ]
     place = given.place if given else frame.place(node)
-    positional = [Argument(value, place) for value in [*index, *values]]
+    ready, keywords = frame.program.partials.get(target.value.made, ([], {}))
+    positional = [*ready, *(Argument(value, place) for value in [*index, *values])]
     item = frame.program.defined.get(target.value.text) if target.value.known is Known.DEFINED else None
     if isinstance(item, Function):
         before = frame.spawned, frame.loops
         frame.spawned, frame.loops = True, ()
         holder = frame.program.bound.get(target.value.text)
         self_value = Value(Known.THING, thing=holder) if holder is not None and item.owner else None
-        frame.program.follow(frame, item, self_value, positional, {}, node)
+        frame.program.follow(frame, item, self_value, positional, keywords, node)
         frame.spawned, frame.loops = before
 
 

@@ -58,7 +58,12 @@ def made(
     if settings is not None:
         return settings
     what = kind(name) if receiver.thing < 0 and receiver.known is not Known.CHOICE else ""
-    if not what and name not in HARMLESS and not receiver.things and _makes(name):
+    if (
+        not what
+        and name not in HARMLESS
+        and not receiver.things
+        and (_makes(name) or _capital(name, arguments))
+    ):
         return program.thing("object", name, frame.place(node))
     if not what:
         return None
@@ -96,6 +101,17 @@ def _named_tuple(arguments: dict[str, Argument]) -> Value:
 @functools.lru_cache(4096)
 def _makes(name: str) -> bool:
     return MAKER.search(name) is not None
+
+
+CAPITALS = re.compile(r"\.[A-Z][A-Z0-9]+$")
+"""What is imported and called after its initials: GPT, VAE, UNET; some are functions of tensors, as SSIM is."""
+
+
+def _capital(name: str, arguments: dict[str, Argument]) -> bool:
+    """Return whether a call makes an object of a class that is called by its initials."""
+    given = [argument.value for argument in arguments.values()]
+    tensors = any(value.from_data or value.known is Known.TENSOR for value in given)
+    return CAPITALS.search(name) is not None and not name.startswith("torch.") and not tensors
 
 
 def _prepared(frame: Frame, node: ast.Call, arguments: dict[str, Argument]) -> Value:

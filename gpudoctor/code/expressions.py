@@ -3,6 +3,8 @@
 import ast
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from gpudoctor.code.arithmetic import combined, compared, formatted, negated, tested, united
 from gpudoctor.code.attributes import attribute
 from gpudoctor.code.calls import perform
@@ -12,7 +14,7 @@ from gpudoctor.code.environment_variables import named_value, variable
 from gpudoctor.code.names import looked_up, member
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.code.results import SHUFFLED, chosen
-from gpudoctor.facts import UNKNOWN, Argument, Condition, Known, Value
+from gpudoctor.facts import ANY_OTHER, EVERY_NTH, UNKNOWN, Argument, Condition, Known, Value
 
 
 def evaluate(frame: Frame, node: ast.expr | None, *, used: bool = True) -> Value:
@@ -102,6 +104,8 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     if value.known is Known.MAPPING and isinstance(value.literal, tuple) and index.is_literal:
         if index.literal in value.literal:
             return value.items[value.literal.index(index.literal)]
+    if index.text == EVERY_NTH and value.known is not Known.TENSOR and not value.by_rank:
+        return Value(text=EVERY_NTH, items=(value,), by_rank=True)
     if value.text == SHUFFLED:
         if isinstance(node.slice, ast.Slice):
             frame.record("<part>", node, text=frame.text(node.slice), receiver=value)
@@ -114,8 +118,9 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         if -len(value.items) <= index.literal < len(value.items):
             return value.items[index.literal]
     if value.known in (Known.MAPPING, Known.SEQUENCE) and not value.text and 0 < len(value.items) <= 6:
-        if not index.is_literal and not isinstance(node.slice, ast.Slice):
-            return one_of(list(value.items))
+        by_key = value.known is Known.MAPPING and value.literal is None and any(i.things for i in value.items)
+        if (not index.is_literal or by_key) and not isinstance(node.slice, ast.Slice):
+            return one_of([i for i in value.items if i.things] if by_key else list(value.items))
     held = frame.program.heap.get((value.thing, f"[{index.literal!r}]")) if value.thing >= 0 else None
     if held is not None:
         return held
@@ -127,9 +132,22 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         if by_name is not None:
             return by_name
     text = f"{kind}[{index.literal!r}]" if kind == "checkpoint" else ""
-    by_rank = value.by_rank or index.by_rank
-    made = value.made if kind == "checkpoint" else -1
-    return Value(text=text, by_rank=by_rank, from_data=value.from_data or index.from_data, made=made)
+    made = value.made if kind == "checkpoint" or index.is_rank else -1
+    return Value(
+        text=text,
+        by_rank=value.by_rank or index.by_rank,
+        from_data=value.from_data or index.from_data,
+        made=made,
+    )
+
+
+def _slice(frame: Frame, node: ast.Slice) -> Value:
+    """Return what a slice's bounds come to: a text of its own where it takes every n-th item from the rank on."""
+    parts = [evaluate(frame, part) for part in (node.lower, node.upper, node.step) if part is not None]
+    every_nth = (
+        node.upper is None and len(parts) == 2 and parts[0].is_rank and parts[1].known is Known.WORLD_SIZE
+    )
+    return replace(united(parts), text=EVERY_NTH) if every_nth else united(parts)
 
 
 def _sequence(frame: Frame, node: ast.List | ast.Tuple | ast.Set) -> Value:
@@ -184,6 +202,11 @@ def _boolean(frame: Frame, node: ast.BoolOp) -> Value:
     joined = united(values)
     if isinstance(node.op, ast.Or) and not any(v.by_rank or v.sole is not None for v in values):
         return one_of(values)  # ``a or b`` is mostly a default
+    if len(tests) == 1 and isinstance(node.op, ast.Or) and tests[0].all_but is not None:
+        test = tests[0]  # it surely holds on the others: where it does not, this is the one rank
+        return Value(
+            items=test.items, by_rank=True, from_data=joined.from_data, all_but=test.all_but, text=ANY_OTHER
+        )
     if len(tests) == 1 and (isinstance(node.op, ast.And) or _several(frame, node, values, tests[0])):
         test = tests[0]
         return Value(
@@ -244,6 +267,7 @@ _HANDLERS: dict[type, Callable[..., Value]] = {
     ast.Name: name,
     ast.Attribute: attribute,
     ast.Subscript: _subscript,
+    ast.Slice: _slice,
     ast.List: _sequence,
     ast.Tuple: _sequence,
     ast.Set: _sequence,

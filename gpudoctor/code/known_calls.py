@@ -78,6 +78,7 @@ SIGNATURES = {
         "torch.nn.SyncBatchNorm.convert_sync_batchnorm": "module process_group",
         "torch.compile": "model",
         "ray.train.torch.prepare_model": "model",
+        "ignite.distributed.auto_model": "model",
         "torch.utils.data.DataLoader": "dataset batch_size shuffle sampler batch_sampler num_workers collate_fn "
         "pin_memory drop_last timeout worker_init_fn multiprocessing_context generator",
         "torch_geometric.loader.DataLoader": "dataset batch_size shuffle follow_batch exclude_keys",
@@ -156,6 +157,7 @@ KINDS = {
     "torch.distributed.fsdp.FullyShardedDataParallel": "fsdp",
     "torch.compile": "compiled",
     "ray.train.torch.prepare_model": "prepared",
+    "ignite.distributed.auto_model": "prepared",
     "torch.distributed.optim.ZeroRedundancyOptimizer": "optimizer",
     "torch.utils.data.DataLoader": "loader",
     "torchdata.stateful_dataloader.StatefulDataLoader": "loader",

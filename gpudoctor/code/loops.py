@@ -3,6 +3,7 @@
 import ast
 
 from gpudoctor.code.assignment import assign
+from gpudoctor.code.definitions import nodes
 from gpudoctor.code.expressions import evaluate
 from gpudoctor.code.program import Frame, one_of
 from gpudoctor.facts import WHOLE, Condition, Known, Loop, Value
@@ -14,23 +15,32 @@ def for_loop(frame: Frame, node: ast.For | ast.AsyncFor) -> None:
     """Go through a ``for`` loop."""
     over = evaluate(frame, node.iter)
     loop = _loop(frame, node, over)
-    for element in _to_be_set(node, over):
+    each = _by_name(node, over)
+    for element in each:
         assign(frame, node.target, element, quiet=True)
-        frame.program.execute(frame, node.body)
-    _bind_elements(frame, node, over, loop.kind)
-    _body(frame, loop, node.body, frame.text(node.iter))
+        _body(frame, loop, node.body, frame.text(node.iter))
+    if not each:
+        _bind_elements(frame, node, over, loop.kind)
+        _body(frame, loop, node.body, frame.text(node.iter))
     frame.program.execute(frame, node.orelse)
 
 
-def _to_be_set(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
-    """Return what a loop goes through that hands each of its elements to ``setattr``, empty for any other."""
-    only = node.body[0] if len(node.body) == 1 else None
-    call = only.value if isinstance(only, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "setattr":
-        return ()
+MOST_NAMES = 8
+"""How many names a loop that asks for attributes by them is gone through for."""
+
+
+def _by_name(node: ast.For | ast.AsyncFor, over: Value) -> tuple[Value, ...]:
+    """Return the names that a loop goes through to ask for attributes by them, or set them, empty for any other."""
+    held = over.items if over.known is Known.SEQUENCE and not over.text else ()
     if over.known is Known.MAPPING and isinstance(over.literal, tuple):
-        return tuple(Value(Known.LITERAL, key) for key in over.literal)
-    return over.items if over.known is Known.SEQUENCE and not over.text else ()
+        held = tuple(Value(Known.LITERAL, key) for key in over.literal)
+    plain = len(held) <= MOST_NAMES and all(isinstance(name.literal, str) for name in held)
+    return held if held and (plain or len(node.body) == 1) and _by_attribute(node) else ()
+
+
+def _by_attribute(node: ast.For | ast.AsyncFor) -> bool:
+    """Return whether a loop's body asks for attributes by computed names, or sets them."""
+    return any(isinstance(part, ast.Name) and part.id in ("getattr", "setattr") for part in nodes(node))
 
 
 def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:
@@ -40,7 +50,11 @@ def _loop(frame: Frame, node: ast.For | ast.AsyncFor, over: Value) -> Loop:
     kind = "for"
     if loader is not None:
         kind = "batch"
-    elif any("epoch" in name.lower() for name in names) or "epoch" in text:
+    elif (
+        any("epoch" in name.lower() for name in names)
+        or "epoch" in text
+        or (over.known is Known.INDEX and names[:1] in (["e"], ["ep"]))
+    ):
         kind = "epoch"
     elif any(word in text for word in _LOADERS):
         kind = "batch"

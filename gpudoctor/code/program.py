@@ -36,6 +36,8 @@ class Program:
         self.bound: dict[str, int] = {}
         """The thing whose method a value of kind DEFINED is, by the value's name."""
         self.followed: dict[str, int] = {}
+        self.answers: dict[str, Value] = {}
+        """What functions returned last: one without parameters answers the same where it is not followed any more."""
         self.instantiated: set[str] = set()
         self.class_values: dict[tuple[str, str], Value] = {}
         """What the bodies of classes assign, by the class's name and the attribute."""

@@ -223,13 +223,21 @@ def _unwrapped(call: cst.Call, finding: Finding) -> cst.Call:
 
 
 def _both_spellings(call: cst.Call) -> cst.Call:
-    """Take the local rank from either spelling of the option, and from torchrun's variable without one."""
-    kept = [a for a in call.args if a.keyword is None or a.keyword.value not in ("default", "required")]
-    dashed = kept[0].with_changes(
-        value=cst.SimpleString('"--local-rank"'), comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    )
-    made = _call(call, [dashed, *kept])
-    return _with(made, "default", 'int(os.environ.get("LOCAL_RANK", 0))')
+    """Take the local rank from either spelling of the option, and from torchrun's variable without one.
+
+    What the script takes for "not launched", -1 or None, stays what it is. A text as default goes through the option's
+    type, as one from the command line does (Python's documentation of argparse).
+    """
+    by_name = {a.keyword.value: a for a in call.args if a.keyword is not None}
+    kept = [a for a in call.args if by_name.get("required") is not a]
+    first = kept[0]
+    quote = first.value.quote if isinstance(first.value, cst.SimpleString) else '"'
+    comma = first.comma if len(kept) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    dashed = first.with_changes(value=cst.SimpleString(f"{quote}--local-rank{quote}"), comma=comma)
+    before = _code(by_name["default"].value) if "default" in by_name else "0" if "required" in by_name else ""
+    number = re.fullmatch(r"-?\d+", before)
+    default = f'int(os.environ.get("LOCAL_RANK", {before}))' if number else 'os.environ.get("LOCAL_RANK")'
+    return _with(_call(call, [dashed, *kept]), "default", default)
 
 
 def _told_the_epoch(body: list[Any], number: int, call: cst.Call) -> list[Any]:

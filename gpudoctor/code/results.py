@@ -11,7 +11,7 @@ from gpudoctor.code.known_calls import canonical
 from gpudoctor.code.names import HOLDS
 from gpudoctor.code.namespaces import of_parser
 from gpudoctor.code.program import Frame, mixed
-from gpudoctor.facts import UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
+from gpudoctor.facts import EVERY_NTH, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
 
 SHAPES = frozenset({"shape", "ndim", "dtype", "device", "is_cuda", "requires_grad"})
 """Attributes of a tensor that are the same on every rank."""
@@ -44,6 +44,8 @@ CLOCKS = frozenset(
 )
 REDUCING = ("reduce", "gather", "sync", "average", "all_mean", "broadcast", "across")
 """Words in the names of functions, not seen here, after which every rank may hold the same."""
+OF_ONE = ("numpy.", "statistics.", "math.", "scipy.", "sklearn.")
+"""Libraries that know no ranks: their average is one of this rank's numbers."""
 PLACES = ("device", "map_location", "device_ids", "output_device")
 """Arguments that say where something is put."""
 SHUFFLED = "shuffled"
@@ -88,7 +90,7 @@ def result_of(
         return named_value(str(first.value.literal)) or Value(by_rank=by_rank, from_data=from_data)
     items = tuple(argument.value for argument in arguments.values()) if name in ("enumerate", "zip") else ()
     last = name.rpartition(".")[2]
-    from_data = from_data and not any(word in last.lower() for word in REDUCING)
+    from_data = from_data and (name.startswith(OF_ONE) or not any(word in last.lower() for word in REDUCING))
     by_name = (named_value(last.removeprefix("get_")) or named_value(last)) if not first else None
     return by_name or Value(text=name, items=items, by_rank=by_rank, from_data=from_data)
 
@@ -208,7 +210,10 @@ def _numbers(frame: Frame, arguments: dict[str, Argument]) -> Value:
     """What ``range`` returns: of a rank's own numbers the rank decides."""
     del frame
     by_rank, from_data = mixed([argument.value for argument in arguments.values()])
-    return Value(Known.INDEX, by_rank=by_rank, from_data=from_data)
+    values = [argument.value for argument in arguments.values()]
+    own = len(values) == 3 and values[0].is_rank and values[2].known is Known.WORLD_SIZE
+    own = own and not values[1].is_literal  # of a number that is written out one may know that it fits
+    return Value(Known.INDEX, text=EVERY_NTH if own else "", by_rank=by_rank, from_data=from_data)
 
 
 def _next(frame: Frame, arguments: dict[str, Argument]) -> Value:
@@ -258,6 +263,10 @@ _KNOWN: dict[str, Callable[[Frame, dict[str, Argument]], Value]] = {
     ),
     "torch.distributed.get_node_local_rank": lambda frame, arguments: Value(
         Known.LOCAL_RANK, text="get_node_local_rank", by_rank=True
+    ),
+    "ignite.distributed.get_rank": lambda frame, arguments: _RANK,
+    "ignite.distributed.get_local_rank": lambda frame, arguments: Value(
+        Known.LOCAL_RANK, text="get_local_rank", by_rank=True
     ),
     "torch.cuda.device_count": lambda frame, arguments: Value(Known.DEVICE_COUNT),
     "torch.accelerator.device_count": lambda frame, arguments: Value(Known.DEVICE_COUNT),

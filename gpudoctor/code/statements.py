@@ -51,7 +51,8 @@ def _with(frame: Frame, node: ast.With | ast.AsyncWith) -> bool:
     for item in node.items:
         calls = len(frame.program.calls)
         value = evaluate(frame, item.context_expr)
-        made = [call.name for call in frame.program.calls[calls:]]
+        inside = value.text == "generator"  # what a class does in its __init__ is over by then
+        made = [call.name for call in frame.program.calls[calls:] if inside or call.stack == frame.stack]
         frame.contexts = (*frame.contexts, *(made or [value.text] if made or value.text else []))
         if value.text == "generator" and len(value.items) == 1:
             value = value.items[0]  # a context manager that the script writes with ``yield``

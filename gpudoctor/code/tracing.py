@@ -39,7 +39,15 @@ def trace(file: File) -> Script:
         exits=tuple(program.exits),
         things=things,
         classes=tuple(module_classes(frame, file.classes)),
-        signatures=tuple(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
+        signatures=(
+            *(_signature(frame, n) for n in file.names.values() if isinstance(n, FunctionNode)),
+            *(
+                _signature(frame, m.node, m.name)
+                for item in file.classes
+                for m in item.methods()
+                if _bound(m)
+            ),
+        ),
         imports={name: frame.place(node) for name, node in file.imported.items()},
         frameworks=tuple(sorted(frameworks(frozenset(file.imported)))),
         notebook=file.source.notebook,
@@ -51,11 +59,16 @@ def trace(file: File) -> Script:
     return script
 
 
-def _signature(frame: Frame, node: FunctionNode) -> Signature:
+def _bound(method: Function) -> bool:
+    """Return whether a method is given its object, and no decorator changes it."""
+    return not method.node.decorator_list and bool(method.node.args.args)
+
+
+def _signature(frame: Frame, node: FunctionNode, method: str = "") -> Signature:
     given = node.args
-    names = tuple(parameter.arg for parameter in (*given.posonlyargs, *given.args))
+    names = tuple(parameter.arg for parameter in (*given.posonlyargs, *given.args))[1 if method else 0 :]
     return Signature(
-        name=node.name,
+        name=method or node.name,
         place=frame.place(node),
         parameters=names,
         required=len(names) - len(given.defaults),
@@ -86,7 +99,7 @@ def _follow(
     if times >= MOST_CALLS_OF_ONE or caller.depth >= DEEPEST or place in caller.stack:
         for argument in (*positional, *keywords.values()):
             program.escape(argument.value)
-        return UNKNOWN
+        return UNKNOWN if positional or keywords or self_value else program.answers.get(name, UNKNOWN)
     frame = Frame(program, function.file, function.name, caller)
     frame.stack = (*caller.stack, place)
     frame.outer = program.closures.get(function.name) if function.file is caller.file else None
@@ -100,7 +113,10 @@ def _follow(
     if frame.yielded:
         by_rank, from_data = mixed(frame.yielded)
         return Value(text="generator", items=tuple(frame.yielded[:4]), by_rank=by_rank, from_data=from_data)
-    return one_of(frame.returned) if frame.returned else Value(Known.LITERAL)
+    outcome = one_of(frame.returned) if frame.returned else Value(Known.LITERAL)
+    if not outcome.things:
+        program.answers[name] = outcome
+    return outcome
 
 
 _ON_MAIN_PROCESS = ("rank_zero", "main_process", "master_only", "rank0", "rank_0", "local_zero", "only_rank")
@@ -121,7 +137,7 @@ def _lets_one_through(frame: Frame, decorator: ast.expr) -> bool:
     if not isinstance(item, Function):
         return False
     tests = (node.test for node in ast.walk(item.node) if isinstance(node, ast.If))
-    return any("rank" in text or "main" in text for text in map(ast.unparse, tests))
+    return any("rank" in text or "main" in text for text in (ast.unparse(test).lower() for test in tests))
 
 
 def _bind_parameters(
@@ -149,7 +165,7 @@ def _bind_parameters(
             plain = default.is_none or type(default.literal) is int  # ``rank=0`` is for a run without others
             frame.names[name] = (named_value(name) if plain else None) or default
         else:
-            frame.names[name] = _parameter(frame, name)
+            frame.names[name] = _option(frame, function, name) or _parameter(frame, name)
     known = {parameter.arg for parameter in (*parameters, *given.kwonlyargs)}
     if given.vararg is not None:
         rest = tuple(argument.value for argument in positional[len(parameters) :])
@@ -163,6 +179,23 @@ def _bind_parameters(
             if others
             else Value(text=given.kwarg.arg)
         )
+
+
+def _option(frame: Frame, function: Function, name: str) -> Value | None:
+    """Return the default that click gives a parameter by a decorator, ``None`` where none does or its name tells."""
+    for decorator in function.node.decorator_list:
+        if not isinstance(decorator, ast.Call) or named_value(name) is not None:
+            continue
+        written = [
+            a.value for a in decorator.args if isinstance(a, ast.Constant) and isinstance(a.value, str)
+        ]
+        if name in (text.lstrip("-").replace("-", "_") for text in written):
+            default = next(
+                (keyword.value for keyword in decorator.keywords if keyword.arg == "default"), None
+            )
+            if isinstance(default, ast.Constant):
+                return Value(Known.ARGUMENT, default.value, text=name)
+    return None
 
 
 def _parameter(frame: Frame, name: str) -> Value:

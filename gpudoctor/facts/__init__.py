@@ -20,6 +20,7 @@ from gpudoctor.facts.checkpoint_file import (
 )
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison, KeyGroup, Outcome, ShapeDifference
+from gpudoctor.facts.container_start import ContainerStart
 from gpudoctor.facts.cuda import Cuda, CudaDevice
 from gpudoctor.facts.distributions import Distribution, Distributions, WheelFile, parsed_version
 from gpudoctor.facts.driver import DeviceNode, Driver
@@ -54,6 +55,7 @@ from gpudoctor.facts.measurements import (
     PeerCopy,
     siblings_median,
 )
+from gpudoctor.facts.misreading import Misread
 from gpudoctor.facts.names import Names, Resolution, Route, is_loopback, spans_nodes
 from gpudoctor.facts.nccl_configuration import (
     ConfigurationFile,
@@ -63,6 +65,7 @@ from gpudoctor.facts.nccl_configuration import (
     nccl_variables,
     settings,
 )
+from gpudoctor.facts.nccl_numbers import number
 from gpudoctor.facts.numa import Numa, NumaNode
 from gpudoctor.facts.pci import AerErrors, Bridge, Pci, PciDevice, path_between
 from gpudoctor.facts.peers import over_pcie, own_gpu
@@ -93,12 +96,14 @@ from gpudoctor.facts.script_checkpoints import (
     saved_wrappers,
     strips,
 )
-from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted
-from gpudoctor.facts.script_files import of_several, one_alone, origins, same_for_all
+from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted, parted_by_data
+from gpudoctor.facts.script_files import elsewhere, of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_joined import batch_norm, joined
 from gpudoctor.facts.script_models import (
+    FACTORIES,
     LAYERS,
     class_of,
+    cpu_input,
     moved_under,
     moves,
     on_cpu,
@@ -106,19 +111,22 @@ from gpudoctor.facts.script_models import (
     target,
     wrapped_classes,
 )
-from gpudoctor.facts.script_values import UNKNOWN, WHOLE, Known, Place, Thing, Value
+from gpudoctor.facts.script_values import ANY_OTHER, EVERY_NTH, UNKNOWN, WHOLE, Known, Place, Thing, Value
 from gpudoctor.facts.slurm import Slurm, SlurmNode
 from gpudoctor.facts.sockets import Listener, Sockets
 from gpudoctor.facts.storage import Folder, Storage
 from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
-from gpudoctor.facts.variable_grammar import Misread, misread, number
+from gpudoctor.facts.variable_grammar import misread
 from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_elsewhere
 from gpudoctor.facts.variables import Library, Variables
 from gpudoctor.facts.wheel_architectures import capability_of, left_out
 
 __all__ = [
+    "ANY_OTHER",
     "COLLECTIVES",
+    "EVERY_NTH",
+    "FACTORIES",
     "HARMLESS",
     "LAYERS",
     "PREFIXES",
@@ -143,6 +151,7 @@ __all__ = [
     "Condition",
     "ConfigurationFile",
     "Connection",
+    "ContainerStart",
     "Cuda",
     "CudaDevice",
     "DeviceNode",
@@ -249,7 +258,9 @@ __all__ = [
     "class_of",
     "contents",
     "copying",
+    "cpu_input",
     "cpus_in",
+    "elsewhere",
     "for_processors_alone",
     "gloo_names",
     "gpu_model",
@@ -279,6 +290,7 @@ __all__ = [
     "own_gpu",
     "parsed_version",
     "parted",
+    "parted_by_data",
     "path_between",
     "pcie_speed",
     "same_for_all",

@@ -19,11 +19,13 @@ class DeviceNode(Struct, frozen=True, kw_only=True):
     path: str
     readable: bool
     writable: bool
+    device: bool | None = None
+    """It is a character device; a plain file of that name leads nowhere. ``None``: not known."""
 
     @property
     def usable(self) -> bool:
         """Whether this user may read and write it, as CUDA does."""
-        return self.readable and self.writable
+        return self.readable and self.writable and self.device is not False
 
 
 class Driver(Struct, frozen=True, kw_only=True):

@@ -33,6 +33,8 @@ class GpuModel(Struct, frozen=True, kw_only=True):
     """Generation of a link with 16 lanes that the boards of this model have; ``None``: they differ."""
     nvlink: float | None = None
     """GB/s of one NVLink in one direction."""
+    bridged: int | None = None
+    """Links of a card that is sold with its bridges: the data sheet's 600 or 900 GB/s over the 50 of a link."""
     all_reduce: Expected | None = None
     """GB/s of bus bandwidth of all-reduce among the eight GPUs of a board."""
 
@@ -98,7 +100,8 @@ MODELS = (
         all_reduce=_all_reduce(460),
     ),
     GpuModel(name="H100 PCIe", pattern=r"H100 PCIe", memory=_memory(2000), nvlink=25),
-    GpuModel(name="H100 NVL", pattern=r"H100 NVL", memory=_memory(3938), nvlink=25),
+    GpuModel(name="H100 NVL", pattern=r"H100 NVL", memory=_memory(3938), nvlink=25, bridged=12),
+    GpuModel(name="H200 NVL", pattern=r"H200 NVL", memory=_memory(4800), nvlink=25, bridged=18),
     GpuModel(
         name="H200 SXM",
         pattern=r"\bH200$",

@@ -168,6 +168,12 @@ class Gpu(Struct, frozen=True, kw_only=True):
     """``nvmlReturn_t`` with which NVML refused to give its handle; 4 is NO_PERMISSION: it is not this user's."""
 
     @property
+    def told(self) -> bool:
+        """Whether a value of its own is known where nothing names it: DCGM and excerpts have a number alone."""
+        known = self.remapped_rows is not None or self.persistence is not None or bool(self.processes)
+        return known and not (self.gone or self.errors or self.handle_code)
+
+    @property
     def gone(self) -> bool:
         """Whether it does not answer any more: NVML calls it lost, or refuses its handle or name without a reason."""
         told = any("is lost" in error.lower() for error in self.errors)
@@ -229,7 +235,7 @@ class Gpus(Struct, frozen=True, kw_only=True):
     @property
     def read(self) -> list[Gpu]:
         """The GPUs of which anything but failures could be read."""
-        return [gpu for gpu in self.devices if gpu.name or gpu.uuid]
+        return [gpu for gpu in self.devices if gpu.name or gpu.uuid or gpu.told]
 
     @property
     def fabric_waits(self) -> bool:

@@ -48,11 +48,18 @@ class Host(Struct, frozen=True, kw_only=True):
     shm_writable: bool | None = None
     """This process may make files there."""
     limits: dict[str, Limit] = {}
-    """By name: ``memlock`` (bytes), ``nofile`` (open files), ``nproc`` (processes), ``core`` (bytes)."""
+    """By name: ``memlock`` (bytes), ``nofile`` (open files), ``nproc`` (processes), ``core``, ``as`` (address space),
+    ``data`` and ``fsize`` (a file) in bytes, ``cpu`` (seconds)."""
     files_open: int | None = None
     """Open files of all processes of this machine (``/proc/sys/fs/file-nr``)."""
     files_max: int | None = None
     """How many they may be together."""
+    pid_max: int | None = None
+    """The highest process or thread id of this kernel (``kernel.pid_max``): how many there can be at once."""
+    threads_max: int | None = None
+    """How many threads this kernel makes (``kernel.threads-max``)."""
+    threads: int | None = None
+    """How many there are now, of all users (``/proc/loadavg``)."""
     root: bool | None = None
     """The effective user is root."""
     capabilities: list[str] | None = None

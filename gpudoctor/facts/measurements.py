@@ -39,6 +39,9 @@ class DeviceSpeed(Struct, frozen=True, kw_only=True):
     """MHz that the GPU can reach (``nvmlDeviceGetMaxClockInfo``)."""
     throttled: dict[str, float] = {}
     """The share of those samples in which NVML gave a reason for lower clocks, by its words (``sw_power_cap``)."""
+    violations: dict[str, float] = {}
+    """The share of the time in which the GPU was held below its application clocks meanwhile, by what held it:
+    ``power``, ``thermal``, ``board_limit``, ``reliability`` (``nvmlDeviceGetViolationStatus``)."""
     temperature_celsius: int | None = None
     """The highest meanwhile."""
     power_watts: float | None = None

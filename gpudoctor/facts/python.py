@@ -29,6 +29,8 @@ class Python(Struct, frozen=True, kw_only=True):
     ``None``: not known."""
     headers: bool | None = None
     """``Python.h`` of this very Python is installed."""
+    not_preloaded: list[str] | None = None
+    """What LD_PRELOAD names and is not mapped into this Python: the loader could not open it; ``None``: not known."""
     chosen: str = ""
     """Why this interpreter was taken for the patient; written by gpudoctor."""
     by_default: bool = False

@@ -83,6 +83,7 @@ class Call(Struct, frozen=True, kw_only=True):
     ``os.environ.__setitem__`` for an assignment to a subscript, ``NAME.attribute.__set__`` to an attribute,
     ``<augmented>`` for ``x += ...``, ``<part>`` for a slice of a list that was shuffled, ``<discarded>`` for a
     computation whose result goes nowhere, ``<loop>`` where a loop's body begins, its `receiver` what is iterated, and
+    ``<yield>`` where a generator hands over under a test,
     ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone; ``X.attribute.__get__``
     where a wrapper's own attribute is read."""
     place: Place
@@ -220,7 +221,7 @@ class Script(Struct, frozen=True, kw_only=True):
     things: tuple[Thing, ...] = ()
     classes: tuple[ModuleClass, ...] = ()
     signatures: tuple[Signature, ...] = ()
-    """Of the functions of its file at module level."""
+    """Of the functions of its file at module level, and of its classes' methods, by their qualified names."""
     imports: dict[str, Place] = {}
     """Full names of what its file imports, and where."""
     frameworks: tuple[str, ...] = ()
@@ -303,8 +304,14 @@ class Script(Struct, frozen=True, kw_only=True):
 
     @property
     def distributed(self) -> bool:
-        """Whether it trains with several processes by torch itself."""
-        return self.process_group is not None or next(self.of_kind("ddp", "fsdp"), None) is not None
+        """Whether it trains with several processes by torch itself; a group that is made for one is none."""
+        groups = self.named("torch.distributed.init_process_group")
+        sizes = [call.value("world_size") for call in groups]
+        several = any(not (size.is_literal and size.literal == 1) for size in sizes)
+        made = several or next(self.of_kind("ddp", "fsdp"), None) is not None
+        return made or any(
+            sampler.type == "torch.utils.data.DistributedSampler" for sampler in self.of_kind("sampler")
+        )
 
 
 __all__ = [

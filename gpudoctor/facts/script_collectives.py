@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from gpudoctor.facts.script import Call, Condition, Exit, Loop, Script
 from gpudoctor.facts.script_joined import joined
-from gpudoctor.facts.script_values import Known, Place, Thing, Value
+from gpudoctor.facts.script_values import ANY_OTHER, Known, Place, Thing, Value
 
 SEVERAL = ("dist", "ddp", "world_size", "initialized", "-1")
 
@@ -43,6 +43,8 @@ class Parted(Struct, frozen=True):
 def side(condition: Condition) -> Side | None:
     """Return which ranks pass a condition, ``None`` where that is not known."""
     value = condition.value
+    if value.text == ANY_OTHER and value.all_but is not None:
+        return Side(condition, value.all_but, chosen=True) if condition.negated else None
     if " or " in condition.text and not any(word in condition.text.lower() for word in SEVERAL):
         return None
     if value.sole is not None:
@@ -76,13 +78,76 @@ def parted(script: Script) -> list[Parted]:
                 calls.append((call, one))
     if not calls:
         return []
+    sides = _with_unseen(script, sides)
     places = _places(script)
     result: dict[tuple[Place, bool], Parted] = {}
     for call, one in calls:
-        if call.name not in sides.get((one.test, not one.chosen), ()):
+        others = sides.get((one.test, not one.chosen), ())
+        if call.name not in others and UNSEEN not in others and not _by_raise(script, one.condition):
             place, text = _standing(call, one.condition, places)
+            if _also(script, one, text):
+                continue  # the same function is called on the other side, and does there what it does here
             result.setdefault((one.condition.place, one.chosen), Parted(call, one, place, text))
     return list(result.values())
+
+
+UNSEEN = "<yield>"
+"""What somebody else does: between two steps of a generator, or with a function that it is given."""
+
+
+def _with_unseen(
+    script: Script, sides: dict[tuple[object, bool], set[str]]
+) -> dict[tuple[object, bool], set[str]]:
+    """Return the calls of each side, with a mark where others go on that are not seen."""
+    for call in script.calls:
+        handed = any(argument.value.known is Known.DEFINED for argument in call.arguments.values())
+        for one in map(side, call.rank_conditions if handed or call.name == UNSEEN else ()):
+            if one is not None and (one.test, not one.chosen) in sides:
+                sides.setdefault((one.test, one.chosen), set()).add(UNSEEN)
+    return sides
+
+
+def _also(script: Script, one: Side, text: str) -> bool:
+    """Return whether a call stands on the other branch of the very test, too, by its source."""
+    opposite = (one.condition.place, not one.condition.negated)
+    return any(
+        call.text == text and any((c.place, c.negated) == opposite for c in call.conditions)
+        for call in script.calls
+    )
+
+
+def _by_raise(script: Script, condition: Condition) -> bool:
+    """Return whether ranks left by an exception alone: it ends their process, and a launcher then ends the others."""
+    if not condition.early:
+        return False
+    taken = (condition.place, not condition.negated)
+    ways = [way for way in script.exits if any((c.place, c.negated) == taken for c in way.conditions[-1:])]
+    return bool(ways) and all(way.kind == "raise" for way in ways)
+
+
+def parted_by_data(script: Script) -> Iterator[tuple[Call, Condition]]:
+    """Yield the calls for which every rank has to come, and each does only where its own numbers say so."""
+    found = joined(script)
+    for call in found:
+        if not call.loops or not _divided(script, call.loops[0]):
+            continue
+        # the last pass of a loop, i == len(loader) - 1, is the same one on all ranks
+        tests = (c for c in call.conditions if c.from_data and not c.early and "len(" not in c.text)
+        tests = (c for c in tests if _alone(c, divided=True))
+        condition = next(tests, None)
+        if condition is None:
+            continue
+        opposite = (condition.place, not condition.negated)
+        others = (
+            c
+            for c in found
+            if c.name == call.name
+            for test in c.conditions
+            if (test.place, test.negated) == opposite
+        )
+        if not any(others):
+            yield call, condition
+            return
 
 
 def _places(script: Script) -> dict[Place, list[Call]]:
@@ -122,16 +187,31 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
         inside = [condition for condition in way.conditions if _inside(condition.place, loop)]
         failed = next((c for c in inside if c.kind == "except"), None)
         if failed is not None:
+            if any(word in c.text for c in way.conditions for word in ("initialized", "world_size")):
+                continue  # with several ranks it raises again
             tried = [c for c in waiting.get(loop.place, []) if _tried(c, failed, loop)]
             if tried and way.kind == "continue" and any(e in failed.text for e in OF_ONE_RANK):
                 yield way, failed, tried[0]
             continue
         skips = way.kind == "continue" and any(call.method == "backward" for call in calls)
         condition = next(
-            (c for c in inside if _alone(c, divided=divided or (skips and _not_finite(script, c)))), None
+            (
+                c
+                for c in inside
+                if _alone(c, divided=divided or (skips and _not_finite(script, c)))
+                or (skips and divided and _without_batch(c))
+            ),
+            None,
         )
         if calls and condition is not None:
             yield way, condition, calls[0]
+
+
+def _without_batch(condition: Condition) -> bool:
+    """Return whether a test asks if a part of this rank's batch is None."""
+    parts = condition.value.items
+    asks = condition.value.text == "is" and len(parts) == 2 and parts[1].is_none
+    return asks and parts[0].of_batch and parts[0].made < 0 and " not " not in condition.text
 
 
 OF_ONE_RANK = ("RuntimeError", "OutOfMemoryError", "FloatingPointError")
@@ -168,9 +248,13 @@ def _not_finite(script: Script, condition: Condition) -> bool:
     return asks and not any(next(script.iterations(loader), None) for loader in script.of_kind("loader"))
 
 
-def _divided(script: Script) -> bool:
-    """Return whether every rank has its own part of all data that is gone through."""
-    loaders = [loader for loader in script.of_kind("loader") if next(script.iterations(loader), None)]
+def _divided(script: Script, within: Loop | None = None) -> bool:
+    """Return whether every rank has its own part of all data that is gone through, in a loop where one is named."""
+    loaders = [
+        loader
+        for loader in script.of_kind("loader")
+        if any(within is None or within in begun.loops for begun in script.iterations(loader))
+    ]
     return bool(loaders) and all(_own_share(script, loader) for loader in loaders)
 
 
@@ -182,4 +266,4 @@ def _own_share(script: Script, loader: Thing) -> bool:
     return sampler is not None and sampler.type == "torch.utils.data.DistributedSampler"
 
 
-__all__ = ["Parted", "Side", "left_alone", "parted", "side"]
+__all__ = ["Parted", "Side", "left_alone", "parted", "parted_by_data", "side"]

@@ -3,16 +3,20 @@
 import re
 from collections.abc import Iterator
 
-from gpudoctor.facts.script import Call, Script
+from gpudoctor.facts.script import Call, Condition, Script
 from gpudoctor.facts.script_values import Known, Value
 from gpudoctor.patterns import late_pattern
 
 MAIN = late_pattern(
-    r"rank|main_process|is_main|\bmain\b|is_master|master|is_root|is_primary|global_zero|is_leader", re.I
+    r"rank|main_process|process_(?:index|id|zero)|is_main|\bmain\b|is_master|master|is_root|is_primary|global_zero"
+    r"|is_leader|is_chief|should_save|writer\b",
+    re.I,
 )
 """What a test names that lets one process through."""
 OWN = ("tempfile.", "uuid.", "os.getpid", "socket.gethostname", "platform.node")
 """What gives every process a path of its own."""
+NOWHERE = ("os.devnull", "/dev/null")
+"""Files that keep nothing."""
 DEEPEST = 6
 
 
@@ -38,7 +42,13 @@ def origins(script: Script, value: Value, depth: int = 0) -> Iterator[Call]:
 
 def same_for_all(script: Script, value: Value, text: str) -> bool:
     """Return whether a path is surely the same one on every rank of a node."""
-    if value.by_rank or MAIN.search(text):
+    if (
+        value.by_rank
+        or MAIN.search(text)
+        or value.literal == "/dev/null"
+        or value.text in NOWHERE
+        or text in NOWHERE
+    ):
         return False
     if value.known is Known.UNKNOWN and value.text == text and value.made < 0:
         return False  # a parameter that nobody gives
@@ -61,9 +71,16 @@ def of_several(script: Script, call: Call) -> bool:
             return False
     elif not script.distributed or (script.frameworks and script.process_group is None):
         return False
-    making = [other for other in script.calls if other.name in MAKING and other.reached]
+    making = _making(script, call)
+    if not making and (any(other.name in MAKING for other in script.calls) or not _sampled(script)):
+        return False
+    if call.reached and making and not any(other.reached for other in making):
+        return False  # what is run makes no ranks; a function that others may call does
+    making = [other for other in making if other.reached]
     if making and all(other.spawned for other in making) and not call.spawned:
         return False  # the process that starts the ranks, before or after them
+    if any(_single(condition) for condition in call.conditions) or _in_turn(call):
+        return False
     if call.reached:
         return True
     owner = call.scope.partition(".")[0] if "." in call.scope else ""
@@ -72,6 +89,87 @@ def of_several(script: Script, call: Call) -> bool:
             if other.stack[:1] == call.stack[:1] or (owner and other.scope.partition(".")[0] == owner):
                 return True
     return False
+
+
+def _making(script: Script, call: Call) -> list[Call]:
+    """Return what makes this a program of several ranks, as far as a call may belong to it.
+
+    Its branches may exclude each other: ``if args.use_ddp: ... else: ...``. A worker that mp.spawn starts elsewhere
+    runs as the one process where it is called by itself. And of a library of many files, whose parts know nothing of
+    each other, only what stands in the program's file or in the call's own counts.
+    """
+    making = [
+        other for other in script.calls if other.name in MAKING and not _never(other) and not _for_one(other)
+    ]
+    spawned = {other.place for other in making if other.spawned}
+    near = {script.path, call.place.path}
+    passed = {
+        (condition.place, not condition.negated) for condition in call.conditions if not condition.by_rank
+    }
+    return [
+        other
+        for other in making
+        if (other.spawned or other.place not in spawned)
+        and (call.place.path == script.path or other.place.path == call.place.path)
+        and (other.place.path in near or all(c.kind != "if" or c.by_rank for c in other.conditions))
+        and not any((c.place, c.negated) in passed and not c.early for c in other.conditions)
+    ]
+
+
+def elsewhere(script: Script) -> bool:
+    """Return whether the ranks are made in other files alone, under a test: a library that can, if it is asked to."""
+    making = [call for call in script.calls if call.name in MAKING]
+    return bool(making) and all(
+        call.place.path != script.path and any(c.kind == "if" and not c.by_rank for c in call.conditions)
+        for call in making
+    )
+
+
+def _sampled(script: Script) -> bool:
+    """Return whether a loader has a DistributedSampler without any test: its ranks are made elsewhere."""
+    samplers = [s for s in script.of_kind("sampler") if s.type == "torch.utils.data.DistributedSampler"]
+    made = [script.made_by(sampler) for sampler in samplers if sampler.place.path == script.path]
+    return any(m is not None and m.reached and all(c.kind == "main" for c in m.conditions) for m in made)
+
+
+def _for_one(call: Call) -> bool:
+    """Return whether a process group is made for one process."""
+    size = call.value("world_size")
+    return size.is_literal and size.literal == 1
+
+
+FIRST = late_pattern(r"first|rank_zero|wait_for|main_process|sequential", re.I)
+
+
+def _in_turn(call: Call) -> bool:
+    """Return whether a context manager lets one rank go first: ``with torch_distributed_zero_first(rank):``."""
+    return any(FIRST.search(name) for name in call.contexts)
+
+
+ONE = late_pattern(
+    r"(?:world_size(?:\(\))?|num_processes)\s*(?:(?P<one><= ?1|== ?1|< ?2)|> ?1|!= ?1|>= ?2)\s*$", re.I
+)
+
+
+def _single(condition: Condition) -> bool:
+    """Return whether a test lets through only what runs as one process: ``world_size <= 1``."""
+    found = ONE.search(condition.text)
+    return found is not None and condition.negated is not bool(found["one"])
+
+
+def _never(call: Call) -> bool:
+    """Return whether a call stands under a test that is known not to hold: ``if world_size > 1`` with 1 handed over."""
+    return any(
+        c.value.text in ("Gt", "NotEq")
+        and len(c.value.items) == 2
+        and not c.negated
+        and _equal(*c.value.items)
+        for c in call.conditions
+    )
+
+
+def _equal(left: Value, right: Value) -> bool:
+    return left.is_literal and right.is_literal and left.literal == right.literal
 
 
 MAKING = frozenset(
@@ -84,4 +182,4 @@ MAKING = frozenset(
 )
 """Calls that only a program of several ranks makes."""
 
-__all__ = ["of_several", "one_alone", "origins", "same_for_all"]
+__all__ = ["elsewhere", "of_several", "one_alone", "origins", "same_for_all"]

@@ -76,6 +76,9 @@ def _waits(script: Script, call: Call, forwards: set[Place], shards: frozenset[i
         return True
     if call.method in ("__call__", "forward") and call.receiver.things and call.receiver.thing in shards:
         return True
+    if call.method == "add_graph":  # TensorBoard's writer calls the model
+        given = [script.thing(argument.value, "ddp") for argument in call.arguments.values()]
+        return any(_with_buffers(script, wrapper) for wrapper in given)
     return call.method in ("__call__", "forward") and _with_buffers(
         script, script.thing(call.receiver, "ddp")
     )

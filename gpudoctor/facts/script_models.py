@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gpudoctor.facts.script import Call, Condition, ModuleClass, Script
+from gpudoctor.facts.script import Argument, Call, Condition, ModuleClass, Script
 from gpudoctor.facts.script_values import Thing, Value
 
 PLACING = ("to", "cuda", "to_empty")
@@ -112,6 +112,51 @@ def on_cpu(script: Script, thing: Thing) -> bool:
     return stays(script, model) and not _inside(script, model) and not by_hand
 
 
+def cpu_input(script: Script, call: Call) -> tuple[Argument | None, Call | None]:
+    """Return what a model on the GPU is given that a factory made on the CPU, and what put the model there."""
+    model = script.thing(call.receiver) if call.method == "__call__" else None
+    if model is None or call.receiver.things != (call.receiver.thing,) or next(script.named(*DEFAULTS), None):
+        return None, None
+    inner, made = script.innermost(model), script.made_by(model)
+    bare = model.kind == "model" or (model.kind == "ddp" and made is not None and _moves_no_input(made))
+    placed = moves(script, inner)
+    if not bare or not placed or inner.escapes or (model is not inner and moves(script, model)):
+        return None, None
+    own = class_of(script, inner)
+    within = own is not None and any(
+        c.method in PLACING and c.scope.startswith(f"{own.name}.") for c in script.calls
+    )
+    raw = next(
+        (argument for argument in call.arguments.values() if _made_on_cpu(script, argument.value)), None
+    )
+    if within or not all(_surely_gpu(c) for c in placed) or not (own or inner.type.startswith("torch.nn.")):
+        return None, None
+    return raw, placed[0]
+
+
+FACTORIES = frozenset(
+    f"torch.{name}" for name in "zeros ones rand randn full empty arange linspace eye".split()
+)
+"""Functions that make a tensor, on the CPU where nothing else is said."""
+
+
+def _surely_gpu(call: Call) -> bool:
+    return call.method == "cuda" or target(call).is_rank or target(call).cuda
+
+
+def _moves_no_input(made: Call) -> bool:
+    """Return whether DistributedDataParallel leaves its inputs where they are: it was told no device."""
+    return not made.starred and ("device_ids" not in made.arguments or made.value("device_ids").is_none)
+
+
+def _made_on_cpu(script: Script, value: Value) -> bool:
+    """Return whether a tensor is what one of torch's factories made, on the CPU."""
+    made = script.calls[value.made] if value.made >= 0 and not value.items else None
+    if made is None or made.name not in FACTORIES or made.starred or made.given("device"):
+        return False
+    return not any("torch.device" in name for name in made.contexts)
+
+
 def _inside(script: Script, model: Thing) -> bool:
     """Return whether a model is a part of another thing, which may be moved as a whole."""
     return any(
@@ -132,4 +177,7 @@ def _moved_with_another(script: Script, thing: Thing) -> bool:
     return False
 
 
-__all__ = ["LAYERS", "class_of", "moved_under", "moves", "on_cpu", "stays", "target", "wrapped_classes"]
+__all__ = [
+    "FACTORIES", "LAYERS", "class_of", "cpu_input", "moved_under", "moves", "on_cpu", "stays", "target",
+    "wrapped_classes",
+]  # fmt: skip

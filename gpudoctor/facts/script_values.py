@@ -14,6 +14,12 @@ WHOLE = "whole"
 """The literal of a tensor that every rank computes alike: from a loader that nothing splits, or shuffles."""
 
 
+ANY_OTHER = "or"
+"""The text of a test that holds on all ranks but one, and may hold on that one: ``step % 10 or rank != 0``."""
+EVERY_NTH = "every nth"
+"""The text of a list's part that takes every n-th item from the rank on: ``files[rank::world_size]``."""
+
+
 class Place(Struct, frozen=True):
     """A place in a source file; line and column count from 1."""
 
@@ -134,6 +140,15 @@ class Value(Struct, frozen=True):
         if isinstance(self.literal, str):
             return self.literal.partition(":")[0] == "cuda"
         return self.is_rank or (type(self.literal) is int and self.known is Known.LITERAL)
+
+    @property
+    def every_nth(self) -> bool:
+        """Whether it asks if a number is among those that this rank takes: ``i % world_size == rank``."""
+        rank = next((part for part in self.items if part.is_rank), None)
+        rest = next((part for part in self.items if part.text == "Mod"), None)
+        if self.text != "Eq" or rank is None or rest is None:
+            return False
+        return any(item.known is Known.WORLD_SIZE for item in rest.items[1:])
 
     @property
     def of_batch(self) -> bool:

@@ -30,6 +30,8 @@ class Folder(Struct, frozen=True, kw_only=True):
     """Mounted read-only here."""
     file_system_read_only: bool | None = None
     """The file system itself is, as ext4 makes it after an error."""
+    no_exec: bool | None = None
+    """Mounted ``noexec``: no program that lies there can be run, no library loaded."""
     writable: bool | None = None
     """This process may write there (``access``)."""
     stalled: bool = False

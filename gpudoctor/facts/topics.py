@@ -5,6 +5,7 @@ from msgspec import Struct
 from gpudoctor.facts.checkpoint_file import CheckpointFile
 from gpudoctor.facts.checkpoint_values import CheckpointValues
 from gpudoctor.facts.comparison import Comparison
+from gpudoctor.facts.container_start import ContainerStart
 from gpudoctor.facts.evidence import Code, Given, Log, Run, Silence
 from gpudoctor.facts.measurements import Measurements
 from gpudoctor.facts.scaling import Scaling
@@ -26,7 +27,7 @@ TOPICS: dict[str, type[Struct]] = {
 MEASURED: dict[str, type[Struct]] = {"measurements": Measurements, "scaling": Scaling}
 """Topics of a machine that no probe learns by itself, but ``check --deep`` or ``repro --scale`` alone."""
 
-PASTED: dict[str, type[Struct]] = {"slurm": Slurm}
+PASTED: dict[str, type[Struct]] = {"slurm": Slurm, "container_start": ContainerStart}
 """Topics that are read of other tools' output alone."""
 
 

@@ -2,40 +2,10 @@
 
 import re
 
-from msgspec import Struct
-
+from gpudoctor.facts.misreading import Misread
 from gpudoctor.facts.nccl_configuration import Setting
+from gpudoctor.facts.nccl_numbers import NUMBERS, nccl_number
 
-# NCCL_PARAM (src/misc/param.cc): strtoll(value, NULL, 0), so that "4M" is 4 and "true" is 0, without a word. Run with
-# NCCL 2.30.7: NCCL_NVTX_DISABLE=true and ="1" with its quotes are 0, NCCL_SOCKET_RCVBUF=7M is 7.
-NUMBERS = frozenset(
-    "NCCL_" + name
-    for name in (
-        "ALLOC_P2P_NET_LL_BUFFERS BUFFSIZE CGA_CLUSTER_SIZE CHECK_POINTERS COLLNET_ENABLE COLLNET_NODE_THRESHOLD "
-        "COMM_BLOCKING COMM_SPLIT_SHARE_RESOURCES CROSS_NIC CUMEM_ENABLE CUMEM_HOST_ENABLE DMABUF_ENABLE "
-        "GDRCOPY_ENABLE GDR_FLUSH_DISABLE GRAPH_MIXING_SUPPORT GRAPH_REGISTER IB_ADAPTIVE_ROUTING "
-        "IB_AR_THRESHOLD IB_DISABLE IB_ECE_ENABLE IB_FIFO_TC IB_GID_INDEX IB_MERGE_NICS IB_MERGE_VFS "
-        "IB_PCI_RELAXED_ORDERING IB_PKEY IB_QPS_PER_CONNECTION IB_RETRY_CNT IB_RETURN_ASYNC_EVENTS "
-        "IB_ROCE_VERSION_NUM IB_SL IB_SPLIT_DATA_ON_QPS IB_TC IB_TIMEOUT IB_USE_INLINE IGNORE_CPU_AFFINITY "
-        "IGNORE_DISABLED_P2P LL128_BUFFSIZE LL128_NTHREADS LL_BUFFSIZE LAUNCH_RACE_FATAL LOCAL_REGISTER MAX_CTAS "
-        "MAX_NCHANNELS MAX_NRINGS MAX_P2P_NCHANNELS MIN_CTAS MIN_NCHANNELS MIN_NRINGS MIN_P2P_NCHANNELS "
-        "NCHANNELS_PER_NET_PEER NET_DISABLE_INTRA NET_GDR_READ NET_OPTIONAL_RECV_COMPLETION NET_SHARED_BUFFERS "
-        "NET_SHARED_COMMS OOB_NET_ENABLE NSOCKS_PERTHREAD NTHREADS NVB_DISABLE NVLS_CHUNKSIZE NVLS_ENABLE "
-        "NVLS_NCHANNELS NVTX_DISABLE P2P_DIRECT_DISABLE P2P_DISABLE P2P_LL_THRESHOLD P2P_NET_CHUNKSIZE "
-        "P2P_NVL_CHUNKSIZE P2P_PCI_CHUNKSIZE P2P_PXN_LEVEL P2P_READ_ENABLE P2P_USE_CUDA_MEMCPY PAT_ENABLE "
-        "PXN_C2C PXN_DISABLE RAS_ENABLE RUNTIME_CONNECT SET_STACK_SIZE SET_THREAD_NAME SHM_DISABLE SHM_LOCALITY "
-        "SOCKET_NTHREADS SOCKET_RETRY_CNT SOCKET_RETRY_SLEEP_MSEC WORK_FIFO_BYTES"
-    ).split()
-)
-WHOLE = re.compile(r"\s*[+-]?(?:0[xX][0-9a-fA-F]+|\d+)\s*")
-LEADING = re.compile(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|\d+))")
-RANGES = {
-    # env.rst
-    "NCCL_IB_RETRY_CNT": (0, 7),
-    "NCCL_CROSS_NIC": (0, 2),
-    "NCCL_IB_QPS_PER_CONNECTION": (1, 128),
-    "NCCL_SOCKET_NTHREADS": (1, 16),
-}
 # src/debug.cc of 2.30, taken without regard to case; DESTROY and ALLOC_HOST are of 2.30, older ones have the rest
 SUBSYSTEMS = (
     "INIT COLL P2P SHM NET GRAPH TUNING ENV ALLOC ALLOC_HOST CALL PROXY NVLS BOOTSTRAP REG PROFILE RAS DESTROY ALL"
@@ -47,13 +17,19 @@ PROTOCOLS = "ll ll128 simple".split()
 FUNCTIONS = (
     "broadcast reduce allgather allgatherv reducescatter allreduce sendrecv send recv alltoall".split()
 )
+CHECK_MODES = "default debug_local debug_global debug".split()  # env.rst; DEBUG of 2.29.7's release notes
+POLICIES = "default efficiency zero".split()
+TIMESTAMPS = "VERSION WARN INFO ABORT TRACE ALL".split()
+# Run with 2.30.7 (ncclParamDumpAll): "1/T/TRUE or 0/F/FALSE" in any case; "yes", "on" and "2" leave the default, 0.
+NCCL_SWITCHES = frozenset({"NCCL_SET_THREAD_NAME", "NCCL_WARN_ENABLE_DEBUG_INFO", "NCCL_PARAM_DUMP_ALL"})
 YES_NO = "y yes 1 t true n no 0 f false".split()  # Utils.hpp, getCvarBool; run: "on", "2" and "" are refused
 TORCH_SWITCHES = frozenset(
     "TORCH_NCCL_" + name
     for name in (
         "BCAST_UNIQUEID BLOCKING_WAIT CUDA_EVENT_CACHE DESYNC_DEBUG DUMP_ON_TIMEOUT ENABLE_MONITORING ENABLE_TIMING "
         "HIGH_PRIORITY LOG_CPP_STACK_ON_UNCLEAN_SHUTDOWN NAN_CHECK PROPAGATE_ERROR RETHROW_CUDA_ERRORS "
-        "TEARDOWN_ON_TIMEOUT TRACE_CPP_STACK USE_COMM_NONBLOCKING USE_TENSOR_REGISTER_ALLOCATOR_HOOK"
+        "TEARDOWN_ON_TIMEOUT TRACE_CPP_STACK USE_COMM_NONBLOCKING USE_TENSOR_REGISTER_ALLOCATOR_HOOK "
+        "EXTRA_DUMP_ON_EXEC SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING"
     ).split()
 ) | {
     "NCCL_BLOCKING_WAIT",
@@ -61,6 +37,7 @@ TORCH_SWITCHES = frozenset(
     "NCCL_ENABLE_TIMING",
     "TORCH_GLOO_LAZY_INIT",
     "TORCH_FR_CPP_STACK",
+    "TORCH_FR_DUMP_ON_TIMEOUT",
 }
 TORCH_NUMBERS = frozenset(
     "TORCH_NCCL_ASYNC_ERROR_HANDLING NCCL_ASYNC_ERROR_HANDLING TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC TORCH_FR_BUFFER_SIZE "
@@ -74,79 +51,17 @@ WITH_INT = frozenset({"TORCH_FR_BUFFER_SIZE", "TORCH_DIST_INIT_BARRIER", "TORCH_
 """What torch's Python code reads with ``int()``."""
 
 
-class Misread(Struct, frozen=True):
-    """A value that its reader does not take as it is meant."""
-
-    why: str
-    """What the reader makes of it."""
-    write: str = ""
-    """A value of the right form; empty: none can be named."""
-    fatal: bool = False
-    """The reader raises: training does not start."""
-
-
 def misread(setting: Setting) -> Misread | None:
     """Return what its reader makes of a value that does not fit the variable's grammar; ``None`` where it fits."""
     name, value = setting.name, setting.value
     if name in NUMBERS:
-        return _nccl_number(name, value)
+        return nccl_number(name, value)
     if name in TORCH_SWITCHES or name in TORCH_NUMBERS or name.startswith(("TORCH_DIST", "TORCH_ELASTIC")):
         return _torch(name, value)
+    if name in NCCL_SWITCHES:
+        return _nccl_switch(value)
     grammar = WORDS.get(name)
     return grammar(value) if grammar is not None and value.strip() else None
-
-
-def number(value: str) -> int | None:
-    """Return a value as NCCL's numbers are read: the digits that it begins with, 0 without any; ``None`` if empty."""
-    if not value:
-        return None
-    found = LEADING.match(value)
-    if found is None:
-        return 0
-    digits = found[1].lstrip("+-")
-    octal = len(digits) > 1 and digits[0] == "0" and digits.isdecimal()
-    try:
-        size = int(digits, 8 if octal else 0)
-    except ValueError:  # 09: strtoll stops before the 9
-        size = 0
-    return -size if found[1].startswith("-") else size
-
-
-def _nccl_number(name: str, value: str) -> Misread | None:
-    read = number(value)
-    if read is None:
-        return None
-    if not WHOLE.fullmatch(value):
-        word = value.strip().strip("\"'").lower()
-        meant = {
-            "true": "1",
-            "yes": "1",
-            "on": "1",
-            "y": "1",
-            "false": "0",
-            "no": "0",
-            "off": "0",
-            "n": "0",
-        }.get(word)
-        if meant == str(read):
-            return None  # "false" is 0, as it is meant
-        plain = value.strip().strip("\"'")
-        return Misread(
-            f"it is a number, of which NCCL takes the leading digits: here that is {read}, without a warning",
-            meant or (plain if WHOLE.fullmatch(plain) else _bytes(plain)),
-        )
-    low, high = RANGES.get(name, (read, read))
-    if not low <= read <= high:
-        return Misread(f"it goes from {low} to {high}")
-    if name in ("NCCL_NTHREADS", "NCCL_LL128_NTHREADS") and read > 0 and read % 32:
-        return Misread("NCCL takes multiples of 32, and puts its own maximum in the place of another", "512")
-    return None
-
-
-def _bytes(text: str) -> str:
-    """Return a size such as 4M in bytes; empty for what is none."""
-    found = re.fullmatch(r"(\d+) ?([KMG])i?B?", text, re.IGNORECASE)
-    return str(int(found[1]) << {"K": 10, "M": 20, "G": 30}[found[2].upper()]) if found else ""
 
 
 def _torch(name: str, value: str) -> Misread | None:
@@ -178,6 +93,14 @@ def _torch(name: str, value: str) -> Misread | None:
     return None
 
 
+def _nccl_switch(value: str) -> Misread | None:
+    word = value.strip().lower()
+    if word in ("", "1", "t", "true", "0", "f", "false"):
+        return None
+    meant = "1" if word in ("yes", "on", "y") else "0"
+    return Misread("NCCL takes 1 or TRUE and 0 or FALSE, and leaves it off for anything else", meant)
+
+
 def _debug(value: str) -> Misread | None:
     if value.strip().upper() in ("VERSION", "WARN", "INFO", "ABORT", "TRACE"):
         return None
@@ -193,7 +116,8 @@ def _subsystems(value: str) -> Misread | None:
     if not unknown:
         return None
     return Misread(
-        f"NCCL has no subsystem {', '.join(unknown)}: what it would print of that, it never prints",
+        f"NCCL has no subsystem {', '.join(unknown)}: with it 2.30 drops the whole list for its own, "
+        "INIT,BOOTSTRAP,ENV, and an older one leaves the word out",
         "INIT,NET",
     )
 
@@ -204,6 +128,51 @@ def _level(value: str) -> Misread | None:
     meant = value.strip().strip("\"'").upper()
     write = meant if meant in LEVELS else "PHB"
     return Misread("NCCL knows LOC, NVL, PIX, PXB, PHB and SYS, in capitals, and ignores another word", write)
+
+
+def _merge_level(value: str) -> Misread | None:
+    # src/graph/topo.cc: a table of words, in capitals
+    if value in (*LEVELS, "PORT") or value[0].isdecimal():
+        return None
+    return Misread(
+        "NCCL knows LOC, PORT, PIX, PXB, PHB and SYS, in capitals, and takes its default instead", "PORT"
+    )
+
+
+def _network_policy(value: str) -> Misread | None:
+    if value.strip().upper() in ("AUTO", "ALL") or re.fullmatch(r"MAX:[1-9]\d*", value.strip().upper()):
+        return None
+    return Misread("NCCL knows AUTO, ALL and MAX:N, and takes AUTO instead", "AUTO")
+
+
+def _cta_policy(value: str) -> Misread | None:
+    words = [word.strip().lower() for word in value.split("|")]
+    if value.strip() in ("0", "1", "2") or all(word in POLICIES for word in words):
+        return None
+    return Misread("NCCL knows DEFAULT, EFFICIENCY and ZERO, and takes DEFAULT instead", "DEFAULT")
+
+
+def _one_of(value: str, known: list[str], otherwise: str) -> Misread | None:
+    if value.strip().lower() in known:
+        return None
+    listed = ", ".join(word.upper() for word in known[:3])
+    return Misread(f"NCCL knows {listed}{otherwise}", known[0].upper())
+
+
+def _timestamps(value: str) -> Misread | None:
+    unknown = [word for word in value.lstrip("^").split(",") if word.strip().upper() not in TIMESTAMPS]
+    if not unknown:
+        return None
+    # run with 2.30.7: one word that it does not know, and the whole list is the default
+    return Misread(
+        f"NCCL knows no level {', '.join(unknown)}, and takes its default, WARN, instead of the list", "WARN"
+    )
+
+
+def _range(value: str) -> Misread | None:
+    if re.fullmatch(r"[0-9a-fA-F:.]+/\d{1,3}", value.strip()):
+        return None
+    return Misread("it is a range of addresses, such as 10.0.0.0/16")
 
 
 def _family(value: str) -> Misread | None:
@@ -270,6 +239,14 @@ WORDS = {
     "NCCL_P2P_LEVEL": _level,
     "NCCL_NET_GDR_LEVEL": _level,
     "NCCL_SOCKET_FAMILY": _family,
+    "NCCL_IB_ADDR_FAMILY": _family,
+    "NCCL_IB_ADDR_RANGE": _range,
+    "NCCL_NET_MERGE_LEVEL": _merge_level,
+    "NCCL_NET_MERGE_POLICY": lambda value: _one_of(value, ["all", "rail"], ", and takes ALL instead"),
+    "NCCL_NETDEVS_POLICY": _network_policy,
+    "NCCL_CHECK_MODE": lambda value: _one_of(value, CHECK_MODES, ""),
+    "NCCL_CTA_POLICY": _cta_policy,
+    "NCCL_DEBUG_TIMESTAMP_LEVELS": _timestamps,
     "NCCL_LAUNCH_MODE": _launch_mode,
     "NCCL_ALGO": lambda value: _choices(value, ALGORITHMS, "Ring,Tree"),
     "NCCL_PROTO": lambda value: _choices(value, PROTOCOLS, "Simple"),

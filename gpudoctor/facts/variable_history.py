@@ -25,7 +25,7 @@ RENAMED = {
 
 REMOVED = {
     # NCCL's documentation, env.rst
-    "NCCL_CHECKS_DISABLE": "checks of arguments are off by default; NCCL_CHECK_POINTERS=1 turns them on",
+    "NCCL_CHECKS_DISABLE": "checks of arguments are off by default; NCCL_CHECK_MODE=DEBUG_LOCAL turns them on",
     "NCCL_IB_CUDA_SUPPORT": "NCCL_NET_GDR_LEVEL decides when GPUDirect RDMA is used",
     "NCCL_TREE_THRESHOLD": "NCCL chooses by its own model; NCCL_ALGO forces one algorithm",
     "NCCL_LL_THRESHOLD": "NCCL chooses by its own model; NCCL_PROTO forces one protocol",

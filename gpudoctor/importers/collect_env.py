@@ -16,6 +16,7 @@ from gpudoctor.importers.nvidia_smi import Refusal, Table
 from gpudoctor.importers.variables import assigned
 
 _PYTHON = re.compile(r"\d{1,2}\.\d{1,3}[\w.+]{0,20}")
+_SCRIPT = re.compile(r"File \"\S{0,300}/python(?P<version>3\.\d{1,2})/\S{0,100}torch/utils/collect_env\.py\"")
 _ALLOCATOR = re.compile(r"'(?P<name>\w{1,80})': '(?P<value>[^']{0,500})'")
 _MACHINES = r"(?P<machine>x86_64|amd64|AMD64|aarch64|arm64|ARM64|ppc64le|s390x|riscv64|armv7l|i[3-6]86)"
 # "Ubuntu 22.04.5 LTS (x86_64)"
@@ -37,7 +38,7 @@ def read(rows: list[str], table: Table, refusal: Refusal) -> dict[str, Struct | 
     block = collect_env_block.find(rows)
     if block is None:
         error = _not_run(rows)
-        return None if error is None else {"torch": error}
+        return _crashed(rows) if error is None else {"torch": error}
     lists = packages.read(block.lines)
     version = torch_version(block)
     installed = packages.installed(lists, version)
@@ -62,6 +63,12 @@ def _not_run(rows: list[str]) -> Torch | None:
     """Read the traceback of a collect_env that printed nothing, for want of a torch to import."""
     error = torch_messages.import_error(rows) if any("collect_env" in row for row in rows) else None
     return None if error is None else Torch(imported=False, error=error[0], file=error[1])
+
+
+def _crashed(rows: list[str]) -> dict[str, Struct | str | None] | None:
+    """Read which Python ran a collect_env that failed before its first line; ``None`` where none did."""
+    found = next((match for row in rows if "collect_env.py" in row and (match := _SCRIPT.search(row))), None)
+    return {"python": Python(version=found["version"], chosen="it ran collect_env")} if found else None
 
 
 def _python(block: Block) -> Python | None:

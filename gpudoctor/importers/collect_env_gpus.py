@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec.structs import replace
+
 from gpudoctor.facts import Cuda, Driver, Gpu, Gpus
 from gpudoctor.importers.collect_env_block import Block
 from gpudoctor.importers.nvidia_smi import Refusal, Table, listed
@@ -85,4 +87,11 @@ def _driver_version(block: Block, table: Table) -> str | None:
 def _listed(block: Block) -> list[Gpu]:
     """Read what ``nvidia-smi -L`` gave below the line, or anywhere where that line was cut off."""
     below = block.after(LINE) if LINE in block.values else block.lines
-    return listed([block.values.get(LINE, ""), *below])
+    devices = listed([block.values.get(LINE, ""), *below])
+    last = next((line for line in reversed(block.lines) if line), "")
+    if len(devices) > 1 and last.endswith(devices[-1].name):
+        # The text ends here, perhaps in the middle of a name.
+        whole = [gpu.name for gpu in devices[:-1] if gpu.name.startswith(devices[-1].name)]
+        if whole:
+            devices[-1] = replace(devices[-1], name=whole[0])
+    return devices

@@ -42,7 +42,7 @@ def read_torch(
     """
     version = torch_version(block)
     if version is None:
-        return _not_imported(block, lists)
+        return _not_imported(block, rows, lists)
     build = _build(block, version, lists)
     if build is None:
         return "the text does not say for which CUDA torch was built"
@@ -80,7 +80,7 @@ def read_cuda(torch: Torch | str) -> Cuda | None:
     return torch_messages.cuda([*torch.warnings, *([torch.cuda_error.message] if torch.cuda_error else [])])
 
 
-def _not_imported(block: Block, lists: Lists) -> Torch | str:
+def _not_imported(block: Block, rows: list[str], lists: Lists) -> Torch | str:
     """Tell a torch that is missing from one that is broken: ``PyTorch version: N/A`` stands for both.
 
     collect_env catches the ImportError of a broken torch and does not print it; pip still lists such a torch.
@@ -91,6 +91,8 @@ def _not_imported(block: Block, lists: Lists) -> Torch | str:
         return Torch(imported=False, error=caught[0], file=caught[1])
     if value != "n/a":
         return "PyTorch's version is not in the text"
+    if (library := torch_messages.broken_library(rows)) is not None:
+        return Torch(imported=False, error=library, file="torch/__init__.py")
     listed = lists.pip if lists.pip_answered else lists.conda
     if any(d.name == "torch" for d in listed):
         # Where its file lies the text does not say, only that there is one.

@@ -1,4 +1,4 @@
-"""``df``, ``free``, ``ulimit -a``, ``uname -a`` and ``scontrol show node`` -> the machine."""
+"""``df``, ``free``, ``ulimit -a``, ``uname -a``, ``lscpu`` and ``scontrol show node`` -> the machine."""
 
 import re
 from collections.abc import Iterable
@@ -27,8 +27,14 @@ _CONTAINER = re.compile(
 _JOURNAL = re.compile(r" (?:docker|dockerd)\[\d{1,8}\]: .*Failed to initialize NVML")
 # What NVIDIA's images print at the start of a container.
 _BANNER = re.compile(r"NOTE: The SHMEM allocation limit is set to the default of (?P<size>\d{1,4}[KMG])i?B\b")
+# of a service in a compose file
+_COMPOSED = re.compile(r"shm_size: ['\"]?(?P<size>\d{1,6}(?:\.\d{1,3})?[kmgKMG])(?:i?[bB])?['\"]?$")
 _KUBERNETES = "KUBERNETES_SERVICE_HOST="
 _NODE = re.compile(r"\b(?P<name>CPUTot|RealMemory|Arch)=(?P<value>[\w.]{1,40})")
+_LSCPU = re.compile(
+    r"(?P<name>Architecture|CPU\(s\)|Model name):\s{2,40}(?P<value>x86_64|aarch64|ppc64le|\d{1,5}$|\S.{2,100}$)"
+)
+_OF_LSCPU = {"Architecture": "machine", "CPU(s)": "cpus", "Model name": "cpu_model"}
 _NODE_OS = re.compile(r"OS=Linux (?P<kernel>\d\.\d{1,3}\S{0,80})(?: |$)")
 
 
@@ -49,6 +55,9 @@ def read(lines: Iterable[str]) -> Host | None:
         if "SHMEM" in line and (match := _BANNER.match(line[:200])):
             found.setdefault("container", "docker")
             found.setdefault("shm_bytes", size(match["size"]))
+        elif line.startswith("shm_size:") and (match := _COMPOSED.match(line[:60])):
+            found.setdefault("container", "docker")
+            found.setdefault("shm_bytes", size(match["size"].upper()))
         if line.endswith("/dev/shm") and "shm_bytes" not in found:
             found |= _shm(line)
         elif line.startswith("total ") and "used" in line:
@@ -62,6 +71,10 @@ def read(lines: Iterable[str]) -> Host | None:
             limits.setdefault(name, Limit(soft=soft, hard=soft))
         elif line.startswith("Linux ") and "kernel" not in found and (match := _UNAME.match(line[:600])):
             found |= {"system": "Linux", **match.groupdict()}
+        elif line[:1] in "ACM" and (match := _LSCPU.match(line[:200])):
+            value = match["value"]
+            if (match["name"] == "CPU(s)") == value.isdecimal():
+                found.setdefault(_OF_LSCPU[match["name"]], int(value) if value.isdecimal() else value)
         elif line.startswith("NodeName="):
             node = "node" not in found  # of several nodes the first
             found["node"] = True

@@ -1,4 +1,4 @@
-"""``ibstat`` and ``ibstatus`` -> RDMA adapters."""
+"""``ibstat``, ``ibstatus`` and ``ibv_devinfo`` -> RDMA adapters."""
 
 import re
 from collections.abc import Iterable
@@ -7,8 +7,8 @@ from typing import Any
 
 from gpudoctor.facts import IbDevice, IbPort, Infiniband
 
-_CA = re.compile(r"CA '(?P<name>[\w.-]{1,40})'$")
-_PORT = re.compile(r"Port (?P<number>\d{1,3}):$")
+_CA = re.compile(r"(?:CA '(?P<name>[\w.-]{1,40})'|hca_id:\s{1,8}(?P<hca>[\w.-]{1,40}))$")
+_PORT = re.compile(r"(?:Port (?P<number>\d{1,3}):|port:\s{1,8}(?P<of_hca>\d{1,3}))$")
 _STATUS = re.compile(r"Infiniband device '(?P<name>[\w.-]{1,40})' port (?P<number>\d{1,3}) status:$")
 _FIELD = re.compile(
     r"(?P<name>CA type|[Ss]tate|[Pp]hysical state|phys state|[Rr]ate|[Ll]ink[ _]layer):\s{0,20}(?P<value>.{1,80})"
@@ -40,12 +40,14 @@ def read(lines: Iterable[str]) -> Infiniband | None:
             adapter = found.setdefault(match["name"], _Adapter()) if len(found) < _MOST else None
             port = adapter.ports.setdefault(int(match["number"]), {}) if adapter else None
         elif match := _CA.match(line):
-            adapter = found.setdefault(match["name"], _Adapter()) if len(found) < _MOST else None
+            adapter = (
+                found.setdefault(match["name"] or match["hca"], _Adapter()) if len(found) < _MOST else None
+            )
             port = None
         elif adapter is None:
             continue
         elif match := _PORT.match(line):
-            port = adapter.ports.setdefault(int(match["number"]), {})
+            port = adapter.ports.setdefault(int(match["number"] or match["of_hca"]), {})
         elif match := _FIELD.match(line):
             _value(adapter, port, match["name"].lower().replace("_", " "), match["value"].strip())
     if not found:
@@ -58,8 +60,8 @@ def _value(adapter: _Adapter, port: dict[str, Any] | None, name: str, value: str
         adapter.model = value[:40]
     if port is None:
         return
-    # ibstatus writes "4: ACTIVE" and "5: LinkUp", ibstat "Active" and "LinkUp".
-    words = _LEAD.sub("", value)
+    # ibstatus writes "4: ACTIVE" and "5: LinkUp", ibstat "Active" and "LinkUp", ibv_devinfo "PORT_ACTIVE (4)".
+    words = _LEAD.sub("", value).removeprefix("PORT_").partition(" (")[0]
     if name == "state":
         state = words.upper()
         port.setdefault("state", {"INITIALIZING": "INIT"}.get(state, state))

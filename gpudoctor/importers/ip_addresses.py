@@ -52,6 +52,8 @@ def read(lines: Iterable[str]) -> Interfaces | None:
             current["addresses"] += [match["address"] for match in [_ADDRESS.match(line[:200])] if match]
     if not any(values["loopback"] for values in found.values()):
         return None
+    if not any(values["addresses"] for values in found.values()):
+        return None  # "ip link" shows none of them, which is not that there are none
     return Interfaces(all=[Interface(**values) for values in found.values()])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from gpudoctor.facts import Gpu, Gpus, Python, Torch, TorchDevice
+from gpudoctor.facts import Gpu, Gpus, Python, Torch, TorchDevice, Torchvision
 
 _MARK = re.compile(r"[*-]{1,2}\s+")
 _CUDA = re.compile(r"\d{1,2}\.\d{1,2}(?:\.\d{1,3})?")
@@ -50,6 +50,7 @@ def _facts(names: list[str], said: dict[str, str]) -> dict[str, Struct | str | N
     if available is None or (built is None and said["version"] != "None"):
         return None
     version, python = _VERSION.match(said.get("torch", "")), _VERSION.match(said.get("python", ""))
+    vision = _VERSION.match(said.get("torchvision", ""))
     torch = Torch(
         imported=True,
         version=version[0] if version else "",
@@ -60,6 +61,9 @@ def _facts(names: list[str], said: dict[str, str]) -> dict[str, Struct | str | N
     )
     return {
         "torch": torch,
+        "torchvision": Torchvision(version=vision[0], torch_version=version[0] if version else None)
+        if vision
+        else None,
         # In torch's order, which is not the driver's: their names are what is known.
         "gpus": Gpus(devices=[Gpu(index=n, name=name) for n, name in enumerate(names)]) if names else None,
         "python": Python(version=python[0], chosen="it printed the environment") if python else None,

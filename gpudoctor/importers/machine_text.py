@@ -4,19 +4,25 @@ import re
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
-from gpudoctor.facts import Cuda, Distributions, Driver, Gpu, Gpus, Host, Launch, Pci, Torch
-from gpudoctor.facts.distributions import normal_name
+from gpudoctor.facts import Cuda, Driver, Gpu, Gpus, Launch, Pci, Torch
 from gpudoctor.facts.topics import PASTED
 from gpudoctor.importers import (
     collect_env,
     collect_env_gpus,
     comfyui_env,
+    container_commands,
+    dcgm,
+    deepspeed_env,
+    driver_reports,
     framework_env,
+    gpu_mentions,
     gpu_merging,
-    host_commands,
+    gpustat,
+    host_merging,
     infiniband,
+    installed_packages,
     ip_addresses,
     kernel_log,
     lightning_env,
@@ -77,7 +83,13 @@ def _of_frameworks(found: Found | None, pieces: list[str]) -> Found:
         torch = found.get("torch")
         told = isinstance(torch, Torch) and torch.imported and torch.cuda_available is None
         return {**found, **(comfyui_env.read(pieces) or {})} if told else found
-    readers = (framework_env.read, lightning_env.read, comfyui_env.read, ultralytics_env.read)
+    readers = (
+        framework_env.read,
+        lightning_env.read,
+        deepspeed_env.read,
+        comfyui_env.read,
+        ultralytics_env.read,
+    )
     return next((facts for read in readers if (facts := read(pieces))), {})
 
 
@@ -95,6 +107,8 @@ class _Pasted:
             nvidia_smi.read_csv(pieces),
             nvidia_smi.read_query(pieces),
             nvidia_smi.read_xml(text),
+            driver_reports.read(pieces),
+            gpustat.read(pieces),
         ]
         self.pieces = pieces
         # A sentence that a terminal cut is whole in the joined lines alone.
@@ -102,6 +116,8 @@ class _Pasted:
         self.processes = tables[0].processes
         self.links = nvidia_smi.read_nvlinks(pieces)
         self.refusal = nvidia_smi.read_refusal(pieces)
+        self.adapters = infiniband.read(pieces)
+        self.start = container_commands.read(pieces)
         devices: list[Gpu] = []
         for table in tables:
             devices = gpu_merging.merged(devices, table.gpus)
@@ -114,21 +130,31 @@ class _Pasted:
     def added(self, found: Found) -> Found:
         """Add what the other parts hold to what collect_env's output holds."""
         gpus = self._gpus(found)
+        torch = found.get("torch") or self._torch()
+        if (
+            gpus is None
+            and isinstance(torch, Torch)
+            and torch.imported
+            and (torch.version or "").endswith("+cpu")
+        ):
+            mentioned = gpu_mentions.read(self.pieces)
+            gpus = Gpus(devices=mentioned) if mentioned else None
         bus = self._bus(gpus)
         return {
             **found,
             "gpus": gpus,
             "driver": found.get("driver") or self._driver(gpus),
-            "torch": found.get("torch") or self._torch(),
+            "torch": torch,
             "cuda": found.get("cuda") or self._cuda(found),
             "pci": bus,
             "kernel_log": kernel_log.read(self.pieces),
-            "infiniband": infiniband.read(self.pieces),
+            "infiniband": self.adapters,
+            "container_start": self.start,
             "interfaces": ip_addresses.read(self.pieces),
             "slurm": slurm.read(self.pieces),
-            "host": _filled(found.get("host"), host_commands.read(self.pieces)),
+            "host": host_merging.whole(found.get("host"), self.pieces, self.adapters, self.start),
             "launch": self._launch(found),
-            **self._packages(found),
+            **installed_packages.read(self.pieces, found),
         }
 
     def _gpus(self, found: Found) -> Gpus | str | None:
@@ -137,7 +163,7 @@ class _Pasted:
         devices = gpu_merging.merged(own, self.table.devices)
         if not devices and "gpus" not in found:
             devices = nvidia_smi.listed(line for line in self.pieces if _LISTED.search(line))
-        devices = gpu_merging.merged(devices, self.links)
+        devices = gpu_merging.merged(gpu_merging.merged(devices, self.links), dcgm.read(self.pieces))
         devices = nvidia_smi.read_processes(self.pieces, devices)
         # Without a handle for one of them nvidia-smi shows none of the others.
         devices = gpu_merging.with_lost(devices, self.refusal.lost)
@@ -214,29 +240,6 @@ class _Pasted:
         if not isinstance(known, Launch):
             return more if more.variables else None
         return Launch(variables={**more.variables, **known.variables})
-
-    def _packages(self, found: Found) -> Found:
-        known = found.get("distributions")
-        own = list(known.installed) if isinstance(known, Distributions) else []
-        names = {normal_name(d.name) for d in own}
-        more = [d for d in package_lists.read(self.pieces) if normal_name(d.name) not in names]
-        if not more:
-            return {}
-        torch = found.get("torch")
-        listed = Distributions(installed=own + more)
-        version = torch.version if isinstance(torch, Torch) else None
-        return {"distributions": listed, "torchvision": collect_env.torchvision(listed, version)}
-
-
-def _filled(known: Struct | str | None, more: Host | None) -> Host | None:
-    """Add to what is known of the machine what the other commands say and it does not."""
-    if not isinstance(known, Host) or more is None:
-        return known if isinstance(known, Host) else more
-    changes = {}
-    for field in fields(Host):
-        if getattr(known, field.name) in (None, "", {}) and getattr(more, field.name) not in (None, "", {}):
-            changes[field.name] = getattr(more, field.name)
-    return replace(known, **changes)
 
 
 def _snapshot(found: Found, topics: dict[str, type[Struct]]) -> Snapshot:

@@ -16,6 +16,14 @@ _RELEVANT = re.compile(
     r"pillow|psutil|packaging|intel|mkl|onnx|optree|numba|cupy|megatron|transformer.engine|functorch|functional)",
     re.IGNORECASE,
 )
+# "pip list | grep torch" has no line of columns; people type "torch: 2.1.0", "PyTorch version: 1.9", "torchvision 0.15"
+_TYPED = re.compile(
+    r"[-*\u2022]?\s{0,3}[`'\"]{0,2}(?P<name>torch|pytorch|torchvision|torchaudio|nvidia-[a-z-]{4,30}-cu1\d)[`'\"]{0,2}"
+    r"(?: ?versions?)?(?:\s{0,4}(?:==?|:)\s{0,4}|\s{1,60})[`'\"]?v?"
+    r"(?P<version>\d{1,3}\.\d{1,3}(?:\.[\w.+]{1,40})?)[`'\"]?"
+    r"(?P<rest>[,;]?$|\s{2,}\S.{0,300}$)",
+    re.IGNORECASE,
+)
 _FROZEN_ENOUGH = 8
 """Fewer lines of ``name==1.2`` may be what somebody asks for, and not what is installed."""
 _MOST = 2000
@@ -46,6 +54,26 @@ def read(lines: Iterable[str]) -> list[Distribution]:
             rows += 1
             frozen += _entry(row, conda=False)[: _MOST - len(frozen)]
     return found or (frozen if rows >= _FROZEN_ENOUGH else [])
+
+
+def typed(lines: Iterable[str]) -> list[Distribution]:
+    """Read versions of torch and of its family that stand on lines of their own; of several of a package none.
+
+    Where torch is not among them, or is of two versions, nothing is known: pins stand beside an environment.
+
+    ``torch==2.6.0``, ``torchvision                  0.20.1``, ``PyTorch version: 1.7.1``
+    """
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        if "or" in line[:40].lower() or "nvidia-" in line[:40]:
+            match = _TYPED.match(line[:400])
+            if match is not None and len(found) < _MOST:
+                name = match["name"].lower()
+                found.setdefault(CONDA_NAMES.get(name, name), set()).add(match["version"])
+    if len(found.get("torch", ())) != 1:
+        return []
+    told = {name: next(iter(versions)) for name, versions in found.items() if len(versions) == 1}
+    return [Distribution(name=name, version=version) for name, version in told.items()]
 
 
 def _entry(row: re.Match[str], *, conda: bool) -> list[Distribution]:

@@ -28,6 +28,9 @@ _MODULE = re.compile(
     r"Error while finding module specification for .torch[\w.]{0,40}. \((?P<type>\w{1,60}): (?P<message>.*)\)"
 )
 _TORCH_FILE = re.compile(r"File \"(?P<file>[^\"]{1,400}[\\/]torch[\\/]__init__\.py)\"")
+_LIBRARY = re.compile(
+    r"(?P<message>\S{0,300}\btorch[\\/]lib[\\/]\w{3,40}\.so\S{0,20}: undefined symbol: \w{1,200})"
+)
 _IMPORT = re.compile(r"(?:import torch|from torch\b|from torch\._C import)")
 # c10/cuda/CUDAFunctions.cpp: what cudaGetDeviceCount gave, in its words for some codes.
 # Before 1.5 it was "cuda runtime error (802) : system not yet initialized".
@@ -110,6 +113,17 @@ def import_error(lines: list[str]) -> tuple[Raised, str | None] | None:
             if file or (_IMPORT.search(text) and "torch" in error["message"]):
                 return Raised(type=error["type"], message=error["message"][:2000], traceback=text), file
             begin = None
+    return None
+
+
+def broken_library(lines: list[str]) -> Raised | None:
+    """Return what the loader said of one of torch's own libraries, where the text has no traceback around it.
+
+    ``torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister``
+    """
+    for line in lines:
+        if "undefined symbol: " in line and (match := _LIBRARY.search(line[:1000])):
+            return Raised(type="ImportError", message=match["message"])
     return None
 
 

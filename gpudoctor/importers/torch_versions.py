@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from gpudoctor.facts import Distribution, Torch
 from gpudoctor.importers.collect_env_torch import BUILD, built_for
 
-_BUILD = rf"(?P<version>\d\.\d{{1,2}}\.\d{{1,2}}[\w.]{{0,20}}{BUILD})(?![\w.+])"
-_NAMED = re.compile(rf"\b(?:py)?torch\b['\"*]{{0,3}}(?: version)?\W{{1,20}}{_BUILD}", re.IGNORECASE)
+_BUILD = rf"(?P<version>\d\.\d{{1,2}}\.\d{{1,2}}[\w.]{{0,20}}{BUILD})(?![\w+]|\.\w)"
+_NAMED = re.compile(
+    rf"\b(?:py)?torch\b['\"*]{{0,3}}(?: version)?(?: is| was| reveals| shows| says)?\W{{1,20}}{_BUILD}",
+    re.IGNORECASE,
+)
 _PRINTED = re.compile(rf"['\"]?{_BUILD}['\"]?(?: (?:True|False))?$")
 _ASKED = "torch.__version__"
 # What somebody runs, or was told to, is not what is there.

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from gpudoctor.importers.shell_prompt import without_prompt
+
 _VARIABLE = re.compile(r"(?:declare -x |export )?(?P<name>[A-Za-z_][A-Za-z0-9_]{0,79})=(?P<value>.*)")
 # "CUDA_VISIBLE_DEVICES=0 python train.py" is a command in the prose around the block.
 _COMMAND = re.compile(
@@ -42,6 +44,7 @@ _OF_JOB = {
     "NumTasks": "SLURM_NTASKS",
     "CPUs/Task": "SLURM_CPUS_PER_TASK",
 }
+_PRINTED = re.compile(r"(?:env|printenv)(?: ?\||$| [A-Z])")
 _ENOUGH = 3
 """So many variables in a row are a block of ``env``; fewer may be lines of a script."""
 
@@ -65,15 +68,17 @@ def read(lines: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     run: dict[str, str] = {}
-    talks = False
+    talks, enough = False, _ENOUGH
     for line in _with_end(lines):
         given = assigned(line) if "=" in line[:100] and not line.startswith("export ") else None
         if given is not None and "$(" not in given[1] and "`" not in given[1]:
             run[given[0]] = given[1]
             continue
-        if len(run) >= _ENOUGH:
+        if len(run) >= enough:
             found |= {name: value for name, value in run.items() if name not in found}
         run.clear()
+        # What stands below the command that prints them was set, however little it is.
+        enough = 1 if _PRINTED.match(without_prompt(line[:300])) else _ENOUGH
         if not talks and " NCCL INFO " in line and _TALK.search(line[:2000]):
             talks = True
         if "set by environment to" in line and (match := _NCCL.search(line[:2000])):
@@ -94,7 +99,7 @@ def exported(lines: Iterable[str]) -> dict[str, str]:
     for line in lines:
         if "_" not in line[:200] or "=" not in line[:200] or line.startswith(("#", "//")):
             continue
-        row = _COMMENT.sub("", line[:2000])
+        row = _COMMENT.sub("", without_prompt(line[:2000]))
         if row.startswith("export ") or _STARTED.match(row):
             found |= {match["name"]: match["value"] for match in _TUNED.finditer(row)}
     return found

@@ -1,6 +1,7 @@
 """What stands around a failure, and tells whether it ended its process or that printed results below it."""
 
 import functools
+import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -26,13 +27,15 @@ from gpudoctor.logs.line_kinds import (
 )
 from gpudoctor.logs.lines import FULL, Line
 from gpudoctor.logs.recurrence import Openings, dies_again, same_begin, shapes
-from gpudoctor.logs.tracebacks import Raised
+from gpudoctor.logs.tracebacks import FRAME, Raised
 from gpudoctor.logs.wrapping import cut_width
 
 UNCAUGHT = re.compile(r"(?:^|:)\[rank\d+\]: ")
 """What torch puts before the traceback of an exception that ends a rank: init_process_group sets sys.excepthook."""
 LAUNCHER = re.compile(r"[/\\]bin[/\\]\w+$")
 """A program that starts others, such as torchrun: its traceback begins there."""
+SAMPLE = 500
+"""Lines of programs that tell what stands in front of all of them."""
 MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
@@ -60,6 +63,18 @@ class Aftermath:
         spans = self.spans[line.name, line.who]
         at = bisect_right(spans, place, key=lambda raised: raised.first) - 1
         return spans[at] if at >= 0 and place <= spans[at].last else None
+
+    def marked(self, line: Line) -> bool:
+        """Return whether torch marks a line as one of an exception that ends a rank."""
+        return UNCAUGHT.search(line.full) is not None and not self._all_marked
+
+    @functools.cached_property
+    def _all_marked(self) -> bool:
+        """Whether somebody put torch's mark in front of what programs print of their own: it tells nothing then."""
+        places = range(len(self.lines))
+        ordinary = (p for p in places if self._ordinary(p) and not self.around(self.lines[p], p))
+        own = list(itertools.islice(ordinary, SAMPLE))
+        return sum(UNCAUGHT.search(self.lines[p].full) is not None for p in own) > 0.5 * len(own)
 
     def goes_on(self, line: Line) -> bool:
         """Return whether the process of a line wrote the last of the log, and that tells of no failure.
@@ -93,7 +108,7 @@ class Aftermath:
         if self._gave_up(line, place):
             return False
         name, who = line.name, line.who
-        unnamed = not UNCAUGHT.search(line.full) and self._tail.get((name, ""), False)
+        unnamed = not self.marked(line) and self._tail.get((name, ""), False)
         if not (self._tail.get((name, who), False) or unnamed or (not who and self.has_results(name))):
             return self.in_thread(line, place) and self._finished_before(line, place)
         return place < self._last_result and not self._kept_back(line, place)
@@ -135,25 +150,6 @@ class Aftermath:
         """
         return self._alone and bool(same_begin(raised, self.spans[raised.line.name, raised.line.who][-MANY:]))
 
-    def _came_before(self, line: Line, place: int) -> bool:
-        """Return whether the one process of a log raised the same again, or had before and printed results below it.
-
-        How the log ends tells nothing of that: a process that died of it would have died the first time.
-        """
-        raised = self.around(line, place)
-        if raised is None or not self._alone:
-            return False
-        spans = self.spans[line.name, line.who][-MANY:]
-        same = same_begin(raised, spans)
-        if not same or any(one.first > raised.last for one in same):
-            return bool(same)
-        below = range(
-            raised.place + 1, next((x.first for x in spans if x.first > raised.place), len(self.lines))
-        )
-        good = [p for p in below if self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True)]
-        told = not all(reports_failure(self.lines[p].full, self.lines[p].text) for p in good)
-        return told and self._first_ordinary(line) < raised.first
-
     def _first_ordinary(self, line: Line) -> int:
         """Return the place of the first line that a line's process printed of its own; behind the log without any."""
         process = (line.name, line.who)
@@ -188,7 +184,7 @@ class Aftermath:
     @functools.cached_property
     def _alone(self) -> bool:
         """Whether nothing shows that several processes wrote the log, at once or one after the other."""
-        return len(self.texts) == 1 and not self.ranks and launched(self.lines).launcher is None
+        return len(self.texts) == 1 and launched(self.lines).launcher is None
 
     def _finished_before(self, line: Line, place: int) -> bool:
         """Return whether its process said, in one of the last lines before, that the training had come to its end."""
@@ -281,6 +277,8 @@ class Aftermath:
         text = line.text[:400]
         if place and self._cut(place - 1):
             return False  # the rest of the line above
+        if place and FRAME.search(self.lines[place - 1].text):
+            return False  # the source that a traceback quotes, of one that is cut off too
         if SETTLED.search(text):
             return True
         if (WRAPPER.search(text) and not MEASURE.search(text)) or PARTING.search(text):

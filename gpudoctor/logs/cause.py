@@ -4,7 +4,7 @@ import re
 import signal
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -205,13 +205,22 @@ class _Log(Timeline):
 
     def unknown(self) -> Raised | None:
         """Return the first exception that no check knows; not one that was survived, passed on, or came at the end."""
+        found = self._unknown()
+        first = next(found, None)
+        if first is None or not first.told:
+            return first
+        # A process that told of one in its own words had caught it, where another one follows.
+        who = (first.line.name, first.line.who)
+        return next((r for r in found if r.frames and (r.line.name, r.line.who) == who), first)
+
+    def _unknown(self) -> Iterator[Raised]:
+        """Yield the exceptions that no check knows and nobody got over, the first of each chain."""
         for chain in self.chains():
             own = [r for r in chain if not r.wrapper and not r.late]
             first = bool(own) and self.origin(own[0], chain)
             known = any(map(self.recognised, chain)) and not first
             if own and not known and not self.survived(chain[-1].line, chain[-1].place):
-                return own[0]
-        return None
+                yield own[0]
 
     def passed_on(self) -> Raised | None:
         """Return an exception that only passes on another process's end, where nothing else tells of that one."""

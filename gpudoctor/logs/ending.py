@@ -11,6 +11,7 @@ from gpudoctor.logs.line_kinds import (
     CLOSING,
     ENOUGH,
     FINISHED,
+    GAVE_UP,
     HARMLESS,
     PROGRESS,
     SETTLED,
@@ -79,7 +80,9 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     """
     # What NCCL tells of its setup is no end of anything: "cannot open shared object file" is how it says that there is
     # no plug-in.
-    last = [line for line in lines if line.text and not SETUP.search(line.text)][-LAST:]
+    # Nor is what a launcher says of workers that it then started again with success.
+    since = course.restart + 1 if course.restart < len(lines) - 1 else 0
+    last = [line for line in lines[since:] if line.text and not SETUP.search(line.text)][-LAST:]
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
@@ -94,8 +97,12 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
         line = last[at]
         certain = not course.wrote_last(line) and NEGATIVE.search(line.text) is None
         return Ending(line.text[:500], telling(lines), certain=certain)
+    # A stack that a program prints of its own stands below what it reports.
+    last = [line for line in last if not line.indent] or last
     if last and _says(REPORTED, last[-1]) and not _harmless(last[-1]) and not _closing(last):
-        return Ending(last[-1].text[:500], last[-1:], certain=False)
+        return Ending(
+            last[-1].text[:500], last[-1:], certain=GAVE_UP.search(last[-1].text, 0, 400) is not None
+        )
     return None
 
 

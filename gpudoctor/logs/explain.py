@@ -121,10 +121,17 @@ def explain_lines(
     return conclude(report, registry)
 
 
-def explain_run(run: Run, output: str, checks: Registry | Iterable[Path] = ()) -> Report:
-    """Explain a command that was run, by the last part of its output; that it failed is known."""
+def explain_run(
+    run: Run, output: str, checks: Registry | Iterable[Path] = (), scripts: Iterable[str] = ()
+) -> Report:
+    """Explain a command that was run, by the last part of its output; that it failed is known.
+
+    What is known of `scripts`, those that it ran, is set beside what it printed.
+    """
+    registry = Registry.of(checks)
     lines = read_text(output, f"output of {run.name}")
-    return explain_lines(lines + ended_by(run, lines), Registry.of(checks), total=len(lines), run=run)
+    report = explain_lines(lines + ended_by(run, lines), registry, total=len(lines), run=run)
+    return beside_source(report, registry, scripts)
 
 
 def _beside(report: Report, source: str, registry: Registry) -> Report:

@@ -23,25 +23,35 @@ SETTLED = late_pattern(
     r"\b(?:[Ff]alling back|[Ff]all(?:s|en)? ?back to|[Ss]kipp(?:ing|ed)|[Ii]gnoring|[Dd]ropp(?:ing|ed)|[Tt]olerated|"
     r"[Ll]eft out|[Ee]xcluded|[Uu]sing (?:the |a )?(?:CPU|cpu|gloo|previous|default|older)\b|"
     r"[Uu]sing (?:the |a )?(?:cached?|local|random|fallback)\b|[Aa]re off\b|[Ii]s optional\b|"
-    r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?:[Aa]s|where|when) (?:expected|planned)\b|"
+    r"(?:[Cc]ontinuing|[Gg]o(?:es|ing) on) (?:without|with|anyway)|(?<=, )continuing\b|"
+    r"(?:[Aa]s|where|when) (?:expected|planned)\b|"
     r"PASS(?:ED)?\b)|[:=] ?[nN]/[aA]\b|[(\[](?:expected|ignored|tolerated)[)\]]"
 )
 """What a program says of a failure that it did without, or wanted."""
 HANDLED = late_pattern(
     rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b(?! with num_workers)|"
+    r"[Rr]e-?(?:building|creating|generating|computing)\b|"
     r"[Tt]rying (?:the )?(?:previous|next|older|again|another)\b)"
 )
 """What a program says of a failure that it went on from."""
-TRYING = late_pattern(rf"{NATIVE.pattern}|[Rr]etry|RETRY|[Aa]ttempt \d|[Ww]aiting for")
+RETRY = late_pattern(
+    r"[Rr]etry|RETRY|[Aa]ttempt \d(?!.*\b[A-Za-z_]+[ =:]{1,2}[-+]?\d+\.\d+(?!\S*\s?(?:m?s|sec\w*|min\w*)\b))"
+)
+"""What a process says that has not got over a failure yet; a measure may stand behind the number of the attempt."""
+TRYING = late_pattern(rf"{NATIVE.pattern}|{RETRY.pattern}|[Ww]aiting for")
 """What a process still says that has not got over a failure: the failure itself, or that it tries again."""
 REPR = late_pattern(r"\b[A-Z]\w{2,60}(?:Error|Exception)\((?:[\"'\d]|\))")
 """An exception as Python writes the object: a program that caught it prints it so."""
 THREAD = late_pattern(
-    r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr"
+    r"^Exception in thread |^Exception (?:occurred|happened) during processing of request|^Unhandled exception in thr|"
+    # asyncio, where nobody asks for what a task raised
+    r"^(?:Task|Future) exception was never retrieved"
 )
-"""What Python prints over the traceback of a thread: the process goes on."""
+"""What Python prints over the traceback of a thread, or of a task of asyncio: the process goes on."""
 FINISHED = late_pattern(
-    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b",
+    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b|"
+    # Lightning's Trainer
+    r"`max_(?:epochs|steps)=\d+` reached",
     re.IGNORECASE,
 )
 """What a program prints that comes to a good end."""
@@ -70,8 +80,9 @@ BAD = late_pattern(
     r"[Aa]bort|\b(?:not|never|without) (?:finished|done|complete|saved|ok)\b|\b[1-9]\d* (?:failed|errors?)\b|"
     r"\bkey\(s\) in state_dict\b|\bsize mismatch for\b|\bFAILED\b|\bkilled\b|\b[Ss]topping\b|"
     r"^(?:error_file|traceback|exitcode) *:|"
+    r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error)[\"']|"
     r"\breturned -?[1-9]\d*\b|^Killing subprocess \d|"
-    r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|"
+    r"\b(?:ended|exited|left|died|stopped|with) (?:with|status|code) -?[1-9]\d*\b|[Tt]imed? ?out|\bgiving up\b(?! on)|"
     # Hydra, below an error with which it ends the program
     r"^Set the environment variable HYDRA_FULL_ERROR=1|"
     # a shell's $?, and no answer of a web server
@@ -107,7 +118,7 @@ HARMLESS = late_pattern(
 """Counts of failures that are 0, and measures of how far a model is off."""
 DATA = late_pattern(
     r"^[{\[].*[}\]]$|^[^|]{0,60} \| [^|]{1,60} \| |^\| .{0,200} \|$|"
-    r"^[-+]?\d[\d.e+-]*(?:\s+[-+]?\d[\d.e+-]*)+$"
+    r"^[-+]?\d[\d.e+-]*(?:\s+[-+]?\d[\d.e+-]*(?: ?(?:%|[a-zA-Z]{1,3}(?:/[a-z]{1,3})?))?)+$"
 )
 """A line that is a value of a program, or a row of a table; it may hold any word."""
 NO_VALUE = late_pattern(r"(?:\s{2,}|\| ?)[nN]/[aA](?:\s{2,}| ?\|)")
@@ -146,14 +157,20 @@ COUNT = late_pattern(r"(?<![A-Z_])[=:] ?\d+\b|(?<![\w.-])\d+ [a-z]{2,}|\w [-+]?\
 """A result that is a whole number; messages of errors hold such, too."""
 ALIVE = late_pattern(r"^(?!.*\bNCCL\b).{0,120}\b(?:INFO|DEBUG)\b")
 """What a logger writes of a program that goes on; NCCL does so while others end."""
+TESTED = late_pattern(r"^\W{0,3}(?:final )?test\w*\b.{0,40}\d", re.IGNORECASE)
+"""The result on the test set, with which a training ends."""
+REPEATED = late_pattern(r"\b(?:epochs?|steps?|iter(?:ation)?s?|batch|round|case)\b", re.IGNORECASE)
+"""What is counted in a loop."""
 STEP_OF = late_pattern(
     r"\b(?:[Ee]pochs?|EPOCH|[Ss]teps?|[Ii]ter(?:ation)?s?|[Bb]atch(?:es)?|[Rr]ounds?)\b\W{0,4}(\d{1,9})\s?(?:/|of)\s?(\d{1,9})\b"
 )
 """How far a training has come, and how far it goes."""
-RETRY = late_pattern(r"[Rr]etry|RETRY|[Aa]ttempt \d")
-"""What a process says that has not got over a failure yet."""
-SUCCEEDED = late_pattern(r"^Job succeeded\b")
-"""GitLab's word for a job of which every command that counts ended with 0."""
+SUCCEEDED = late_pattern(r"^Job succeeded\b|(?:^|: )\S+\.service: Deactivated successfully\.$")
+"""GitLab's word for a job of which every command that counts ended with 0, and systemd's for a service."""
+LEFT_WITH = late_pattern(
+    r"^(?P<who>\S.{0,60}?) (?:exited|ended|left|finished|returned) with (?:exit )?(?:code|status) (?P<code>-?\d+)\b"
+)
+"""What a supervisor says of the end of a program that it had started."""
 GAVE_UP = late_pattern(
     r"\b(?:training|run|job|fit)\b.{0,20}\babort(?:ed|ing)?\b|"
     r"\bgiving up\b(?! on)|\bcannot continue\b"
@@ -163,6 +180,13 @@ FELL = late_pattern(
     r"\b(?:died|is dead|crashed|gave up|giving up|aborted|aborting)\b|(?<![Ee]arly[ -])\b[Ss]topping\b"
 )
 """What a program says last that ends because a part of it did."""
+LEFT = late_pattern(
+    r"\b(?:training|run|job|main|fit|experiment|trainer|script|program|pipeline|worker|rank|process)\b.{0,40}"
+    r"\b(?:fail\w*|end(?:s|ed|ing)?|dead|error|exception)\b|^FAILED\b|HYDRA_FULL_ERROR|"
+    r"\b(?:crash\w*|abort\w*|exit\w*|quit\w*|fatal|critical|terminat\w*|stopp\w*|died|dying|uncaught|unhandled)\b",
+    re.IGNORECASE,
+)
+"""What a handler says, beside the traceback that it prints, of a failure with which the program ends."""
 CODE = late_pattern(
     r"^(?:import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
 )

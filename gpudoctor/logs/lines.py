@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.logs.prefixes import habits, read
 from gpudoctor.logs.records import unfolded
@@ -155,7 +156,15 @@ def read_lines(
                 bar=bool(BAR.search(body)),
             )
         )
-    return lines
+    return _outdented(lines)
+
+
+def _outdented(lines: list[Line]) -> list[Line]:
+    """Take off the indent that all lines have: of a block of code in an issue, or behind a prefix that is not known."""
+    common = min((line.indent for line in lines if line.text), default=0)
+    if not common:
+        return lines
+    return [replace(line, indent=max(0, line.indent - common)) for line in lines]
 
 
 def read_text(text: str, name: str) -> list[Line]:

@@ -1,7 +1,9 @@
-"""The scripts that a log's tracebacks name, where they lie here and still are what they were."""
+"""The user's scripts, where they lie here: those that a log's tracebacks name, and those that a command runs."""
 
 import os
+import re
 import stat
+from collections.abc import Iterable
 
 from gpudoctor.bad_input import BadInput
 from gpudoctor.correlation import correlate
@@ -16,13 +18,19 @@ BYTES_MOST = 1 << 20
 """A script is smaller; a log may name anything."""
 
 
-def beside_source(report: Report, registry: Registry) -> Report:
-    """Set what is known of the scripts beside a log's cause; a report without a cause stays as it is."""
+SCRIPT = re.compile(r"[^\s'\"=;|&<>()]+\.py(?![\w.])")
+
+
+def beside_source(report: Report, registry: Registry, run: Iterable[str] = ()) -> Report:
+    """Set what is known of the scripts beside a log's cause; a report without a cause stays as it is.
+
+    `run` are the scripts that the command ran, where it was run here.
+    """
     log = report.facts.get("log")
     first = report.findings[0] if report.findings else None
     if not isinstance(log, Log) or first is None or first.role is not Role.CAUSE:
         return report
-    files = unchanged(log)
+    files = _once([*run, *unchanged(log)])
     if not files or first.severity is Severity.NOTE:
         return report
     from gpudoctor.code.linting import lint
@@ -44,14 +52,38 @@ def unchanged(log: Log) -> list[str]:
     return found[:FILES_MOST]
 
 
-def _as_quoted(path: str, quoted: list[SourceLine]) -> bool:
-    texts = [line for line in quoted if line.text]
-    if not texts:
-        return False
+def scripts_of(arguments: Iterable[str]) -> list[str]:
+    """Return the Python files that a command line names, ``-m package.module`` among them, as far as they are here."""
+    found: list[str] = []
+    before = ""
+    for argument in arguments:
+        named = [argument.replace(".", "/") + ".py"] if before in ("-m", "--module") else []
+        found += [path for path in named + SCRIPT.findall(argument) if _small_file(path)]
+        before = argument
+    return found
+
+
+def _once(paths: Iterable[str]) -> list[str]:
+    """Return each file once, as it is called first."""
+    found: dict[str, str] = {}
+    for path in paths:
+        found.setdefault(os.path.realpath(path), path)
+    return list(found.values())[:FILES_MOST]
+
+
+def _small_file(path: str) -> bool:
     try:
         status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > BYTES_MOST:
-            return False
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size <= BYTES_MOST
+
+
+def _as_quoted(path: str, quoted: list[SourceLine]) -> bool:
+    texts = [line for line in quoted if line.text]
+    if not texts or not _small_file(path):
+        return False
+    try:
         with open(path, encoding="utf-8", errors="replace") as file:
             source = file.read(BYTES_MOST).split("\n")
     except (OSError, ValueError):

@@ -18,9 +18,9 @@ _ALWAYS = [
     r"[ \t]{0,80}(?:>[ \t]?)+",  # quoted by an issue tracker or a mail
     r"`{1,3}(?=\S)",  # a line of its own in back ticks
     # torch's own prefix (torchrun's --tee gives [default0]:, a traceback [rank0]:), Lightning's, accelerate's
-    r"\[(?:rank|default|RANK|Rank|local_rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?!\[)[: ]?",
+    r"\[(?:rank|default|RANK|Rank|local_rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?!\[)(?::? )?:?",
     r"\[(?:rank|default|RANK|Rank)[ :=]{0,2}(?P<rank>\d{1,5})\](?=\[)",
-    r"\((?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,5})\)[: ]?",
+    r"\((?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,5})\)(?::? )?:?",
     r"(?:rank|Rank|RANK)[ _]?(?P<rank>\d{1,5})(?: ?\||:)[ \t]",
     r"\[\d+,(?P<rank>\d{1,5})\]<std(?:out|err|diag)>: ?",  # mpirun --tag-output
     r"\[\d+,mpirank:(?P<rank>\d{1,5}),(?P<host>[\w.-]{1,60})\]<std(?:out|err)>: ?",  # SageMaker

@@ -19,7 +19,7 @@ GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 CODE = re.compile(r"failed \(exitcode: (-?\d+)\) local_rank: ")
 LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
 """What torchrun says at the start of a launch, and c10d in it."""
-TORCHRUN = re.compile(r"^\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
+TORCHRUN = re.compile(r"(?:^|[\s:>])\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
 """The warnings of torchrun itself, as torch 2.15 writes them."""
 
 
@@ -110,6 +110,11 @@ class Restarts(Aftermath):
         if anew is None or anew < self._last_failure:
             return False
         return self._has_results(anew)
+
+    @functools.cached_property
+    def gave_in(self) -> bool:
+        """Whether torchrun says of a launch that it starts no worker again."""
+        return any(_gives_in(line.text) for line in self.lines)
 
     def left_by_exception(self, place: int) -> bool:
         """Return whether a launcher says, below a place, that a worker left as after an exception: with exit code 1."""

@@ -5,12 +5,10 @@ import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from gpudoctor.logs.aftermath import UNCAUGHT
 from gpudoctor.logs.clock import times
+from gpudoctor.logs.handling import Handling
 from gpudoctor.logs.line_kinds import (
     ALIVE,
-    ASIDE,
-    CLOSING,
     END,
     ENOUGH,
     FELL,
@@ -18,11 +16,10 @@ from gpudoctor.logs.line_kinds import (
     GAVE_UP,
     HANDLED,
     HELP,
-    LEAVING,
+    LEFT_WITH,
     NO_VALUE,
     NOISE,
     PARTING,
-    PROGRESS,
     REPR,
     RESULT,
     SETTLED,
@@ -30,21 +27,19 @@ from gpudoctor.logs.line_kinds import (
     THREAD,
     TRYING,
     WRAPPER,
-    is_last_step,
     is_result,
+    reports_failure,
     sentence,
     tells_of_failure,
 )
-from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.recurrence import same_begin
-from gpudoctor.logs.restarts import Restarts
+from gpudoctor.logs.lines import Line
 from gpudoctor.logs.tracebacks import Frame, Raised
 
 TOP = 5
 """Lines at the top of a log among which the usage stands where it is the text of --help."""
 
 
-class Timeline(Restarts):
+class Timeline(Handling):
     """What is asked of a log again and again: the time of a line, what its process printed before and after it."""
 
     def __init__(self, lines: Sequence[Line], raised: Sequence[Raised]) -> None:
@@ -64,7 +59,7 @@ class Timeline(Restarts):
         """
         if place <= self.restart or place < self.finished or self._mentioned(line, place):
             return True
-        if self._anew_below(line, place):
+        if self._anew_below(line, place) or self._in_silence(line, place) or self._loops_on(line, place):
             return True
         if self._ended_rank(line, place) or (self.in_thread(line, place) and self._fell(place)):
             return False
@@ -76,17 +71,6 @@ class Timeline(Restarts):
         handled = self._handled(line, place) or self._tried(line, place) or self._aside(line, place)
         went_on = self._went_on(line, place) or self._came_before(line, place)
         return handled or went_on or self._is_help(line, place)
-
-    def _caught_for_certain(self, line: Line, place: int) -> bool:
-        """Return whether a handler printed an exception, and its process went on to print results.
-
-        Not where a launcher says below it that a worker left with 1, as after an exception: others may have printed it.
-        """
-        raised = self.around(line, place)
-        if raised is None or not raised.caught or self.left_by_exception(place) or self._gave_up(line, place):
-            return False
-        places = self.results[line.name, line.who]
-        return len(places) - bisect_right(places, raised.place) >= ENOUGH
 
     def _mentioned(self, line: Line, place: int) -> bool:
         """Return whether a line only tells of a failure: in a table, or as information while the process goes on."""
@@ -117,10 +101,7 @@ class Timeline(Restarts):
 
         What the rank had printed may be passed on later than that.
         """
-        if not self.restart < place < self.reported or not UNCAUGHT.search(line.full):
-            return False
-        # Where the launcher's lines have it too, somebody put it in front of every line.
-        return not UNCAUGHT.search(self.lines[self.reported].full)
+        return self.restart < place < self.reported and self.marked(line)
 
     def _well(self, lines: Sequence[Line]) -> tuple[int, int]:
         """Return the place before which all failures were got over, because the log comes to a good end; -1 if not.
@@ -129,9 +110,10 @@ class Timeline(Restarts):
         """
         said = [(place, line.text) for place, line in enumerate(lines) if line.text and not line.bar]
         last = [(place, text) for place, text in said[-2 * END :] if not NOISE.search(text)][-END:]
-        if last and SUCCEEDED.search(last[-1][1]):
+        if last and (SUCCEEDED.search(last[-1][1]) or self._all_left_well(last[-1][0])):
             return last[-1][0], last[-1][0]
-        after = 1 + max((at for at, (_, text) in enumerate(last) if tells_of_failure(text[:400])), default=-1)
+        failed = (at for at, (place, text) in enumerate(last) if _fails(lines[place], text[:400]))
+        after = 1 + max(failed, default=-1)
         end = last[after:]
         results = [
             text for _, text in end if RESULT.search(text, 0, 400) and not WRAPPER.search(text, 0, 400)
@@ -142,43 +124,36 @@ class Timeline(Restarts):
         enough = bool(own) or (bool(results) and (not after or bool(finished)))
         return (last[-1][0] if enough else -1), (last[-1][0] if own else -1)
 
+    def _all_left_well(self, end: int) -> bool:
+        """Return whether a supervisor says last that a program ended with 0, and of none that it did not in the end.
+
+        What the program printed stands above: behind a pipe, the 0 may be that of the pipe's other end.
+        """
+        if not LEFT_WITH.match(self.lines[end].text):
+            return False
+        codes: dict[str, str] = {}
+        before = -1
+        for place, line in enumerate(self.lines):
+            if "with" in line.text and (left := LEFT_WITH.match(line.text)):
+                codes[left["who"]] = left["code"]
+                before = place if place < end else before
+        results = (p for p in range(before + 1, end) if self._ordinary(p) and is_result(self.lines[p].text))
+        failed = max((one.place for one in self.raised), default=-1)
+        return set(codes.values()) == {"0"} and next(results, -1) > -1 and failed < before
+
     def doubt(self, line: Line, place: int) -> str:
         """Say why a failure may not have ended its process; nothing where that is no question."""
         if self.goes_on(line) and not self._ends_uncaught() and not self._ended_rank(line, place):
             return "The log goes on below it: it may have been got over."
         told = self._told_below(place) or self._fell(place)
         if self.in_thread(line, place) and not told:
-            return "It ended a thread, and not the process."
-        behind = not told and self._behind_the_end(line, place)
-        return "It was caught, and the work was done by then: it may have been got over." if behind else ""
-
-    def _behind_the_end(self, line: Line, place: int) -> bool:
-        """Return whether a handler printed an exception when its process had come to a good end of its work."""
-        raised = self.around(line, place)
-        if raised is None or raised.wrapper:
-            return False
-        below = [one for one in self.raised if one.first > raised.last]
-        if len(same_begin(raised, below)) < len(below):
-            return False
-        return self._caught(raised) and not self._gave_up(line, place) and self._done_above(raised)
-
-    def _done_above(self, raised: Raised) -> bool:
-        """Return whether the last that a process printed above an exception is a good end of its work.
-
-        That is a word of one, the last step of all, or a bar that is full.
-        """
-        text = self._above(raised)
-        if FULL.search(text) or is_last_step(text):
-            return True
-        other = tells_of_failure(text) or CLOSING.search(text) or PROGRESS.search(text)
-        return FINISHED.search(text) is not None and not other
-
-    def _above(self, raised: Raised) -> str:
-        """Return the last line that the process of an exception printed of its own above it, or the bar."""
-        for place, text in reversed(self.texts[raised.line.name, raised.line.who]):
-            line = self.lines[place]
-            if place < raised.first and not self.around(line, place) and (line.bar or self._ordinary(place)):
-                return text[:400]
+            return "It ended a thread or a task, and not the process."
+        if not told and self._behind_the_end(line, place):
+            return "It was caught, and the work was done by then: it may have been got over."
+        if not told and self._only_told(line, place):
+            return (
+                "It was caught, and nothing shows that the program ended with it: it may have been got over."
+            )
         return ""
 
     def _handled(self, line: Line, place: int) -> bool:
@@ -199,36 +174,6 @@ class Timeline(Restarts):
             raised is not None and not self._told_below(place) and any(THREAD.match(text) for text in around)
         )
         return thread or any(HANDLED.search(text) for text in [*around, texts[after - 1][1]])
-
-    def _tried(self, line: Line, place: int) -> bool:
-        """Return whether an exception was raised in a line that tries something, and its process went on.
-
-        Something was printed below it, or torchrun, whose own lines are in the log, says of no process that it failed.
-        """
-        raised = self.around(line, place)
-        if raised is None or not raised.tried or self._gave_up(line, place):
-            return False
-        return self.wrote_last(line) or (
-            self._torchrun and self.reported < place and raised is self.raised[-1]
-        )
-
-    def _aside(self, line: Line, place: int) -> bool:
-        """Return whether a handler printed it, of something beside the training, right below the training's result."""
-        raised = self.around(line, place)
-        if raised is None or not raised.caught or self.reported > place:
-            return False
-        spans = self.spans[line.name, line.who]
-        at = bisect_left(spans, raised.first, key=lambda one: one.first)
-        while at and spans[at].chained:
-            at -= 1
-        texts = self.texts[line.name, line.who]
-        begin = bisect_left(texts, spans[at].first, key=lambda row: row[0])
-        above = [text[:400] for _, text in texts[max(0, begin - END) : begin]]
-        told = any(is_result(text, beyond_doubt=True) and not tells_of_failure(text) for text in above[:-1])
-        if told and ASIDE.search(above[-1]):
-            return True
-        leaving = LEAVING.search(spans[at].frames[0].function or "") if spans[at].frames else None
-        return leaving is not None and is_result(self._above(raised), beyond_doubt=True)
 
     def _is_help(self, line: Line, place: int) -> bool:
         """Return whether a line belongs to the text that --help prints: that names errors, and reports none."""
@@ -278,3 +223,8 @@ class Timeline(Restarts):
         chain = next((chain for chain in self.chains() if raised in chain), [])
         own = (one.own for one in itertools.dropwhile(lambda one: one is not raised, chain))
         return next((frame for frame in own if frame is not None), None)
+
+
+def _fails(line: Line, text: str) -> bool:
+    """Return whether a line's words tell of a failure, or its logger's level and no word says that it was got over."""
+    return tells_of_failure(text) or reports_failure(line.full, text)

@@ -33,9 +33,13 @@ NAMED = late_pattern(
     r"(?:^|[\s`*>#│|(\]:-])(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|StopIteration|KeyboardInterrupt|SystemExit))"
     r": (?P<message>\S.*)$"
 )
+BARE = late_pattern(r"^(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{1,60}(?:Error|Exception))$")
+"""An exception without a message; it counts where the source that raised it, or carets, stand right above it."""
 USAGE = late_pattern(
     r"^(?P<message>[\w./-]*python[\d.]*: (?:can't open file|No module named ).*|[\w./-]+\.py: error: .*|"
     r"Error .{1,200} at line \d+ in file \S+|"
+    # absl, absl/app.py
+    r"FATAL Flags parsing error: .*|"
     # argparse and click, whatever the program is called
     r"[\w./-]{1,80}: error: (?:argument |the following arguments are required|unrecognized arguments|"
     r"one of the arguments|ambiguous option).*|"
@@ -72,6 +76,8 @@ RECORD = late_pattern(r"^\{\"(?=.{0,400}\"(?:level|levelname|severity|lvl)\" ?: 
 """What a logger writes as JSON."""
 INFORMS = late_pattern(r"\b(?:INFO|DEBUG|WARN(?:ING)?)\b")
 """The level in front of a logger's line."""
+EXITED = late_pattern(r"^\S.{0,60} exited with (?:code|status) -?\d+\b")
+"""What Docker Compose, and many a supervisor, says of a program's end."""
 CUT_OFF = "an exception that is not named: the log ends inside its traceback"
 LINES_OF_MESSAGE = 20
 OWN_MOST = 64
@@ -128,6 +134,12 @@ class Raised(Struct):
     def tried(self) -> bool:
         """Whether its traceback begins in a line that tries something, and goes on where that fails."""
         return bool(self.frames) and self.frames[0].text.startswith("try:")
+
+    @property
+    def told(self) -> str:
+        """The words of a program in front of it, where no traceback is shown: it had caught it when it wrote them."""
+        named = None if self.frames else NAMED.search(self.line.text)
+        return "" if named is None else self.line.text[: named.start("type")].strip("#*`>|│E [(:")
 
     @property
     def at_top(self) -> bool:
@@ -209,7 +221,7 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             quoted = number + 1 < len(lines) and places[number + 1] in source
             text = _source(text, lines[number + 1 : number + 1 + BOX], quoted=quoted)
             frames.append(Frame(frame["path"], int(frame["line"]), frame["function"], text))
-        elif place not in source and (raised := _raised(text, inside=bool(frames))):
+        elif place not in source and (raised := _raised(text, inside=bool(frames)) or _bare(lines, number)):
             if text.startswith("terminate called") and any(
                 NATIVE.match(x.text) for x in lines[number + 1 : number + 3]
             ):
@@ -253,6 +265,15 @@ def _raised(text: str, *, inside: bool) -> tuple[str, str] | None:
     return None
 
 
+def _bare(lines: Sequence[Line], number: int) -> tuple[str, str] | None:
+    """Return type and message of an exception that ends a traceback of which the top was cut off."""
+    bare = BARE.match(lines[number].text)
+    above = lines[number - 1] if number else None
+    if bare is None or above is None or not above.text or above.indent <= lines[number].indent:
+        return None
+    return bare["type"].rpartition(".")[2], ""
+
+
 def _end(lines: Sequence[Line], number: int) -> int:
     """Return the number of the last line of the message that begins in a line."""
     last = number
@@ -262,6 +283,8 @@ def _end(lines: Sequence[Line], number: int) -> int:
             break
         if lines[after].seconds is not None and lines[number].seconds is None:
             break  # a logger's line, not the exception's
+        if EXITED.match(text):
+            break  # what had started the program says that it ended
         if RECORD.match(text) or INFORMS.search(lines[after].full[: -len(text)] if text else ""):
             break
         if not text and (after + 1 >= len(lines) or lines[after + 1].indent <= lines[number].indent):

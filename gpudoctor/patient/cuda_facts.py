@@ -4,7 +4,11 @@ import os
 import sys
 
 # A file named json.py or struct.py in the working folder or on PYTHONPATH must not break this script.
-own = {"", os.getcwd()} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+try:
+    here = os.getcwd()
+except OSError:  # it was deleted
+    here = ""
+own = {"", here} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
 sys.path[:] = [e for e in sys.path if e not in own or os.path.exists(os.path.join(e, "os.py"))]
 import ctypes
 import json

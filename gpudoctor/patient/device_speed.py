@@ -134,6 +134,16 @@ def differing(made, wanted):
     return int((made != wanted).sum())
 
 
+class Violation(ctypes.Structure):
+    """nvmlViolationTime_t: when it was asked, in microseconds, and the time in violation, in nanoseconds."""
+
+    _fields_ = [("reference", ctypes.c_ulonglong), ("time", ctypes.c_ulonglong)]
+
+
+# nvmlPerfPolicyType_t: what held the GPU below its application clocks.
+POLICIES = {"power": 0, "thermal": 1, "board_limit": 3, "reliability": 5}
+
+
 class Clocks(threading.Thread):
     """Sample a GPU's clocks by NVML until told to stop; without NVML there are no samples."""
 
@@ -143,6 +153,27 @@ class Clocks(threading.Thread):
         self.enough = threading.Event()
         self.clocks, self.reasons, self.samples = [], {}, 0
         self.temperature = self.power = None
+        self.begun, self.before = time.monotonic(), self.violations()
+
+    def violations(self):
+        """Return for how many nanoseconds each policy has held the clocks down since the driver was loaded."""
+        found = {}
+        for name, number in POLICIES.items():
+            value = Violation()
+            try:
+                answer = self.library.nvmlDeviceGetViolationStatus(self.handle, number, ctypes.byref(value))
+            except AttributeError:
+                return {}
+            if answer == 0:
+                found[name] = value.time
+        return found
+
+    def violated(self):
+        """Return the share of the time since the beginning in which each policy held the clocks down."""
+        seconds = max(time.monotonic() - self.begun, 0.001)
+        after = self.violations()
+        shares = {n: (after[n] - self.before[n]) / 1e9 / seconds for n in after if n in self.before}
+        return {name: round(min(share, 1.0), 3) for name, share in shares.items() if share > 0}
 
     def ask(self, name, kind, *arguments):
         """Return what an NVML call gives, or None where it gives nothing."""
@@ -186,6 +217,7 @@ class Clocks(threading.Thread):
             "throttled": {words: round(n / self.samples, 3) for words, n in self.reasons.items()},
             "temperature_celsius": self.temperature,
             "power_watts": self.power,
+            "violations": self.violated(),
         }
 
 

@@ -6,7 +6,11 @@ import sys
 # A file named json.py or re.py in the working folder or on PYTHONPATH must not break this script; what
 # the path was is a fact.
 search_path = list(sys.path)
-own = {"", os.getcwd()} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+try:
+    here = os.getcwd()
+except OSError:  # it was deleted
+    here = ""
+own = {"", here} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
 sys.path[:] = [e for e in sys.path if e not in own or os.path.exists(os.path.join(e, "os.py"))]
 import json
 import platform
@@ -42,6 +46,24 @@ def headers():
     return os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 
 
+def not_preloaded():
+    """Return what LD_PRELOAD names and the loader left out, as it does of what it cannot open: None is not known."""
+    try:
+        with open("/proc/self/maps", errors="replace") as lines:
+            mapped = {os.path.basename(line.split(None, 5)[5].strip()) for line in lines if "/" in line}
+    except (OSError, IndexError):
+        return None
+    missing = []
+    for entry in re.split("[: ]", os.environ.get("LD_PRELOAD", "")):
+        if not entry or "$" in entry:
+            continue
+        name = os.path.basename(os.path.realpath(entry) if "/" in entry else entry)
+        stem = name.partition(".so")[0] + ".so"
+        if not any(there == name or ("/" not in entry and there.startswith(stem)) for there in mapped):
+            missing.append(entry)
+    return missing
+
+
 def libraries(distribution, folder):
     """Return the shared libraries of one of NVIDIA's wheels, with the sizes of their RECORD and of what lies there."""
     found = []
@@ -59,7 +81,7 @@ def distributions():
     from importlib import metadata  # an older Python than 3.8 has told its version before
 
     found = []
-    for folder in dict.fromkeys(os.path.abspath(entry or os.getcwd()) for entry in search_path):
+    for folder in dict.fromkeys(os.path.abspath(entry or here) for entry in search_path if entry or here):
         # Names first: reading the metadata of hundreds of packages is what takes the time.
         for distribution in metadata.distributions(path=[folder]):
             path = getattr(distribution, "_path", None)
@@ -106,6 +128,7 @@ tell(
             "search_path": search_path,
             "compiler": compiler(),
             "headers": headers(),
+            "not_preloaded": not_preloaded(),
         },
     }
 )

@@ -7,7 +7,11 @@ import sys
 # then that is what the report must say: the patient's own path is back before torch is imported.
 search_path = list(sys.path)
 loaded = set(sys.modules)
-own = {"", os.getcwd()} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
+try:
+    here = os.getcwd()
+except OSError:  # it was deleted
+    here = ""
+own = {"", here} | set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
 sys.path[:] = [e for e in sys.path if e not in own or os.path.exists(os.path.join(e, "os.py"))]
 import importlib.machinery
 import importlib.util

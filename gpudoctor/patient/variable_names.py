@@ -8,7 +8,11 @@ import sys
 
 # A file named json.py or re.py in the working folder must not break this script.
 search_path = list(sys.path)
-sys.path[:] = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+try:
+    here = os.getcwd()
+except OSError:  # it was deleted
+    here = ""
+sys.path[:] = [entry for entry in sys.path if entry not in ("", here)]
 import contextlib
 import difflib
 import glob

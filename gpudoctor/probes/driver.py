@@ -21,7 +21,10 @@ def probe(root: Path = Path("/")) -> Driver:
         description=(description or "").removeprefix("NVRM version:").strip(),
         nodes=[
             DeviceNode(
-                path=f"/dev/{node.name}", readable=os.access(node, os.R_OK), writable=os.access(node, os.W_OK)
+                path=f"/dev/{node.name}",
+                readable=os.access(node, os.R_OK),
+                writable=os.access(node, os.W_OK),
+                device=node.is_char_device(),
             )
             for node in sorted((root / "dev").glob("nvidia*"))
             if not node.is_dir()

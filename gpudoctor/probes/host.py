@@ -41,6 +41,9 @@ def probe(root: Path = Path("/")) -> Host:
         **_shm(root / "dev/shm"),
         limits=_limits(),
         **_files(text(sysctl / "fs/file-nr")),
+        pid_max=number(text(sysctl / "kernel/pid_max")),
+        threads_max=number(text(sysctl / "kernel/threads-max")),
+        threads=_threads(text(root / "proc/loadavg")),
         root=os.geteuid() == 0,
         capabilities=_capabilities(root),
         unprivileged_port=number(text(sysctl / "net/ipv4/ip_unprivileged_port_start")),
@@ -57,6 +60,12 @@ def _files(numbers: str) -> dict[str, Any]:
     """Read allocated, unused (0 since Linux 2.6) and most file handles (sysctl/fs.rst)."""
     values = [number(word) for word in numbers.split()]
     return {"files_open": values[0], "files_max": values[2]} if len(values) == 3 else {}
+
+
+def _threads(loadavg: str) -> int | None:
+    """Read the number of threads, the second of "0.50 0.40 0.30 1/612 4711" (proc_loadavg(5))."""
+    words = loadavg.split()
+    return number(words[3].partition("/")[2]) if len(words) == 5 else None
 
 
 def _shm(folder: Path) -> dict[str, Any]:
@@ -116,7 +125,7 @@ def _limits() -> dict[str, Limit]:
         return None if value == resource.RLIM_INFINITY else value
 
     limits = {}
-    for name in ("memlock", "nofile", "nproc", "core"):
+    for name in ("memlock", "nofile", "nproc", "core", "as", "data", "fsize", "cpu"):
         soft, hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))
         limits[name] = Limit(soft=bounded(soft), hard=bounded(hard))
     return limits

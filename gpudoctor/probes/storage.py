@@ -41,6 +41,7 @@ class Mount(NamedTuple):
     kind: str
     read_only: bool
     file_system_read_only: bool
+    no_exec: bool
 
 
 Look = Callable[[str], dict[str, Any]]
@@ -178,6 +179,7 @@ def _described(folder: Folder, answer: dict[str, Any] | None, mounts: list[Mount
             kind=mount.kind,
             read_only=mount.read_only or mount.file_system_read_only,
             file_system_read_only=mount.file_system_read_only,
+            no_exec=mount.no_exec,
         )
     return replace(folder, **answer) if answer is not None else replace(folder, stalled=True)
 
@@ -197,5 +199,6 @@ def _mounts(root: Path) -> list[Mount]:
             continue
         # Blanks and such are written in octal, \040.
         point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[4])
-        found.append(Mount(point, last[0], "ro" in fields[5].split(","), "ro" in last[2].split(",")))
+        here, everywhere = fields[5].split(","), last[2].split(",")
+        found.append(Mount(point, last[0], "ro" in here, "ro" in everywhere, "noexec" in here + everywhere))
     return found

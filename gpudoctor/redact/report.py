@@ -134,9 +134,16 @@ def private(report: Report) -> Private:
         ),
         users=_known([_user(), *(variables.get(name, "") for name in USER_VARIABLES)]),
         homes=_known([os.path.expanduser("~")]),
-        folders=_known([python.prefix if python else "", os.getcwd()]),
+        folders=_known([python.prefix if python else "", _working_folder()]),
         public=_public(facts, report),
     )
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return ""
 
 
 def _known(values: list[str], harmless: Callable[[str], bool] = lambda value: False) -> tuple[str, ...]:

@@ -3,6 +3,21 @@
 FLAGGED = [
     """
 import torch
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model.cuda()
+        self.optimizer = torch.optim.AdamW(model.parameters())
+        self.scaler = torch.amp.GradScaler()
+
+    def training_step(self, x):
+        self.scaler.scale(self.model(x).sum()).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)  # <-
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+""",
+    """
+import torch
 from torch.amp import GradScaler
 
 def first(model, optimizer, loader):

@@ -2,6 +2,28 @@
 
 FLAGGED = [
     """
+import matplotlib.pyplot as plt
+import torch
+import torch.distributed as dist
+
+def plot(losses, path):
+    plt.plot(losses)
+    plt.savefig(path)  # <-
+
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    losses = []
+    for epoch in range(3):
+        loss = model(torch.ones(2, 2)).sum()
+        loss.backward()
+        losses.append(loss.item())
+    plot(losses, "loss.png")
+    dist.destroy_process_group()
+
+main()
+""",
+    """
 import sys
 import torch.distributed as dist
 from loguru import logger
@@ -88,6 +110,78 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+
+class Pictures(Dataset):
+    def __init__(self, names):
+        with open("index.txt", "w") as file:
+            file.write(str(names))
+
+
+def loader(names, rank=-1):
+    data = Pictures(names)
+    return DataLoader(data, sampler=None if rank == -1 else DistributedSampler(data))
+
+
+loader(["a.png"])
+""",
+    """
+import torch.distributed as dist
+from commands import rank_zero_first
+
+dist.init_process_group("gloo")
+with rank_zero_first():
+    with open("index.txt", "w") as file:
+        file.write("x")
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def main(rank, world_size, output):
+    if world_size > 1:
+        dist.init_process_group(
+            "gloo", init_method="tcp://localhost:29511", world_size=world_size, rank=rank
+        )
+    name = output
+    if world_size > 1:
+        name += f"_{rank}"
+    with open(name, "w") as file:
+        file.write("x")
+    with open(os.devnull, "w") as file:
+        file.write("x")
+    if world_size > 1:
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    if torch.cuda.device_count() > 1:
+        mp.spawn(main, args=(torch.cuda.device_count(), "out.txt"), nprocs=torch.cuda.device_count())
+    else:
+        main(rank=0, world_size=1, output="out.txt")
+""",
+    """
+import torch
+import torch.distributed as dist
+import torchvision
+
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    image = model(torch.ones(2, 2))
+    if dist.get_rank() == 0:
+        torchvision.utils.save_image(image, "image.png")
+    dist.destroy_process_group()
+
+main()
+""",
     """
 import sys
 import torch.distributed as dist

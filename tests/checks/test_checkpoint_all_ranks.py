@@ -2,6 +2,20 @@
 
 FLAGGED = [
     """
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model = DDP(model)
+        self.optimizer = optimizer
+
+    def save(self):
+        torch.save(self.model.module.state_dict(), "model.pt")  # <-
+        torch.save(self.optimizer.state_dict(), "optimizer.pt")
+""",
+    """
 from accelerate import Accelerator
 
 class Tuner:
@@ -96,6 +110,101 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import functools
+import os
+import torch
+import torch.distributed as dist
+
+def on_first(function):
+    @functools.wraps(function)
+    def inner(*args):
+        if int(os.environ["RANK"]) == 0:
+            return function(*args)
+    return inner
+
+@on_first
+def save(model):
+    torch.save(model.module.state_dict(), "m.pt")
+
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+model(torch.ones(1, 2)).sum().backward()
+save(model)
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def parallel(model):
+    return DDP(model)
+
+
+model = torch.nn.Linear(2, 2)
+torch.save(model.state_dict(), "model.pt")
+""",
+    """
+import argparse
+import torch
+import torch.distributed as dist
+
+
+def plain(args):
+    torch.save(torch.nn.Linear(2, 2).state_dict(), args.out)
+
+
+def parallel(args):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    model(torch.rand(2, 2)).sum().backward()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", default="model.pt")
+    parser.add_argument("--ddp", action="store_true")
+    args = parser.parse_args()
+    if args.ddp:
+        parallel(args)
+    else:
+        plain(args)
+""",
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl", rank=0, world_size=1, init_method="tcp://localhost:29501")
+model = torch.nn.Linear(2, 2).cuda()
+total = torch.tensor([1.0]).cuda()
+dist.all_reduce(total)
+torch.save(model.state_dict(), "model.pt")
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Trainer:
+    def __init__(self, args, model):
+        self.args = args
+        self.model = DDP(model)
+
+    def save(self, out):
+        if self.args.world_size <= 1:
+            torch.save({"a": 1}, os.path.join(out, "random.pth"))
+        else:
+            torch.save({"a": 1}, os.path.join(out, f"random_{self.args.process_index}.pth"))
+        if self.args.should_save:
+            torch.save(self.model.module.state_dict(), os.path.join(out, "model.pt"))
+        if self.writer is not None:
+            torch.save(self.model.module.state_dict(), os.path.join(out, "last.pt"))
+""",
     """
 import os
 

@@ -120,6 +120,15 @@ def test_the_fixes_go_with_it():
 
 FLAGGED = [
     """
+import torch
+
+try:
+    state = torch.load("runs/last.pt", map_location="cpu")
+except FileNotFoundError:
+    state = {}
+torch.save(state, "runs/last.pt")  # <-
+""",
+    """
 from pathlib import Path
 
 import torch
@@ -266,6 +275,12 @@ def main():
 """,
 ]
 FINE = [
+    """
+import torch
+
+state = torch.load("/checkpoint/team/w2v/archived/base.pt", map_location="cpu")
+torch.save(state, "/checkpoint/team/w2v/archived/base_updated.pt")
+""",
     """
 from pathlib import Path
 

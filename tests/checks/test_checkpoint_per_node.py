@@ -2,6 +2,19 @@
 
 FLAGGED = [
     """
+import os
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import AutoModel
+
+local_rank = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+model = DDP(AutoModel.from_pretrained("bert-base-uncased").to(local_rank), device_ids=[local_rank])
+if local_rank == 0:
+    model.module.save_pretrained("out")  # <-
+dist.destroy_process_group()
+""",
+    """
 import argparse
 import os
 
@@ -81,6 +94,19 @@ distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import AutoModel
+
+local_rank = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+model = DDP(AutoModel.from_pretrained("bert-base-uncased").to(local_rank), device_ids=[local_rank])
+if dist.get_rank() == 0:
+    model.module.save_pretrained("out")
+dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

@@ -137,6 +137,13 @@ def test_torchscript_is_for_another_function():
 
 FLAGGED = [
     """
+import copy
+import torch
+
+ema = copy.deepcopy(torch.load("model.pt", map_location="cpu")["ema"])  # <-
+ema.eval()
+""",
+    """
 import torch
 from nets import Net
 
@@ -195,6 +202,38 @@ net.eval()
 """,
 ]
 FINE = [
+    """
+import torch
+
+
+def load(*args, **kwargs):
+    if "weights_only" not in kwargs:
+        kwargs["weights_only"] = False
+    return torch.load(*args, **kwargs)
+
+
+print(load("model.pt", map_location="cpu").parameters())
+""",
+    """
+import torch
+
+
+def load(path, weights_only=True):
+    try:
+        checkpoint = torch.load(path, map_location="cpu", weights_only=weights_only)
+    except TypeError:
+        checkpoint = torch.load(path, map_location="cpu")
+    if isinstance(checkpoint, torch.jit.ScriptModule):
+        return checkpoint.state_dict()
+    return checkpoint
+
+
+def tacotron(path):
+    state = torch.load(path, map_location="cpu")
+    model = Tacotron2(state["hparams"])
+    model.load_state_dict(state["model"])
+    return model.eval()
+""",
     """
 import torch
 from nets import Net

@@ -16,6 +16,11 @@ Root Cause (first observed failure):
   error_file: <N/A>"""
 MESSAGE = "a worker ended; what it died of is not in the launcher's words"
 EXAMPLES = {
+    "CalledProcessError: Command '['C:\\\\Users\\\\me\\\\Kohya SS\\\\venv\\\\Scripts\\\\python.exe',\n'train_network.py', '--enable_bucket',": "a worker ended; what it died of is not in the launcher's words",
+    "subprocess.CalledProcessError: Command 'accelerate\nlaunch\ntrain.py\n--max_train_steps=600' returned non-zero exit status 1.": "a worker ended; what it died of is not in the launcher's words",
+    "CalledProcessError: Command '['/usr/bin/python3', 'train_network.py', ": "a worker ended; what it died of is not in the launcher's words",
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: main.py FAILED": "a worker ended; what it died of is not in the launcher's words",
+    '{"name": "torchelastic.worker.status.FAILED", "source": "WORKER", "timestamp": 0, "metadata": {"run_id": "none", "global_rank": 3}}': "a worker ended; what it died of is not in the launcher's words",
     "DEBUG events Error pod pytorch-simple-worker-0 container pytorch exitCode: 1 terminated message:": "a worker ended with exit code 1; what it died of is not in the launcher's words",
     "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR": "a worker ended; what it died of is not in the launcher's words",
     "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.": (
@@ -92,6 +97,10 @@ EXAMPLES = {
     "W tensorflow/core/framework/op_kernel.cc:1767] OP_REQUIRES failed at mpi_ops.cc:412 : Unknown: Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce, allgather or broadcast a tensor after one of the ranks finished execution.": MESSAGE,
 }
 NOT_THIS = [
+    "subprocess.CalledProcessError: Command '['git', 'rev-parse']",
+    "make' returned non-zero exit status 2.",
+    "=   EXIT CODE: 9",
+    '{"name": "torchelastic.worker.status.SUCCEEDED", "source": "WORKER"}',
     "subprocess.CalledProcessError: Command '['/venv/bin/python', '-c', 'import check']' returned non-zero exit status 4.",
     "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
     "subprocess.CalledProcessError: Command '['which', 'c++']' returned non-zero exit status 1.",

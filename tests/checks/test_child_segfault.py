@@ -21,6 +21,11 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 11 (SIGSEGV) received by PID 149"""
 MESSAGE = "a worker crashed in native code: Segmentation fault"
 EXAMPLES = {
+    "Windows fatal exception: access violation": "a worker crashed in native code: Windows fatal exception",
+    "Unhandled exception caught in c10/util/AbortHandler.h": "a worker crashed in native code: Unhandled exception",
+    "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)": "a worker crashed in native code: Segmentation fault",
+    "=   EXIT CODE: 139": "a worker crashed in native code, exit code 139",
+    "=   EXIT CODE: 11": "a worker crashed in native code",
     "Child process unexpectedly failed with exitcode=134. pid=1926765": "a worker crashed in native code, exit code 134",
     'I get a "segmentation fault error (core dumped)"': "a worker crashed in native code: segmentation fault",
     "the launcher ends with an exit code of -11": ("a worker crashed in native code, exit code -11"),
@@ -103,6 +108,8 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    "=   EXIT CODE: 9",
+    "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Terminated (signal 15)",
     "terminate called without an active exception\nException ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f71bd0233a0>",
     "RuntimeError: DataLoader worker (pid 22761) is killed by signal: Segmentation fault. ",
     "RuntimeError: DataLoader worker (pid 22761) is killed by signal: Aborted. ",

@@ -13,23 +13,23 @@ BELOW = (
     '  File "/venv/torch/utils/data/_utils/collate.py", line 275, in collate_tensor_fn\n'
 )
 EXAMPLES = {
-    "RunTimeError: stack expects each tensor to be equal size. but got [256] at entry 0 and [345] at entry 3": "the samples of a batch have different sizes: [256] and, as number 3 of it, [345]",
+    "RunTimeError: stack expects each tensor to be equal size. but got [256] at entry 0 and [345] at entry 3": "the samples of a batch have different sizes: number 0 of it [256], number 3 [345]",
     (
         "RuntimeError: Caught RuntimeError in DataLoader worker process 2.\n"
         'Original Traceback (most recent call last):\n  File "/content/train_util.py", line 1189, in __getitem__\n'
         "RuntimeError: stack expects each tensor to be equal size, but got [4, 18, 14] at entry 0 and [4, 17, 15] at entry 3"
-    ): "the samples of a batch have different sizes: [4, 18, 14] and, as number 3 of it, [4, 17, 15]",
+    ): "the samples of a batch have different sizes: number 0 of it [4, 18, 14], number 3 [4, 17, 15]",
     (
         "RuntimeError: Caught RuntimeError in DataLoader worker process 0.\n"
         f"Original Traceback (most recent call last):\n{BELOW}"
         "RuntimeError: stack expects each tensor to be equal size, but got [5] at entry 0 and [9] at entry 1"
-    ): "the samples of a batch have different sizes: [5] and, as number 1 of it, [9]",
+    ): "the samples of a batch have different sizes: number 0 of it [5], number 1 [9]",
     "RuntimeError: stack expects each tensor to be equal size, but got [3, 375, 500] at entry 0 and [1, 375, 500] at entry 7": (
-        "the samples of a batch have different sizes: [3, 375, 500] and, as number 7 of it, [1, 375, 500]; only the number of "
+        "the samples of a batch have different sizes: number 0 of it [3, 375, 500], number 7 [1, 375, 500]; only the number of "
         "channels differs"
     ),
     "[rank3]: RuntimeError: stack expects each tensor to be equal size, but got [224, 224] at entry 0 and [3, 224, 224] at entry 29": (
-        "the samples of a batch have different sizes: [224, 224] and, as number 29 of it, [3, 224, 224]; one has more "
+        "the samples of a batch have different sizes: number 0 of it [224, 224], number 29 [3, 224, 224]; one has more "
         "dimensions than the other"
     ),
     "RuntimeError: each element in list of batch should be of equal size": MESSAGE,

@@ -2,6 +2,145 @@
 
 FLAGGED = [
     """
+import os
+import sys
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+if dist.get_rank() == 0 and os.path.exists("out"):
+    sys.exit("out is there already")
+dist.barrier()  # <-
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.tensorboard import SummaryWriter
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(2)
+
+    def forward(self, x):
+        return self.norm(x)
+
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(Net())
+    if dist.get_rank() == 0:
+        SummaryWriter().add_graph(model, torch.ones(4, 2))  # <-
+    model(torch.ones(4, 2)).sum().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def collate(samples):
+    samples = [sample for sample in samples if sample is not None]
+    return (torch.stack(samples), len(samples)) if samples else (None, 0)
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 2, sampler=sampler, collate_fn=collate)
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for x, count in loader:
+            if x is None:
+                continue  # <-
+            model(x).sum().backward()
+    dist.destroy_process_group()
+
+main(torch.ones(20, 2))
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Patience:
+    def __init__(self):
+        self.bad, self.best = 0, 1e9
+
+    def spent(self, loss):
+        if loss < self.best:
+            self.best, self.bad = loss, 0
+        else:
+            self.bad += 1
+        return self.bad > 3
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 2, sampler=sampler)
+    patience = Patience()
+    for epoch in range(30):
+        sampler.set_epoch(epoch)
+        total = 0
+        for x in loader:
+            loss = model(x).sum()
+            loss.backward()
+            total += loss.item()
+        if patience.spent(total / len(loader)):
+            break  # <-
+    dist.destroy_process_group()
+
+main(torch.ones(20, 2))
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for step in range(30):
+        model(torch.ones(2, 2)).sum().backward()
+        if step % 10 or rank != 0:
+            continue
+        dist.all_reduce(torch.zeros(1))  # <-
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    best = 1e9
+    for epoch in range(9):
+        sampler.set_epoch(epoch)
+        losses = []
+        for x in loader:
+            loss = model(x).sum()
+            loss.backward()
+            losses.append(loss.detach().numpy())
+        mean = np.average(losses)
+        if mean < best:
+            best = mean
+            dist.barrier()  # <-
+            if dist.get_rank() == 0:
+                torch.save(model.module.state_dict(), "best.pt")
+    dist.destroy_process_group()
+
+main(torch.randn(20, 2))
+""",
+    """
 import torch
 import torch.distributed as dist
 
@@ -461,6 +600,226 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os
+import torch.distributed as dist
+
+
+def save(folder):
+    if dist.get_rank() == 0 and os.path.exists(folder):
+        raise ValueError("the folder is there already")
+    dist.barrier()
+    if folder:
+        return folder
+    return None
+
+
+save("out")
+""",
+    """
+from contextlib import contextmanager
+
+import torch.distributed as dist
+
+
+def is_master():
+    return dist.get_rank() == 0
+
+
+@contextmanager
+def in_turn():
+    if not is_master():
+        dist.barrier()
+    yield
+    if is_master():
+        dist.barrier()
+
+
+def shown(text):
+    if is_master():
+        print(text)
+
+
+def work():
+    for text in ("a", "b"):
+        shown(text)
+    if is_master():
+        print("c")
+    if is_master():
+        print("d")
+    if is_master():
+        print("e")
+    if not is_master():
+        dist.barrier()
+    if is_master():
+        dist.barrier()
+
+
+work()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+dist.init_process_group("gloo")
+data = torch.rand(8, 2)
+loader = DataLoader(data, sampler=DistributedSampler(data))
+model = DDP(torch.nn.Linear(2, 2))
+for number, x in enumerate(loader):
+    loss = model(x).sum()
+    loss.backward()
+    if number == len(loader) - 1:
+        dist.all_reduce(loss)
+dist.destroy_process_group()
+""",
+    """
+import io
+import torch
+import torch.distributed as dist
+
+
+def send(tensor, src):
+    dist.broadcast(tensor, src=src)
+    return tensor
+
+
+def broadcast_object(obj, src=0):
+    if dist.get_rank() == src:
+        data = io.BytesIO()
+        torch.save(obj, data)
+        length = send(torch.LongTensor([len(data.getbuffer())]), src)
+        send(torch.ByteTensor(data.getbuffer()), src)
+    else:
+        length = send(torch.LongTensor([0]), src)
+        send(torch.empty([length.item()], dtype=torch.uint8), src)
+
+
+for number in range(3):
+    broadcast_object(number)
+    broadcast_object(number, 1)
+    send(torch.zeros(1), 0)
+""",
+    """
+import torch
+import torch.distributed as dist
+
+
+def fit(model, loader, optimizer):
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    for x, y in loader:
+        try:
+            loss = model(x).sum()
+            loss.backward()
+        except RuntimeError:
+            if dist.is_initialized():
+                raise
+            optimizer.zero_grad()
+            continue
+        optimizer.step()
+""",
+    """
+import torch.distributed as dist
+
+
+def search(trainer, n):
+    import optuna
+
+    if dist.get_rank() == 0:
+        def objective(trial):
+            work = [trial]
+            dist.broadcast_object_list(work, src=0)
+            return trainer.train(work[0])
+
+        optuna.create_study().optimize(objective, n_trials=n)
+    else:
+        for _ in range(n):
+            work = [None]
+            dist.broadcast_object_list(work, src=0)
+            trainer.train(work[0])
+""",
+    """
+from contextlib import contextmanager
+
+import torch.distributed as dist
+
+
+class Serving:
+    def serve(self):
+        while True:
+            work = [None]
+            dist.scatter_object_list(work, None, src=0)
+            if work[0] == "stop":
+                return
+            dist.gather_object(work[0], None, dst=0)
+
+
+@contextmanager
+def serving():
+    is_main = dist.get_rank() == 0
+    inner = Serving()
+    if not is_main:
+        inner.serve()
+        yield False
+        return
+    yield True
+    dist.scatter_object_list([None], ["stop"], src=0)
+""",
+    """
+import os
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+dist.barrier()
+if dist.get_rank() == 0 and os.path.exists("out"):
+    raise ValueError("out is there already")
+dist.barrier()
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for step in range(30):
+        model(torch.ones(2, 2)).sum().backward()
+        if step % 10 == 0 or rank != 0:
+            print("a step of", rank)
+    dist.barrier()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    best = 1e9
+    for epoch in range(9):
+        sampler.set_epoch(epoch)
+        total = torch.zeros(1)
+        for x in loader:
+            loss = model(x).sum()
+            loss.backward()
+            total += loss.detach()
+        dist.all_reduce(total)
+        if total.item() < best:
+            best = total.item()
+            dist.barrier()
+    dist.destroy_process_group()
+
+main(torch.randn(20, 2))
+""",
     """
 import lightning
 import torch

@@ -26,6 +26,10 @@ EXAMPLES = {
         "the GPUs' device nodes can no longer be opened (unknown error): new processes in this container find "
         "no GPU"
     ),
+    "After few hours , nvidia-smi gives  **failed to initialize nvml unknown error** inside the docker": (
+        "the GPUs' device nodes can no longer be opened (unknown error): new processes in this container find "
+        "no GPU"
+    ),
     "cat: /dev/nvidiactl: Operation not permitted": (
         "the GPUs' device nodes can no longer be opened (Operation not permitted): new processes in this "
         "container find no GPU"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import DeviceNode, Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
+from gpudoctor.facts import ContainerStart, DeviceNode, Driver, Gpus, Host, Launch, Pci, PciDevice, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -83,3 +83,35 @@ def test_passed(facts):
 def test_unknown():
     assert run(host=DOCKER)[0].status is CheckStatus.UNKNOWN
     assert run(host=DOCKER, driver=Driver())[0].status is CheckStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("engine", "verb", "option"),
+    [
+        ("docker", "run", "--gpus"),
+        ("podman", "run", "--device nvidia.com/gpu=all"),
+        ("singularity", "exec", "--nv"),
+    ],
+)
+def test_a_command_that_hands_on_no_gpu(engine, verb, option):
+    start = ContainerStart(engine=engine, verb=verb, gpus=False, missing="nvidia-smi: command not found")
+    _, [finding] = run(container_start=start)
+    words = f"`{engine} {verb}` is called without {option}, and inside: nvidia-smi: command not found."
+    assert finding.message.startswith(words)
+    assert option in finding.fixes[0].command
+    _, [finding] = run(container_start=ContainerStart(engine=engine, verb=verb, gpus=False), torch=CUDA)
+    assert "inside: torch finds no GPU there" in finding.message
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {},
+        {"container_start": ContainerStart(engine="docker", verb="run", gpus=False)},
+        {"container_start": ContainerStart(engine="docker", verb="run", gpus=True, missing="nvidia-smi is not found")},
+    ],
+)  # fmt: skip
+def test_a_command_alone_shows_nothing(facts):
+    result, found = run(**facts)
+    assert (result.status, found) == (CheckStatus.UNKNOWN, [])
+    assert "neither the container nor its device nodes" in result.reason

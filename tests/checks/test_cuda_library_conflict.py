@@ -1,6 +1,7 @@
 """cuda-library-conflict: seen in logs."""
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.facts import Distribution, Distributions, Launch, Torch, WheelFile
 from gpudoctor.guard import examine
@@ -154,6 +155,15 @@ def test_two_copies_in_one_process():
 def test_environment_passed(facts):
     result, found = run(**facts)
     assert (result.status, found) == (CheckStatus.PASSED, [])
+
+
+def test_a_file_that_somebody_wrote_over():
+    changed = wheel("nvidia-nccl-cu13", "2.30.7", 7)
+    [file] = changed.libraries
+    changed = replace(changed, libraries=[replace(file, bytes_there=file.bytes + 1)])
+    _, [finding] = run(torch=torch(file.path), distributions=wheels(changed))
+    assert finding.severity is Severity.WARNING
+    assert "by the RECORD of nvidia-nccl-cu13 2.30.7: somebody wrote over it" in finding.message
 
 
 def test_environment_unknown():

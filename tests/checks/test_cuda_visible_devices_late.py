@@ -34,15 +34,6 @@ def choose(gpus):
 if __name__ == "__main__":
     main()
 """,
-]
-FINE = [
-    """
-import os
-import torch
-
-os.environ["CUDA_VISIBLE_DEVICES"] = "1"
-print(torch.cuda.get_device_name(0))
-""",
     """
 import os
 import torch
@@ -51,8 +42,30 @@ import torch.multiprocessing as mp
 from torch import nn
 
 if torch.cuda.is_available():
-    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"  # <-
 model = nn.Linear(2, 2).to("cuda")
+""",
+]
+FINE = [
+    """
+import os
+import torch
+
+
+def select(device):
+    os.environ["CUDA_VISIBLE_DEVICES"] = device
+    return torch.cuda.get_device_properties(0).name
+
+
+print(select("0"))
+print(select("0"))
+""",
+    """
+import os
+import torch
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+print(torch.cuda.get_device_name(0))
 """,
 ]
 EXAMPLES = {

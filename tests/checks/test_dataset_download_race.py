@@ -70,6 +70,39 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+import torch.multiprocessing as mp
+import torchvision
+
+def train(rank, epochs):
+    data = torchvision.datasets.MNIST("data", download=True)  # <-
+    print(rank, len(data), epochs)
+
+if __name__ == "__main__":
+    mp.spawn(train, args=(5,), nprocs=4)
+""",
+    """
+import click
+import torch.distributed as dist
+import torchvision
+from torch.utils.data import DataLoader, DistributedSampler
+from launcher import start
+
+def load(folder, size):
+    data = torchvision.datasets.CIFAR10(root=folder, download=True)  # <-
+    return DataLoader(data, size, sampler=DistributedSampler(data))
+
+@click.command()
+@click.option("--size", default=8)
+def main(size):
+    start()
+    loader = load("data", size)
+    dist.barrier()
+
+if __name__ == "__main__":
+    main()
+""",
+    """
+import torch
 from torch.nn.parallel import DistributedDataParallel
 from torchvision.datasets import CIFAR10
 from base import Trainer
@@ -151,6 +184,19 @@ train = datasets.MNIST("data", download=True)  # <-
     ),
 ]
 FINE = [
+    """
+import torch.multiprocessing as mp
+import torchvision
+
+def train(epochs):
+    data = torchvision.datasets.MNIST("data", download=True)
+    print(len(data), epochs)
+
+if __name__ == "__main__":
+    process = mp.Process(target=train, args=(5,))
+    process.start()
+    process.join()
+""",
     """
 import torch.distributed as dist
 from filelock import FileLock

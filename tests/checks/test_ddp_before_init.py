@@ -1,6 +1,19 @@
 """ddp-before-init: seen in a script."""
 
 FLAGGED = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+ddp = os.environ.get("RANK") is not None
+if ddp:
+    dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))  # <-
+model(torch.ones(1, 2)).sum().backward()
+if ddp:
+    dist.destroy_process_group()
+""",
     (
         "torchrun.py",
         {
@@ -17,6 +30,21 @@ FLAGGED = [
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+ddp = os.environ.get("RANK") is not None
+if ddp:
+    dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+if ddp:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+model(torch.ones(1, 2)).sum().backward()
+if ddp:
+    dist.destroy_process_group()
+""",
     (
         "spawn.py",
         {

@@ -29,9 +29,11 @@ def test_without_the_launch_nobody_can_tell() -> None:
     [
         ("CUDA_LAUNCH_BLOCKING", "1", Severity.WARNING),
         ("PYTORCH_NO_CUDA_MEMORY_CACHING", "0", Severity.WARNING),
+        ("PYTORCH_NO_CUDA_MEMORY_CACHING", "", Severity.WARNING),
         ("CUDA_INJECTION64_PATH", "/opt/nsys/libInjection.so", Severity.WARNING),
         ("TORCH_DISTRIBUTED_DEBUG", "detail", Severity.WARNING),
         ("TORCH_NCCL_DESYNC_DEBUG", "true", Severity.WARNING),
+        ("NCCL_CHECK_MODE", "DEBUG_LOCAL", Severity.WARNING),
         ("LD_DEBUG", "libs", Severity.WARNING),
         ("TORCH_DISTRIBUTED_DEBUG", "INFO", Severity.NOTE),
         ("TORCH_CPP_LOG_LEVEL", "INFO", Severity.NOTE),
@@ -62,9 +64,9 @@ def test_without_a_gpu_cuda_is_not_slowed_down() -> None:
     ("name", "value"),
     [
         ("CUDA_LAUNCH_BLOCKING", "0"), ("CUDA_LAUNCH_BLOCKING", ""), ("TORCH_DISTRIBUTED_DEBUG", "OFF"),
-        ("PYTORCH_NO_CUDA_MEMORY_CACHING", ""), ("TORCH_NCCL_DESYNC_DEBUG", "False"), ("NVIDIA_TF32_OVERRIDE", "1"),
+        ("TORCH_NCCL_DESYNC_DEBUG", "False"), ("NVIDIA_TF32_OVERRIDE", "1"),
         ("TORCH_CPP_LOG_LEVEL", "WARNING"), ("CUDA_DEVICE_MAX_CONNECTIONS", "1"), ("PYTHONMALLOC", "malloc"),
-        ("TORCHDYNAMO_DISABLE", "0"), ("TORCH_LOGS", ""),
+        ("TORCHDYNAMO_DISABLE", "0"), ("TORCH_LOGS", ""), ("NCCL_CHECK_MODE", "DEFAULT"),
     ],
 )  # fmt: skip
 def test_what_is_no_debugging(name: str, value: str) -> None:

@@ -136,6 +136,14 @@ def test_no_fact_of_the_environment_shows_it():
 FLAGGED = [
     """
 import torch
+
+model = torch.nn.Linear(2, 2).to("cuda:0")
+for step in range(3):
+    x = torch.randn(4, 2)
+    model(x).sum().backward()  # <-
+""",
+    """
+import torch
 import torchvision
 from torch.utils.data import DataLoader
 
@@ -229,6 +237,28 @@ loss = (student(batch) - teacher(batch)).square().mean()  # <-
 """,
 ]
 FINE = [
+    """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x.cuda())
+
+model = Net().cuda()
+model(torch.randn(4, 2)).sum().backward()
+""",
+    """
+import torch
+
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2).cuda())
+for step in range(3):
+    x = torch.randn(4, 2)
+    model(x).sum().backward()
+""",
     """
 import torch
 from torch.utils.data import DataLoader

@@ -28,7 +28,7 @@ def test_found_by_what_torch_sees():
     _, [finding] = order(OLD, NEW, names=["NVIDIA A100", "Tesla T4"])
     assert (
         finding.message
-        == "CUDA_DEVICE_ORDER is unset: GPU 0 is NVIDIA A100 to CUDA, and Tesla T4 to nvidia-smi"
+        == "CUDA_DEVICE_ORDER is unset: GPU 0 is NVIDIA A100 to CUDA, and Tesla T4 to nvidia-smi, so one number means two GPUs"
     )
     assert finding.severity is Severity.WARNING
 

@@ -136,3 +136,12 @@ def test_passes(fields):
 
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_working_folder_that_was_deleted():
+    gone = Storage(
+        folders=[Folder(use="working folder", path="/w", error_code=2, error="No such file or directory")],
+        temporary="/tmp",
+    )
+    _, [finding] = examine(Registry().check("disk-full"), Source.ENVIRONMENT, Snapshot({"storage": gone}))
+    assert (finding.severity, "the working folder /w" in finding.message) == (Severity.WARNING, True)

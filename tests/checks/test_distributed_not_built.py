@@ -10,6 +10,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("distributed-not-built")
 MESSAGE = "this build of torch lacks torch.distributed: no process group can be made with it"
 EXAMPLES = {
+    "RuntimeError: No rendezvous handler for env://": "this build of torch lacks the rendezvous by env:// (for Windows it came with torch 1.8) of torch.distributed: no process group can be made with it",
+    "RuntimeError: No rendezvous handler for tcp://": "this build of torch lacks the rendezvous by tcp:// (for Windows it came with torch 1.8) of torch.distributed: no process group can be made with it",
     "    from torch.distributed import all_reduce, reduce_op\nImportError: cannot import name 'all_reduce'": (
         "this build of torch lacks all_reduce, and with it torch.distributed: no process group can be made with it"
     ),
@@ -50,6 +52,7 @@ EXAMPLES = {
     ),
 }
 NOT_THIS = [
+    'raise RuntimeError("No rendezvous handler for {}://".format(result.scheme))',
     "ImportError: cannot import name 'all_reduce'",
     "ImportError: cannot import name 'FileStore' from 'django.files'",
     "RuntimeError: Distributed package doesn't have NCCL built in",

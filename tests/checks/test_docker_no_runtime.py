@@ -3,6 +3,7 @@
 MESSAGE = "the container engine cannot hand out GPUs"
 REASON = ": NVIDIA's Container Toolkit is not installed, or not configured"
 EXAMPLES = {
+    "slurmstepd: error: pyxis:     [ERROR] Command not found: nvidia-container-cli, see https://github.com/NVIDIA/libnvidia-container": "the container engine cannot hand out GPUs: NVIDIA's Container Toolkit is not installed, or not configured",
     'Could not select device driver "nvidia" with capabilites: [[compute utility]]': MESSAGE + REASON,
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].': MESSAGE
     + REASON,

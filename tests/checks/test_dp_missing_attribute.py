@@ -41,6 +41,71 @@ NOT_THIS = [
 FLAGGED = [
     """
 import torch
+from nets import VAE
+
+model = torch.nn.DataParallel(VAE()).cuda()
+x = model(torch.ones(4, 2))
+model.sample(16)  # <-
+""",
+    """
+import torch
+from nets import Net
+
+model = Net().cuda()
+if torch.cuda.device_count() > 1:
+    model = torch.nn.DataParallel(model)
+model.module.load_state_dict(torch.load("last.pt"))  # <-
+model(torch.ones(4, 2).cuda()).sum().backward()
+""",
+    """
+import torch
+from accelerate import Accelerator
+from byol import BYOL
+
+def main(loader):
+    accelerator = Accelerator()
+    model = BYOL(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.Adam(model.parameters())
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for x in loader:
+        accelerator.backward(model(x))
+        optimizer.step()
+        optimizer.zero_grad()
+        model.update_moving_average()  # <-
+
+main([])
+""",
+    """
+import torch
+from accelerate import Accelerator
+from transformers import AutoModelForSeq2SeqLM
+
+accelerator = Accelerator()
+model = AutoModelForSeq2SeqLM.from_pretrained("t5-small")
+loader = torch.utils.data.DataLoader(torch.ones(4, 2).long(), batch_size=2)
+model, loader = accelerator.prepare(model, loader)
+model.eval()
+print(model.config.vocab_size)  # <-
+for batch in loader:
+    print(model.generate(batch))  # <-
+""",
+    """
+import torch
+from transformers import BertForSequenceClassification
+
+def main(loader):
+    model = BertForSequenceClassification.from_pretrained("bert-base-uncased").cuda()
+    gpus = torch.cuda.device_count()
+    if gpus > 1:
+        model = torch.nn.DataParallel(model)
+    for batch in loader:
+        model(**batch)[0].mean().backward()
+    model.save_pretrained("out")  # <-
+
+main([])
+""",
+    """
+import torch
 from nets import Memory
 
 def train(memory, loader):
@@ -152,6 +217,84 @@ def main(model, optimizer_class):
 """,
 ]
 FINE = [
+    """
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+class Both(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.student = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.student(x)
+
+
+class Task(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trainable = Both()
+
+    def prepare_distributed(self, device_ids=None):
+        self.trainable = DDP(self.trainable, device_ids=device_ids)
+        return self
+
+    def compile(self):
+        self.inner = torch.compile(self.trainable.student)
+        self.trainable = torch.compile(self.trainable)
+""",
+    """
+import torch
+from nets import Net
+
+model = Net().cuda()
+several = torch.cuda.device_count() > 1
+if several:
+    model = torch.nn.DataParallel(model)
+if several:
+    model.module.load_state_dict(torch.load("last.pt"))
+else:
+    model.load_state_dict(torch.load("last.pt"))
+model(torch.ones(4, 2).cuda()).sum().backward()
+""",
+    """
+import torch
+from accelerate import Accelerator
+from byol import BYOL
+
+def main(loader):
+    accelerator = Accelerator()
+    model = BYOL(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.Adam(model.parameters())
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for x in loader:
+        accelerator.backward(model(x))
+        optimizer.step()
+        optimizer.zero_grad()
+        accelerator.unwrap_model(model).update_moving_average()
+
+main([])
+""",
+    """
+import torch
+from accelerate import Accelerator
+from transformers import AutoModelForSeq2SeqLM
+
+accelerator = Accelerator()
+model = AutoModelForSeq2SeqLM.from_pretrained("t5-small")
+loader = torch.utils.data.DataLoader(torch.ones(4, 2).long(), batch_size=2)
+model, loader = accelerator.prepare(model, loader)
+model.eval()
+try:
+    size = model.module.config.vocab_size
+except AttributeError:
+    size = model.config.vocab_size
+print(size, accelerator.unwrap_model(model).config, model.device)
+for batch in loader:
+    print(accelerator.unwrap_model(model).generate(batch))
+""",
     """
 import torch
 from nets import Memory

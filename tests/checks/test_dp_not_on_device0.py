@@ -45,6 +45,13 @@ def test_no_fact_of_the_environment_shows_it():
 
 FLAGGED = [
     """
+import torch
+
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2), device_ids=[1, 2])
+model.cuda()  # <-
+model(torch.ones(4, 2))
+""",
+    """
 import torch.nn as nn
 
 model = nn.Linear(2, 2).to("cuda:0")  # <-
@@ -83,6 +90,38 @@ net.module.fc = torch.nn.Linear(512, 10)  # <-
 """,
 ]
 FINE = [
+    """
+import torch
+from torch import nn
+
+
+class Expert(nn.Module):
+    def __init__(self, multi_gpu):
+        super().__init__()
+        self.model = nn.Linear(2, 2)
+        if multi_gpu:
+            self.model = nn.DataParallel(self.model)
+
+    def forward(self, x):
+        return self.model(x.to("cuda"))
+""",
+    """
+import torch
+
+torch.cuda.set_device(1)
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2), device_ids=[1, 2])
+model.cuda()
+model(torch.ones(4, 2))
+""",
+    """
+import torch
+
+def made(model):
+    return torch.compile(model).cuda()
+
+model = torch.nn.DataParallel(made(torch.nn.Linear(2, 2)))
+model(torch.ones(4, 2).cuda())
+""",
     """
 import torch.nn as nn
 

@@ -2,6 +2,9 @@
 
 MESSAGE = "an extension could not be compiled here"
 EXAMPLES = {
+    'utils.cu(29): error: identifier "sqrt<int, (int)0> " is undefined in device code': "an extension could not be compiled here",
+    'error: Microsoft Visual C++ 14.0 or greater is required. Get it with "Microsoft C++ Build Tools"': "an extension could not be compiled here: Microsoft Visual C++ is missing",
+    "subprocess.CalledProcessError: Command '['where', 'cl']' returned non-zero exit status 1.": "an extension could not be compiled here: cl is missing",
     '2 errors detected in the compilation of "/tmp/tmpxft_000015ae_00000000-7_psa_cuda.cpp1.ii".': MESSAGE,
     "error: command '/usr/local/cuda/bin/nvcc' failed with exit status 2": MESSAGE,
     "error: command 'x86_64-linux-gnu-g++' failed with exit code 1": MESSAGE,
@@ -41,6 +44,7 @@ EXAMPLES = {
     + ": it needs CUDA 11.7 or later",
 }
 NOT_THIS = [
+    'utils.cu(29): warning #177-D: variable "x" was declared but never referenced',
     'cupy.cuda.compiler.CompileException: /tmp/tmp1/kern.cu(3): error: identifier "a" is undefined\n\n1 error detected in the compilation of "/tmp/tmp1/kern.cu".',
     "/tmp/tmp_itxw3hv/main.c:1:10: fatal error: cuda.h: No such file or directory",
     "Building extension module fused_adam...",

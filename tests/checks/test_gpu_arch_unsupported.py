@@ -12,6 +12,8 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("gpu-arch-unsupported")
 MESSAGE = "the installed code does not support this GPU"
 EXAMPLES = {
+    "ValueError: FP8 quantized models is only supported on GPUs with compute capability >= 8.9 (e.g 4090/H100)": MESSAGE
+    + "; at least 8.9 is needed",
     "THCudaCheck FAIL file=mmdet/ops/roi_align/src/roi_align_kernel.cu line=139 error=98 :": MESSAGE,
     "THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCTensorMath.cu line=35 error=8 : invalid device function": MESSAGE,
     "RuntimeError: cuda runtime error (48)": MESSAGE,
@@ -180,3 +182,17 @@ def test_torch_s_own_verdict_without_its_list():
     )
     _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch}))
     assert "this torch says that it has no code for it" in finding.message
+
+
+def test_torch_warns_of_a_gpu_for_which_it_has_ptx():
+    said = "UserWarning: GeForce RTX 3090 with CUDA capability sm_86 is not compatible with the current PyTorch installation."
+    torch = Torch(
+        imported=True,
+        cuda="10.2",
+        warnings=[said],
+        arch_list=["sm_70", "sm_75", "compute_37"],
+        devices=[TorchDevice(ordinal=0, name="GeForce RTX 3090", capability="8.6")],
+    )
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch}))
+    assert finding.severity is Severity.WARNING
+    assert "it has PTX (compute_37), which the driver compiles" in finding.message

@@ -73,3 +73,16 @@ def test_unknown_where_nvml_says_nothing():
 def test_passes_without_a_gpu_on_the_bus():
     result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
     assert result.status is CheckStatus.PASSED
+
+
+def idle(index, most):
+    return Gpu(
+        index=index, name="A10", sm_clock_mhz=210, sm_clock_max_mhz=most, throttle_reasons=["gpu_idle"]
+    )
+
+
+def test_a_gpu_that_cannot_reach_the_clock_of_its_siblings():
+    slow, fast = idle(0, 705), idle(1, 1695)
+    _, [finding] = run(slow, fast)
+    assert "705 MHz at most, 1695 of others of the same model" in finding.message
+    assert run(idle(0, 1650), fast)[1] == []

@@ -92,3 +92,13 @@ def test_passed(facts):
 def test_unknown():
     assert run(driver=driver(0, "ctl"), gpus=GPUS)[0].status is CheckStatus.UNKNOWN
     assert run(gpus=GPUS)[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_plain_file_in_the_place_of_a_node():
+    nodes = [
+        DeviceNode(path=f"/dev/nvidia{n}", readable=True, writable=True, device=n == 0) for n in range(2)
+    ]
+    two = Gpus(devices=[Gpu(index=n) for n in range(2)])
+    facts = {"driver": Driver(version="580.82.07", nodes=nodes), "gpus": two, "cuda": Cuda(init=0, count=1)}
+    _, [finding] = run(**facts)
+    assert "may not open the nodes of 1 GPU of 2" in finding.message

@@ -25,7 +25,7 @@ def one(**fields):
     [
         ({"temperature_celsius": 90, "temperature_margin_celsius": -3}, "90 °C, 3 °C above the slowdown"),
         ({"temperature_celsius": 82, "temperature_margin_celsius": 5}, "82 °C, 5 °C below the slowdown"),
-        ({"temperature_margin_celsius": 0}, "0 °C below the slowdown"),
+        ({"temperature_margin_celsius": 0}, "at the slowdown"),
         ({"temperature_celsius": 95}, "95 °C"),
         ({"temperature_celsius": 60, "memory_temperature_celsius": 106}, "its memory has 106 °C"),
         (

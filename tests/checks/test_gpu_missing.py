@@ -15,6 +15,7 @@ from gpudoctor.facts import (
     Launch,
     Pci,
     PciDevice,
+    Raised,
     Torch,
 )
 from gpudoctor.guard import examine
@@ -194,3 +195,18 @@ def test_passes(facts):
 @pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="NVML Shared Library Not Found")}])
 def test_unknown(facts):
     assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+def test_the_runtime_of_torch_counts_none():
+    none = Torch(
+        imported=True,
+        version="2.15.0",
+        cuda="13.2",
+        cuda_available=False,
+        cuda_error=Raised(type="RuntimeError", message="No CUDA GPUs are available"),
+    )
+    facts = {"pci": BUS, "gpus": GPUS, "cuda": CUDA, "torch": none}
+    _, [finding] = run(**facts)
+    assert "starts 4 GPUs, and the CUDA runtime that torch brings counts none" in finding.message
+    hidden = Launch(variables={"CUDA_VISIBLE_DEVICES": ""})
+    assert run(**facts, launch=hidden)[1] == []

@@ -46,3 +46,14 @@ def test_unknown_where_nvml_says_nothing():
 def test_passes_without_a_gpu_on_the_bus():
     result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
     assert result.status is CheckStatus.PASSED
+
+
+def test_others_of_the_model_have_more_where_the_default_is_not_told():
+    gpus = [
+        Gpu(index=n, name="NVIDIA H100 80GB HBM3", power_limit_watts=watts)
+        for n, watts in enumerate((400.0, 700.0))
+    ]
+    findings = run(*gpus)[1]
+    assert "GPU 0: the power limit is 400 W, and 700 W of others of the same model" in findings[0].message
+    alike = [Gpu(index=n, name="NVIDIA H100 80GB HBM3", power_limit_watts=400.0) for n in range(2)]
+    assert run(*alike)[1] == []

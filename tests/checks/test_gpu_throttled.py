@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Gpu, Gpus, Pci
+from gpudoctor.facts import DeviceSpeed, Gpu, Gpus, Measurements, Pci
 from gpudoctor.guard import examine
 from gpudoctor.model import Source
 from gpudoctor.registry import Registry
@@ -95,3 +95,18 @@ def test_unknown_where_nvml_says_nothing():
 def test_passes_without_a_gpu_on_the_bus():
     result, _ = run(gpus=Gpus(error="NVML Shared Library Not Found", error_code=12), pci=Pci())
     assert result.status is CheckStatus.PASSED
+
+
+@pytest.mark.parametrize(
+    ("violations", "says"),
+    [
+        ({"thermal": 0.35, "power": 1.0}, "GPU 3: heat held its clocks down for 35 % of the time"),
+        ({"board_limit": 0.2}, "GPU 3: the board's limit"),
+        ({"thermal": 0.02, "power": 1.0}, ""),
+    ],
+)
+def test_under_load(violations, says):
+    speed = DeviceSpeed(ordinal=3, violations=violations)
+    idle = Gpu(index=3, name="NVIDIA L40S", throttle_reasons=["gpu_idle"])
+    found = run(idle, measurements=Measurements(devices=[speed]))[1]
+    assert [says in finding.message for finding in found] == [True] * bool(says)

@@ -2,6 +2,67 @@
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    net = net.module  # <-
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    print("the model has", sum(p.numel() for p in net.parameters()))
+    net(torch.ones(2, 2)).sum().backward()
+    optimizer.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(9):
+        optimizer.zero_grad()
+        model(torch.randn(2, 2)).sum().backward()
+        grads = [p.grad for p in model.parameters()]
+        flat = _flatten_dense_tensors(grads)
+        dist.all_reduce(flat)  # <-
+        for own, summed in zip(grads, _unflatten_dense_tensors(flat, grads)):
+            own.copy_(summed)
+        optimizer.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Trainer:
+    def __init__(self):
+        dist.init_process_group("gloo")
+        self.net = torch.nn.Linear(2, 2)
+        self.ddp = torch.nn.parallel.DistributedDataParallel(self.net)  # <-
+        self.optimizer = torch.optim.SGD(self.net.parameters(), 0.1)
+
+    def train(self, dataset):
+        sampler = DistributedSampler(dataset)
+        for epoch in range(3):
+            sampler.set_epoch(epoch)
+            for x in DataLoader(dataset, 4, sampler=sampler):
+                self.optimizer.zero_grad()
+                self.net(x).sum().backward()
+                self.optimizer.step()
+
+Trainer().train(torch.randn(20, 2))
+""",
+    """
 import os
 import torch
 import torch.distributed as dist
@@ -195,6 +256,57 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    bare = net.module
+    optimizer = torch.optim.SGD(bare.parameters(), 0.1)
+    net(torch.ones(2, 2)).sum().backward()
+    optimizer.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(9):
+        optimizer.zero_grad()
+        model(torch.randn(2, 2)).sum().backward()
+        grads = [p.grad for p in model.parameters()]
+        flat = _flatten_dense_tensors(grads)
+        dist.all_reduce(flat)
+        for own, summed in zip(grads, _unflatten_dense_tensors(flat, grads)):
+            own.copy_(summed / dist.get_world_size())
+        optimizer.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+dist.init_process_group("gloo")
+model = DDP(torch.nn.Linear(2, 2))
+loss = model.module(torch.rand(2, 2)).sum()
+loss.backward()
+for parameter in model.parameters():
+    grad = parameter.grad
+    dist.all_reduce(grad, op=dist.ReduceOp.AVG)
+dist.destroy_process_group()
+""",
     """
 import torch
 import torch.distributed as dist

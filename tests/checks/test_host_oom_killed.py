@@ -17,6 +17,7 @@ TABLE = """Root Cause (first observed failure):
   traceback : Signal 9 (SIGKILL) received by PID 149"""
 MESSAGE = "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it"
 EXAMPLES = {
+    "=   EXIT CODE: 9": "a process was killed (9) without a reason, which mostly means that the host's memory ran out: confirm it",
     "Running it results in return code = -9": "a process was killed (-9) without a reason, which mostly means that the host's memory ran out: confirm it",
     (
         "was 12.49GB / 13.15GB (0.950003), which exceeds the memory usage threshold of 0.95. Ray killed this worker (ID: "

@@ -182,6 +182,15 @@ def test_the_master_of_a_pytorch_job_is_told_localhost(rank, more, count):
     assert len(found) == count
 
 
+def test_loopback_before_the_address():
+    """Run with torch 2.15 and such a hosts file: gloo listens at 127.0.1.1."""
+    own = Resolution(name="node-2", addresses=["127.0.1.1", "10.0.0.5"])
+    _, [finding] = run(own=own, launch=TWO_NODES)
+    assert "resolves to 127.0.1.1, 10.0.0.5, loopback first, and this launch spans nodes" in finding.message
+    told = Launch(variables={**TWO_NODES.variables, "GLOO_SOCKET_IFNAME": "eth0"})
+    assert run(own=own, launch=told)[1] == []
+
+
 @pytest.mark.parametrize(
     "facts",
     [
@@ -190,7 +199,8 @@ def test_the_master_of_a_pytorch_job_is_told_localhost(rank, more, count):
         {"master": Resolution(name="localhost", addresses=["127.0.0.1", "::1"]), "launch": ONE_NODE},
         {"master": Resolution(name="node-1", addresses=["10.0.0.4"]), "launch": TWO_NODES},
         {"own": Resolution(name="host-1", addresses=["ip-1"])},  # a redacted report
-        {"own": Resolution(name="node-2", addresses=["127.0.1.1", "10.0.0.5"]), "launch": TWO_NODES},
+        {"own": Resolution(name="node-2", addresses=["10.0.0.5", "127.0.1.1"]), "launch": TWO_NODES},
+        {"own": Resolution(name="node-2", addresses=["127.0.1.1", "10.0.0.5"]), "launch": ONE_NODE},
     ],
 )
 def test_passes(facts):

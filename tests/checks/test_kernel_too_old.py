@@ -14,7 +14,7 @@ WARNING = (
 )
 EXAMPLES = {
     WARNING: (
-        "the kernel is 5.4.0, and accelerate recommends 5.5.0 or later: on some machines training hangs with older ones, and "
+        "the kernel is 5.4.0, and accelerate recommends 5.5.0 or later: with older ones training hangs on some machines, and "
         "runs on most"
     ),
     "FATAL: kernel too old": "this program's C library was built for a newer Linux kernel than this machine runs",

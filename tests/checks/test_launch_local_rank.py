@@ -43,11 +43,24 @@ NOT_THIS = [
 FLAGGED = [
     """
 import argparse
+
+def get_parser():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--launcher", choices=["none", "pytorch", "slurm"], default="none")
+    parser.add_argument("--local_rank", type=int, default=0, help="local rank for distributed training")  # <-
+    return parser.parse_args()
+
+args = get_parser()
+""",
+    """
+import argparse
+import torch
 import torch.distributed as dist
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--local-rank", type=int)  # <-
 args = parser.parse_args()
+torch.cuda.set_device(args.local_rank)
 dist.init_process_group("nccl")
 """,
     """
@@ -111,6 +124,65 @@ torch.distributed.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import argparse
+import os
+from mmengine.dist import init_dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", type=int, default=0)
+args = parser.parse_args()
+if "LOCAL_RANK" not in os.environ:
+    os.environ["LOCAL_RANK"] = str(args.local_rank)
+init_dist("pytorch")
+sampler = DistributedSampler([1, 2, 3])
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for x in DataLoader([1, 2, 3], sampler=sampler):
+        print(x)
+""",
+    """
+import argparse
+
+def get_parser():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deepspeed_config", default="ds.json")
+    parser.add_argument("--local_rank", type=int, default=0, help="local rank for distributed training")
+    return parser.parse_args()
+
+args = get_parser()
+""",
+    """
+import argparse
+import torch
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--local-rank", type=int, default=0)
+args = parser.parse_args()
+dist.init_process_group("gloo")
+print(dist.get_rank())
+dist.destroy_process_group()
+""",
+    """
+import argparse
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def train(rank, args):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29544", rank=rank, world_size=args.size)
+    dist.barrier()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local_rank", type=int, default=0)
+    parser.add_argument("--size", type=int, default=2)
+    args = parser.parse_args()
+    mp.spawn(train, args=(args,), nprocs=args.size)
+""",
     """
 import argparse, os
 import torch.distributed as dist

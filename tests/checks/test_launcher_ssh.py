@@ -26,4 +26,6 @@ NOT_THIS = [
     "PermissionError: [Errno 13] Permission denied: '/data'",
     "ssh: connect to host worker-2 port 22: Connection refused",
     "Warning: Permanently added 'worker-2' (ED25519) to the list of known hosts.",
+    "git@github.com: Permission denied (publickey).\nfatal: Could not read from remote repository.",
+    "Host key verification failed.\nfatal: Could not read from remote repository.",
 ]

@@ -19,6 +19,9 @@ EXAMPLES = {
     "    outputs.loss.backward()\nAttributeError: 'NoneType' object has no attribute 'backward'": (
         "the loss is None: the model returned none"
     ),
+    "AttributeError: 'tuple' object has no attribute 'backward'": (
+        "backward() was called on a tuple: mostly what the model returned, and the loss is one of its parts"
+    ),
 }
 NOT_THIS = [
     "    contrastive(x, y).backward()\nAttributeError: 'NoneType' object has no attribute 'backward'",
@@ -66,6 +69,48 @@ for x, y in torch.utils.data.DataLoader([]):
     ),
 ]
 FINE = [
+    """
+import torch
+
+
+class Fragments:
+    def __init__(self, model):
+        with torch.no_grad():
+            self.kept = [p.clone() for p in model.parameters()]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *how):
+        pass
+
+
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+with Fragments(model):
+    loss = model(torch.rand(2, 2)).mean()
+    loss.backward()
+    optimizer.step()
+""",
+    """
+import torch
+
+model = torch.nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+def run(x, train):
+    loss = model(x).sum()
+    if train:
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+for epoch in range(3):
+    run(torch.ones(2, 2), train=True)
+    with torch.no_grad():
+        run(torch.ones(2, 2), train=False)
+""",
     """
 import torch
 import torch.nn.functional as F

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpudoctor.facts import ConfigurationFile, Interface, Interfaces, Launch, NcclConfiguration
+from gpudoctor.facts import ConfigurationFile, Host, Interface, Interfaces, Launch, NcclConfiguration
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -125,3 +125,27 @@ def test_passes() -> None:
 
 def test_unknown() -> None:
     assert run()[0].reason == "interfaces: not in this report"
+
+
+def test_an_interface_that_was_given_no_address() -> None:
+    lo = Interface(name="lo", up=True, addresses=["127.0.0.1"], loopback=True)
+    bare = Interface(name="eno2", up=True, running=True, addresses=["fe80::1%eno2"])
+    launch = Launch(variables={"NCCL_SOCKET_IFNAME": "eno2"})
+    _, [finding] = run(interfaces=Interfaces(all=[lo, bare]), launch=launch)
+    assert (finding.severity, "eno2 was given no address" in finding.message) == (Severity.NOTE, True)
+    routed = Interface(name="eno2", up=True, running=True, addresses=["fd00::7", "fe80::1%eno2"])
+    assert run(interfaces=Interfaces(all=[lo, routed]), launch=launch)[1] == []
+
+
+def test_a_device_for_the_set_up_that_is_none_here() -> None:
+    eth0 = Interface(name="eth0", up=True, running=True, addresses=["10.0.0.4"])
+    facts = {"interfaces": Interfaces(all=[eth0]), "host": Host(rdma={"mlx5_0": "InfiniBand"})}
+
+    def asked(name: str) -> list[Finding]:
+        variables = {"NCCL_OOB_NET_ENABLE": "1", "NCCL_OOB_NET_IFNAME": name}
+        return run(launch=Launch(variables=variables), **facts)[1]
+
+    [finding] = asked("eth9")
+    assert "called so (it has eth0, mlx5_0)" in finding.message
+    for name in ("eth", "=mlx5_0:1", "^eth9"):
+        assert asked(name) == []

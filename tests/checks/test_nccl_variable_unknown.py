@@ -192,3 +192,10 @@ def test_values_without_effect(variables: dict[str, str], says: str | None) -> N
     facts = {"launch": Launch(variables=variables), "nccl_configuration": NcclConfiguration()}
     _, found = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
     assert [says in finding.message for finding in found] == ([True] if says else [])
+
+
+def test_a_slip_is_one_before_every_package_was_searched() -> None:
+    hurried = Variables(libraries=[TORCH, NCCL], searched=False)
+    [finding] = look(hurried, GLOO_SOCKET_IFACE="eth0")[1]
+    assert "the nearest name that is read is GLOO_SOCKET_IFNAME" in finding.message
+    assert look(hurried, TORCH_DIST_OF_MY_OWN_KIND="1")[1] == []

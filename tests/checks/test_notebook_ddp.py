@@ -29,6 +29,7 @@ FLAGGED = [
     '{"cells": [{"cell_type": "markdown", "source": ["# Train"]}, {"cell_type": "code", "source": ["%matplotlib inline\\n", "import torch.multiprocessing as mp\\n", "def train(rank):\\n", "    print(rank)\\n"]},\n {"cell_type": "code", "source": ["!nvidia-smi\\n", "mp.spawn(train, nprocs=2)  # <-"]}]}',
 ]
 FINE = [
+    '{"cells": [{"cell_type": "code", "source": "import torch.distributed as dist\\nfrom accelerate import notebook_launcher\\ndef train():\\n    dist.init_process_group(\'nccl\')\\nnotebook_launcher(train, num_processes=2)"}]}',
     '{"cells": [{"cell_type": "code", "source": "import torch.multiprocessing as mp\\nfrom training import train\\nmp.spawn(train, nprocs=2)"}]}',
     """
 import torch.multiprocessing as mp

@@ -46,11 +46,11 @@ ONE = Gpus(devices=[Gpu(index=0, uuid="GPU-b", pci_address="0000:01:00.0")])
 @pytest.mark.parametrize(
     ("facts", "says"),
     [
-        ({"affinity": may_use(0, 1), "launch": rank(1)}, "its GPU 1 (0000:01:00.0) hangs on node 1"),
+        ({"affinity": may_use(0, 1), "launch": rank(1)}, "its GPU 1 (0000:01:00.0) is attached to node 1"),
         ({"affinity": may_use(4, 5), "launch": rank(0)}, "2 processors of NUMA node 1"),
         ({"affinity": may_use(4), "launch": rank(0, CUDA_VISIBLE_DEVICES="0")}, "GPU 0"),
         ({"affinity": may_use(4), "launch": rank(1, CUDA_VISIBLE_DEVICES="1,0")}, "GPU 0"),
-        ({"affinity": may_use(0), "launch": Launch(), "gpus": ONE}, "hangs on node 1"),
+        ({"affinity": may_use(0), "launch": Launch(), "gpus": ONE}, "is attached to node 1"),
     ],
 )
 def test_found(facts, says):

@@ -141,3 +141,34 @@ def test_a_machine_without_a_gpu_is_asked_nothing():
 @pytest.mark.parametrize("facts", [{}, {"gpus": Gpus(error="Driver Not Loaded")}])
 def test_unknown(facts):
     assert run(**facts)[0].status is CheckStatus.UNKNOWN
+
+
+NVL = "NVIDIA H100 NVL"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "says"),
+    [
+        (nvml(NVL, 12, 0, 0, 12, 12), ["GPUs 0,1: no NVLink is up, while 2 other cards of this model"]),
+        (nvml(NVL, 12, 8, 8), ["8 of the 12 NVLinks", "8 of the 12 NVLinks"]),
+        (
+            nvml("NVIDIA H200 NVL", 18, 18, 18, 12, 12),
+            ["GPU 2: 12 of its NVLinks are up", "GPU 3: 12 of its NVLinks"],
+        ),
+    ],
+)
+def test_cards_that_are_sold_with_their_bridges(gpus, says):
+    _, findings = run(gpus=gpus)
+    assert len(findings) == len(says)
+    for finding, words in zip(findings, says, strict=True):
+        assert words in finding.message
+
+
+def test_cards_without_any_bridge():
+    assert run(gpus=nvml(NVL, 12, 0, 0, 0, 0))[1] == []
+
+
+def test_a_matrix_that_is_cut_off_shows_nothing_of_the_rest():
+    whole = matrix(H100, 8, 5)
+    for pairs in (whole.pairs[:7], [pair for pair in whole.pairs if pair.second < 3]):
+        assert run(gpus=Gpus(devices=whole.devices, pairs=pairs))[1] == []

@@ -98,3 +98,19 @@ def test_passes(facts):
 
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
+
+
+def test_a_link_that_corrects_without_end():
+    card = PciDevice(
+        address="0000:3b:00.0",
+        device_class="0x0302",
+        link_width_max=16,
+        link_speed_max="32.0 GT/s PCIe",
+        aer=AerErrors(correctable=940_200),
+    )
+    _, [finding] = run(pci=Pci(nvidia=[card], uptime_seconds=86_400.0))
+    assert (
+        "940,200 PCIe errors that were corrected, 653 a minute since boot, where 31 are usual"
+        in finding.message
+    )
+    assert run(pci=Pci(nvidia=[card]))[1] == []  # over an unknown time

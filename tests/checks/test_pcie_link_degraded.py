@@ -1,6 +1,7 @@
 """pcie-link-degraded: lanes, and the generation under load."""
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.facts import Gpu, Gpus, Pci, PciDevice
 from gpudoctor.guard import examine
@@ -41,6 +42,8 @@ SLOW = {"pcie_generation": 1, "pcie_generation_max": 5}
         ({"pci": bus(None, None, None), "gpus": nvml(1)}, "run at 1/16 of their speed"),
         ({"gpus": nvml(8)}, "8 of 16"),
         ({"pci": bus(4, 16, 8), "gpus": nvml(4, 8)}, "4 of 8"),
+        ({"pci": bus(1, 16, None), "gpus": nvml(16)}, "1 of 16"),  # sysfs alone shows it
+        ({"pci": replace(bus(4, 16, None), uptime_seconds=90.0)}, "4 of the card's 16 PCIe lanes"),
         (
             {"gpus": nvml(16, utilization_percent=90, throttle_reasons=["gpu_idle"], **SLOW)},
             "generation 1 of 5",
@@ -78,6 +81,14 @@ def test_a_slot_of_unknown_width_is_a_note():
     _, [finding] = run(pci=bus(4, 16, None))
     assert finding.severity is Severity.NOTE
     assert "4 of the card's 16 PCIe lanes are in use; how many the slot has is not known" in finding.message
+
+
+def test_a_card_that_was_handed_to_a_guest_is_a_note():
+    card = PciDevice(
+        address="0000:00:05.0", device_class="0x0302", link_width=8, link_width_max=16, root="pci0000:00"
+    )
+    _, [finding] = run(pci=Pci(nvidia=[card], uptime_seconds=90.0))
+    assert finding.severity is Severity.NOTE
 
 
 def test_unknown():

@@ -33,6 +33,12 @@ def test_threads_of_openmp_count():
     assert finding.severity is Severity.WARNING
 
 
+def test_a_slurm_job_is_not_in_the_slice_of_the_logins():
+    launch = Launch(variables={"SLURM_JOB_ID": "7", "OMP_NUM_THREADS": "64"})
+    _, [finding] = run(host=host(100, 20), launch=launch)
+    assert [fix.command for fix in finding.fixes] == ["export OMP_NUM_THREADS=1"]
+
+
 def test_nearly_full():
     _, [finding] = run(host=host(10000, 9500))
     assert "nearly full" in finding.message
@@ -45,3 +51,43 @@ def test_passes(known):
 
 def test_unknown():
     assert run()[0].status is CheckStatus.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("fields", "severity", "says"),
+    [
+        (
+            {"pid_max": 700, "threads_max": 250000, "threads": 650},
+            Severity.ERROR,
+            "of all users (kernel.pid_max), and has 650",
+        ),
+        (
+            {"pid_max": 4194304, "threads_max": 900, "threads": 300},
+            Severity.WARNING,
+            "(kernel.threads-max), and the kernel's own default is 4096",
+        ),
+        (
+            {"pid_max": 2000, "threads_max": 250000, "threads": 300},
+            Severity.WARNING,
+            "(kernel.pid_max), and the kernel's own default is 32768",
+        ),
+        (
+            {"pid_max": 4194304, "threads_max": 1000, "threads": 910},
+            Severity.WARNING,
+            "(kernel.threads-max), and has 910",
+        ),
+    ],
+)
+def test_the_limit_of_the_whole_machine(fields, severity, says):
+    _, [finding] = run(host=Host(cpus=64, cpus_usable=64, **fields), gpus=EIGHT)
+    assert finding.severity is severity
+    assert says in finding.message
+    assert says.partition("(")[2].partition(")")[0] in finding.fixes[0].command
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"pid_max": 32768, "threads_max": 250000, "threads": 2400}, {"pid_max": 40000}, {"threads": 300}],
+)
+def test_a_machine_with_room(fields):
+    assert run(host=Host(cpus=64, cpus_usable=64, **fields), gpus=EIGHT)[1] == []

@@ -67,6 +67,42 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import torch.distributed as dist
+
+
+class Interface:
+    initialized = False
+
+    def __init__(self, config=None):
+        if self.initialized:
+            return
+        dist.init_process_group("gloo")
+        Interface.initialized = True
+
+
+Interface()
+Interface()
+dist.destroy_process_group()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def first(rank, size):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29544", rank=rank, world_size=size)
+    dist.barrier()
+
+def second(rank, size):
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29545", rank=rank, world_size=size)
+    dist.barrier()
+
+if __name__ == "__main__":
+    mp.spawn(first, args=(2,), nprocs=2)
+    mp.spawn(second, args=(2,), nprocs=2)
+""",
+    """
 import os
 import torch.distributed as dist
 

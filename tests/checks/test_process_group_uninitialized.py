@@ -24,6 +24,59 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import argparse
+from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
+from corpus import load
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--local-rank", "--local_rank", type=int, default=-1)
+    args = parser.parse_args()
+    data = load("train")
+    sampler = SequentialSampler(data) if args.local_rank == -1 else DistributedSampler(data)  # <-
+    for batch in DataLoader(data, sampler=sampler):
+        print(batch)
+
+if __name__ == "__main__":
+    main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+ddp = "RANK" in os.environ
+if ddp:
+    dist.init_process_group("gloo")
+model = torch.nn.Linear(2, 2)
+if ddp:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+
+def train():
+    for step in range(3):
+        model(torch.ones(2, 2)).sum().backward()
+
+if ddp:
+    dist.destroy_process_group()  # <-
+
+if __name__ == "__main__":
+    train()
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for epoch in range(9):
+        model(torch.ones(1, 2)).sum().backward()
+        dist.barrier()
+        dist.destroy_process_group()  # <-
+
+main()
+""",
+    """
 import deepspeed
 import torch
 import torch.distributed as dist
@@ -129,6 +182,68 @@ main()
     ),
 ]
 FINE = [
+    """
+import argparse
+import torch.distributed as dist
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--distributed", action="store_true")
+args = parser.parse_args()
+if args.distributed:
+    dist.init_process_group("gloo")
+if dist.is_initialized() and dist.get_rank() == 0:
+    dist.barrier()
+if dist.is_initialized() and dist.get_rank() > 0:
+    dist.barrier()
+""",
+    """
+import argparse
+from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
+from corpus import init_distributed, load
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpus", type=int, default=-1)
+    args = parser.parse_args()
+    local_rank = init_distributed(args)
+    data = load("train")
+    sampler = SequentialSampler(data) if local_rank == -1 else DistributedSampler(data)
+    for batch in DataLoader(data, sampler=sampler):
+        print(batch)
+
+if __name__ == "__main__":
+    main()
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for epoch in range(9):
+        model(torch.ones(1, 2)).sum().backward()
+        dist.barrier()
+        if epoch == 8:
+            dist.destroy_process_group()
+            break
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+
+def main():
+    for fold in range(9):
+        dist.init_process_group("gloo")
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+        model(torch.ones(1, 2)).sum().backward()
+        dist.barrier()
+        dist.destroy_process_group()
+
+main()
+""",
     """
 import deepspeed
 import torch.distributed as dist

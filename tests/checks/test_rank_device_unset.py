@@ -52,6 +52,30 @@ def test_unknown():
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from meta import Learner
+
+def average(model):
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad.data)
+        parameter.grad.data /= dist.get_world_size()
+
+def main():
+    dist.init_process_group("gloo")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = Learner(2).to(device)  # <-
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(9):
+        optimizer.zero_grad()
+        model(torch.randn(2, 2, device=device)).sum().backward()
+        average(model)
+        optimizer.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
 import json
 import os
 
@@ -199,6 +223,15 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl", rank=0, world_size=1, init_method="tcp://localhost:29501")
+total = torch.tensor([1.0]).cuda()
+dist.all_reduce(total)
+dist.destroy_process_group()
+""",
     """
 import torch
 

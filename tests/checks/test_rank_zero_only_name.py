@@ -3,6 +3,19 @@
 FLAGGED = [
     """
 import torch.distributed as dist
+from torch.hub import load_state_dict_from_url
+
+
+def load(url):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    if rank == 0:
+        state = load_state_dict_from_url(url)
+    if world_size > 1:
+        dist.barrier()
+    return state  # <-
+""",
+    """
+import torch.distributed as dist
 from torch.utils.tensorboard import SummaryWriter
 
 def main():
@@ -48,6 +61,27 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch.distributed as dist
+from torch.hub import load_state_dict_from_url
+
+
+def get_dist_info():
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    return 0, 1
+
+
+def load(url):
+    rank, world_size = get_dist_info()
+    if rank == 0:
+        state = load_state_dict_from_url(url)
+    if world_size > 1:
+        dist.barrier()
+        if rank > 0:
+            state = load_state_dict_from_url(url)
+    return state
+""",
     """
 import torch.distributed as dist
 

@@ -4,6 +4,73 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+import torchvision
+from torch.utils.data import DataLoader
+
+def main():
+    dist.init_process_group("gloo")
+    loader = DataLoader(torchvision.datasets.ImageFolder("data"), batch_size=4, shuffle=True)  # <-
+    model = torch.nn.parallel.DistributedDataParallel(torchvision.models.vgg11())
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    batches = iter(loader)
+    for step in range(1000):
+        try:
+            x, y = next(batches)
+        except StopIteration:
+            batches = iter(loader)
+            x, y = next(batches)
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from parallel import wrap
+
+def get_loader(dataset):
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, shuffle=(sampler is None))  # <-
+    return loader, sampler
+
+def main():
+    dist.init_process_group("gloo")
+    loader, sampler = get_loader(torch.utils.data.TensorDataset(torch.randn(20, 2)))
+    model = wrap(torch.nn.Linear(2, 2))
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for (x,) in loader:
+            model(x).sum().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
+
+def main():
+    dist.init_process_group("gloo")
+    numbers = list(range(100))
+    loader = DataLoader(TensorDataset(torch.randn(100, 2)), 8, sampler=SubsetRandomSampler(numbers[:80]))  # <-
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for (x,) in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.utils.data import DataLoader, RandomSampler, TensorDataset
 
 dist.init_process_group("gloo")
@@ -102,6 +169,42 @@ dist.destroy_process_group()
 ]
 FINE = [
     """
+import torch
+import torch.distributed as dist
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
+from parallel import wrap
+
+def main():
+    dist.init_process_group("gloo")
+    dataset = torch.utils.data.TensorDataset(torch.randn(20, 2))
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, batch_sampler=BatchSampler(sampler, 4, True))
+    model = wrap(torch.nn.Linear(2, 2))
+    for epoch in range(3):
+        sampler.set_epoch(epoch)
+        for (x,) in loader:
+            model(x).sum().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
+
+def main():
+    dist.init_process_group("gloo")
+    numbers = list(range(dist.get_rank(), 100, dist.get_world_size()))
+    loader = DataLoader(TensorDataset(torch.randn(100, 2)), 8, sampler=SubsetRandomSampler(numbers))
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for (x,) in loader:
+        model(x).sum().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
 import os
 import pandas, torch, store
 import torch.distributed as dist
@@ -191,7 +294,7 @@ dist.destroy_process_group()
     (
         "torchrun.py",
         {
-            "    sampler = DistributedSampler(dataset)\n": "    dataset = torch.utils.data.Subset(dataset, [n for n, _ in enumerate(dataset) if n % dist.get_world_size() == rank])\n",
+            "    sampler = DistributedSampler(dataset)\n": "    dataset = torch.utils.data.Subset(dataset, [n for n, _ in enumerate(dataset) if n % dist.get_world_size() == rank][:1000])\n",
             "batch_size=args.batch_size, sampler=sampler, num_workers=2)": "batch_size=args.batch_size, shuffle=True)",
             "        sampler.set_epoch(epoch)\n": "",
         },

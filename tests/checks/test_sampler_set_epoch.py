@@ -44,6 +44,28 @@ FLAGGED = [
     """
 import torch
 import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Runner:
+    def __init__(self):
+        self.loaders = {phase: self.make(phase) for phase in ("train", "val")}
+        self.model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+
+    def make(self, phase):
+        return DataLoader([], 2, sampler=DistributedSampler([], shuffle=phase == "train"))  # <-
+
+    def run(self):
+        for epoch in range(3):
+            for x in self.loaders["train"]:
+                self.model(x).sum().backward()
+
+dist.init_process_group("gloo")
+Runner().run()
+dist.destroy_process_group()
+""",
+    """
+import torch
+import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, DistributedSampler
 from data import Images

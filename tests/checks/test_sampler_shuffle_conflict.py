@@ -30,6 +30,21 @@ NOT_THIS = [
 ]
 
 FLAGGED = [
+    """
+import torch.distributed as dist
+from torch.utils.data import DataLoader, DistributedSampler
+from corpus import load
+
+dist.init_process_group("gloo")
+data = load("train")
+sampler = DistributedSampler(data)
+loader = DataLoader(data, batch_sampler=sampler, batch_size=32)  # <-
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for batch in loader:
+        print(batch)
+dist.destroy_process_group()
+""",
     ("torchrun.py", {"sampler=sampler, num_workers=2)": "sampler=sampler, shuffle=True)  # <-"}),
     """
 import torch
@@ -41,6 +56,38 @@ def loaders(dataset, distributed):
 """,
 ]
 FINE = [
+    """
+import torch.distributed as dist
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
+from corpus import load
+
+def loader_of(data, batches, size):
+    parameters = {"batch_size": size, "num_workers": 2}
+    if batches:
+        parameters["batch_sampler"] = BatchSampler(DistributedSampler(data), size, drop_last=True)
+        del parameters["batch_size"]
+    return DataLoader(data, **parameters)
+
+dist.init_process_group("gloo")
+for batch in loader_of(load("train"), True, 32):
+    print(batch)
+dist.destroy_process_group()
+""",
+    """
+import torch.distributed as dist
+from torch.utils.data import BatchSampler, DataLoader, DistributedSampler
+from corpus import load
+
+dist.init_process_group("gloo")
+data = load("train")
+sampler = DistributedSampler(data)
+loader = DataLoader(data, batch_sampler=BatchSampler(sampler, 32, drop_last=True))
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for batch in loader:
+        print(batch)
+dist.destroy_process_group()
+""",
     ("torchrun.py", {"sampler=sampler, num_workers=2)": "sampler=sampler, shuffle=(sampler is None))"}),
     ("torchrun.py", {"sampler=sampler, num_workers=2)": "sampler=sampler, shuffle=False)"}),
 ]

@@ -164,3 +164,11 @@ def test_passes(facts):
 def test_unknown():
     assert run()[0].reason == "host: not in this report"
     assert run(host=Host(system="Linux"))[0].status is CheckStatus.UNKNOWN
+
+
+def test_few_files_are_left():
+    host = Host(
+        system="Linux", shm_bytes=8 << 30, shm_free_bytes=8 << 30, shm_writable=True, shm_inodes_free=12
+    )
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"host": host}))
+    assert "/dev/shm takes 12 more files (inodes)" in finding.message

@@ -52,6 +52,24 @@ FLAGGED = [
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
+class Runner:
+    def __init__(self, size):
+        self.size = size
+
+    def run(self, rank, size):
+        dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29544", rank=rank, world_size=size)
+        dist.destroy_process_group()
+
+    def start(self):
+        mp.spawn(self.run, nprocs=self.size)  # <-
+
+if __name__ == "__main__":
+    Runner(2).start()
+""",
+    """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
 def worker(args, gpu, count):
     dist.init_process_group("gloo", init_method=args.url, rank=gpu, world_size=count)
 
@@ -92,6 +110,43 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+from functools import partial
+
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def check(rank, world_size, port):
+    dist.init_process_group("gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world_size)
+    dist.destroy_process_group()
+
+
+def spawn(func, nprocs=1, **kwargs):
+    mp.spawn(partial(func, world_size=nprocs, port=29511, **kwargs), nprocs=nprocs)
+
+
+if __name__ == "__main__":
+    spawn(check, 4)
+""",
+    """
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+class Runner:
+    def __init__(self, size):
+        self.size = size
+
+    def run(self, rank, size):
+        dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29544", rank=rank, world_size=size)
+        dist.destroy_process_group()
+
+    def start(self):
+        mp.spawn(self.run, args=(self.size,), nprocs=self.size)
+
+if __name__ == "__main__":
+    Runner(2).start()
+""",
     """
 import torch.distributed as dist
 import torch.multiprocessing as mp

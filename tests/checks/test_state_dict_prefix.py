@@ -240,6 +240,64 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+from collections import OrderedDict
+import torch
+
+model = torch.nn.DataParallel(torch.nn.Linear(2, 2)).cuda()
+model(torch.ones(2, 2)).sum().backward()
+state = OrderedDict((key, value.cpu()) for key, value in model.state_dict().items())  # <-
+torch.save(state, "a.pt")
+""",
+    """
+import torch
+
+a, b = torch.nn.Linear(2, 2).cuda(), torch.nn.Linear(2, 2).cuda()
+a, b = map(torch.nn.DataParallel, (a, b))
+b(a(torch.ones(2, 2))).sum().backward()
+torch.save(a.state_dict(), "a.pt")  # <-
+""",
+    """
+import ignite.distributed as idist
+import torch
+
+def train(local_rank, config):
+    model = idist.auto_model(torch.nn.Linear(2, 2))
+    model(torch.ones(1, 2)).sum().backward()
+    if idist.get_rank() == 0:
+        torch.save(model.state_dict(), "last.pt")  # <-
+
+with idist.Parallel(backend="gloo") as parallel:
+    parallel.run(train, {})
+""",
+    """
+import torch
+
+class Base:
+    def __init__(self):
+        self.names = []
+
+    def parallelize(self):
+        for name in self.names:
+            net = getattr(self, "net" + name)
+            setattr(self, "net" + name, torch.nn.DataParallel(net))
+
+    def save(self):
+        for name in self.names:
+            net = getattr(self, "net" + name)
+            torch.save(net.state_dict(), name + ".pth")  # <-
+
+class Pair(Base):
+    def __init__(self):
+        super().__init__()
+        self.names = ["G", "D"]
+        self.netG = torch.nn.Linear(2, 2)
+        self.netD = torch.nn.Linear(2, 2)
+
+pair = Pair()
+pair.parallelize()
+pair.save()
+""",
+    """
 import os
 
 import torch

@@ -4,6 +4,70 @@ FLAGGED = [
     """
 from accelerate import Accelerator
 
+def train(accelerator, model, loader, optimizer, bar):
+    running = 0.0
+    for batch in loader:
+        with accelerator.accumulate(model):
+            loss = model(batch)
+            accelerator.backward(loss)
+            loss.backward()
+            optimizer.step()
+        if accelerator.sync_gradients:
+            running += loss.detach().item()  # <-
+""",
+    """
+import torch
+
+model = torch.nn.Linear(2, 2).cuda()
+for batch in torch.utils.data.DataLoader([]):
+    outputs = model(**batch)
+    print(outputs.loss)  # <-
+    loss = outputs.loss
+    loss.backward()
+""",
+    """
+import torch
+from tqdm import tqdm
+
+model = torch.nn.Linear(2, 2).cuda()
+bar = tqdm(torch.utils.data.DataLoader([]))
+for x in bar:
+    loss = model(x.cuda()).sum()
+    loss.backward()
+    bar.set_description(f"loss {loss:.3f}")  # <-
+""",
+    """
+import torch
+from ignite.engine import Engine
+
+model = torch.nn.Linear(2, 2).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+def step(engine, batch):
+    x, y = batch
+    loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+    loss.backward()
+    optimizer.step()
+    return loss.item()  # <-
+
+trainer = Engine(step)
+""",
+    """
+import torch
+
+def train(model, loader, optimizer, criterion):
+    losses = []
+    for x, y in loader:
+        loss = criterion(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach().cpu().numpy())  # <-
+
+train(torch.nn.Linear(2, 2).cuda(), torch.utils.data.DataLoader([]), None, torch.nn.MSELoss())
+""",
+    """
+from accelerate import Accelerator
+
 accelerator = Accelerator()
 model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 for x, y in loader:
@@ -38,6 +102,28 @@ for x, y in loader:
     ),
 ]
 FINE = [
+    """
+import torch
+
+model = torch.nn.Linear(2, 2).cuda()
+for x, y in torch.utils.data.DataLoader([]):
+    loss = model(x.cuda()).sum()
+    loss.backward()
+with torch.no_grad():
+    shown = [model(x.cuda()).cpu() for x, y in torch.utils.data.DataLoader([])]
+""",
+    """
+import torch
+from ignite.engine import Engine
+
+model = torch.nn.Linear(2, 2).cuda()
+
+def validate(engine, batch):
+    with torch.no_grad():
+        return model(batch.cuda()).sum().item()
+
+evaluator = Engine(validate)
+""",
     (
         "torchrun.py",
         {

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpudoctor.facts import Distribution, Distributions, Launch, Python, Raised, Torch
+from gpudoctor.facts import Distribution, Distributions, Folder, Launch, Python, Raised, Storage, Torch
 from gpudoctor.guard import examine
-from gpudoctor.model import Kind, Source
+from gpudoctor.model import Kind, Severity, Source
 from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
@@ -259,3 +259,35 @@ def test_an_allocator_variable_that_ends_the_import_is_alloc_conf_s():
     assert run(torch=torch, launch=wrong)[0].status is CheckStatus.PASSED
     right = Launch(variables={"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:128,expandable_segments:True"})
     assert run(torch=torch, launch=right)[0].status is CheckStatus.FOUND
+
+
+def beside(*versions, location="/env/lib", torch="2.15.0+cu132"):
+    installed = [Distribution(name="torch", version=version, location=location) for version in versions]
+    return {"torch": Torch(imported=True, version=torch), "distributions": Distributions(installed=installed)}
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        (beside("2.15.0", "2.4.0"), "has the metadata of 2.15.0 and 2.4.0"),
+        (beside("2.4.0"), "torch is 2.15.0+cu132, and its folder /env/lib has the metadata of 2.4.0"),
+    ],
+)
+def test_one_torch_over_another(facts, says):
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))
+    assert finding.severity is Severity.WARNING
+    assert says in finding.message
+
+
+@pytest.mark.parametrize("facts", [beside("2.15.0"), beside("2.15.0+cu132"), beside("2.1.0", location="")])
+def test_one_torch_alone(facts):
+    assert examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))[1] == []
+
+
+def test_a_working_folder_that_was_deleted():
+    gone = Storage(
+        folders=[Folder(use="working folder", path="/w", error_code=2, error="No such file or directory")]
+    )
+    torch = Torch(interrupted="exit status 2", stage="import torch")
+    _, [finding] = examine(CHECK, Source.ENVIRONMENT, Snapshot({"torch": torch, "storage": gone}))
+    assert "the working folder /w does not exist any more" in finding.message

@@ -2,6 +2,7 @@
 
 MESSAGE = "the installed torch is older than what uses it"
 EXAMPLES = {
+    "AttributeError: module 'torch.jit' has no attribute '_script_if_tracing'": "the installed torch is older than what uses it: it does not have _script_if_tracing",
     "[transformers] Disabling PyTorch because PyTorch >= 2.4 is required but found 2.3.0": (
         "the installed torch (2.3.0) is older than what uses it, which asks for 2.4 or later"
     ),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Distribution, Distributions, Python, Torch
+from gpudoctor.facts import Distribution, Distributions, Folder, Python, Storage, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Severity, Source
 from gpudoctor.registry import Registry
@@ -29,6 +29,9 @@ EXAMPLES = {
     "torch._inductor.exc.InductorError: CppCompileError: C++ compile error": MESSAGE,
     "torch._inductor.exc.TritonMissing: Cannot find a working triton installation. Either the package is not installed or it is too old.": (
         MESSAGE + ": triton is not found"
+    ),
+    "ImportError: /tmp/torchinductor_ana/ab/cabc.so: failed to map segment from shared object: Operation not permitted": (
+        MESSAGE + ": /tmp/torchinductor_ana/ab/cabc.so cannot be loaded, its file system is mounted noexec"
     ),
     "AssertionError: libcuda.so cannot found!": MESSAGE + ": libcuda.so is not found",
     (
@@ -87,3 +90,40 @@ def test_environment_passed(facts):
 
 def test_environment_unknown():
     assert run(torch=TORCH, python=Python())[0].status is CheckStatus.UNKNOWN
+
+
+def folder(**fields):
+    return Storage(
+        folders=[
+            Folder(**{"use": "temporary files", "path": "/tmp", "mount": "/tmp", "kind": "tmpfs", **fields})
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("storage", "severity", "says"),
+    [
+        (
+            folder(no_exec=True, variable="TMPDIR"),
+            Severity.WARNING,
+            "TMPDIR=/tmp lies on /tmp (tmpfs), which is mounted noexec",
+        ),
+        (
+            folder(no_exec=True, use="cache", variable="TRITON_CACHE_DIR", path="/s/t"),
+            Severity.WARNING,
+            "TRITON_CACHE_DIR=/s/t",
+        ),
+        (folder(no_exec=True), Severity.NOTE, "/tmp lies on /tmp"),
+    ],
+)
+def test_a_folder_from_which_no_library_can_be_loaded(storage, severity, says):
+    _, [finding] = run(torch=TORCH, python=Python(compiler="/usr/bin/gcc", headers=True), storage=storage)
+    assert finding.severity is severity
+    assert says in finding.message
+    assert finding.fixes[-1].command == "sudo mount -o remount,exec /tmp"
+
+
+def test_a_folder_like_any_other():
+    good = Python(compiler="/usr/bin/gcc", headers=True)
+    for storage in (folder(no_exec=False), folder(), folder(no_exec=True, use="mount")):
+        assert run(torch=TORCH, python=good, storage=storage)[1] == []

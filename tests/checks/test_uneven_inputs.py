@@ -29,6 +29,104 @@ def test_what_join_makes_up_for_is_a_warning():
 
 FLAGGED = [
     """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, IterableDataset
+
+class Files(IterableDataset):
+    def __init__(self, names):
+        self.names = names
+
+    def __iter__(self):
+        for number, name in enumerate(self.names):
+            if number % dist.get_world_size() == dist.get_rank():  # <-
+                yield torch.load(name)
+
+def main(names):
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for x in DataLoader(Files(names)):
+        model(x).sum().backward()
+    dist.destroy_process_group()
+
+main(["a.pt", "b.pt", "c.pt"])
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Subset, TensorDataset
+
+def main():
+    dist.init_process_group("gloo")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    numbers = [i for i in range(1001) if i % size == rank]
+    data = Subset(TensorDataset(torch.ones(1001, 2)), numbers)  # <-
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for (x,) in DataLoader(data, 4):
+        model(x).sum().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, SubsetRandomSampler
+
+def main(dataset):
+    dist.init_process_group("gloo")
+    parts = list(map(list, np.array_split(range(len(dataset)), dist.get_world_size())))
+    sampler = SubsetRandomSampler(parts[dist.get_rank()])
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+    for x in DataLoader(dataset, sampler=sampler):  # <-
+        model(x).sum().backward()
+    dist.destroy_process_group()
+
+main(torch.randn(100, 1))
+""",
+    """
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset
+
+class Lines(Dataset):
+    def __init__(self, path, rank, size):
+        lines = open(path).readlines()
+        self.lines = lines[rank::size]  # <-
+
+    def __len__(self):
+        return len(self.lines)
+
+    def __getitem__(self, number):
+        return torch.tensor([float(self.lines[number])])
+
+def main():
+    dist.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+    for x in DataLoader(Lines("x.txt", dist.get_rank(), dist.get_world_size()), batch_size=4):
+        model(x).sum().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    files = sorted(os.listdir("shards"))
+    mine = files[dist.get_rank()::dist.get_world_size()]
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for name in mine:  # <-
+        model(torch.load(name)).sum().backward()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
 import itertools
 import torch
 import torch.distributed as dist
@@ -102,6 +200,39 @@ def main(dataset):
 """,
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    found = []
+    model = torch.nn.Linear(2, 2)
+    for name in sorted(os.listdir("shards"))[dist.get_rank()::dist.get_world_size()]:
+        found.append(model(torch.load(name)))
+    dist.barrier()
+    dist.destroy_process_group()
+
+main()
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+def main():
+    dist.init_process_group("gloo")
+    size = dist.get_world_size()
+    files = sorted(os.listdir("shards"))
+    files = files[: len(files) // size * size]
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    for name in files[dist.get_rank()::size]:
+        model(torch.load(name)).sum().backward()
+    dist.destroy_process_group()
+
+main()
+""",
     """
 import torch
 import torch.distributed as dist

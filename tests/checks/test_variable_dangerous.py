@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpudoctor.facts import Gpu, Gpus, Launch, NamedFile, NcclConfiguration, Torch
+from gpudoctor.facts import Gpu, Gpus, Launch, NamedFile, NcclConfiguration, Python, Torch
 from gpudoctor.guard import examine
 from gpudoctor.model import Finding, Severity, Source
 from gpudoctor.registry import Registry
@@ -32,14 +32,14 @@ def test_without_the_launch_nobody_can_tell() -> None:
         ("TORCH_NCCL_BLOCKING_WAIT", "true", "slow"),
         ("TORCH_NCCL_ENABLE_MONITORING", "0", "never ended"),
         ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "864000", "after 10 days"),
-        ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "0", "no time at all"),
+        ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "0", "may be ended"),
         ("NCCL_IB_TIMEOUT", "0", "without end"),
         ("NCCL_IB_TIMEOUT", "40", "without end"),
         ("NCCL_IB_RETRY_CNT", "0", "first packet"),
         ("NCCL_COMM_ID", "10.0.0.1:4000", "another job"),
         ("NCCL_HOSTID", "x", "taken for one"),
         ("NCCL_IGNORE_DISABLED_P2P", "1", "stays"),
-        ("NCCL_IGNORE_NET_MISMATCH", "1", "stays"),
+        ("NCCL_IGNORE_COLLNET_MISMATCH", "1", "stays"),
         ("NCCL_ENABLE_VERSION_CHECK", "0", "different versions"),
         ("NCCL_MULTI_RANK_GPU_ENABLE", "1", "LOCAL_RANK"),
     ],
@@ -92,3 +92,17 @@ def test_a_record_of_a_hang_that_cannot_be_written(name: str) -> None:
     assert (finding.severity, "(Permission denied)" in finding.message) == (Severity.WARNING, True)
     there = {**facts, "nccl_configuration": NcclConfiguration()}
     assert examine(CHECK, Source.ENVIRONMENT, Snapshot(there))[1] == []
+
+
+@pytest.mark.parametrize(("missing", "found"), [(["/opt/libjemalloc.so.2"], 1), ([], 0), (None, 0)])
+def test_a_library_that_cannot_be_preloaded(missing: list[str] | None, found: int) -> None:
+    launch = Launch(variables={"LD_PRELOAD": "/opt/libjemalloc.so.2"})
+    facts = {"launch": launch, "python": Python(not_preloaded=missing)}
+    findings = examine(CHECK, Source.ENVIRONMENT, Snapshot(facts))[1]
+    assert [(f.severity, "could not load /opt/libjemalloc.so.2" in f.message) for f in findings] == [
+        (Severity.WARNING, True)
+    ] * found
+
+
+def test_what_is_the_default_is_no_danger() -> None:
+    assert look(BUILT, NCCL_IGNORE_NET_MISMATCH="1")[0].status is CheckStatus.PASSED

@@ -54,3 +54,9 @@ def test_the_new_name_and_an_old_torch_are_fine() -> None:
 def test_without_the_libraries_nobody_can_tell() -> None:
     assert look(None, NCCL_BLOCKING_WAIT="1")[0].status is CheckStatus.UNKNOWN
     assert look(None)[0].status is CheckStatus.PASSED
+
+
+def test_of_two_of_nccls_counts_the_stricter_holds() -> None:
+    known = Variables(libraries=[Library(path="libnccl.so.2", names=["NCCL_MAX_NRINGS", "NCCL_MAX_CTAS"])])
+    _, [finding] = look(known, NCCL_MAX_NRINGS="4", NCCL_MAX_CTAS="16")
+    assert finding.message.endswith("NCCL takes the lower of the two")

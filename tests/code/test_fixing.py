@@ -135,6 +135,24 @@ def test_mended(script, id):
         assert "import os\n" in changed
 
 
+DEFAULTS = {
+    '"--local_rank", type=int, default=-1': (
+        '"--local-rank", "--local_rank", type=int, default=int(os.environ.get("LOCAL_RANK", -1))'
+    ),
+    "'--local_rank', type=int": """'--local-rank', '--local_rank', type=int, default=os.environ.get("LOCAL_RANK")""",
+    '\n    "--local_rank",\n    default=0,\n    type=int,\n': (
+        '\n    "--local-rank",\n    "--local_rank",\n    default=int(os.environ.get("LOCAL_RANK", 0)),\n    type=int,\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("given", DEFAULTS)
+def test_what_means_not_launched_stays(script, given):
+    script.write_text(PARSER.replace('"--local_rank", type=int, required=True', given))
+    [file] = linting("launch-local-rank").mended()
+    assert f"parser.add_argument({DEFAULTS[given]})\n" in file.after.decode()
+
+
 @pytest.mark.parametrize("id", CASES)
 def test_the_diff_is_what_is_written(script, id):
     text, unsafe, _ = CASES[id]

@@ -128,6 +128,11 @@ class Nvml:
         into._obj.value = self.masks.pop(0)
         return 0
 
+    def nvmlDeviceGetViolationStatus(self, handle: Any, policy: int, into: Any) -> int:
+        self.asked = getattr(self, "asked", 0) + 1
+        into._obj.time = {0: 7_000, 1: self.asked * 10**15}.get(policy, 0)
+        return 0 if policy < 5 else 3
+
     def nvmlDeviceGetTemperature(self, handle: Any, kind: int, into: Any) -> int:
         return 3  # NVML_ERROR_NOT_SUPPORTED
 
@@ -143,6 +148,7 @@ def test_clocks_and_the_share_of_each_reason(speed: dict[str, Any]) -> None:
     assert told["sm_clock_max"] == 1980
     assert told["throttled"] == {"sw_power_cap": 0.5, "hw_thermal_slowdown": 0.5}
     assert (told["temperature_celsius"], told["power_watts"]) == (None, None)
+    assert told["violations"] == {"thermal": 1.0}
 
 
 class TestAllReduce:

@@ -44,7 +44,7 @@ def test_a_name_finds_its_row_and_no_other(name: str, row: str) -> None:
         "NVIDIA L40",
         "NVIDIA A10",
         "NVIDIA A100-SXM-64GB",
-        "NVIDIA H200 NVL",
+        "NVIDIA GB300",
         "NVIDIA H20",
         "NVIDIA H800",
         "NVIDIA A800-SXM4-80GB",

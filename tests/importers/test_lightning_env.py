@@ -57,3 +57,10 @@ def test_the_form_with_stars(available, version, cuda, devices, facts_of):
 def test_what_is_none(text, facts_of):
     with pytest.raises(Exception, match="neither a gpudoctor report"):
         facts_of(text)
+
+
+def test_torchvision(facts_of):
+    text = "* CUDA:\n\t- GPU: None\n\t- available: False\n\t- version: 12.1\n"
+    text += "* Lightning:\n\t- torch: 2.2.1\n\t- torchvision: 0.15.2\n"
+    vision = facts_of(text)["torchvision"]
+    assert (vision.version, vision.torch_version) == ("0.15.2", "2.2.1")

@@ -456,3 +456,112 @@ def test_rows_that_a_terminal_filled_with_blanks(facts_of):
     assert facts["driver"].version == "550.90.07"
     assert facts["host"].os == "Ubuntu 22.04.4 LTS"
     assert facts["torch"].cuda_available is False
+
+
+DEVINFO = """\
+hca_id:\tmlx5_0
+\ttransport:\t\t\tInfiniBand (0)
+\tphys_port_cnt:\t\t\t1
+\t\tport:\t1
+\t\t\tstate:\t\t\tPORT_ACTIVE (4)
+\t\t\tlink_layer:\t\tInfiniBand
+
+hca_id:\tmlx5_1
+\t\tport:\t1
+\t\t\tstate:\t\t\tPORT_DOWN (1)
+\t\t\tlink_layer:\t\tEthernet
+"""
+
+
+def test_ibv_devinfo(facts_of):
+    first, second = facts_of(DEVINFO)["infiniband"].devices
+    assert (first.name, first.ports[0].state, first.ports[0].link_layer) == ("mlx5_0", "ACTIVE", "InfiniBand")
+    assert (second.name, second.ports[0].state, second.ports[0].link_layer) == ("mlx5_1", "DOWN", "Ethernet")
+
+
+def test_adapters_and_a_limit_are_of_one_host(facts_of):
+    host = facts_of(DEVINFO + "max locked memory           (kbytes, -l) 64\n")["host"]
+    assert (host.rdma, host.limits["memlock"].soft) == ({"mlx5_0": "InfiniBand"}, 64 << 10)
+    assert "host" not in facts_of(DEVINFO)
+
+
+@pytest.mark.parametrize(
+    ("text", "versions"),
+    [
+        ("torch             2.6.0\ntorchvision       0.20.1\n", {"torch": "2.6.0", "torchvision": "0.20.1"}),
+        ("torch==2.6.0\ntorchvision==0.20.1,\n", {"torch": "2.6.0", "torchvision": "0.20.1"}),
+        ("- Pytorch version: 1.7.1\nCuda: 10.0\n", {"torch": "1.7.1"}),
+        ("* torch 1.4.0+cu92\n* torchvision: `0.5.0`\n", {"torch": "1.4.0+cu92", "torchvision": "0.5.0"}),
+        ("nvidia-nccl-cu12   2.21.5\ntorch    2.6.0\n", {"torch": "2.6.0", "nvidia-nccl-cu12": "2.21.5"}),
+    ],
+)  # fmt: skip
+def test_versions_that_are_typed_or_filtered(text, versions, facts_of):
+    assert {d.name: d.version for d in facts_of(text)["distributions"].installed} == versions
+
+
+@pytest.mark.parametrize(
+    "text", ["torch==2.0.1\n\ntorch==2.1.0\ntorchvision==0.16\n", "torchvision==0.16.0\n", "pip install torch 2.0\n"]
+)  # fmt: skip
+def test_versions_of_which_torch_is_not_told(text, facts_of):
+    assert "distributions" not in facts_of(text + "CPU(s):   8\n")
+
+
+@pytest.mark.parametrize(
+    "prompt", ["$ ", "user@node1:~/work$ ", "(env) user@node1:~$ ", "[user@node1 work]$ "]
+)
+def test_what_stands_behind_a_prompt(prompt, facts_of):
+    set_ = {"NCCL_SOCKET_IFNAME": "eno1"}
+    assert facts_of(f"{prompt}export NCCL_SOCKET_IFNAME=eno1\n")["launch"].variables == set_
+    assert facts_of(f"{prompt}env | grep NCCL\nNCCL_SOCKET_IFNAME=eno1\n")["launch"].variables == set_
+
+
+def test_lscpu_alone(facts_of):
+    host = facts_of(
+        "Architecture:        x86_64\nCPU(s):              256\nModel name:          AMD EPYC 7763\n"
+    )["host"]
+    assert (host.machine, host.cpus, host.cpu_model) == ("x86_64", 256, "AMD EPYC 7763")
+
+
+@pytest.mark.parametrize(
+    ("last", "second"),
+    [("NVIDIA H100 80GB", "NVIDIA H100 80GB HBM3"),
+     ("NVIDIA H100 80GB\n\nNvidia driver version: 550.54.15", "NVIDIA H100 80GB")],
+)  # fmt: skip
+def test_a_name_that_the_end_of_the_text_cut_off(last, second, facts_of):
+    text = "PyTorch version: 2.4.0+cu121\nIs CUDA available: True\n"
+    text += "GPU models and configuration:\nGPU 0: NVIDIA H100 80GB HBM3\n"
+    gpus = facts_of(f"{text}GPU 1: {last}")["gpus"]
+    assert [gpu.name for gpu in gpus.devices] == ["NVIDIA H100 80GB HBM3", second]
+
+
+def test_operators_that_did_not_load_beside_a_pair_that_belongs_together(facts_of):
+    pair = "torch   1.4.0\ntorchvision   0.5.0\n"
+    assert facts_of(pair)["torchvision"].operators_load is None
+    vision = facts_of(pair + "RuntimeError: No such operator torchvision::nms\n")["torchvision"]
+    assert (vision.operators_load, vision.operators_error) == (
+        False,
+        "RuntimeError: No such operator torchvision::nms",
+    )
+
+
+def test_a_collect_env_that_failed(facts_of):
+    text = 'File "/home/u/.local/lib/python3.10/site-packages/torch/utils/collect_env.py", line 651, in <module>\n'
+    assert facts_of(f"Traceback (most recent call last):\n  {text}")["python"].version == "3.10"
+
+
+def test_a_torch_whose_library_does_not_load_is_not_missing(facts_of):
+    block = "PyTorch version: N/A\nIs debug build: N/A\nCUDA used to build PyTorch: N/A\n"
+    block += "OS: Ubuntu 20.04.6 LTS (aarch64)\n"
+    assert facts_of(block)["torch"].error.type == "ModuleNotFoundError"
+    words = "torch/lib/libtorch_cuda.so: undefined symbol: ncclCommRegister"
+    torch = facts_of(
+        f"# {words}\nI think that tensorflow-gpu has ruined my environment, or something else\n{block}"
+    )["torch"]
+    assert (torch.imported, torch.error.type, torch.error.message) == (False, "ImportError", words)
+
+
+def test_links_without_addresses_do_not_say_that_there_are_none(facts_of):
+    links = "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n2: eno1: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500\n"
+    assert "interfaces" not in facts_of(links + "CPU(s):   8\n")
+    lo, eno1 = facts_of(links + "    inet 10.0.0.4/24 scope global eno1\n")["interfaces"].all
+    assert (lo.addresses, eno1.addresses) == ([], ["10.0.0.4"])

@@ -503,3 +503,37 @@ def test_a_refusal_that_a_program_quotes(line, code, read_text):
             read_text(line)
     else:
         assert read_text(line).snapshot.facts["gpus"].error_code == code
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("Failed to initialize NVML: Unknown Error after some hours in a container", 999),
+        ("Failed to initialize NVML: Driver/library version mismatch", 18),
+        ("Failed to initialize NVML: Something else", None),
+    ],
+)
+def test_a_refusal_that_goes_on(line, code, facts_of):
+    gpus = facts_of(line)["gpus"]
+    assert gpus.error_code == code
+    assert gpus.error == (
+        "Something else" if code is None else line.partition(": ")[2].partition(" after")[0]
+    )
+
+
+def test_another_program_says_more_than_nvidia_smi(facts_of):
+    text = "Failed to initialize NVML: Function Not Found\n"
+    text += "nvidia-docker | 05:04:46 Error: nvml: Driver/library version mismatch\n"
+    assert facts_of(text)["gpus"].error_code == 18
+
+
+def test_excerpts(facts_of):
+    [gpu] = facts_of(
+        "    Remapped Rows\n        Correctable Error                 : 0\n"
+        "        Uncorrectable Error               : 4\n        Pending                           : Yes\n"
+    )["gpus"].read
+    assert gpu.remapped_rows.pending
+    [gpu] = facts_of(
+        '<gpu id="00000000:82:00.0">\n<product_name>GeForce GTX 1080 Ti</product_name>\n<uuid>GPU-b8c7</uuid>\n'
+    )["gpus"].devices
+    assert (gpu.name, gpu.pci_address) == ("GeForce GTX 1080 Ti", "0000:82:00.0")

@@ -53,6 +53,19 @@ def test_what_ended_well_has_no_error(text):
     assert report.worst() in (None, Severity.NOTE), report.findings
 
 
+STACK = '  File "/opt/engine.py", line 526, in _close\n    callback.close(state, logger)\n'
+
+
+@pytest.mark.parametrize("stack", ["", STACK])
+def test_an_error_in_front_of_which_only_its_level_says_so_is_worth_a_look(stack):
+    report = explain(
+        f"{TRAINED}ERROR: expected to be in states [IDLE: 1] but current state is BACKWARD\n{stack}"
+    )
+    (finding,) = report.findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.WARNING)
+    assert "expected to be in states" in finding.evidence[0].text
+
+
 def test_an_error_that_a_program_reports_last_is_worth_a_look():
     report = explain(f"{TRAINED}2026-01-02 03:04:05 ERROR export: the table is gone\n")
     (finding,) = report.findings

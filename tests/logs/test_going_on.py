@@ -331,3 +331,12 @@ def test_an_error_with_which_hydra_ends_the_program_is_certain():
         "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n"
     )
     assert explain(text).findings[0].severity is Severity.ERROR
+
+
+def test_the_source_that_a_cut_off_traceback_quotes_is_no_result():
+    text = FAILED.replace("exitcode: 1)", "exitcode: -11)") + (
+        'Traceback (most recent call last):\n  File "/env/lib/python3.10/runpy.py", line 196, in _run_module_as_main\n'
+        "    return _run_code(code, main_globals, None,\n"
+    )
+    finding = explain(text).findings[0]
+    assert (finding.id, finding.severity) == ("child-segfault", Severity.ERROR)

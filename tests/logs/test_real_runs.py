@@ -41,6 +41,9 @@ MISREAD = {
     "eighth/ok-005-tqdm-postfix-err": "an error of one sample is printed last, below the bar that is full",
     "eighth/ok-008-kill-straggler": "the exit code of a process that the program ended itself is the last line",
     "ninth/ok-003-tqdm-over": "the same caught traceback is printed twice, the last of the log, below the bar that is full",
+    "tenth/ok-003-last-traceback-print": "a caught traceback that begins in the script is the last of the log",
+    "tenth/ok-004-backtest-skips": "a count of failures is the last line: a warning, since the program told of each in its own words",
+    "tenth/ok-011-final-plot-fails-in-main": "a caught traceback is the last of the log, below the result on the test set: a warning",
     "fifth/ok-018-rank-interleave-end": "a caught traceback is the last of the log, without a word",
 }
 FAULTS = {

@@ -157,3 +157,13 @@ def test_what_a_failed_program_said_is_quoted_beside_the_exception_that_passes_i
         "subprocess.CalledProcessError: Command '['ffmpeg']' returned non-zero exit status 3.\n"
     ).findings
     assert "a/1.mp4: moov atom not found" in [evidence.text for evidence in finding.evidence]
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank0]: "])
+def test_an_exception_without_a_message_below_the_end_of_a_cut_traceback(prefix):
+    cut = ["    assert metadata is not None", "           ^^^^^^^^^^^^^^^^^^^^", "torch.AssertionError"]
+    assert said("".join(f"{prefix}{line}\n" for line in cut)) == [("AssertionError", "")]
+    assert (
+        said("".join(f"{prefix}{line}\n" for line in ("  seen so far:", "Error"))) == []
+    )  # a name of more than that
+    assert said(f"{prefix}step 3\n{prefix}ValueError\n") == []  # no source stands above it

@@ -35,7 +35,7 @@ def test_the_facts_agree_with_the_machine(ask: Ask) -> None:
         kib = int(Path("/proc/meminfo").read_text().split()[1])
         assert host.memory_bytes == kib * 1024
     assert 0 < (host.memory_available_bytes or 0) <= (host.memory_bytes or 0)
-    assert set(host.limits) == {"memlock", "nofile", "nproc", "core"}
+    assert set(host.limits) == {"memlock", "nofile", "nproc", "core", "as", "data", "fsize", "cpu"}
 
 
 def test_affinity_and_limits_are_those_of_the_process_that_asks(ask: Ask) -> None:

@@ -59,6 +59,13 @@ def test_wheels_of_two_cudas_are_found(ask: Ask, registry: Registry, site: Path)
     assert "nvidia-cudnn-cu12 and nvidia-cudnn-cu13 are both installed" in report.findings[0].message
 
 
+def test_what_the_loader_leaves_out_of_ld_preload(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/gone/libjemalloc.so.2:librt.so.1")
+    python = ask("python").get(Python)
+    assert python is not None
+    assert python.not_preloaded == ["/gone/libjemalloc.so.2"]
+
+
 def test_the_compiler_and_the_headers_are_told(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "/opt/bin/cc")
     python = ask("python").get(Python)

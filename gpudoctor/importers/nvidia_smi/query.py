@@ -12,6 +12,8 @@ _GPU = re.compile(rf"GPU {ADDRESS}$")
 _FIELD = re.compile(r"(?P<name>[A-Z][\w .()/-]{0,60}?)\s+: (?P<value>.*)")
 _HEADER = re.compile(r"[A-Z][\w .()/-]{2,60}$")
 _LOG = "NVSMI LOG"
+_ALONE = "Remapped Rows"
+"""A section that people cut out of the log of the one GPU that it is about."""
 _PROCESS = ("process_id", "type", "name", "used_gpu_memory")
 _MOST = 64
 
@@ -26,6 +28,9 @@ def read(lines: Iterable[str]) -> Table:
     for line in lines:
         if _LOG in line or _GPU.match(line):
             inside = True
+        elif line == _ALONE and not found:
+            inside = True
+            found.append(Readings())
         if not inside:
             continue
         if match := _GPU.match(line):

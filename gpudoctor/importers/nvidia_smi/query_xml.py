@@ -10,6 +10,8 @@ from gpudoctor.importers.nvidia_smi.readings import Readings, normal
 from gpudoctor.importers.nvidia_smi.table import Table
 
 _BEGIN, _END = "<nvidia_smi_log", "</nvidia_smi_log>"
+_GPU = '<gpu id="'
+"""With this an excerpt begins."""
 _DEEPEST = 16
 _LONGEST = 4_000_000
 # As the readings name what ``-q`` prints.
@@ -34,7 +36,11 @@ def read(text: str) -> Table:
         text = html.unescape(text[: 2 * _LONGEST])
     begin = text.find(_BEGIN)
     if begin < 0:
-        return Table()
+        return (
+            _Log().read(f"{_BEGIN}>{text[gpu : gpu + _LONGEST]}")
+            if (gpu := text.find(_GPU)) >= 0
+            else Table()
+        )
     end = text.find(_END, begin)
     body = text[begin : end + len(_END)] if end >= 0 else text[begin:]
     return _Log().read(body[:_LONGEST])

@@ -17,6 +17,8 @@ _CODES = {
 _NVML = "Failed to initialize NVML: "
 # What a program printed of it: stdout="Failed to initialize NVML: Unknown Error"
 _QUOTED = re.compile(r"[\"'`=:] ?Failed to initialize NVML: (?P<error>[A-Z][\w /-]{2,60}?)[\"'`]?$")
+# Other programs' words for it: "Error: nvml: Driver/library version mismatch", "nvidia nvml : Driver/library …"
+_MISMATCH = re.compile(r"\bnvml ?: (?P<error>Driver/library version mismatch)", re.IGNORECASE)
 # It prints these words for NVML_ERROR_DRIVER_NOT_LOADED.
 _NOT_LOADED = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver"
 _NO_DEVICES = "No devices were found"
@@ -52,14 +54,23 @@ def read(lines: Iterable[str]) -> Refusal:
     refusal = Refusal()
     for line in lines:
         if refusal.error is None and line.startswith(_NVML):
-            refusal.error = line.removeprefix(_NVML)[:300]
-            refusal.error_code = _CODES.get(refusal.error.lower().rstrip(". "))
+            said = line.removeprefix(_NVML)[:300]
+            # A title goes on behind the words: "Unknown Error after some hours".
+            words = next((words for words in _CODES if said.lower().startswith(words)), "")
+            refusal.error = said[: len(words)] if words else said
+            refusal.error_code = _CODES.get(words)
         elif refusal.error is None and _NVML in line and (quoted := _QUOTED.search(line[-400:])):
             refusal.error = quoted["error"]
             refusal.error_code = _CODES.get(quoted["error"].lower())
         elif refusal.error is None and line.startswith("NVIDIA-SMI has failed"):
             refusal.error = line[:300]
             refusal.error_code = 9 if line.startswith(_NOT_LOADED) else None
+        elif (
+            refusal.error_code is None
+            and "version mismatch" in line
+            and (other := _MISMATCH.search(line[:400]))
+        ):
+            refusal.error, refusal.error_code = other["error"], _CODES[other["error"].lower()]
         elif line.startswith(_NO_DEVICES):
             refusal.no_devices = True
         elif line[:10].lower() == "unable to " and len(refusal.lost) < _MOST:

@@ -669,4 +669,37 @@ FAULTS = [
         "cuda-visible-devices",
         says="LOCAL_RANK is 2",
     ),
+    Fault(
+        "shm-few-inodes",
+        "board-8xh100",
+        edit("host", shm_inodes_free=12),
+        "shm-too-small",
+        says="12 more files",
+    ),
+    Fault(
+        "tmpdir-noexec",
+        "board-8xh100",
+        folder("temporary files", variable="TMPDIR", no_exec=True),
+        "triton-toolchain",
+        says="mounted noexec",
+    ),
+    Fault(
+        "pid-max-low",
+        "server-8xl40s",
+        edit("host", pid_max=4096, threads_max=4_000_000, threads=1900),
+        "pids-limit",
+        says="(kernel.pid_max)",
+    ),
+    Fault("file-size-limit", "board-8xa100", limit("fsize", GIB), "resource-limit", says="ulimit -f"),
+    Fault("address-space-limit", "board-8xh100", limit("as", 64 * GIB), "resource-limit", says="ulimit -v"),
+    Fault(
+        "preload-missing",
+        "workstation-2x4090",
+        both(
+            variables(LD_PRELOAD="/opt/libtcmalloc.so.4"),
+            edit("python", not_preloaded=["/opt/libtcmalloc.so.4"]),
+        ),
+        "variable-dangerous",
+        says="could not load /opt/libtcmalloc.so.4",
+    ),
 ]

@@ -444,7 +444,7 @@ FAULTS = [
         "torchrun-rank",
         bound(range(32, 64), range(96, 128)),
         "numa-remote-gpu",
-        says="its GPU 3 (0000:3a:00.0) hangs on node 0",
+        says="its GPU 3 (0000:3a:00.0) is attached to node 0",
     ),
     Fault(
         "task-far-from-its-gpu",
@@ -490,4 +490,25 @@ FAULTS = [
     Fault("nvlink-without-peers", "board-8xa100", pairs(p2p="GNS"), "nccl-p2p", says="are joined (NV12)"),
     Fault("peers-turned-off", "workstation-4xa6000", pairs(p2p="DR"), "nccl-p2p", says="turned off"),
     Fault("switch-without-peers", "server-8xl40s", pairs(path="PIX", p2p="CNS"), "nccl-p2p", note=True),
+    Fault(
+        "lanes-in-sysfs-alone",
+        "server-8xl40s",
+        bus(3, link_width=1, upstream_width_max=None),
+        "pcie-link-degraded",
+        says="1 of 16",
+    ),
+    Fault(
+        "errors-corrected-without-end",
+        "board-8xh100",
+        bus(2, aer=AerErrors(correctable=50_000_000), link_speed_max="32.0 GT/s PCIe", link_width_max=16),
+        "pcie-errors",
+        says="that were corrected",
+    ),
+    Fault(
+        "power-limit-below-siblings",
+        "board-8xh100",
+        both(gpu(power_limit_default_watts=None), gpu(4, power_limit_watts=350.0)),
+        "gpu-power-limited",
+        says="of others of the same model",
+    ),
 ]

@@ -1,0 +1,102 @@
+"""A limit on address space, file size or CPU time ends the training.
+
+## What happens
+
+| limit | what comes of it |
+| --- | --- |
+| `ulimit -v`, `ulimit -d` (kB of address space, of data) | "can't allocate memory: you tried to allocate", "MemoryError", CUDA that does not start |
+| `ulimit -f` (kB of a file) | `torch.save` ends in "unexpected pos 704 vs 598", other writers in "[Errno 27] File too large" |
+| `ulimit -t` (seconds of CPU time) | the process is killed without a word, exit code -9 or -24 (137, 152) |
+
+## Why
+
+Nothing sets these limits by itself. A scheduler turns a job's request into one (Grid Engine's `h_vmem` is the address
+space, `h_fsize` the size of a file, `h_cpu` the time), a login node keeps long programs off, or a line stands in a profile or in
+limits.conf.
+
+`import torch` alone takes some 3 GiB of address space, of which little is memory. With GPUs it is far more: CUDA has one
+address space for the memory of the host and of all GPUs. So a limit that would do for memory does not do for addresses.
+
+## How to tell
+
+`ulimit -a`, in the job itself: a batch job may have other limits than the login shell. `cat /proc/PID/limits` of a rank.
+
+## See also
+
+- [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html): RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU
+- [Unified virtual addressing](https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space): one address space for the host and all GPUs
+"""
+
+from collections.abc import Iterator
+
+from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, byte_size
+from gpudoctor.facts import Gpus, Host
+
+GIB = 1 << 30
+# `import torch` (2.15, CUDA 13.2, no GPU) had a VmPeak of 3.0 GiB; with a model, workers' threads and libraries it grows.
+TORCH_ALONE = 8 * GIB
+HOURS = 3600
+RAISE = Fix(
+    "Take the limits away, as far as you may",
+    "ulimit -v unlimited -d unlimited -f unlimited -t unlimited",
+    proof="-f unlimited",
+)
+SEE = Fix("See the limits that the job itself has", "ulimit -a; ulimit -Ha")
+LIMITS = Fix(
+    "Raise what limits.conf or the scheduler's queue sets for the user",
+    "grep -r . /etc/security/limits.conf /etc/security/limits.d",
+    Kind.ADMIN,
+)
+
+check = Check(
+    severity=Severity.WARNING,
+    otherwise="an error where torch alone needs more",
+    fixes=[RAISE, SEE, LIMITS],
+)
+
+
+@check.environment
+def environment(host: Host, gpus: Gpus | None) -> Iterator[Finding]:
+    """A limit is set that ends a training, or keeps it from starting."""
+    if not host.limits:
+        raise CannotTell("the limits of this process are not known")
+    for name, option, what in (("as", "-v", "of address space"), ("data", "-d", "of data")):
+        limit = host.limits.get(name)
+        if limit is None or limit.soft is None:
+            continue
+        need, whose = _addresses(host, gpus)
+        if limit.soft >= need:
+            continue
+        message = f"a process may have {byte_size(limit.soft)} {what} (ulimit {option}), and {whose}"
+        few = limit.soft < TORCH_ALONE
+        yield check.found(message, severity=Severity.ERROR if few else None)
+    size = host.limits.get("fsize")
+    if size is not None and size.soft is not None:
+        message = (
+            f"a process may write {byte_size(size.soft)} into a file (ulimit -f): a checkpoint that is larger is cut off, "
+            'and torch.save ends in "unexpected pos" or "File too large"'
+        )
+        yield check.found(message)
+    time = host.limits.get("cpu")
+    if time is not None and time.soft is not None:
+        shown = f"{time.soft / HOURS:.1f} hours" if time.soft >= HOURS else f"{time.soft} seconds"
+        message = (
+            f"a process may use {shown} of CPU time, that of its threads together (ulimit -t): then the kernel kills it "
+            "without a word"
+        )
+        yield check.found(message)
+
+
+def _addresses(host: Host, gpus: Gpus | None) -> tuple[int, str]:
+    """Return how many addresses a training takes, and of what, in the second half of a sentence."""
+    devices = gpus.devices if gpus else []
+    memory = sum(gpu.memory_bytes or 0 for gpu in devices)
+    if not memory:
+        return (
+            TORCH_ALONE,
+            "`import torch` alone takes 3 GiB of addresses: allocations fail that memory has room for",
+        )
+    both = memory + (host.memory_bytes or 0)
+    return both, (
+        f"CUDA has one address space for the memory of the host and of all GPUs, {byte_size(both)} here: it may not start"
+    )

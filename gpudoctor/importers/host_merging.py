@@ -1,0 +1,34 @@
+"""The machine, by all that a text says of it: its block, the commands beside it, how a container was started."""
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
+from gpudoctor.facts import ContainerStart, Host, Infiniband
+from gpudoctor.importers import host_commands
+
+
+def whole(
+    known: Struct | str | None, pieces: list[str], adapters: Infiniband | None, start: ContainerStart | None
+) -> Host | None:
+    """Add to the host of a block, `known`, what the rest of the text says; ``None`` where nothing says anything."""
+    host = _filled(known, host_commands.read(pieces))
+    more: dict[str, Any] = {}
+    if start is not None and start.shm_bytes and (host is None or host.shm_bytes is None):
+        more = {"shm_bytes": start.shm_bytes, "container": start.engine}
+    if adapters is not None and host is not None and host.limits:
+        layers = {d.name: port.link_layer for d in adapters.devices for port in d.ports if port.active}
+        more |= {"rdma": layers} if layers else {}
+    return replace(host or Host(), **more) if more else host
+
+
+def _filled(known: Struct | str | None, more: Host | None) -> Host | None:
+    """Add to what is known of the machine what the other commands say and it does not."""
+    if not isinstance(known, Host) or more is None:
+        return known if isinstance(known, Host) else more
+    changes = {}
+    for field in fields(Host):
+        if getattr(known, field.name) in (None, "", {}) and getattr(more, field.name) not in (None, "", {}):
+            changes[field.name] = getattr(more, field.name)
+    return replace(known, **changes)

@@ -1,0 +1,185 @@
+"""What tells that a program caught a failure: its own words, a launcher's silence, what it printed next."""
+
+from bisect import bisect_left, bisect_right
+
+from gpudoctor.logs.aftermath import MANY
+from gpudoctor.logs.line_kinds import (
+    ASIDE,
+    CLOSING,
+    END,
+    ENOUGH,
+    FINISHED,
+    LEAVING,
+    LEFT,
+    PROGRESS,
+    REPEATED,
+    TESTED,
+    is_last_step,
+    is_result,
+    reports_failure,
+    tells_of_failure,
+)
+from gpudoctor.logs.lines import FULL, Line
+from gpudoctor.logs.recurrence import same_begin, shapes
+from gpudoctor.logs.restarts import Restarts
+from gpudoctor.logs.tracebacks import HEADER, Raised
+
+
+class Handling(Restarts):
+    """What tells that a program caught an exception, and whether it went on."""
+
+    def _caught_for_certain(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed an exception, and its process went on to print results.
+
+        Not where a launcher says below it that a worker left with 1, as after an exception: others may have printed it.
+        """
+        raised = self.around(line, place)
+        if raised is None or not raised.caught or self.left_by_exception(place) or self._gave_up(line, place):
+            return False
+        places = self.results[line.name, line.who]
+        return len(places) - bisect_right(places, raised.place) >= ENOUGH
+
+    def _came_before(self, line: Line, place: int) -> bool:
+        """Return whether the one process of a log raised the same again, or had before and printed results below it.
+
+        How the log ends tells nothing of that: a process that died of it would have died the first time.
+        """
+        raised = self.around(line, place)
+        if raised is None or not self._alone:
+            return False
+        spans = self.spans[line.name, line.who][-MANY:]
+        same = same_begin(raised, spans)
+        if not same or any(one.first > raised.last for one in same):
+            return bool(same)
+        below = range(
+            raised.place + 1, next((x.first for x in spans if x.first > raised.place), len(self.lines))
+        )
+        good = [p for p in below if self._ordinary(p) and is_result(self.lines[p].text, beyond_doubt=True)]
+        told = not all(reports_failure(self.lines[p].full, self.lines[p].text) for p in good)
+        return told and self._first_ordinary(line) < raised.first
+
+    def _in_silence(self, line: Line, place: int) -> bool:
+        """Return whether a program caught an exception, and torchrun, whose own lines are here, says of no failure.
+
+        A process dies once: one that raised the same again had caught the first, and died of none.
+        """
+        raised = self.around(line, place)
+        if raised is None or not self._torchrun or self.reported >= 0 or self.gave_in:
+            return False
+        if raised.told or (line.who and same_begin(raised, self.spans[line.name, line.who][-MANY:])):
+            return True
+        return self._headed(raised) and all(one.caught for one in self._block(raised))
+
+    def _loops_on(self, line: Line, place: int) -> bool:
+        """Return whether a rank, below all that it raised, prints lines of a kind that it had printed above it.
+
+        Its lines are told from those of others, and no launcher says that one failed.
+        """
+        raised = self.around(line, place)
+        if raised is None or not line.who or self.gave_in or self.marked(line):
+            return False
+        own = self.texts[line.name, line.who]
+        begin = bisect_left(own, raised.first, key=lambda row: row[0])
+        end = bisect_right(own, self.spans[line.name, line.who][-1].place, key=lambda row: row[0])
+        above = shapes(text for at, text in own[max(0, begin - MANY) : begin] if self._ordinary(at))
+        below = shapes(text for _, text in own[end : end + MANY])
+        return not above.isdisjoint(below) and not self._told_below(place)
+
+    def _tried(self, line: Line, place: int) -> bool:
+        """Return whether an exception was raised in a line that tries something, and its process went on.
+
+        Something was printed below it, or torchrun, whose own lines are in the log, says of no process that it failed.
+        """
+        raised = self.around(line, place)
+        if raised is None or not raised.tried or self._gave_up(line, place):
+            return False
+        return self.wrote_last(line) or (
+            self._torchrun and self.reported < place and raised is self.raised[-1]
+        )
+
+    def _aside(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed it, of something beside the training, right below the training's result."""
+        raised = self.around(line, place)
+        if raised is None or not raised.caught or self.reported > place:
+            return False
+        spans = self.spans[line.name, line.who]
+        at = bisect_left(spans, raised.first, key=lambda one: one.first)
+        while at and spans[at].chained:
+            at -= 1
+        texts = self.texts[line.name, line.who]
+        begin = bisect_left(texts, spans[at].first, key=lambda row: row[0])
+        above = [text[:400] for _, text in texts[max(0, begin - END) : begin]]
+        told = any(is_result(text, beyond_doubt=True) and not tells_of_failure(text) for text in above[:-1])
+        if told and ASIDE.search(above[-1]):
+            return True
+        leaving = LEAVING.search(spans[at].frames[0].function or "") if spans[at].frames else None
+        return leaving is not None and is_result(self._above(raised), beyond_doubt=True)
+
+    def _only_told(self, line: Line, place: int) -> bool:
+        """Return whether a program tells of an exception in words of its own, and not that it ends with it.
+
+        It had caught it when it wrote the line. What somebody quotes without a program's output is another matter.
+        """
+        raised = self.around(line, place)
+        if raised is None or not raised.told or raised.wrapper or self.marked(line):
+            return False
+        texts = self.texts[line.name, line.who]
+        below = [text for _, text in texts[bisect_right(texts, raised.place, key=lambda row: row[0]) :]]
+        if self.gave_in or any(LEFT.search(text, 0, 400) for text in [raised.told, *below[-2:]]):
+            return False
+        told = {one.place for one in self.raised}
+        return any(p not in told and self._ordinary(p) for p in range(len(self.lines)))
+
+    def _behind_the_end(self, line: Line, place: int) -> bool:
+        """Return whether a handler printed an exception when its process had come to a good end of its work."""
+        raised = self.around(line, place)
+        if raised is None or raised.wrapper:
+            return False
+        below = [one for one in self.raised if one.first > raised.last]
+        if len(same_begin(raised, below)) < len(below):
+            return False
+        return self._caught(raised) and not self._gave_up(line, place) and self._done_above(raised)
+
+    def _done_above(self, raised: Raised) -> bool:
+        """Return whether the last that a process printed above an exception is a good end of its work.
+
+        That is a word of one, the last step of all, a bar that is full, or the result on the test set, told once.
+        """
+        text = self._above(raised)
+        if FULL.search(text) or is_last_step(text):
+            return True
+        if TESTED.search(text) and not REPEATED.search(text):
+            kind = shapes([text])
+            own = self.texts[raised.line.name, raised.line.who]
+            return sum(not kind.isdisjoint(shapes([each])) for at, each in own if at < raised.first) == 1
+        other = tells_of_failure(text) or CLOSING.search(text) or PROGRESS.search(text)
+        return FINISHED.search(text) is not None and not other
+
+    def _above(self, raised: Raised) -> str:
+        """Return the last line that the process of an exception printed of its own above it, or the bar."""
+        for place, text in reversed(self.texts[raised.line.name, raised.line.who]):
+            line = self.lines[place]
+            if place < raised.first and not self.around(line, place) and (line.bar or self._ordinary(place)):
+                return text[:400]
+        return ""
+
+    def _block(self, raised: Raised) -> list[Raised]:
+        """Return an exception and those of its process that stand right above and below it.
+
+        They may be one failure: one was raised from the other, or holds it in its message.
+        """
+        spans = self.spans[raised.line.name, raised.line.who]
+        first = last = bisect_left(spans, raised.first, key=lambda one: one.first)
+        while first and last - first < MANY and self._adjoin(spans[first - 1], spans[first]):
+            first -= 1
+        while last + 1 < len(spans) and last - first < MANY and self._adjoin(spans[last], spans[last + 1]):
+            last += 1
+        return spans[first : last + 1]
+
+    def _headed(self, raised: Raised) -> bool:
+        """Return whether the first line of a traceback is here, so that its first frame is the outermost."""
+        return HEADER.search(self.lines[raised.first].text) is not None
+
+    def _adjoin(self, one: Raised, other: Raised) -> bool:
+        """Return whether no line of their program's own stands between two exceptions."""
+        return other.chained or not any(map(self._ordinary, range(one.last + 1, other.first)))

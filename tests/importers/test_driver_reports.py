@@ -1,0 +1,65 @@
+"""GPUs and driver as programs beside nvidia-smi list them."""
+
+import pytest
+
+from gpudoctor.facts import Gpu
+
+CONTAINER_CLI = """\
+NVRM version:   460.39
+CUDA version:   11.2
+
+Device Index:   0
+Device Minor:   0
+Model:          GeForce RTX 3090
+Brand:          GeForce
+GPU UUID:       GPU-a1b8699b-3405-6df4-6bcf-5f83706d661e
+Bus Location:   00000000:01:00.0
+Architecture:   8.6
+"""
+CUDNN = """\
+==== GPU / Driver ====
+Driver version       : 595.71.05
+GPU 0 (CUDA order)   : NVIDIA L40S | SM89 | 142 SMs | 44.4 GiB
+GPU 1 (CUDA order)   : NVIDIA L40S | SM89 | 142 SMs | 44.4 GiB
+"""
+
+
+def test_container_cli(facts_of):
+    facts = facts_of(CONTAINER_CLI)
+    assert facts["driver"].version == "460.39"
+    assert facts["gpus"].devices == [
+        Gpu(
+            index=0,
+            name="GeForce RTX 3090",
+            uuid="GPU-a1b8699b-3405-6df4-6bcf-5f83706d661e",
+            pci_address="0000:01:00.0",
+            capability="8.6",
+        )
+    ]
+
+
+def test_cudnn(facts_of):
+    facts = facts_of(CUDNN)
+    assert facts["driver"].version == "595.71.05"
+    assert [gpu.name for gpu in facts["gpus"].devices] == ["NVIDIA L40S"] * 2
+
+
+def test_the_same_words_elsewhere_are_no_list(facts_of):
+    facts = facts_of(
+        "Model:   Dell R750\nDriver version: 550.54.15\nPackage  Version\n-------\ntorch  2.4.0\n"
+    )
+    assert "gpus" not in facts
+
+
+@pytest.mark.parametrize(
+    "line", ["Nvidia-driver: 460.91.03", "5. Nvidia Driver:460.91.03", "- GPU driver version = 460.91.03"]
+)
+def test_a_version_that_is_typed(line, facts_of):
+    assert facts_of(f"CUDA available\n{line}\n")["driver"].version == "460.91.03"
+
+
+@pytest.mark.parametrize(
+    "line", ["Driver: nvidia (560.35.03)", "the driver version 460.91.03 is too old", "driver: 5.2"]
+)
+def test_no_version(line, facts_of):
+    assert "driver" not in facts_of(f"CPU(s):    8\n{line}\n")

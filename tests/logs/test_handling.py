@@ -1,0 +1,174 @@
+"""What tells that a program caught a failure: its own words, torchrun's silence, a loop that goes on, a supervisor's 0."""
+
+import pytest
+
+from gpudoctor import explain
+from gpudoctor.model import Severity
+
+STARTED = (
+    "W1123 00:49:54.441000 31246 torch/distributed/run.py:982] Setting OMP_NUM_THREADS environment variable for each"
+    " process to be 1 in default\n"
+)
+FRAME = "{0}  File \"/home/me/t.py\", line 6, in {1}\n{0}    v = table[key]\n{0}KeyError: 'fr'\n"
+
+
+def traceback(prefix: str = "", function: str = "<module>") -> str:
+    return f"{prefix}Traceback (most recent call last):\n{FRAME.format(prefix, function)}"
+
+
+def worst(text: str) -> Severity | None:
+    severity = explain(text).worst()
+    return None if severity is Severity.NOTE else severity
+
+
+def test_an_exception_in_a_line_of_the_program_s_own_had_been_caught():
+    lines = "".join(f"SYM{n:03d}: FAILED (ValueError: series {n} has 0 rows)\n" for n in (5, 16, 27))
+    assert worst(f"{lines}sharpe 1.21\n38 ok, 3 failed\n") is Severity.WARNING
+    assert worst("row-group 4 kept 96\nERROR cannot parse row 1: ValueError: bad float\n") is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "epoch 3 loss 0.4\nValueError: bad float\n",  # as Python prints it, the traceback is lost
+        "epoch 3 loss 0.4\ntraining failed: ValueError: bad float\n",
+        "epoch 3 loss 0.4\nERROR row 1: ValueError: bad float\naborting\n",
+        "I get this ValueError: bad float\n",  # nothing of a program's output
+    ],
+)
+def test_one_with_which_the_program_ends_is_an_error_in_its_own_words_too(text):
+    assert worst(text) is Severity.ERROR
+
+
+@pytest.mark.parametrize("below", ["", "[default0]:i=3 n=2.0\n"])
+def test_a_rank_that_raises_the_same_again_while_torchrun_is_silent_died_of_neither(below):
+    one = traceback("[default1]:")
+    assert worst(f"{STARTED}[default1]:i=0 n=2.0\n{one}{one}{below}") is None
+
+
+def test_a_handler_s_traceback_while_torchrun_is_silent_ended_no_rank():
+    caught = traceback(function="on_fit_end")
+    assert worst(STARTED + "`Trainer.fit` stopped: `max_epochs=2` reached.\n" + caught + caught) is None
+
+
+def test_what_a_program_tells_last_while_torchrun_is_silent_ended_no_rank():
+    told = "warning: hook: URLError: <urlopen error [Errno 111] Connection refused>\n"
+    assert worst(f"{STARTED}epoch 3/3 - val_loss: 0.333\n{told}") is None
+
+
+def test_one_that_may_have_ended_a_rank_is_an_error_where_torchrun_is_not_there_or_says_so():
+    assert worst(f"{STARTED}[default1]:i=0 n=2.0\n{traceback('[default1]:')}") is Severity.ERROR
+    told = "E1123 00:49:55.441000 31246 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 1 (pid: 3) of binary: python\n"
+    assert worst(STARTED + traceback(function="fit") + told) is Severity.ERROR
+
+
+def test_a_rank_whose_loop_goes_on_below_its_exception_caught_it():
+    one, other = traceback("rank 1 | "), traceback("rank 0 | ")
+    log = f"rank 1 | mini 0 ce 0.90\n{one}rank 1 | mini 1 ce 0.80\nrank 0 | mini 0 ce 0.90\n{other}rank 0 | mini 1 ce 0.80\n"
+    assert worst(log) is None
+
+
+def test_a_rank_that_prints_nothing_of_its_loop_any_more_did_not():
+    one = traceback("rank 1 | ")
+    assert worst(f"rank 1 | mini 0 ce 0.90\n{one}rank 1 | bye\nrank 0 | mini 0 ce 0.90\n") is Severity.ERROR
+
+
+COMPOSE = "trainer-1  | connecting\n" + traceback("trainer-1  | ") + "trainer-1 exited with code 1\n"
+
+
+def test_a_supervisor_s_last_word_is_that_the_program_ended_with_0():
+    again = "trainer-1  | round 0 mae 4\ntrainer-1  | round 1 mae 3\n"
+    assert worst(f"{COMPOSE}{again}trainer-1 exited with code 0\n") is None
+    assert worst(f"{COMPOSE}trainer-1  | round 0 mae 4\ntrainer-1 exited with code 1\n") is Severity.ERROR
+    assert worst(f"{COMPOSE}trainer-2 exited with code 0\n") is Severity.ERROR
+
+
+def test_systemd_says_that_a_service_ended_well():
+    journal = "Jun 03 10:00:01 gpu4 "
+    program = traceback(f"{journal}python3[8123]: ")
+    again = f"{journal}systemd[1]: ft.service: Scheduled restart job, restart counter is at 1.\n{journal}python3[8160]: gen 0 elbo -90\n"
+    assert worst(f"{program}{again}{journal}systemd[1]: ft.service: Deactivated successfully.\n") is None
+    assert (
+        worst(f"{program}{journal}systemd[1]: ft.service: Failed with result 'exit-code'.\n")
+        is Severity.ERROR
+    )
+
+
+def test_what_a_launcher_says_of_workers_that_it_started_again_is_no_end():
+    failed = "E1123 00:49:17.696000 30708 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: 1 (pid: 30788) of binary: python\n"
+    again = "".join(f"attempt 1 frame {n} err_px 0.{n}9\n" for n in range(4))
+    assert worst(f"{STARTED}attempt 0 frame 0 err_px 0.00\n{traceback('[rank1]: ')}{failed}{again}") is None
+
+
+def test_an_attempt_that_fails_is_no_result():
+    text = f"start\n{traceback()}attempt 2 in 0.5 s\n"
+    assert worst(text) is not None
+
+
+def test_rows_with_units_below_a_caught_exception_are_a_table():
+    log = (
+        "cache:ERROR: index is damaged, rebuilding\n"
+        + traceback(function="read")
+        + "   128    1.664 ms\n   256    3.328 ms\n"
+    )
+    assert worst(log) is None
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        '{"used_gb": 512, "event": "quota of run is used up", "level": "critical"}',
+        "FATAL Flags parsing error: Unknown command line flag 'learning_rate'\nPass --helpshort or --helpfull to see help on flags.",
+        "step 4\ngiving up after 2 tries",
+    ],
+)
+def test_a_program_s_last_word_that_it_failed_is_told(last):
+    assert worst(f'{{"n": 3, "loss": 0.25, "event": "step", "level": "info"}}\n{last}\n') is not None
+
+
+EVERYWHERE = [
+    "[rank3]: ",
+    "[default3]: ",
+    "    ",
+    "\t",
+    "2024-06-03T09:12:44.123456789Z ",
+    "trainer-1  | ",
+    "[1,3]<stderr>:",
+]
+
+
+@pytest.mark.parametrize("prefix", EVERYWHERE)
+def test_what_stands_in_front_of_every_line_changes_nothing(prefix):
+    handled = f"gen 0 fid 90\nERROR:root:no commit id\n{traceback()}gen 1 fid 80\ngen 2 fid 70\n"
+    fatal = f"gen 0 fid 90\n{traceback()}"
+    for text, severity in ((handled, None), (fatal, Severity.ERROR)):
+        assert worst("\n".join(prefix + line for line in text.splitlines())) is severity
+
+
+def test_torch_s_mark_on_tracebacks_alone_ends_a_rank():
+    assert worst(f"gen 0 fid 90\n{traceback('[rank3]: ')}gen 1 fid 80\n") is Severity.ERROR
+
+
+def test_where_a_process_told_of_one_and_raised_another_the_other_is_the_cause():
+    told = "bad sample 0: OSError: record 0 is truncated\nbad sample 1: OSError: record 1 is truncated\n"
+    (finding,) = explain(told + traceback()).findings
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("KeyError: 'fr'")
+
+
+def test_a_task_of_asyncio_that_nobody_asks_for_ends_no_process():
+    task = "Task exception was never retrieved\nfuture: <Task finished name='Task-3' coro=<ask() done>>\n"
+    report = explain(f"answers [3.0, 4.5] score 4.5\n{task}{traceback(function='ask')}")
+    assert report.worst() is not Severity.ERROR
+
+
+@pytest.mark.parametrize(
+    ("above", "severity"),
+    [
+        ("epoch 0 loss 1.0\ntest acc 0.88\n", Severity.WARNING),
+        ("test acc 0.81\ntest acc 0.88\n", Severity.ERROR),  # after each epoch, and the next one is missing
+        ("epoch 0 loss 1.0\ntest epoch 1: acc 0.88\n", Severity.ERROR),
+    ],
+)
+def test_the_result_on_the_test_set_is_the_end_of_the_work_where_it_is_told_once(above, severity):
+    assert worst(above + traceback(function="plot")) is severity
