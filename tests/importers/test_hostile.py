@@ -1,12 +1,11 @@
 """Whatever a file holds, reading it gives facts or one clear line, and takes time in proportion to its size."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.importers import Imported, Unreadable
+from tests.processor_time import within
 
 PARTS = st.sampled_from(
     [
@@ -213,9 +212,8 @@ LONG = {
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
 def test_a_long_text_takes_time_in_proportion(text, read_text):
-    begun = time.process_time()
-    outcome(read_text, text)
-    assert time.process_time() - begun < 5, "a few megabytes take seconds at most"
+    with within(5):  # a few megabytes take seconds at most
+        outcome(read_text, text)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +221,5 @@ def test_a_long_text_takes_time_in_proportion(text, read_text):
 )
 def test_ten_megabytes_of_junk_take_two_seconds_at_most(junk, read_text):
     text = "NVIDIA\n" + junk * (20 * M // len(junk))
-    begun = time.process_time()
-    outcome(read_text, text)
-    assert time.process_time() - begun < 4, "two, and as much for a busy machine"
+    with within(4):
+        outcome(read_text, text)

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501
 
-import time
-
 import msgspec
 import pytest
 from hypothesis import assume, given
@@ -15,6 +13,7 @@ from gpudoctor.checkpoint.comparison.renames import Step, add, drop_component, f
 from gpudoctor.checkpoint.comparison.snippets import entry_keys, loosened
 from gpudoctor.checkpoint.repair.rename import Rename, steps
 from gpudoctor.facts import CheckpointFile, Entry, Key, Outcome, StateDict
+from tests.processor_time import within
 
 RESNET = [
     "conv1.weight",
@@ -457,25 +456,21 @@ def test_a_hundred_thousand_keys_take_about_a_second():
     ]
     own = state(["module." + row for row in rows])
     target = state(rows).keys
-    begun = time.process_time()
-    assert compare(own, target).outcome == Outcome.PREFIX
-    half = compare(own, [key("x." + row) for row in rows[:50000]])
-    assert (half.outcome, half.left_out) == (Outcome.PREFIX, 50000)
     other = [
         key(row.replace(".attn.", f".{'abc'[n % 3]}.").replace("weight", "w")) for n, row in enumerate(rows)
     ]
-    assert compare(own, other).outcome == Outcome.ARCHITECTURE
-    assert (
-        time.process_time() - begun < 15
-    )  # a slow machine; 4 s for the three on the one that it was written on
+    with within(15):
+        assert compare(own, target).outcome == Outcome.PREFIX
+        half = compare(own, [key("x." + row) for row in rows[:50000]])
+        assert (half.outcome, half.left_out) == (Outcome.PREFIX, 50000)
+        assert compare(own, other).outcome == Outcome.ARCHITECTURE
 
 
 @pytest.mark.parametrize("end", ["", ".weight"])
 def test_a_hundred_thousand_parts_that_cannot_be_told_apart_take_a_moment(end):
     own = state([f"a{n}{end}" for n in range(100_000)])
-    begun = time.process_time()
-    found = compare(own, [key(f"b{n}{end}") for n in range(100_000)])
-    assert time.process_time() - begun < 10  # 2 s on the machine that it was written on
+    with within(10):
+        found = compare(own, [key(f"b{n}{end}") for n in range(100_000)])
     assert found.outcome == Outcome.ARCHITECTURE
     assert not found.load_line
 

@@ -16,6 +16,7 @@ import pytest
 
 from gpudoctor.checkpoint import Checkpoint, Unreadable, read
 from gpudoctor.checkpoint.formats.torch_legacy import MAGIC
+from tests.processor_time import within
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 ZIP = FIXTURES / "torch-1.6.0.zip.pt"
@@ -26,18 +27,17 @@ SECONDS = 5.0
 
 def looked(path):
     """Read a file as a command would; return the checkpoint, or the one line that says why not."""
-    start = time.process_time()
-    try:
-        checkpoint = read(path)
-        count = sum(1 for _ in checkpoint.tensors())
-        assert count <= 1_000_000
-        lines = [*checkpoint.trouble, *checkpoint.notes, checkpoint.version or ""]
-        result = checkpoint
-    except Unreadable as error:
-        result = str(error)
-        lines = [result]
-        assert result.startswith(os.fspath(path).split("\0")[0])
-    assert time.process_time() - start < SECONDS
+    with within(SECONDS):
+        try:
+            checkpoint = read(path)
+            count = sum(1 for _ in checkpoint.tensors())
+            assert count <= 1_000_000
+            lines = [*checkpoint.trouble, *checkpoint.notes, checkpoint.version or ""]
+            result = checkpoint
+        except Unreadable as error:
+            result = str(error)
+            lines = [result]
+            assert result.startswith(os.fspath(path).split("\0")[0])
     for line in lines:
         assert line.isprintable(), line
         assert len(line) < 1000
