@@ -34,7 +34,7 @@ two ranks shows where each stands.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Condition, Exit, Script, left_alone, parted, parted_by_data
+from gpudoctor.facts import Condition, Exit, Script, left_alone, parted, parted_by_data, unequal
 
 EVERYWHERE = Fix(
     "Make the call on every rank, and use its result on one",
@@ -67,6 +67,11 @@ BARE = Fix(
 MET = Fix(
     "Meet outside the branch: on every rank",
     "if rank == 0:\n    torch.save(model.module.state_dict(), path)\ndist.barrier()  # on every rank",
+    Kind.EDIT,
+)
+RESUMED = Fix(
+    "Read the checkpoint on every rank, so that all go on at the same epoch",
+    'state = torch.load(path, map_location="cpu", weights_only=True)  # on every rank\nstart = state["epoch"]',
     Kind.EDIT,
 )
 GATHERED = Fix(
@@ -118,6 +123,13 @@ def code(script: Script) -> Iterator[Finding]:
         )
     for way, condition, call in left:
         yield leaving(way, condition, call.text)
+    for bounds, call in unequal(script):
+        yield check.found(
+            f"some ranks alone change a bound of this {bounds.text}(): the ranks do not go round the loop equally often, and who "
+            f"goes on waits for the others in {call.text}()",
+            location=bounds.place,
+            fixes=[RESUMED],
+        )
 
 
 def where(condition: Condition) -> str:

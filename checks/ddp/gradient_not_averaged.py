@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing, origins
+from gpudoctor.facts import Call, Known, Script, Thing, Value, origins
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -65,6 +65,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A training step in a program with a process group that nothing sums over the ranks, or that sums and does not divide."""
     without = list(_past_the_wrapper(script)) or list(_set_aside(script)) or list(_thrown_away(script))
+    without = without or list(_held_bare(script))
     if without:
         yield from without
         return
@@ -163,6 +164,39 @@ def _set_aside(script: Script) -> Iterator[Finding]:
                 fixes=[KEPT],
             )
             return
+
+
+def _held_bare(script: Script) -> Iterator[Finding]:
+    """Report an object that was given the bare model and computes the loss with it, beside a wrapper that nobody calls."""
+    if any(c.collective and "grad" in _tensor(c) for c in script.calls):
+        return
+    for wrapper in script.of_kind("ddp"):
+        made = script.made_by(wrapper)
+        if made is None or wrapper.escapes or wrapper.inner < 0 or _in_use(script, wrapper):
+            continue
+        if any(not c.text.startswith("self.") for c in script.methods("__set__") if c.takes(wrapper)):
+            continue  # what holds it may call it
+        inner = script.things[wrapper.inner]
+        holders = {c.number: c for c in script.calls if c.takes(inner) and c.number != made.number}
+        for backward in script.methods("backward") if holders else ():
+            behind = [c for c in script.behind(backward.receiver) if c.number > made.number and c.loops]
+            held = next(
+                (holders[n] for c in behind for n in _makers(script, c.receiver) if n in holders), None
+            )
+            if held is not None:
+                yield check.found(
+                    f"the loss of line {backward.place.line} comes from the bare model that {held.text} is given in line "
+                    f"{held.place.line}, and nothing calls the wrapper that is made here: its forward is what lets backward "
+                    "sum over the ranks",
+                    location=made.place,
+                    fixes=[KEPT],
+                )
+                return
+
+
+def _makers(script: Script, value: Value) -> set[int]:
+    """Return the numbers of the calls that made an object, or what it may be."""
+    return {value.made, *(script.things[number].made for number in value.things)}
 
 
 def _thrown_away(script: Script) -> Iterator[Finding]:

@@ -42,7 +42,9 @@ from gpudoctor.facts import (
     Measurements,
     Names,
     Route,
+    Script,
     means_nothing_elsewhere,
+    origins,
     outward_addresses,
     spans_nodes,
 )
@@ -64,6 +66,12 @@ LATER = r"in _call_store|in num_nodes_waiting"
 
 # net.ipv4.ip_local_port_range of Linux: first, middle and last.
 CHOSEN = (32768, 45000, 60999)
+ONE_PORT = Fix(
+    "Where the script looks for a free port: do it once, before the ranks start, and hand it to all of them",
+    "port = free_port()\nmp.spawn(main, args=(port,), nprocs=world_size)",
+    Kind.EDIT,
+    proof="args=(port,), nprocs=",
+)
 OPEN = [
     Fix(
         "Let the other nodes in on all ports, or ask the administrators to: gloo and NCCL choose theirs",
@@ -137,6 +145,7 @@ check = Check(
             "Name one node and one free port for all, by an address that every node reaches",
             "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29500 train.py",
         ),
+        ONE_PORT,
         Fix(
             "With --standalone, or a port that nobody chose: the machine's own name leads to a wrong address; keep it out of it",
             "torchrun --standalone --local-addr=127.0.0.1 --nproc-per-node=N train.py",
@@ -153,6 +162,37 @@ check = Check(
         ),
     ],
 )
+
+
+CHOOSES = {"getsockname", "random.randint", "random.randrange", "random.choice", "numpy.random.randint"}
+"""Functions that give every process a port of its own, where nothing seeds them."""
+
+
+@check.code
+def code(script: Script) -> Iterator[Finding]:
+    """Each rank looks for a free port itself, or draws one: they listen and call at different ones."""
+    seeded = any(call.method in ("seed", "manual_seed", "seed_everything") for call in script.calls)
+    for group in script.named("torch.distributed.init_process_group"):
+        ports = [group.value("init_method")]
+        ports += [
+            call.value("value")
+            for call in script.named("os.environ.__setitem__")
+            if call.variable == "MASTER_PORT" and call.number < group.number and not call.rank_conditions
+        ]
+        several = group.spawned or not group.reached or group.value("rank").is_rank
+        if group.value("world_size").literal == 1 or not several:
+            continue
+        for chosen in (call for port in ports for call in origins(script, port)):
+            random = (chosen.name in CHOOSES and not seeded) or chosen.method in CHOOSES
+            if random and chosen.spawned == group.spawned and not chosen.rank_conditions:
+                here = chosen.scope == group.scope or not chosen.stack
+                yield check.found(
+                    f"each rank chooses a port of its own ({chosen.text}()): rank 0 listens at one, the others call at theirs, "
+                    "and nobody answers them",
+                    location=chosen.place if here else chosen.stack[-1],
+                    fixes=[ONE_PORT],
+                )
+                return
 
 
 @check.environment

@@ -29,7 +29,7 @@ The warning alone, with a `.mean()` after it, is harmless.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import UNKNOWN, Known, Script, Value, wrapped_classes
+from gpudoctor.facts import UNKNOWN, Call, Known, Script, Value, wrapped_classes
 
 SCALARS = r"all input tensors were scalars"
 JOINING = r"in gather_map\b|in gather\b"
@@ -114,29 +114,36 @@ def code(script: Script) -> Iterator[Finding]:
                 location=way.place,
                 fixes=[ON_THE_GPU],
             )
-    for call in script.calls:
-        if call.method not in ("backward", "item") or not 0 <= call.receiver.made < len(script.calls):
-            continue
-        made = script.calls[call.receiver.made]
-        wrapper = script.thing(made.receiver, "dp")
-        ids = (
-            script.calls[wrapper.made].value("device_ids")
-            if wrapper is not None and wrapper.made >= 0
-            else UNKNOWN
-        )
-        if (
-            wrapper is None
-            or made.method != "__call__"
-            or (ids.known is Known.SEQUENCE and len(ids.items) < 2)
-        ):
-            continue
-        if not any("grad" in name for name in call.arguments):
+    told: set[int] = set()
+    for call in (*script.methods("backward"), *script.methods("item")):
+        if any("grad" in name for name in call.arguments) or (call.method == "item" and "[" in call.text):
+            continue  # an element of the outputs is one number
+        made = _joined(script, call.receiver)
+        if made is not None and made.number not in told:
+            told.add(made.number)
             yield check.found(
                 f"`{call.text}()` is called on what DataParallel returned (line {made.place.line}): with several GPUs that is a "
                 "vector with an entry for each of them, and not one number",
                 location=call.place,
                 fixes=[AVERAGED],
             )
+
+
+def _joined(script: Script, value: Value) -> Call | None:
+    """Return the call of a DataParallel whose output a value surely is, or a part or sum of it; else ``None``."""
+    if value.known is Known.CHOICE:
+        found = [_joined(script, item) for item in value.items]
+        return found[0] if None not in found else None
+    if not 0 <= value.made < len(script.calls):
+        return next((made for item in value.items if (made := _joined(script, item)) is not None), None)
+    made = script.calls[value.made]
+    if made.name == "<augmented>":
+        return _joined(script, made.receiver)
+    wrapper = script.thing(made.receiver, "dp")
+    if wrapper is None or made.method != "__call__":
+        return None
+    ids = script.calls[wrapper.made].value("device_ids") if wrapper.made >= 0 else UNKNOWN
+    return None if ids.known is Known.SEQUENCE and len(ids.items) < 2 else made
 
 
 def plain(script: Script, value: Value) -> bool:

@@ -79,6 +79,7 @@ def environment(gpus: Gpus, processes: Processes, launch: Launch | None) -> Iter
 @check.code
 def code(script: Script) -> Iterator[Finding]:
     """A script whose ranks all put their model on the current GPU, or on GPU 0, and none chooses its own."""
+    yield from before_deepspeed(script)
     if not script.distributed or script.frameworks:
         return
     wrapping = [made for thing in script.of_kind("ddp", "fsdp") if (made := script.made_by(thing))]
@@ -91,6 +92,25 @@ def code(script: Script) -> Iterator[Finding]:
     )
     if found is not None:
         yield found
+
+
+def before_deepspeed(script: Script) -> Iterator[Finding]:
+    """Report a model that is on a GPU before DeepSpeed's engine chooses the rank's one (runtime/engine.py of 0.17.6)."""
+    for engine in script.named("deepspeed.initialize"):
+        before = script.calls[: engine.number]
+        if any(_binds(c) or (_sets_up(c) and not c.name.startswith("deepspeed.")) for c in before):
+            return
+        for call in before:
+            model = script.thing(call.receiver, "model", "object")
+            if model is not None and engine.takes(model) and not call.rank_conditions and _to_cuda(call):
+                yield check.found(
+                    f"every rank puts the model on {_where(call)} here: deepspeed.initialize chooses the rank's GPU, and that "
+                    f"is in line {engine.place.line}",
+                    severity=Severity.WARNING,
+                    location=call.place,
+                    fixes=[SET],
+                )
+                return
 
 
 def written_out(script: Script, wrapping: list[Call]) -> Finding | None:

@@ -17,6 +17,12 @@ def united(values: list[Value]) -> Value:
     return Value(by_rank=by_rank, from_data=from_data)
 
 
+def part_of(value: Value) -> Value:
+    """Return an element or an attribute of what is not known itself: it comes from what the whole comes from."""
+    origin = value.made >= 0 or (bool(value.items) and value.known in (Known.UNKNOWN, Known.TENSOR))
+    return Value(items=(value,) if origin else (), by_rank=value.by_rank, from_data=value.from_data)
+
+
 def negated(value: Value, operator: ast.unaryop) -> Value:
     """Return what ``not x``, ``-x`` and their like come to."""
     if isinstance(operator, ast.Not):

@@ -4,7 +4,7 @@ import ast
 
 from msgspec.structs import replace
 
-from gpudoctor.code.arithmetic import combined, is_text
+from gpudoctor.code.arithmetic import combined, is_text, part_of
 from gpudoctor.code.configurations import as_configuration
 from gpudoctor.code.dictionaries import filled, opened
 from gpudoctor.code.expressions import evaluate
@@ -39,7 +39,7 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
         result = Value(
             known,
             text="+=",
-            items=(before, value)[: 2 if not before.items else 0],
+            items=(before, value) if _depth(before) < MOST_ADDED else (),
             by_rank=by_rank,
             from_data=from_data,
         )
@@ -47,6 +47,17 @@ def augmented(frame: Frame, node: ast.AugAssign) -> None:
         "value": Argument(value, frame.place(node.value), frame.text(node.value))
     })  # fmt: skip
     assign(frame, node.target, result, quiet=True)
+
+
+MOST_ADDED = 8
+"""How many times something may be added before what it was made of is given up."""
+
+
+def _depth(value: Value) -> int:
+    depth = 0
+    while value.items and depth < MOST_ADDED:
+        value, depth = value.items[0], depth + 1
+    return depth
 
 
 def assign(frame: Frame, target: ast.expr, value: Value, *, quiet: bool = False) -> None:
@@ -123,7 +134,7 @@ def _element(value: Value) -> Value:
         return value.items[0]
     if value.thing >= 0:
         return UNKNOWN
-    return Value(by_rank=value.by_rank, from_data=value.from_data)
+    return part_of(value)
 
 
 def delete(frame: Frame, node: ast.Delete) -> None:

@@ -40,11 +40,11 @@ def branch(frame: Frame, node: ast.If) -> bool:
             frame.names, program.heap = then, then_heap
         else:
             frame.names = _merged(frame, names, then, frame.names, value)
-            program.heap = _either(heap, then_heap, program.heap)
+            program.heap = _either(heap, then_heap, program.heap, value)
     return left and left_otherwise
 
 
-def _either(before: Heap, then: Heap, otherwise: Heap) -> Heap:
+def _either(before: Heap, then: Heap, otherwise: Heap, test: Value) -> Heap:
     """Return the attributes of things after two branches: where they differ, either value."""
     merged = {**otherwise, **then}
     if then == otherwise:
@@ -52,10 +52,17 @@ def _either(before: Heap, then: Heap, otherwise: Heap) -> Heap:
     for key in merged:
         first, second = then.get(key, before.get(key)), otherwise.get(key, before.get(key))
         if first is not None and second is not None and first is not second and first != second:
-            merged[key] = one_of([first, second])
+            merged[key] = _by_rank(one_of([first, second]), test)
         elif second is not None and first is None:
             merged[key] = second
     return merged
+
+
+def _by_rank(value: Value, test: Value) -> Value:
+    """Return what holds one of several values after a test: where that asks for the rank, the ranks differ in it."""
+    if test.by_rank and value.known is Known.CHOICE and not value.by_rank:
+        return Value(Known.CHOICE, items=value.items, by_rank=True, from_data=value.from_data)
+    return value
 
 
 def _stays(frame: Frame, outside: tuple[Condition, ...], condition: Condition) -> None:
@@ -86,9 +93,8 @@ def _merged(
         elif test.by_rank and then[name] is not before.get(name):
             values = [values[0], *(v for v in values[1].possible() if not _filled(v, test))]
         value = values[0] if all(v == values[0] for v in values[1:]) else one_of(values)
-        if test.by_rank and value.known is Known.CHOICE and not value.by_rank:
-            value = Value(Known.CHOICE, items=value.items, by_rank=True, from_data=value.from_data)
-        elif test.from_data and not test.by_rank and value.known is Known.CHOICE and not value.from_data:
+        value = _by_rank(value, test)
+        if test.from_data and not test.by_rank and value.known is Known.CHOICE and not value.from_data:
             value = Value(Known.CHOICE, items=value.items, by_rank=value.by_rank, from_data=True)
         merged[name] = value
     return merged

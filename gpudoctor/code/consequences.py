@@ -3,7 +3,7 @@
 import ast
 
 from gpudoctor.code.definitions import Function
-from gpudoctor.code.names import HOLDS
+from gpudoctor.code.names import FLAG, HOLDS, TOLD
 from gpudoctor.code.program import Frame
 from gpudoctor.code.results import HARMLESS
 from gpudoctor.facts import Argument, Known, Value
@@ -59,6 +59,9 @@ def handed_over(frame: Frame, name: str, arguments: dict[str, Argument], receive
             program.escape(argument.value)
         if receiver.thing >= 0 and argument.value.from_data:
             _kept(frame, receiver.thing)
+    if receiver.thing >= 0 and any(test.by_rank and not test.early for test in frame.conditions):
+        if program.things[receiver.thing].kind == "object":
+            program.heap[receiver.thing, TOLD] = FLAG
 
 
 def _kept(frame: Frame, number: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from gpudoctor.code.arithmetic import combined, compared, formatted, negated, tested, united
+from gpudoctor.code.arithmetic import combined, compared, formatted, negated, part_of, tested, united
 from gpudoctor.code.attributes import attribute
 from gpudoctor.code.calls import perform
 from gpudoctor.code.comprehensions import comprehension, yielded
@@ -133,8 +133,10 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
             return by_name
     text = f"{kind}[{index.literal!r}]" if kind == "checkpoint" else ""
     made = value.made if kind == "checkpoint" or index.is_rank else -1
+    part = part_of(value)
     return Value(
         text=text,
+        items=() if made >= 0 else part.items,
         by_rank=value.by_rank or index.by_rank,
         from_data=value.from_data or index.from_data,
         made=made,

@@ -3,6 +3,9 @@
 import ast
 import builtins
 
+from msgspec.structs import replace
+
+from gpudoctor.code.arithmetic import part_of
 from gpudoctor.code.definitions import Class, File, Function
 from gpudoctor.code.dictionaries import entry
 from gpudoctor.code.environment_variables import named_value
@@ -21,6 +24,10 @@ USUAL = {
 """What a name means that only ``from X import *`` can have brought."""
 HOLDS = "<data>"
 """The place on the heap that tells that an object was given numbers of this rank's own."""
+TOLD = "<ranks>"
+"""The place on the heap that tells that some ranks alone called a method of an object."""
+FLAG = Value(Known.CHOICE, items=(Value(Known.LITERAL, False), Value(Known.LITERAL, True)), by_rank=True)
+"""What such an object says of whether to stop: the ranks that did not call it know nothing of it."""
 WRAPPED = ("ddp", "dp", "fsdp", "compiled")
 
 
@@ -129,7 +136,7 @@ def member(frame: Frame, value: Value, attribute: str) -> Value:
     by_name = named_value(attribute) if value.known in (Known.UNKNOWN, Known.MAPPING) else None
     if by_name is not None:
         return by_name
-    return Value(text=attribute, by_rank=value.by_rank, from_data=value.from_data)
+    return replace(part_of(value), text=attribute)
 
 
 def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
@@ -155,6 +162,8 @@ def _of_thing(frame: Frame, value: Value, attribute: str) -> Value:
             return program.define(found)
         return _class_attribute(frame, item, attribute)
     by_name = named_value(attribute) if thing.kind == "object" else None
+    if thing.kind == "object" and "stop" in attribute.lower() and (thing.number, TOLD) in program.heap:
+        return FLAG
     return by_name or Value(text=attribute, from_data=(thing.number, HOLDS) in program.heap)
 
 

@@ -8,7 +8,7 @@ from gpudoctor.code.arithmetic import filled_in
 from gpudoctor.code.dictionaries import entries, entry, made_of
 from gpudoctor.code.environment_variables import TEXT, named_value, variable
 from gpudoctor.code.known_calls import canonical
-from gpudoctor.code.names import HOLDS
+from gpudoctor.code.names import FLAG, HOLDS, TOLD
 from gpudoctor.code.namespaces import of_parser
 from gpudoctor.code.program import Frame, mixed
 from gpudoctor.facts import EVERY_NTH, UNKNOWN, WHOLE, WRAPPERS, Argument, Known, Value
@@ -108,6 +108,8 @@ def _of_method(
         if attribute in SELF:
             return receiver
         by_rank, from_data = mixed([argument.value for argument in arguments.values()])
+        if "stop" in attribute and (receiver.thing, TOLD) in frame.program.heap:
+            return FLAG
         stops = "stop" in attribute and (receiver.thing, HOLDS) in frame.program.heap
         return Value(text=attribute, by_rank=by_rank, from_data=from_data or stops)
     if kind == "loader" and attribute in ("__call__", "__iter__"):

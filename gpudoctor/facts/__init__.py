@@ -96,7 +96,7 @@ from gpudoctor.facts.script_checkpoints import (
     saved_wrappers,
     strips,
 )
-from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted, parted_by_data
+from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted, parted_by_data, unequal
 from gpudoctor.facts.script_files import elsewhere, of_several, one_alone, origins, same_for_all
 from gpudoctor.facts.script_joined import batch_norm, joined
 from gpudoctor.facts.script_models import (
@@ -301,5 +301,6 @@ __all__ = [
     "stays",
     "strips",
     "target",
+    "unequal",
     "wrapped_classes",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """What a script saves of its models, and into what it loads it again."""
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -69,21 +70,29 @@ def saved_wrappers(script: Script) -> Iterator[SavedWrapper]:
             made = script.made_by(states[number]) if number in states else None
             wrapped = script.made_by(script.things[states[number].inner]) if number in states else None
             around = wrapped.conditions if wrapped is not None else ()
-            if made is None or number in seen or _tells(made, around) or _tells(call, around):
+            if made is None or number in seen:
+                continue
+            name = made.text.removesuffix(".state_dict")
+            if _tells(made, around, name) or _tells(call, around, name):
                 continue
             seen.add(number)
             state = states[number]
             yield SavedWrapper(state, script.things[state.inner], call)
 
 
-def _tells(call: Call, around: tuple[Condition, ...]) -> bool:
+def _tells(call: Call, around: tuple[Condition, ...], name: str) -> bool:
     """Return whether a test tells a wrapped model from a bare one; one that the wrapper stands under too does not."""
-    return any(
-        word in c.text.lower()
-        for c in call.conditions
-        for word in TELLS_WRAPPED
-        if c.kind == "if" and not c.by_rank and c not in around
-    )
+    tests = [c for c in call.conditions if c.kind == "if" and not c.by_rank and c not in around]
+    return any(word in c.text.lower() for c in tests for word in TELLS_WRAPPED if not _of_another(c, name))
+
+
+OF_CLASS = re.compile(r"(?:not )?isinstance\(([\w.]+), [\w.]+\)")
+
+
+def _of_another(test: Condition, name: str) -> bool:
+    """Return whether a test asks for the class of something else than the model of a name."""
+    asked = OF_CLASS.fullmatch(test.text)
+    return asked is not None and asked[1] != name and "arallel" not in test.text and "DDP" not in test.text
 
 
 def loads(script: Script, saved: SavedWrapper) -> tuple[list[Call], list[Call]]:

@@ -207,6 +207,20 @@ def left_alone(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
             yield way, condition, calls[0]
 
 
+def unequal(script: Script) -> Iterator[tuple[Call, Call]]:
+    """Yield a ``range`` with a bound that some ranks alone changed, and a call in its loop that others wait for."""
+    bounds = {call.place.line: call for call in script.named("range") if _differs(call)}
+    for call in joined(script) if bounds else ():
+        loop = next((loop for loop in call.loops if loop.place.line in bounds), None)
+        if loop is not None and loop.place.path == call.place.path:
+            yield bounds[loop.place.line], call
+            return
+
+
+def _differs(bounds: Call) -> bool:
+    return not bounds.rank_conditions and any(_set_by_some(a.value) for a in bounds.arguments.values())
+
+
 def _without_batch(condition: Condition) -> bool:
     """Return whether a test asks if a part of this rank's batch is None."""
     parts = condition.value.items
@@ -238,8 +252,21 @@ def _alone(condition: Condition, *, divided: bool) -> bool:
     if condition.kind != "if":
         return False
     if condition.by_rank:
-        return side(condition) is not None and not condition.early
+        return not condition.early and (side(condition) is not None or _set_by_some(condition.value))
     return condition.from_data and (divided or "time" in condition.text.lower())
+
+
+def _set_by_some(value: Value) -> bool:
+    """Return whether a test asks for a flag or a count that some ranks alone have changed, or for what comes of one."""
+    for item in (value, *(value.items if value.known is not Known.CHOICE else ())):
+        options = list(item.possible())
+        plain = all(o.known in (Known.LITERAL, Known.UNKNOWN) and not o.is_none for o in options)
+        if item.by_rank and len(options) > 1 and plain and any(type(o.literal) in NUMBERS for o in options):
+            return True
+    return False
+
+
+NUMBERS = (bool, int, float)
 
 
 def _not_finite(script: Script, condition: Condition) -> bool:
@@ -266,4 +293,4 @@ def _own_share(script: Script, loader: Thing) -> bool:
     return sampler is not None and sampler.type == "torch.utils.data.DistributedSampler"
 
 
-__all__ = ["Parted", "Side", "left_alone", "parted", "parted_by_data", "side"]
+__all__ = ["Parted", "Side", "left_alone", "parted", "parted_by_data", "side", "unequal"]

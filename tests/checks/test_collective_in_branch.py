@@ -2,6 +2,156 @@
 
 FLAGGED = [
     """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+def main(dataset):
+    dist.init_process_group("nccl")
+    rank = int(os.environ["RANK"])
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[local_rank])
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    best, bad, stop = 1e9, 0, False
+    start = 0
+    if local_rank == 0 and os.path.exists("last.pt"):
+        state = torch.load("last.pt", map_location="cpu", weights_only=True)
+        model.module.load_state_dict(state["model"])
+        start = state["epoch"]
+    for epoch in range(start, 10):  # <-
+        sampler.set_epoch(epoch)
+        total = 0
+        for x, y in loader:
+            opt.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+            loss.backward()
+            opt.step()
+            total += loss.item()
+        if rank == 0:
+            if total < best:
+                best, bad = total, 0
+            else:
+                bad += 1
+            stop = bad > 3
+        if stop:
+            break  # <-
+    dist.destroy_process_group()
+main(None)
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+class Trainer:
+    def __init__(self, dataset):
+        dist.init_process_group("nccl")
+        self.rank = dist.get_rank()
+        torch.cuda.set_device(self.rank)
+        self.model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[self.rank])
+        self.opt = torch.optim.SGD(self.model.parameters(), 0.1)
+        self.sampler = DistributedSampler(dataset)
+        self.loader = DataLoader(dataset, 4, sampler=self.sampler)
+        self.bad_epochs = 0; self.best = 1e9; self.patience = 3
+    def validate(self):
+        return 0.0
+    def fit(self):
+        for epoch in range(10):
+            self.sampler.set_epoch(epoch)
+            for x, y in self.loader:
+                self.opt.zero_grad()
+                loss = torch.nn.functional.mse_loss(self.model(x.cuda()), y.cuda())
+                loss.backward()
+                self.opt.step()
+            if self.rank == 0:
+                val = self.validate()
+                if val < self.best:
+                    self.best = val
+                    self.bad_epochs = 0
+                else:
+                    self.bad_epochs += 1
+            if self.bad_epochs >= self.patience:
+                break  # <-
+Trainer(None).fit()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+class EarlyStopper:
+    def __init__(self, patience=3):
+        self.patience = patience
+        self.count = 0
+        self.best = 1e9
+        self.stop = False
+    def step(self, value):
+        if value < self.best:
+            self.best = value
+            self.count = 0
+        else:
+            self.count += 1
+            if self.count >= self.patience:
+                self.stop = True
+
+class Trainer:
+    def __init__(self, dataset):
+        dist.init_process_group("nccl")
+        self.rank = dist.get_rank()
+        torch.cuda.set_device(self.rank)
+        self.model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[self.rank])
+        self.opt = torch.optim.SGD(self.model.parameters(), 0.1)
+        self.sampler = DistributedSampler(dataset)
+        self.loader = DataLoader(dataset, 4, sampler=self.sampler)
+        self.stopper = EarlyStopper()
+    def validate(self):
+        return 0.0
+    def fit(self):
+        for epoch in range(10):
+            self.sampler.set_epoch(epoch)
+            for x, y in self.loader:
+                self.opt.zero_grad()
+                loss = torch.nn.functional.mse_loss(self.model(x.cuda()), y.cuda())
+                loss.backward()
+                self.opt.step()
+            if self.rank == 0:
+                self.stopper.step(self.validate())
+            if self.stopper.stop:
+                break  # <-
+Trainer(None).fit()
+""",
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from utils import EarlyStopping, evaluate
+def main(dataset):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(rank)
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[rank])
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    stopper = EarlyStopping(patience=3)
+    for epoch in range(10):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            opt.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+            loss.backward()
+            opt.step()
+        if rank == 0:
+            val = evaluate(model.module)
+            stopper(val)
+        if stopper.early_stop:
+            break  # <-
+    dist.destroy_process_group()
+main(None)
+""",
+    """
 import os
 import sys
 import torch.distributed as dist
@@ -600,6 +750,99 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+def main(dataset):
+    dist.init_process_group("nccl")
+    rank = int(os.environ["RANK"])
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[local_rank])
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    best, bad, stop = 1e9, 0, False
+    start = 0
+    if os.path.exists("last.pt"):
+        state = torch.load("last.pt", map_location="cpu", weights_only=True)
+        model.module.load_state_dict(state["model"])
+        start = state["epoch"]
+    for epoch in range(start, 10):
+        sampler.set_epoch(epoch)
+        total = 0
+        for x, y in loader:
+            opt.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+            loss.backward()
+            opt.step()
+            total += loss.item()
+        if rank == 0:
+            if total < best:
+                best, bad = total, 0
+            else:
+                bad += 1
+            stop = bad > 3
+    dist.destroy_process_group()
+main(None)
+""",
+    """
+import torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from utils import EarlyStopping, evaluate
+def main(dataset):
+    dist.init_process_group("nccl")
+    rank = dist.get_rank()
+    torch.cuda.set_device(rank)
+    model = DDP(torch.nn.Linear(2, 2).cuda(), device_ids=[rank])
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    sampler = DistributedSampler(dataset)
+    loader = DataLoader(dataset, 4, sampler=sampler)
+    stopper = EarlyStopping(patience=3)
+    for epoch in range(10):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            opt.zero_grad()
+            loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+            loss.backward()
+            opt.step()
+        stop = torch.zeros(1).cuda()
+        if rank == 0:
+            stopper(evaluate(model.module))
+            if stopper.should_stop:
+                stop += 1
+        dist.broadcast(stop, 0)
+        if stop.item() == 1:
+            break
+        flags = [False]
+        if rank == 0:
+            flags = [stopper.should_stop]
+        dist.broadcast_object_list(flags, src=0)
+        if flags[0]:
+            break
+        done = False
+        if rank == 0:
+            done = stopper.should_stop
+        done = torch.tensor(int(done), device="cuda")
+        dist.all_reduce(done, op=dist.ReduceOp.MAX)
+        if done > 0:
+            break
+        all_done = [None]
+        if rank == 0:
+            all_done[0] = stopper.should_stop
+        dist.broadcast_object_list(all_done)
+        if all_done[0]:
+            break
+        writer = None
+        if rank == 0:
+            writer = stopper.writer
+        if writer is None:
+            continue
+    dist.destroy_process_group()
+main(None)
+""",
     """
 import os
 import torch.distributed as dist

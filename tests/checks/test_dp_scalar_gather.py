@@ -91,6 +91,22 @@ def test_the_error_after_the_warning_is_an_error():
 FLAGGED = [
     """
 import torch
+from models import Diffusion
+
+model = torch.nn.DataParallel(Diffusion()).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+for x in torch.utils.data.DataLoader([]):
+    losses = model(x.cuda())
+    loss = losses["simple"]
+    if "vlb" in losses:
+        loss += losses["vlb"]
+    optimizer.zero_grad()
+    loss.backward()  # <-
+    optimizer.step()
+    print(loss.item())
+""",
+    """
+import torch
 import torch.nn as nn
 
 class WithLoss(nn.Module):
@@ -149,6 +165,24 @@ model = nn.DataParallel(Net().cuda())
 """,
 ]
 FINE = [
+    """
+import torch
+from models import Bert
+
+several = torch.cuda.device_count() > 1
+model = Bert().cuda()
+if several:
+    model = torch.nn.DataParallel(model)
+for x, y in torch.utils.data.DataLoader([]):
+    outputs = model(x.cuda())
+    loss = outputs.loss
+    if several:
+        loss = loss.mean()
+    loss.backward()
+    scores = model(x.cuda())
+    print("the first is", scores[0].item())
+    torch.nn.functional.mse_loss(scores, y.cuda()).backward()
+""",
     """
 import torch
 import torch.nn as nn

@@ -2,6 +2,48 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.distributed as dist
+from diffusion import GaussianDiffusion
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank, loader):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    net = torch.nn.Linear(2, 2).to(rank)
+    diffusion = GaussianDiffusion(net, steps=100)
+    net = DDP(net, device_ids=[rank])  # <-
+    optimizer = torch.optim.AdamW(net.parameters(), 1e-4)
+    for epoch in range(3):
+        net.train()
+        for x in loader:
+            loss = diffusion.training_losses(x.to(rank))["loss"]
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    dist.destroy_process_group()
+
+main(int(os.environ["LOCAL_RANK"]), [])
+""",
+    """
+import torch, torch.distributed as dist, torch.nn.functional as F
+def main():
+    dist.init_process_group("nccl")
+    model = torch.nn.parallel.DistributedDataParallel(build())
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    for x, y in loader():
+        cls_list, attn = model.module.two_views(x)  # <-
+        a1, a2 = attn[0], attn[1]
+        c = a1[:, :, 1].unsqueeze(2)
+        l1 = F.l1_loss(c, a2, reduction="mean")
+        l2 = F.cross_entropy(cls_list[0], y)
+        loss = l1 + 0.1 * l2
+        loss.backward()
+        opt.step()
+main()
+""",
+    """
 import torch
 import torch.distributed as dist
 
@@ -256,6 +298,46 @@ dist.destroy_process_group()
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from diffusion import GaussianDiffusion
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank, loader):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    net = torch.nn.Linear(2, 2).to(rank)
+    diffusion = GaussianDiffusion(net, steps=100)
+    diffusion.net = DDP(net, device_ids=[rank])
+    optimizer = torch.optim.AdamW(net.parameters(), 1e-4)
+    for x in loader:
+        loss = diffusion.training_losses(x.to(rank))["loss"]
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+main(int(os.environ["LOCAL_RANK"]), [])
+""",
+    """
+import torch, torch.distributed as dist, torch.nn.functional as F
+def main():
+    dist.init_process_group("nccl")
+    model = torch.nn.parallel.DistributedDataParallel(build())
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    for x, y in loader():
+        cls_list, attn = model(x)
+        a1, a2 = attn[0], attn[1]
+        c = a1[:, :, 1].unsqueeze(2)
+        l1 = F.l1_loss(c, a2, reduction="mean")
+        l2 = F.cross_entropy(cls_list[0], y)
+        loss = l1 + 0.1 * l2
+        loss.backward()
+        opt.step()
+main()
+""",
     """
 import torch
 import torch.distributed as dist

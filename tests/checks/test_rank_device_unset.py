@@ -52,6 +52,18 @@ def test_unknown():
 
 FLAGGED = [
     """
+import deepspeed
+from palm import PaLM
+
+model = PaLM(num_tokens=256, dim=512, depth=8)
+model.cuda()  # <-
+engine, optimizer, loader, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config="ds.json")
+for x in loader:
+    loss = engine(x.to(engine.local_rank))
+    engine.backward(loss)
+    engine.step()
+""",
+    """
 import torch
 import torch.distributed as dist
 from meta import Learner
@@ -223,6 +235,20 @@ if __name__ == "__main__":
 """,
 ]
 FINE = [
+    """
+import os
+import deepspeed
+import torch
+from palm import PaLM
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+model = PaLM(num_tokens=256, dim=512, depth=8).cuda()
+engine, optimizer, loader, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), config="ds.json")
+for x in loader:
+    loss = engine(x.to(engine.local_rank))
+    engine.backward(loss)
+    engine.step()
+""",
     """
 import torch
 import torch.distributed as dist

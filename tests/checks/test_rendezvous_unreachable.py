@@ -213,3 +213,54 @@ def test_no_route() -> None:
 def test_a_machine_that_answers_is_reached_and_a_name_is_another_check(outcome: str) -> None:
     result, findings = tried(outcome)
     assert (result.status, findings) == (CheckStatus.PASSED, [])
+
+
+FLAGGED = [
+    """
+import os, random, torch, torch.distributed as dist, torch.multiprocessing as mp, socket, datetime
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0)); return s.getsockname()[1]
+def main(rank, world_size):
+    dist.init_process_group("gloo", init_method=f"tcp://localhost:{free_port()}", rank=rank, world_size=world_size, timeout=datetime.timedelta(seconds=8))  # <-
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    mp.spawn(main, args=(2,), nprocs=2)
+""",
+    """
+import os, random, torch, torch.distributed as dist, torch.multiprocessing as mp
+def setup(rank, world_size):
+    os.environ["MASTER_ADDR"] = "localhost"
+    os.environ["MASTER_PORT"] = str(random.randint(10000, 20000))  # <-
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+def main(rank, world_size):
+    setup(rank, world_size)
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    mp.spawn(main, args=(2,), nprocs=2)
+""",
+]
+
+FINE = [
+    """
+import os, socket
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+def main(rank, port, world_size):
+    dist.init_process_group("gloo", init_method=f"tcp://localhost:{port}", rank=rank, world_size=world_size)
+    dist.destroy_process_group()
+
+def alone():
+    os.environ["MASTER_PORT"] = str(free_port())
+    dist.init_process_group("gloo", rank=0, world_size=1)
+
+if __name__ == "__main__":
+    mp.spawn(main, args=(free_port(), 2), nprocs=2)
+""",
+]

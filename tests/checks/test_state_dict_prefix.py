@@ -240,6 +240,21 @@ def test_no_line_is_offered_that_cannot_mend_the_file():
 
 FLAGGED = [
     """
+import torch
+
+def main(device):
+    model = torch.nn.Linear(2, 2)
+    if torch.cuda.device_count() > 1:
+        model = torch.nn.DataParallel(model)
+    model.to(device)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise ValueError("LBFGS wants a closure")
+    torch.save(model.state_dict(), "model.pt")  # <-
+
+main("cuda")
+""",
+    """
 from collections import OrderedDict
 import torch
 

@@ -70,7 +70,6 @@ SHOWN_BY_NO_FIX = {
     "pids-limit": "a limit that the script sets stands for docker's or Slurm's",
     "port-foreign-service": "the script takes another port by its number",
     "rank-out-of-range": "the script takes the launcher's number",
-    "rendezvous-unreachable": "the script gives both ranks one port",
     "shm-leftovers": "the script deletes one file by its name",
     "shm-too-small": "the script makes the file system larger, the fixes are docker's",
     "torch-cpu-build": "the script goes on without a GPU, the reader installs another build",

@@ -5,17 +5,23 @@
 
 import datetime
 import os
+import socket
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
-PORTS = [29615, 29616]  # of rank 0 and rank 1
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def train(rank):
-    os.environ.update(RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(PORTS[rank]))
     patience = datetime.timedelta(seconds=4 if rank else 20)
+    os.environ.update(RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1")
+    os.environ["MASTER_PORT"] = str(free_port())
     dist.init_process_group("gloo", timeout=patience)
     gradient = torch.ones(1)
     dist.all_reduce(gradient)
