@@ -79,7 +79,7 @@ check = Check(
         # Ray's worker, of which nothing more is known than that it is gone
         r"\bThe actor is dead because its worker process has died",
         r"\bThe actor died unexpectedly before finishing this task",
-        r"\(raylet\S{0,80}\) A worker died or was killed while executing",
+        r"\bA worker died or was killed while executing a task",
         # DeepSpeed's launcher ends the others when one has failed, and is itself cut off here
         Symptom(
             r"sigkill_handler\] Killing subprocess \d+", near=r"deepspeed[/\\]launcher[/\\]launch\.py\", line"

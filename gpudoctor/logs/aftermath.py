@@ -40,6 +40,8 @@ MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
+REASON = "Last error:"
+"""What torch writes over the reason that NCCL gives for its error: a line of any words (NCCLUtils.cpp)."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 
@@ -86,7 +88,9 @@ class Aftermath:
     def _ends_uncaught(self) -> bool:
         """Return whether nothing but the message of an exception that ended the log's one process stands below it."""
         final = self.raised[-1] if self.raised else None
-        if final is None or not self._alone or not final.at_top or self._caught(final):
+        if final is None or not self._alone or self._caught(final):
+            return False
+        if not final.at_top and (final.frames or final.told):
             return False
         below = [line.text for line in self.lines[final.place + 1 :] if line.text]
         return len(below) <= final.last - final.place and not any(
@@ -220,7 +224,8 @@ class Aftermath:
         What is indented below the line that names the last exception belongs to it. Of a healthy log nobody asks.
         """
         # A line right below an exception may belong to its message.
-        message = max((one.last for one in self.raised if one.frames and not self._caught(one)), default=-1)
+        ended = (one for one in self.raised if (one.frames or not one.told) and not self._caught(one))
+        message = max((one.last for one in ended), default=-1)
         before = self._printed_before(message) if message > self._last_failure else set()
         found: dict[tuple[str, str], bool] = {}
         for place in range(self._last_failure + 1, len(self.lines)):
@@ -279,6 +284,8 @@ class Aftermath:
             return False  # the rest of the line above
         if place and FRAME.search(self.lines[place - 1].text):
             return False  # the source that a traceback quotes, of one that is cut off too
+        if place and self.lines[place - 1].text == REASON:
+            return False
         if SETTLED.search(text):
             return True
         if (WRAPPER.search(text) and not MEASURE.search(text)) or PARTING.search(text):

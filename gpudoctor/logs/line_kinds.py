@@ -110,7 +110,8 @@ END = 3
 """Lines at the end that say how it ended."""
 HARMLESS = late_pattern(
     r"\b(?:0|no|zero) (?:\w+ )?(?:failed|failures?|errors?|crashes|timeouts?)\b|"
-    r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}(?:0\b(?!\.\d)|none\b|null\b|false\b)|"
+    r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}"
+    r"(?:0\b(?!\.\d)(?! (?!of\b)[a-z]{2,} [a-z])|none\b|null\b|false\b)|"
     r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b|"
     r"\bexit(?:ed)?(?: with)?[ _-]?(?:codes?|status(?:es)?)\W{1,3}0\b(?!\.\d)(?:, 0\b)*(?!, \d)",
     re.IGNORECASE,
@@ -193,6 +194,8 @@ CODE = late_pattern(
 """A line of a program's source: a shell quotes the command that a signal ended."""
 STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
+ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling subprocess \d")
+"""What a launcher says of the processes that it ends, because one had failed."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
 """What NCCL says of its setup, and of the way that an error takes through it; no result of a program."""
 LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b")
@@ -230,7 +233,7 @@ def tries_again(text: str) -> bool:
 
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
-    if STACK.search(text) or tries_again(text) or SETUP.search(text):
+    if STACK.search(text) or tries_again(text) or SETUP.search(text) or ENDS_OTHERS.search(text):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)

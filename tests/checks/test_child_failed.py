@@ -26,6 +26,9 @@ EXAMPLES = {
     "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.": (
         "a worker ended; what it died of is not in the launcher's words"
     ),
+    "2026-10-02 11:38:09,990\tWARNING worker.py:2058 -- A worker died or was killed while executing a task by an unexpected system error. To troubleshoot": (
+        "a worker ended; what it died of is not in the launcher's words"
+    ),
     "(raylet) A worker died or was killed while executing a task by an unexpected system error.": (
         "a worker ended; what it died of is not in the launcher's words"
     ),

@@ -73,6 +73,13 @@ def test_an_error_that_a_program_reports_last_is_worth_a_look():
     assert report.verdict.status is Status.SUSPECT
 
 
+def test_a_program_without_data_reports_an_error_and_no_number_of_errors():
+    (finding,) = explain(f"{TRAINED}error: 0 rows after filtering\n").findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.WARNING)
+    for count in ("errors: 0", "error: 0 warnings: 2", "failed: 0 of 12", "errors 0, skipped 3"):
+        assert explain(f"{TRAINED}{count}\n").findings == []
+
+
 @pytest.mark.parametrize(
     ("last", "at"),
     [
