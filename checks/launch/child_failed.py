@@ -76,6 +76,7 @@ check = Check(
         r"\] Worker group FAILED\. \d+/\d+ attempts left",
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",
         r"ray\.train\.\S{0,40}TrainingFailedError",
+        rf"\bWorker \w{{1,60}} pid \d+ died, exit code: {CODE}",  # vLLM
         # Ray's worker, of which nothing more is known than that it is gone
         r"\bThe actor is dead because its worker process has died",
         r"\bThe actor died unexpectedly before finishing this task",

@@ -35,7 +35,7 @@ HANDLED = late_pattern(
 )
 """What a program says of a failure that it went on from."""
 RETRY = late_pattern(
-    r"[Rr]etry|RETRY|[Aa]ttempt \d(?!.*\b[A-Za-z_]+[ =:]{1,2}[-+]?\d+\.\d+(?!\S*\s?(?:m?s|sec\w*|min\w*)\b))"
+    r"[Rr]etry|RETRY|\b[Ww]aiting (?:for|in|on)\b(?!.{0,60}\bfinish)|[Aa]ttempt \d(?!.*\b[A-Za-z_]+[ =:]{1,2}[-+]?\d+\.\d+(?!\S*\s?(?:m?s|sec\w*|min\w*)\b))"
 )
 """What a process says that has not got over a failure yet; a measure may stand behind the number of the attempt."""
 TRYING = late_pattern(rf"{NATIVE.pattern}|{RETRY.pattern}|[Ww]aiting for")
@@ -65,6 +65,7 @@ MEASURE = late_pattern(
 STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
+    r"\bWaiting for W&B process to finish\.\.\. \(failed -?\d|"
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
     r"Virtual timer expired|Killed +timeout)\b|"

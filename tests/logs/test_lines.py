@@ -40,6 +40,8 @@ def one(text, name="train.log"):
         (f"\x1b[31m[rank3]:\x1b[0m \x1b[1m{TEXT}\x1b[0m", 3, None, False),
         (f"INFO:root:{TEXT}", None, None, False),
         (f"2026-03-04 05:06:07,123 - my.trainer - ERROR - [rank3]: {TEXT}", 3, None, True),
+        (f"[2026-03-04 05:06:07,123][my.trainer][ERROR] - {TEXT}", None, None, True),
+        (f"ERROR 03-04 05:06:07 executor.py:863] {TEXT}", None, None, True),
         (f"2026-03-04 05:06:07 | INFO | fairseq_cli.train | {TEXT}", None, None, True),
         (f"2026-03-04 05:06:07.123 | ERROR    | __main__:<module>:12 - {TEXT}", None, None, True),
         (f"[NeMo W 2026-03-04 05:06:07 nemo_logging:349] {TEXT}", None, None, True),
