@@ -42,6 +42,10 @@ PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
 REASON = "Last error:"
 """What torch writes over the reason that NCCL gives for its error: a line of any words (NCCLUtils.cpp)."""
+IPYTHON = re.compile(
+    r"^(?:(?:Cell )?In ?\[\d+\], (?:in )?(?:<cell )?line:? ?\d|File \S+?:\d+, in \S|-{2,}> ?\d+ )"
+)
+"""A frame of IPython's traceback, or the line that it marks: ``File /opt/llm.py:89, in LLM.__init__(self)``."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 
@@ -285,6 +289,8 @@ class Aftermath:
         if place and FRAME.search(self.lines[place - 1].text):
             return False  # the source that a traceback quotes, of one that is cut off too
         if place and self.lines[place - 1].text == REASON:
+            return False
+        if IPYTHON.match(text):
             return False
         if SETTLED.search(text):
             return True

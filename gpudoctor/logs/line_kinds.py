@@ -35,7 +35,8 @@ HANDLED = late_pattern(
 )
 """What a program says of a failure that it went on from."""
 RETRY = late_pattern(
-    r"[Rr]etry|RETRY|\b[Ww]aiting (?:for|in|on)\b(?!.{0,60}\bfinish)|[Aa]ttempt \d(?!.*\b[A-Za-z_]+[ =:]{1,2}[-+]?\d+\.\d+(?!\S*\s?(?:m?s|sec\w*|min\w*)\b))"
+    r"[Rr]etry|RETRY|\b[Ww]aiting (?:for|in|on)\b(?!.{0,60}\bfinish)|"
+    r"[Aa]ttempt \d(?!.*\b[A-Za-z_]+[ =:]{1,2}[-+]?\d+\.\d+(?!\S*\s?(?:m?s|sec\w*|min\w*)\b))"
 )
 """What a process says that has not got over a failure yet; a measure may stand behind the number of the attempt."""
 TRYING = late_pattern(rf"{NATIVE.pattern}|{RETRY.pattern}|[Ww]aiting for")

@@ -199,6 +199,17 @@ def test_the_reason_that_nccl_gives_is_no_result(reason):
     assert not report.findings[0].behind.startswith("The log goes on")
 
 
+def test_the_frames_of_a_notebook_s_traceback_are_no_results():
+    log = (
+        "WARNING worker.py:2058 -- A worker died or was killed while executing a task by an unexpected system error.\n"
+        "---------------------------------------------------------------------------\n"
+        "RayActorError                             Traceback (most recent call last)\n"
+        'Cell In[3], line 1\n----> 1 llm = LLM(model="gpt2", tensor_parallel_size=2)\n\n'
+        "File /mnt/vllm/entrypoints/llm.py:89, in LLM.__init__(self, model)\n"
+    )
+    assert worst(log) is Severity.ERROR
+
+
 def test_what_a_launcher_says_of_those_that_it_ends_is_no_result():
     handled = traceback(function="save")
     ended = "".join(f"Killing subprocess {n}\n" for n in range(411, 415))
