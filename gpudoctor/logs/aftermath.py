@@ -14,9 +14,11 @@ from gpudoctor.logs.line_kinds import (
     DATA,
     FINISHED,
     GAVE_UP,
+    IPYTHON,
     MEASURE,
     NOISE,
     PARTING,
+    REASON,
     SETTLED,
     THREAD,
     WRAPPER,
@@ -40,12 +42,6 @@ MANY = 60
 """Lines, or exceptions, of a process that are looked at for what tells of one of them."""
 PASSED = re.compile(r"-- Process \d+ terminated with the following error")
 """What torch.multiprocessing.spawn says to its caller; where nobody catches that, its own exception stands above."""
-REASON = "Last error:"
-"""What torch writes over the reason that NCCL gives for its error: a line of any words (NCCLUtils.cpp)."""
-IPYTHON = re.compile(
-    r"^(?:(?:Cell )?In ?\[\d+\], (?:in )?(?:<cell )?line:? ?\d|File \S+?:\d+, in \S|-{2,}> ?\d+ )"
-)
-"""A frame of IPython's traceback, or the line that it marks: ``File /opt/llm.py:89, in LLM.__init__(self)``."""
 LOGGED = re.compile(r"\b(?:ERROR|WARN(?:ING)?|CRITICAL|INFO|DEBUG)\b")
 
 

@@ -196,6 +196,12 @@ CODE = late_pattern(
 """A line of a program's source: a shell quotes the command that a signal ended."""
 STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
+REASON = "Last error:"
+"""What torch writes over the reason that NCCL gives for its error: a line of any words (NCCLUtils.cpp)."""
+IPYTHON = late_pattern(
+    r"^(?:(?:Cell )?In ?\[\d+\], (?:in )?(?:<cell )?line:? ?\d|File \S+?:\d+, in \S|-{2,}> ?\d+ )"
+)
+"""A frame of IPython's traceback, or the line that it marks: ``File /opt/llm.py:89, in LLM.__init__(self)``."""
 ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling subprocess \d")
 """What a launcher says of the processes that it ends, because one had failed."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
