@@ -66,7 +66,7 @@ MEASURE = late_pattern(
 STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
-    r"\bWaiting for W&B process to finish\.\.\. \(failed -?\d|"
+    r"\bSending process \d+ closing signal SIGTERM\b|\bWaiting for W&B process to finish\.\.\. \(failed -?\d|"
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
     r"Virtual timer expired|Killed +timeout)\b|"
