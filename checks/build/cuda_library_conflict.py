@@ -58,6 +58,8 @@ check = Check(
         r"version \W?(?P<library>lib(cudart|cublas|cublasLt|cudnn|nvJitLink)\.so\.[\d.]+)\W? not found",
         Symptom(DETECTED, near=r"PyTorch \((?P<built>\d[\d.]*)\)\. Please make sure"),
         DETECTED,
+        # apex's setup.py
+        r"Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile Pytorch",
         r"Installed CUDA version (?P<found>[\d.]+) does not match the version torch was compiled with (?P<built>\d+\.\d+)",
     ],
     message="two versions of CUDA or of one of its libraries meet[: <found> was found where <built> was expected]"

@@ -71,6 +71,7 @@ check = Check(
         ),
         r"ImportError: (?P<mapped>/\S{1,250}\.so): failed to map segment from shared object",
         r"(?:tmp\w+/main|cuda_utils|__triton_launcher)\.c:\d+:\d+: fatal error: (?P<header>cuda\.h): No such file",
+        r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:g\+\+|clang\+\+|gcc|cc|clang))', '\S{0,200}torchinductor",
         r"CalledProcessError: Command '\['(?P<failed>\S{0,100}(?:gcc|cc|clang))', '\S{0,200}(?:main|cuda_utils|__triton_launcher)\.c'",
     ],
     message="kernels cannot be compiled on this machine[: <compiler> is not there][: <header> is not there][: <library> is not "

@@ -76,10 +76,11 @@ check = Check(
         r"\] Worker group FAILED\. \d+/\d+ attempts left",
         r"PyTorchJob \S{1,100} is failed because \d+ \w+ replica",
         r"ray\.train\.\S{0,40}TrainingFailedError",
+        rf"\bWorker \w{{1,60}} pid \d+ died, exit code: {CODE}",  # vLLM
         # Ray's worker, of which nothing more is known than that it is gone
         r"\bThe actor is dead because its worker process has died",
         r"\bThe actor died unexpectedly before finishing this task",
-        r"\(raylet\S{0,80}\) A worker died or was killed while executing",
+        r"\bA worker died or was killed while executing a task",
         # DeepSpeed's launcher ends the others when one has failed, and is itself cut off here
         Symptom(
             r"sigkill_handler\] Killing subprocess \d+", near=r"deepspeed[/\\]launcher[/\\]launch\.py\", line"

@@ -3,7 +3,8 @@
 ## What happens
 
 GPU 0 runs out of memory while the others are idle, or NCCL refuses: "Duplicate GPU detected". With DDP's wrapper on
-`cuda` without a number nothing fails at first, and N ranks share one GPU.
+`cuda` without a number nothing fails at first, and N ranks share one GPU. FSDP compares: "Inconsistent compute device and
+`device_id` on rank 3: cuda:0 vs cuda:3".
 
 ## Why
 
@@ -44,6 +45,11 @@ LOAD = Fix(
 check = Check(
     severity=Severity.WARNING,
     otherwise="a note where the model is put on its GPU by index; an error for a script that puts every rank on one GPU",
+    symptoms=[
+        # FSDP, which got the rank's own GPU as device_id and a model that lies on another one
+        r"Inconsistent compute device and `?device_id`? on rank (?P<rank>[1-9]\d*): cuda:0 vs cuda:[1-9]",
+    ],
+    message="the model of rank <rank> lies on GPU 0, and not on the rank's own",
     fixes=[SET, LOAD],
 )
 

@@ -14,9 +14,11 @@ from gpudoctor.logs.line_kinds import (
     DATA,
     FINISHED,
     GAVE_UP,
+    IPYTHON,
     MEASURE,
     NOISE,
     PARTING,
+    REASON,
     SETTLED,
     THREAD,
     WRAPPER,
@@ -86,7 +88,9 @@ class Aftermath:
     def _ends_uncaught(self) -> bool:
         """Return whether nothing but the message of an exception that ended the log's one process stands below it."""
         final = self.raised[-1] if self.raised else None
-        if final is None or not self._alone or not final.at_top or self._caught(final):
+        if final is None or not self._alone or self._caught(final):
+            return False
+        if not final.at_top and (final.frames or final.told):
             return False
         below = [line.text for line in self.lines[final.place + 1 :] if line.text]
         return len(below) <= final.last - final.place and not any(
@@ -220,7 +224,8 @@ class Aftermath:
         What is indented below the line that names the last exception belongs to it. Of a healthy log nobody asks.
         """
         # A line right below an exception may belong to its message.
-        message = max((one.last for one in self.raised if one.frames and not self._caught(one)), default=-1)
+        ended = (one for one in self.raised if (one.frames or not one.told) and not self._caught(one))
+        message = max((one.last for one in ended), default=-1)
         before = self._printed_before(message) if message > self._last_failure else set()
         found: dict[tuple[str, str], bool] = {}
         for place in range(self._last_failure + 1, len(self.lines)):
@@ -279,6 +284,10 @@ class Aftermath:
             return False  # the rest of the line above
         if place and FRAME.search(self.lines[place - 1].text):
             return False  # the source that a traceback quotes, of one that is cut off too
+        if place and self.lines[place - 1].text == REASON:
+            return False
+        if IPYTHON.match(text):
+            return False
         if SETTLED.search(text):
             return True
         if (WRAPPER.search(text) and not MEASURE.search(text)) or PARTING.search(text):

@@ -30,7 +30,7 @@ LAST = 12
 """Lines at the end in which a launcher or a shell says how the command ended."""
 REPORTED = late_pattern(
     r"^(?:\S+ )?\[?(?:ERROR|CRITICAL|FATAL|Fatal|fatal|Error|error)\]?\b"
-    r"(?!\W{0,4}(?:0\b|None\b|[Ff]alse\b))(?:[: |\]-]|$)|"
+    r"(?!\W{0,4}(?:0\b(?! (?!of\b)[a-z]{2,} [a-z])|None\b|[Ff]alse\b))(?:[: |\]-]|$)|"
     r"[\"'](?:level|levelname|severity|lvl)[\"']: ?[\"'](?:fatal|critical|error|FATAL|CRITICAL|ERROR)\b|"
     r"\b(?:ERROR|CRITICAL|FATAL)\b(?!\W{0,4}0\b)[ :|\]-]|"
     r"^(?:[\[(][\w .:-]{1,40}[\])] ?)?(?:Cannot|Can't|Could not|Couldn't|Unable to|Failed to|Missing|Invalid|Unknown|"

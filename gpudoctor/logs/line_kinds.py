@@ -35,7 +35,8 @@ HANDLED = late_pattern(
 )
 """What a program says of a failure that it went on from."""
 RETRY = late_pattern(
-    r"[Rr]etry|RETRY|[Aa]ttempt \d(?!.*\b[A-Za-z_]+[ =:]{1,2}[-+]?\d+\.\d+(?!\S*\s?(?:m?s|sec\w*|min\w*)\b))"
+    r"[Rr]etry|RETRY|\b[Ww]aiting (?:for|in|on)\b(?!.{0,60}\bfinish)|"
+    r"[Aa]ttempt \d(?!.*\b[A-Za-z_]+[ =:]{1,2}[-+]?\d+\.\d+(?!\S*\s?(?:m?s|sec\w*|min\w*)\b))"
 )
 """What a process says that has not got over a failure yet; a measure may stand behind the number of the attempt."""
 TRYING = late_pattern(rf"{NATIVE.pattern}|{RETRY.pattern}|[Ww]aiting for")
@@ -65,6 +66,7 @@ MEASURE = late_pattern(
 STATUS = late_pattern(
     r"\b[Ee]xit(?:ed|ing|s)?(?: with)?(?: (?:a )?non-?zero)?(?: exit)?[ _-]?(?:code|status)\b\W{0,4}(?!0\b)-?\d+|"
     r"\breturned non-zero exit status\b|\b(?:returned|rc|exit)[ =:]{1,2}(?!0\b)-?\d{1,3}$|"
+    r"\bSending process \d+ closing signal SIGTERM\b|\bWaiting for W&B process to finish\.\.\. \(failed -?\d|"
     r"\bfail(?:ed|s|ure)? with (?:exit code|(?:exit )?status) [1-9]\d*\b|"
     r": line \d+: +\d+ (?:Alarm clock|(?:CPU time|File size) limit exceeded|"
     r"Virtual timer expired|Killed +timeout)\b|"
@@ -110,7 +112,8 @@ END = 3
 """Lines at the end that say how it ended."""
 HARMLESS = late_pattern(
     r"\b(?:0|no|zero) (?:\w+ )?(?:failed|failures?|errors?|crashes|timeouts?)\b|"
-    r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}(?:0\b(?!\.\d)|none\b|null\b|false\b)|"
+    r"\b(?:\w+/)?(?:fail(?:ed|ures?|s)?|errors?|crashe[sd]|fatal|timeouts?)[\"']?\W{0,3}"
+    r"(?:0\b(?!\.\d)(?! (?!of\b)[a-z]{2,} [a-z])|none\b|null\b|false\b)|"
     r"\b[\w/]*(?:error|err)(?:[ _]?rate)?\W{1,4}\d+\.\d|\bok/failed\b|"
     r"\bexit(?:ed)?(?: with)?[ _-]?(?:codes?|status(?:es)?)\W{1,3}0\b(?!\.\d)(?:, 0\b)*(?!, \d)",
     re.IGNORECASE,
@@ -193,6 +196,14 @@ CODE = late_pattern(
 """A line of a program's source: a shell quotes the command that a signal ended."""
 STACK = late_pattern(r"^frame #\d+|^#\d+ |\b0x[0-9a-f]{6,}")
 """A line of a native stack."""
+REASON = "Last error:"
+"""What torch writes over the reason that NCCL gives for its error: a line of any words (NCCLUtils.cpp)."""
+IPYTHON = late_pattern(
+    r"^(?:(?:Cell )?In ?\[\d+\], (?:in )?(?:<cell )?line:? ?\d|File \S+?:\d+, in \S|-{2,}> ?\d+ )"
+)
+"""A frame of IPython's traceback, or the line that it marks: ``File /opt/llm.py:89, in LLM.__init__(self)``."""
+ENDS_OTHERS = late_pattern(r"\bSending process \d+ closing signal\b|\bKilling subprocess \d")
+"""What a launcher says of the processes that it ends, because one had failed."""
 SETUP = late_pattern(r"\bNCCL (?:INFO|TRACE|VERSION)\b")
 """What NCCL says of its setup, and of the way that an error takes through it; no result of a program."""
 LEVEL = late_pattern(r"\b(?:ERROR|CRITICAL|FATAL)\b")
@@ -230,7 +241,7 @@ def tries_again(text: str) -> bool:
 
 def is_result(text: str, *, beyond_doubt: bool = False) -> bool:
     """Return whether a program that goes on prints such a line: a result, a good end, what it did without."""
-    if STACK.search(text) or tries_again(text) or SETUP.search(text):
+    if STACK.search(text) or tries_again(text) or SETUP.search(text) or ENDS_OTHERS.search(text):
         return False
     kinds = (VALUE, FINISHED, SETTLED) if beyond_doubt else (VALUE, FINISHED, SETTLED, COUNT)
     return any(words.search(text) for words in kinds)

@@ -28,7 +28,7 @@ _ALWAYS = [
     r"\[pod/(?P<host>[\w.-]+)(?:/[\w.-]+)?\] ",  # kubectl logs --prefix
     r"(?P<host>[A-Za-z][\w.]{0,50}[-_]\d{1,4})[ \t]{1,20}\| ?",  # docker compose
     # Kubernetes, ISO 8601, Python's logging, with or without brackets
-    rf"\[?(?P<date>\d{{4}}-\d\d-\d\d)[T _-]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?:[ \t]+(?:stdout|stderr) [FP])?(?:[ \t:,|-]{{1,3}}|$)",
+    rf"\[?(?P<date>\d{{4}}-\d\d-\d\d)[T _-]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?:[ \t]+(?:stdout|stderr) [FP])?(?:[ \t:,|-]{{1,3}}|$|(?<=\])(?=\[))",
     rf"\[?(?P<date>\d\d/\d\d/\d{{2,4}}) {_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$)",
     rf"\[?(?P<date>\d\d-\d\d) {_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$)",
     rf"\[?{_CLOCK}\]?(?:[ \t:,|-]{{1,3}}|$|(?=\[))",
@@ -38,13 +38,24 @@ _ALWAYS = [
     rf"\[?[IWEF] ?(?P<date>\d{{3,4}}) {_CLOCK}(?: \d+)? [\w./-]+:\d+\] ?",
     # NCCL's: host:pid:tid [gpu] file:line NCCL WARN, the rest is left
     r"(?P<host>[\w.-]{1,60}):(?P<pid>\d+):\d+ (?=\[)",
-    r"\[(?!\S+\.(?:py|cpp|cc|cu):)(?P<host>[A-Za-z][\w.-]{0,60}):(?P<pid>\d+)\] ",  # mpirun's own
+    r"\[(?!\S+\.(?:py|cpp|cc|cu):|PID:)(?P<host>[A-Za-z][\w.-]{0,60}):(?P<pid>\d+)\] (?!\[PID:)",  # mpirun's own
 ]
-_LEVEL = re.compile(
-    r"\[?(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL|stderr|stdout)\]?[ \t]{0,9}(?:[:|-]+[ \t]?|(?=\[|\d))"
-)
-_WHERE = re.compile(r"\[[\w./-]+\.(?:py|cpp|cc|cu):\d+(?::\w+)?\][ \t]?(?:-(?=\w))?")
-PATTERNS = [re.compile(p) for p in _ALWAYS] + [_LEVEL, _WHERE]
+_LEVELS = "INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|FATAL"
+_LOGGERS = [
+    # logging's name in front of the level (mmengine, trl), or behind it (fairseq, loguru)
+    rf"(?!\d)[\w.-]{{1,60}} - (?:{_LEVELS}) - ",
+    rf"(?:{_LEVELS}) {{1,9}}\| [\w.-]{{1,60}}(?::[\w<>]{{1,60}}:\d+)? [|-] ",
+    rf"\[[A-Za-z_][\w.-]{{0,80}}\]\[(?:{_LEVELS})\] - ",  # Hydra
+    rf"\[NeMo [A-Z] (?P<date>\d{{4}}-\d\d-\d\d) {_CLOCK} [\w.-]{{1,80}}:\d+\](?:[ \t]|$)",
+    rf"\[(?P<date>\d\d/\d\d) {_CLOCK} [A-Za-z][\w.-]{{0,60}}\]: ?",  # detectron2
+    r"\[[A-Za-z][\w.]{0,100}:\d+\] (?=\[PID:)",  # axolotl, then process and rank
+    r"\[PID:(?P<pid>\d+)\] ",
+    r"\[[\w.-]{1,60}:(?P<rank>\d{1,5})/\d{1,5}\] (?=\d{4}-\d\d-\d\d )",  # ESPnet's host and rank
+    rf"\([\w.-]{{1,60}}:\d+\) (?=(?:{_LEVELS}): )",
+]
+_LEVEL = re.compile(rf"\[?(?:{_LEVELS}|stderr|stdout)\]?[ \t]{{0,9}}(?:[:|-]+[ \t]?|(?=\[|\d))")
+_WHERE = re.compile(r"\[?[\w./-]{1,200}\.(?:py|cpp|cc|cu):\d+(?::\w+)?\][ \t]?(?:-(?=\w))?")
+PATTERNS = [re.compile(p) for p in [*_ALWAYS, *_LOGGERS]] + [_LEVEL, _WHERE]
 # Each of these means a rank or host only where most lines of a text begin with it.
 _MOSTLY = {
     "srun": re.compile(r"[ \t]{0,4}(?P<rank>\d{1,5}): "),
@@ -112,7 +123,7 @@ def _seconds(date: str | None, clock: str | None) -> float | None:
 @lru_cache(maxsize=1024)
 def _day(date: str | None) -> float:
     """Return the seconds from the beginning of the year to a date; 0 where it is none. A log has few."""
-    for form in ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%m-%d", "%b %d", "%a %b %d", "%m%d"):
+    for form in ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%m-%d", "%m/%d", "%b %d", "%a %b %d", "%m%d"):
         try:
             # Some clocks give no year: all days are put into one, a leap year.
             day = datetime.strptime(

@@ -119,6 +119,8 @@ class Raised(Struct):
     """Raised while an earlier one was handled."""
     late: bool = False
     """Raised while the interpreter ended, or ignored by Python itself."""
+    headed: bool = False
+    """The first line of its traceback is here, so that its first frame is the outermost."""
 
     @property
     def wrapper(self) -> bool:
@@ -128,7 +130,9 @@ class Raised(Struct):
     @property
     def caught(self) -> bool:
         """Whether a handler printed it: its traceback begins in a function, and not where Python begins."""
-        return bool(self.frames) and ((self.frames[0].function or "<module>") not in OUTERMOST or self.tried)
+        if not (self.headed and self.frames):
+            return False
+        return (self.frames[0].function or "<module>") not in OUTERMOST or self.tried
 
     @property
     def tried(self) -> bool:
@@ -229,15 +233,23 @@ def _of_process(lines: Sequence[Line], places: list[int], source: set[int]) -> I
             last = _end(lines, number)
             begun = place if first is None else first
             yield Raised(
-                *raised, line, begun, place, places[last], frames, chained, late or raised[1] == FORKED
+                *raised,
+                line,
+                begun,
+                place,
+                places[last],
+                frames,
+                chained,
+                late or raised[1] == FORKED,
+                headed,
             )
-            first, frames, chained, late = None, [], False, False
+            first, frames, chained, late, headed = None, [], False, False, False
     # A stack without the words above it is one that a program printed of its own, and went on.
     open_end = headed or not any(x.text and x.indent < lines[last_frame].indent for x in lines[last_frame:])
     if first is not None and len(frames) > 1 and open_end:
         # The log ends, or was cut, before the line that names the exception.
         line = next(line for line, place in zip(lines, places, strict=True) if place == first)
-        yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late)
+        yield Raised(CUT_OFF, "", line, first, first, places[-1], frames, chained, late, headed)
 
 
 def _source(frame: str, below: Sequence[Line], *, quoted: bool) -> str:

@@ -22,8 +22,14 @@ EXAMPLES = {
     "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: main.py FAILED": "a worker ended; what it died of is not in the launcher's words",
     '{"name": "torchelastic.worker.status.FAILED", "source": "WORKER", "timestamp": 0, "metadata": {"run_id": "none", "global_rank": 3}}': "a worker ended; what it died of is not in the launcher's words",
     "DEBUG events Error pod pytorch-simple-worker-0 container pytorch exitCode: 1 terminated message:": "a worker ended with exit code 1; what it died of is not in the launcher's words",
+    "ERROR 07-04 23:23:23 multiproc_worker_utils.py:120] Worker VllmWorkerProcess pid 3283517 died, exit code: -15": (
+        "a worker ended with exit code -15; what it died of is not in the launcher's words"
+    ),
     "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR": "a worker ended; what it died of is not in the launcher's words",
     "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.": (
+        "a worker ended; what it died of is not in the launcher's words"
+    ),
+    "2026-10-02 11:38:09,990\tWARNING worker.py:2058 -- A worker died or was killed while executing a task by an unexpected system error. To troubleshoot": (
         "a worker ended; what it died of is not in the launcher's words"
     ),
     "(raylet) A worker died or was killed while executing a task by an unexpected system error.": (

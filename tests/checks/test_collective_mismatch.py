@@ -2,6 +2,12 @@
 
 MESSAGE = "the ranks' calls do not fit together; each rank must make the same calls with the same shapes"
 EXAMPLES = {
+    (
+        'File "/opt/deepspeed/runtime/zero/partitioned_param_coordinator.py", line 225, in reset_step\n'
+        "RuntimeError: disagreement between rank0 and rank3: rank0: [1, 5, 6], rank3: [1, 6, 5]"
+    ): (
+        "the ranks' calls do not fit together: rank 3 differs; each rank must make the same calls with the same shapes"
+    ),
     "Cannot apply desired operation due to shape mismatches. All Shapes across devices must be valid.": "the ranks' calls do not fit together; each rank must make the same calls with the same shapes",
     "but Rank 1 is running collective:CollectiveFingerPrint(SequenceNumber=372,OpType=ALLREDUCE,TensorShape=[512]": "the ranks' calls do not fit together: rank 1 differs in ALLREDUCE; each rank must make the same calls with the same shapes",
     (

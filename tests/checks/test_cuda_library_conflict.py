@@ -58,6 +58,7 @@ EXAMPLES = {
         MESSAGE + ": 11.8 was found where 12.4 was expected"
     ),
     "The detected CUDA version (11.8) mismatches the version that was used to compile": MESSAGE,
+    "RuntimeError: Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile Pytorch binaries.  Pytorch binaries were compiled with Cuda 9.0.176.": MESSAGE,
     "DeepSpeed Op Builder: Installed CUDA version 12.2 does not match the version torch was compiled with 11.7, unable to compile cuda/cpp extensions": (
         MESSAGE + ": 12.2 was found where 11.7 was expected"
     ),

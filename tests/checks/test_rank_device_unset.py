@@ -9,6 +9,12 @@ from gpudoctor.registry import Registry
 from gpudoctor.report import CheckStatus
 from gpudoctor.snapshot import Snapshot
 
+EXAMPLES = {
+    "ValueError: Inconsistent compute device and `device_id` on rank 3: cuda:0 vs cuda:3": (
+        "the model of rank 3 lies on GPU 0, and not on the rank's own"
+    ),
+}
+NOT_THIS = ["ValueError: Inconsistent compute device and `device_id` on rank 1: cuda:1 vs cuda:0"]
 CHECK = Registry().check("rank-device-unset")
 RANKS = Processes(ranks=[Process(pid=n, name="python", rank=str(n), local_rank=str(n)) for n in range(4)])
 

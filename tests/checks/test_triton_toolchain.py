@@ -12,6 +12,9 @@ from gpudoctor.snapshot import Snapshot
 CHECK = Registry().check("triton-toolchain")
 MESSAGE = "kernels cannot be compiled on this machine"
 EXAMPLES = {
+    "subprocess.CalledProcessError: Command '['g++', '/tmp/torchinductor_me/mc/cmcj.cpp', '-D', 'TORCH_INDUCTOR_CPP_WRAPPER', '-o', '/tmp/x.so']' returned non-zero exit status 1.": (
+        MESSAGE + ": g++ failed"
+    ),
     ("/tmp/tmp_itxw3hv/main.c:1:10: fatal error: cuda.h: No such file or directory"): MESSAGE
     + ": cuda.h is not there",
     "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.": (

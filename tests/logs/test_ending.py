@@ -73,6 +73,20 @@ def test_an_error_that_a_program_reports_last_is_worth_a_look():
     assert report.verdict.status is Status.SUSPECT
 
 
+def test_a_launcher_that_ends_its_processes_last_of_all_had_a_reason():
+    ends = "W0904 23:21:20.115924 2202014 torch/distributed/elastic/multiprocessing/api.py:897] Sending process 20 closing signal SIGTERM\n"
+    noise = "resource_tracker.py:216: UserWarning: resource_tracker: There appear to be 32 leaked semaphore objects\n"
+    assert explain(f"{ends}{ends}{noise}").worst() is not None
+    assert explain(f"{ends}{TRAINED}{TRAINED}{TRAINED}").worst() is None
+
+
+def test_a_program_without_data_reports_an_error_and_no_number_of_errors():
+    (finding,) = explain(f"{TRAINED}error: 0 rows after filtering\n").findings
+    assert (finding.id, finding.severity) == ("unrecognised-error", Severity.WARNING)
+    for count in ("errors: 0", "error: 0 warnings: 2", "failed: 0 of 12", "errors 0, skipped 3"):
+        assert explain(f"{TRAINED}{count}\n").findings == []
+
+
 @pytest.mark.parametrize(
     ("last", "at"),
     [

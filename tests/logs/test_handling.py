@@ -172,3 +172,54 @@ def test_a_task_of_asyncio_that_nobody_asks_for_ends_no_process():
 )
 def test_the_result_on_the_test_set_is_the_end_of_the_work_where_it_is_told_once(above, severity):
     assert worst(above + traceback(function="plot")) is severity
+
+
+NCCL = "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1207, internal error, NCCL version 2.14.3\nncclInternalError: Internal check failed.\nLast error:\n{0}\n"
+CUT = '  File "/home/me/data.py", line 318, in load\n    dist.barrier()\n'
+
+
+def test_a_traceback_without_its_first_line_does_not_show_that_somebody_caught_it():
+    ended = "".join(
+        f"WARNING:torch.distributed.elastic.multiprocessing.api:Sending process {n} closing signal SIGTERM\n"
+        for n in range(371, 375)
+    )
+    report = explain(CUT + NCCL.format("Bootstrap : no socket interface found") + ended)
+    assert (report.findings[0].id, report.findings[0].severity) == ("nccl-interface", Severity.ERROR)
+    one = '[rank0]:   File "/home/me/t.py", line 12, in main\n[rank0]:     assert n\n[rank0]: AssertionError\n[rank0]: cleaning up\n'
+    assert (
+        worst("".join(f"2025-03-14 10:00:12,001 - trainer - INFO - {x}\n" for x in one.splitlines()))
+        is Severity.ERROR
+    )
+
+
+@pytest.mark.parametrize("reason", ["bootstrapping took 12 rounds", "{'peer': 3}", "stream 12 of 0.5"])
+def test_the_reason_that_nccl_gives_is_no_result(reason):
+    report = explain("epoch 1 loss 0.5\n" + NCCL.format(reason))
+    assert (report.findings[0].id, report.findings[0].severity) == ("nccl-internal", Severity.ERROR)
+    assert not report.findings[0].behind.startswith("The log goes on")
+
+
+def test_the_frames_of_a_notebook_s_traceback_are_no_results():
+    log = (
+        "WARNING worker.py:2058 -- A worker died or was killed while executing a task by an unexpected system error.\n"
+        "---------------------------------------------------------------------------\n"
+        "RayActorError                             Traceback (most recent call last)\n"
+        'Cell In[3], line 1\n----> 1 llm = LLM(model="gpt2", tensor_parallel_size=2)\n\n'
+        "File /mnt/vllm/entrypoints/llm.py:89, in LLM.__init__(self, model)\n"
+    )
+    assert worst(log) is Severity.ERROR
+
+
+def test_what_a_launcher_says_of_those_that_it_ends_is_no_result():
+    handled = traceback(function="save")
+    ended = "".join(f"Killing subprocess {n}\n" for n in range(411, 415))
+    assert worst(f"start\n{handled}{ended}") is Severity.ERROR
+
+
+def test_the_message_of_an_exception_without_its_traceback_may_have_more_lines():
+    keys = (
+        "rank 1 len(log_vars): 3 keys: loss_cls,loss\nrank 0 len(log_vars): 4 keys: loss_cls,loss_mask,loss\n"
+    )
+    report = explain(f"AssertionError: loss log variables are different across GPUs!\n{keys}")
+    assert (report.findings[0].id, report.findings[0].severity) == ("keys-differ-by-rank", Severity.ERROR)
+    assert worst("step 1 loss 0.5\nValueError: bad row\nstep 2 loss 0.4\nstep 3 loss 0.3\n") is None

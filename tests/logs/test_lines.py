@@ -39,6 +39,16 @@ def one(text, name="train.log"):
         (f"E1120 00:16:41.369000 370001 torch/distributed/run.py:803] {TEXT}", None, None, True),
         (f"\x1b[31m[rank3]:\x1b[0m \x1b[1m{TEXT}\x1b[0m", 3, None, False),
         (f"INFO:root:{TEXT}", None, None, False),
+        (f"2026-03-04 05:06:07,123 - my.trainer - ERROR - [rank3]: {TEXT}", 3, None, True),
+        (f"[2026-03-04 05:06:07,123][my.trainer][ERROR] - {TEXT}", None, None, True),
+        (f"ERROR 03-04 05:06:07 executor.py:863] {TEXT}", None, None, True),
+        (f"2026-03-04 05:06:07 | INFO | fairseq_cli.train | {TEXT}", None, None, True),
+        (f"2026-03-04 05:06:07.123 | ERROR    | __main__:<module>:12 - {TEXT}", None, None, True),
+        (f"[NeMo W 2026-03-04 05:06:07 nemo_logging:349] {TEXT}", None, None, True),
+        (f"[03/04 05:06:07 d2.engine.train_loop]: {TEXT}", None, None, True),
+        (f"ERROR [03/04 05:06:07 d2.engine.train_loop]: {TEXT}", None, None, True),
+        (f"[2026-03-04 05:06:07,123] [INFO] [axolotl.train.log:61] [PID:343] [RANK:3] {TEXT}", 3, None, True),
+        (f"[gpu-7:3/8] 2026-03-04 05:06:07,123 (trainer:328) ERROR: {TEXT}", 3, None, True),
     ],
 )
 def test_prefixes_of_launchers_and_loggers(raw, rank, host, seconds):
