@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpudoctor.facts import Log, SourceLine
+from gpudoctor.launch_command import TORCHRUN
 from gpudoctor.model import Evidence, Finding, Fix, Kind, Role, Severity, Source, layer
 
 Follows = Callable[[str], Iterable[str]]
@@ -107,7 +108,7 @@ def _joined(cause: Finding, seen: Finding) -> Finding:
         message=cause.message + said,
         evidence=[*cause.evidence, *seen.evidence],
         location=cause.location or seen.location,
-        fixes=_once([*cause.fixes, *seen.fixes]) if cause.id == seen.id else cause.fixes,
+        fixes=_of_both(cause.fixes, seen.fixes) if cause.id == seen.id else cause.fixes,
         ranks=seen.ranks,
         behind="" if sure else seen.behind,
         also=[] if cause.id == seen.id else [seen.id],
@@ -160,6 +161,12 @@ def _beside_no_failure(finding: Finding, log: Log) -> Finding:
         return replace(finding, message=f"{finding.message}; the log ends in the middle, at {log.middle}")
     said = "no failure shows in the log: that run did not come here, or this fault prints nothing"
     return replace(finding, severity=Severity.WARNING, message=f"{finding.message}; {said}")
+
+
+def _of_both(script: Sequence[Fix], log: Sequence[Fix]) -> list[Fix]:
+    """Return what a script and a log of it have as fixes: how the ranks are started, the log alone knows."""
+    known = {fix.summary for fix in log}
+    return _once([*(f for f in script if f.summary in known or TORCHRUN.search(f.command) is None), *log])
 
 
 def _once(fixes: Sequence[Fix]) -> list[Fix]:

@@ -12,6 +12,8 @@ from gpudoctor.model import Fix, Kind
 TORCHRUN = re.compile(r"(?<![\w/-])torchrun(?P<options>(?: --?[\w-]+(?:=\S+)?)*) train\.py\b")
 KEEPING = {"--log-dir", "--redirects", "--tee"}
 """Options that keep each rank's output."""
+PLAIN = re.compile(r"\b(?P<begin>python )train\.py\b|(?<=')\[t\]rain\.py\b")
+"""The script where no launcher stands in front of it, and as grep finds it and not itself."""
 
 
 class Launcher(Enum):
@@ -59,18 +61,33 @@ ONE = {
 def fitted(fixes: Iterable[Fix], launched: Launched) -> list[Fix]:
     """Return fixes whose commands start the ranks as they were started.
 
-    A command about torchrun itself, such as its rendezvous, stays what it is.
+    A command about torchrun itself, such as its rendezvous, stays what it is. Around a script that starts its ranks
+    itself torchrun hangs: what tells of it is left out there, unless it says what to do about mp.spawn.
     """
+    fixes = list(fixes)
+    if launched.launcher is Launcher.PYTHON:
+        fixes = [fix for fix in fixes if not _names_torchrun(fix) or "mp.spawn" in fix.summary] or fixes
     return [_fitted(fix, launched) if fix.kind is Kind.COMMAND else fix for fix in fixes]
 
 
+def _names_torchrun(fix: Fix) -> bool:
+    """Return whether a fix is to start with torchrun: another launcher in its place would be what failed."""
+    return fix.kind is Kind.COMMAND and "torchrun" in fix.summary and TORCHRUN.search(fix.command) is not None
+
+
 def _fitted(fix: Fix, launched: Launched) -> Fix:
-    command = TORCHRUN.sub(lambda found: _command(found, launched), fix.command)
+    how = replace(launched, launcher=Launcher.TORCHRUN) if _names_torchrun(fix) else launched
+    command = TORCHRUN.sub(lambda found: _command(found, how), fix.command)
+    command = PLAIN.sub(lambda found: _plain(found, launched.script), command)
     if command == fix.command:
         return fix
     return replace(
         fix, command=command, filled=None if fix.filled is None else (*fix.filled, launched.script)
     )
+
+
+def _plain(found: re.Match[str], script: str) -> str:
+    return f"[{script[0]}]{script[1:]}" if found["begin"] is None else f"python {script}"
 
 
 def _command(found: re.Match[str], launched: Launched) -> str:

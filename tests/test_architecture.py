@@ -28,7 +28,7 @@ FLOORS = {
     "script_verdict": "facts model report text",
     "verdict": "facts fitness grounds model registry report script_verdict snapshot text",
     "diagnose": "facts guard launch_command model registry report snapshot verdict text",
-    "correlation": "facts model",
+    "correlation": "facts launch_command model",
     # the machine
     "patient": "",
     "fork": "",

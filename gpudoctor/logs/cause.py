@@ -247,9 +247,11 @@ class _Log(Timeline):
         return bool(seen) and all(s.check.elsewhere or s.check.family == "nccl" for s in seen)
 
     def died_before(self, raised: Raised, event: Event) -> bool:
-        """Return whether an exception ended a rank before, on another one, something showed that is known."""
+        """Return whether an exception ended a rank before, on another one or in a later try, something known showed."""
         chain = next(chain for chain in self.chains() if raised in chain)
         if self.origin(raised, chain) and self.order(raised.place) < self.when(event):
+            return True
+        if raised.frames and not raised.caught and self.failed_between(raised.place, event.seen[0].place):
             return True
         rank = raised.line.rank
         other = rank is not None and bool(event.ranks) and rank not in event.ranks

@@ -2,12 +2,13 @@
 
 from bisect import bisect_left, bisect_right
 
-from gpudoctor.logs.aftermath import MANY
+from gpudoctor.logs.aftermath import LOGGED, MANY
 from gpudoctor.logs.line_kinds import (
     ASIDE,
     CLOSING,
     END,
     ENOUGH,
+    FAILURE,
     FINISHED,
     LEAVING,
     LEFT,
@@ -121,6 +122,8 @@ class Handling(Restarts):
         It had caught it when it wrote the line. What somebody quotes without a program's output is another matter.
         """
         raised = self.around(line, place)
+        if raised is not None and raised.frames:
+            return self._only_logged(raised)
         if raised is None or not raised.told or raised.wrapper or self.marked(line):
             return False
         texts = self.texts[line.name, line.who]
@@ -129,6 +132,24 @@ class Handling(Restarts):
             return False
         told = {one.place for one in self.raised}
         return any(p not in told and self._ordinary(p) for p in range(len(self.lines)))
+
+    def _only_logged(self, raised: Raised) -> bool:
+        """Return whether a logger wrote a traceback last of all, its line tells of no failure, and results stand above.
+
+        What says "the run failed" there, or quotes the exception, is how many a program ends.
+        """
+        if not raised.caught or not self._headed(raised) or raised.wrapper or self.gave_in:
+            return False
+        texts = self.texts[raised.line.name, raised.line.who]
+        at = bisect_left(texts, raised.first, key=lambda row: row[0])
+        if at == 0 or texts[-1][0] > raised.last:
+            return False
+        level = LOGGED.search(self.lines[texts[at - 1][0]].full)
+        said = level.string[level.end() :].strip(" :|[]->") if level is not None else ""
+        ends = tells_of_failure(said) or LEFT.search(said, 0, 400) or FAILURE.search(said, 0, 400)
+        own = [text for p, text in texts[: at - 1] if self._ordinary(p) and not self.around(self.lines[p], p)]
+        results = any(is_result(text[:400], beyond_doubt=True) for text in own)
+        return bool(said) and not ends and raised.message[:40] not in said and results
 
     def _behind_the_end(self, line: Line, place: int) -> bool:
         """Return whether a handler printed an exception when its process had come to a good end of its work."""

@@ -31,7 +31,7 @@ SETTLED = late_pattern(
 HANDLED = late_pattern(
     rf"{SETTLED.pattern}|\b(?:[Rr]etry(?:ing)?\b(?!=| (?:limit|count))|[Rr]e-?run(?:ning)?\b(?! with num_workers)|"
     r"[Rr]e-?(?:building|creating|generating|computing)\b|"
-    r"[Tt]rying (?:the )?(?:previous|next|older|again|another)\b)"
+    r"[Tt]rying (?:the |with )?(?:previous|next|older|again|another|gloo|mpi|cpu|CPU|default|plain|fallback)\b)"
 )
 """What a program says of a failure that it went on from."""
 RETRY = late_pattern(
@@ -94,6 +94,8 @@ BAD = late_pattern(
 NOISE = late_pattern(
     r"^(?:rm|rmdir|mkdir|ls|cat|chown|chmod|umount|kill|touch|ln): (?=cannot|.*: No such)|"
     r"\w*Warning\b|\bwarnings\.warn|"
+    # what Python's fault handler writes below the word of a signal
+    r"^Extension modules: |^(?:Current thread|Thread) 0x[0-9a-f]+\b|^<no Python frame>|^Current thread's C stack|"
     r"^(?:Mismatched elements|Greatest (?:absolute|relative) difference): |"
     r"^[Ww]arning:|resource_tracker|\batexit\b|Exception ignored|\(ignored|^\[W"
 )
@@ -190,6 +192,10 @@ LEFT = late_pattern(
     re.IGNORECASE,
 )
 """What a handler says, beside the traceback that it prints, of a failure with which the program ends."""
+FAILURE = late_pattern(
+    r"\b(?:fail|error|exception|unexpected|problem|wrong|caught)|\bin function\b", re.IGNORECASE
+)
+"""What a logger's line says that stands for a whole program's failure as well as for a part's."""
 CODE = late_pattern(
     r"^(?:import \w|from \w+ import|for \w+ in |while |def |class |(?!tensor)[A-Za-z_][\w.]*\()"
 )

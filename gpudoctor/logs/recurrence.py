@@ -73,6 +73,17 @@ def shapes(texts: Iterable[str]) -> set[str]:
     return {_shape(text) for text in texts if WORDS.search(text)}
 
 
+def counts_on(texts: Sequence[str], most: int = 3) -> bool:
+    """Return whether lines of one kind stand below each other and count: a loop printed them, and no exception."""
+    for at in range(len(texts) - most + 1):
+        rows = texts[at : at + most]
+        if len(shapes(rows)) == 1 and all(WORDS.search(row) for row in rows):
+            columns = zip(*([int(number) for number in DIGITS.findall(row)] for row in rows), strict=True)
+            if any(all(b - a == 1 for a, b in itertools.pairwise(column)) for column in columns):
+                return True
+    return False
+
+
 def _shape(text: str) -> str:
     """Return a line without its numbers."""
     return DIGITS.sub("#", text)

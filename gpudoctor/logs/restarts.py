@@ -17,6 +17,7 @@ EXITED = "ProcessExitedException"
 GAVE_IN = ("ChildFailedError", "Root Cause (first observed failure)")
 """What torchrun says where it starts no worker again."""
 CODE = re.compile(r"failed \(exitcode: (-?\d+)\) local_rank: ")
+CODE_OF_EXCEPTION = re.compile(r"failed \(exitcode: 1\) local_rank: ")
 LAUNCH = re.compile(r"^\[?[WIE]\d{4} |torch[/.]distributed[/.](?:run|launcher)\b")
 """What torchrun says at the start of a launch, and c10d in it."""
 TORCHRUN = re.compile(r"(?:^|[\s:>])\[?W\d{4} .{0,60}\btorch/distributed/run\.py:\d+\]")
@@ -42,6 +43,7 @@ class Restarts(Aftermath):
         # Plain words first: most of a million lines hold none, and a pattern is slower to say so.
         told = [(p, x.text) for p, x in enumerate(lines) if "orker" in x.text or "local_" in x.text]
         places = [place for place, text in told if RESTARTED.search(text, 0, 400)]
+        self.failures = [place for place in places if CODE.search(lines[place].text, 0, 400)]
         if not places:
             return -1, -1
         again = [p for p, after in itertools.pairwise([*places, len(lines)]) if not self._gave_in(p, after)]
@@ -110,6 +112,15 @@ class Restarts(Aftermath):
         if anew is None or anew < self._last_failure:
             return False
         return self._has_results(anew)
+
+    def failed_between(self, first: int, last: int) -> bool:
+        """Return whether a launcher says between two places that a worker left as after an exception, and starts again.
+
+        What shows below is of the next try, which may have met what the first had left behind.
+        """
+        between = [place for place in self.failures if first < place < last]
+        told = any(CODE_OF_EXCEPTION.search(self.lines[place].text) for place in between)
+        return told and not any(_gives_in(line.text) for line in self.lines[between[0] : last])
 
     @functools.cached_property
     def gave_in(self) -> bool:

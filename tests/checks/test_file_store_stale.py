@@ -35,6 +35,8 @@ EXAMPLES = {
 NOT_THIS = [
     f"torchrun --nproc-per-node=2 train.py\n{NONE}",
     f"torchrun --nproc-per-node=2 train.py\n{REFUSED}",
+    # torchrun had started the ranks again: no file was left behind
+    f"failed (exitcode: 1) local_rank: 0 (pid: 812) of binary: /usr/bin/python\n{REFUSED}",
     (
         "RuntimeError: Timed out initializing process group in store based barrier on rank: 1, for key: "
         "store_based_barrier_key:1 (world_size=4, worker_count=2, timeout=0:30:00)"

@@ -284,6 +284,22 @@ def test_what_ended_another_rank_before_is_the_cause_whether_it_is_known_or_not(
     assert explain(own(1, unknown) + own(1, known)).verdict.primary == "cuda-oom"
 
 
+def test_what_ended_the_first_try_is_the_cause_of_what_the_next_one_met():
+    full = "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"
+    failed = (
+        "E1123 04:58:59.823000 177 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: {}) "
+        "local_rank: 0 (pid: 17) of binary: python\n"
+    )
+    trace = (
+        'Traceback (most recent call last):\n  File "/home/me/train.py", line {}, in <module>\n    go()\n{}\n'
+    )
+    first = trace.format(12, "BlockingIOError: lustre went away")
+    text = first + failed.format(1) + trace.format(6, full) + failed.format(1)
+    assert explain(text).verdict.primary == "unrecognised-error"
+    # Without the launcher's word what is known says more.
+    assert explain(first + trace.format(6, full)).verdict.primary == "cuda-oom"
+
+
 def test_the_exception_of_a_loader_worker_is_quoted_not_that_it_was_caught():
     text = (
         "Traceback (most recent call last):\n"

@@ -223,3 +223,49 @@ def test_the_message_of_an_exception_without_its_traceback_may_have_more_lines()
     report = explain(f"AssertionError: loss log variables are different across GPUs!\n{keys}")
     assert (report.findings[0].id, report.findings[0].severity) == ("keys-differ-by-rank", Severity.ERROR)
     assert worst("step 1 loss 0.5\nValueError: bad row\nstep 2 loss 0.4\nstep 3 loss 0.3\n") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "worst"),
+    [
+        ("this point of the grid is not valid", Severity.WARNING),
+        ("negative rate", Severity.WARNING),
+        # a program that ends says it so
+        ("the run failed", Severity.ERROR),
+        ("caught at the top", Severity.ERROR),
+        ("unexpected", Severity.ERROR),
+        ("rate -1.0 is out of range", Severity.ERROR),
+        ("", Severity.ERROR),
+    ],
+)
+def test_a_logged_traceback_that_ends_the_log_is_in_doubt_where_its_line_tells_of_no_failure(said, worst):
+    trace = (
+        'Traceback (most recent call last):\n  File "/home/me/grid.py", line 9, in point\n    fit(rate)\n'
+        "ValueError: rate -1.0 is out of range\n"
+    )
+    above = "[2026-11-23 05:18:33,093][grid][INFO] - rate 0.1 gives 0.900\n"
+    logged = f"[2026-11-23 05:18:33,191][grid][ERROR] - {said}\n"
+    assert explain(above + logged + trace).worst() is worst
+    # Without a result above it, or from the script itself, it may be all that there was.
+    assert explain(logged + trace).worst() is Severity.ERROR
+    assert explain(above + logged + trace.replace("in point", "in <module>")).worst() is Severity.ERROR
+
+
+def test_another_backend_is_tried_below_what_failed():
+    text = (
+        "[0] nccl is of no use (nccl2 requires at least one CUDA device), {}\n[0] it 0\n[0] it 1\n[0] it 2\n"
+    )
+    killed = (
+        "E1123 05:20:03.947000 69 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -6) "
+        "local_rank: 0 (pid: 70) of binary: python\n"
+    )
+    assert explain(text.format("trying gloo") + killed).verdict.primary == "child-segfault"
+    assert explain(text.format("try another machine") + killed).findings[0].id == "nccl-no-gpu"
+
+
+def test_what_the_fault_handler_writes_is_nothing_that_goes_on():
+    text = (
+        "custom op\nFatal Python error: Segmentation fault\n\nCurrent thread 0x00007f33558abb80 (most recent call first):\n"
+        '  File "/home/me/op.py", line 2 in <module>\n\nExtension modules: numpy.linalg._umath_linalg, torch._C (total: 2)\n'
+    )
+    assert [(f.id, f.severity) for f in explain(text).findings] == [("child-segfault", Severity.ERROR)]

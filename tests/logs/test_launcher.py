@@ -101,3 +101,29 @@ def test_what_is_about_torchrun_itself_stays(launcher):
     assert fix.command == NODES
     edit = Fix("x", "torchrun train.py", Kind.EDIT)
     assert fitted([edit], Launched(launcher)) == [edit]
+
+
+FREE = Fix(
+    "On one machine, let torchrun choose a free port", "torchrun --standalone --nproc-per-node=N train.py"
+)
+
+
+@pytest.mark.parametrize("launcher", [Launcher.SRUN, Launcher.ACCELERATE, Launcher.DEEPSPEED, None])
+def test_where_the_words_name_torchrun_no_other_launcher_takes_its_place(launcher):
+    (fix,) = fitted([FREE], Launched(launcher, "fit.py"))
+    assert fix.command == "torchrun --standalone --nproc-per-node=N fit.py"
+
+
+def test_torchrun_is_nothing_for_a_script_that_starts_its_ranks_itself():
+    other, out = (
+        Fix("x", ALL),
+        Fix("Take mp.spawn out, and let torchrun start the ranks", "torchrun train.py"),
+    )
+    fixes = fitted([FREE, other, out], Launched(Launcher.PYTHON, "fit.py"))
+    assert [fix.command for fix in fixes] == ["python fit.py", "torchrun fit.py"]
+
+
+def test_the_script_is_named_where_no_launcher_is():
+    for command in ("RANK=0 python train.py", "ps -u $(id -u) -o pid,args | grep '[t]rain.py'"):
+        (fix,) = fitted([Fix("x", command)], Launched(Launcher.TORCHRUN, "fit.py"))
+        assert fix.command == command.replace("python train.py", "python fit.py").replace("[t]rain", "[f]it")

@@ -158,3 +158,10 @@ def test_a_measure_beside_the_number_of_an_attempt_is_a_result():
     assert quiet(explain(UNCAUGHT + FAILED.format(1) + lost + again))
     retries = "".join(f"attempt {n} in 1.5 s\n" for n in range(4))
     assert not quiet(explain(UNCAUGHT + lost + retries))
+
+
+def test_lines_that_count_below_an_exception_are_a_loops():
+    trace = TRACE.format(3, "<module>", "meet()", "RuntimeError: nobody came")
+    assert explain(f"{trace}alone then\ntick 0\ntick 1\ntick 2\n").worst() is Severity.WARNING
+    # What does not count on may be a list that belongs to the message.
+    assert explain(f"{trace}at stage 1\nstage 4\nstage 2\n").worst() is Severity.ERROR
