@@ -38,6 +38,7 @@ from gpudoctor.importers import (
     variables,
 )
 from gpudoctor.importers.collect_env_block import begins, spread
+from gpudoctor.importers.collect_env_torch import LOCAL
 from gpudoctor.importers.source import Unreadable
 from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
@@ -135,10 +136,12 @@ class _Pasted:
             gpus is None
             and isinstance(torch, Torch)
             and torch.imported
-            and (torch.version or "").endswith("+cpu")
+            and LOCAL.search(torch.version or "")
+            and not torch.devices
+            and not torch.cuda_available
         ):
             mentioned = gpu_mentions.read(self.pieces)
-            gpus = Gpus(devices=mentioned) if mentioned else None
+            gpus = Gpus(driver_version=self.table.driver_version, devices=mentioned) if mentioned else None
         bus = self._bus(gpus)
         return {
             **found,

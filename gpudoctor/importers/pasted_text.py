@@ -28,7 +28,7 @@ _SIGNS = (
     "max locked memory", "NodeName=", "JobId=", "Package", "# packages", "==", "Linux ", "Out of memory", "torch",
     "CUDA available", "GPU available", "_RANK=", "WORLD_SIZE=", "CUDA_", "CA '", "Infiniband device",
     "Unable to determine", "GPU0", "--query-gpu", "pci.bus_id", "index, ", ", name", "name, ", "timestamp, ", "[MiB]",
-    "NODELIST", "HOSTNAMES", "MiB / ", "available: ", "VISIBLE_DEVICES", "| Processes:", "SHMEM", "oom-kill",
+    "NODELIST", "HOSTNAMES", "MiB / ", "available: ", "VISIBLE_DEVICES", "| Processes:", "SHMEM", "oom-kill", "Torch",
     "group out of memory", "PCIe Bus Error", "blocked for more than", "soft lockup", "segfault at", "mlx5_core",
     "hca_id:", "NVRM version", "(CUDA order)", "<gpu id=", "CPU(s):", "GPU ", "shm_size:", "docker run", "podman run",
     "singularity ", "apptainer ", "Remapped Rows", "NCCL_", "(kbytes, -l)", " MB |", "river:", "river version",
