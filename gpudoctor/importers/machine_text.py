@@ -25,6 +25,7 @@ from gpudoctor.importers import (
     installed_packages,
     ip_addresses,
     kernel_log,
+    kohya_env,
     lightning_env,
     lspci,
     nvidia_smi,
@@ -90,6 +91,7 @@ def _of_frameworks(found: Found | None, pieces: list[str]) -> Found:
         deepspeed_env.read,
         comfyui_env.read,
         ultralytics_env.read,
+        kohya_env.read,
     )
     return next((facts for read in readers if (facts := read(pieces))), {})
 
