@@ -17,13 +17,13 @@ def fitness(snapshot: Snapshot) -> Verdict:
         return Verdict(status=Status.HEALTHY, sentence="Nothing wrong in what could be seen.")
     if torch.cuda_available:
         return _with_gpus(torch, gpus)
+    if torch.cuda_available is None and (torch.cuda is not None or torch.hip):
+        sentence = f"Nothing wrong in what could be seen; whether {_named(torch)} can use a GPU is not told."
+        return Verdict(status=Status.HEALTHY, sentence=sentence)
     if (pci and pci.usable) or (gpus and gpus.devices):
         why = torch.cuda_error.message.split(". ")[0] if torch.cuda_error else "it does not say why"
         cannot = f"torch {torch.version} cannot use this machine's GPU: {why}"
         return Verdict(status=Status.UNKNOWN, sentence=f"No known failure was found, yet {cannot}.")
-    if torch.cuda_available is None and (torch.cuda is not None or torch.hip):
-        sentence = f"Nothing wrong in what could be seen; whether {_named(torch)} can use a GPU is not told."
-        return Verdict(status=Status.HEALTHY, sentence=sentence)
     if pci is None and gpus is None and torch.gloo_available is None:  # of a pasted text, not of a machine
         sentence = (
             f"Nothing wrong in what could be seen: {_named(torch)}; whether a GPU is there is not told."
@@ -40,7 +40,8 @@ def _named(torch: Torch) -> str:
 
 def _with_gpus(torch: Torch, gpus: Gpus | None) -> Verdict:
     """Say what torch sees, and of how many GPUs NVML told anything: of the others nothing is known."""
-    number = torch.device_count or len(torch.devices)
+    # Of some texts torch's first device is all that is known.
+    number = torch.device_count or (len(torch.devices) if gpus is not None else 0)
     what = f"sees {count(number, 'GPU')}" if number else "can use CUDA"
     sees = f"{_named(torch)} {what}"
     if torch.nccl_available is not None or torch.gloo_available:

@@ -36,6 +36,7 @@ from gpudoctor.importers import (
     torch_messages,
     torch_versions,
     ultralytics_env,
+    unsloth_env,
     variables,
 )
 from gpudoctor.importers.collect_env_block import begins, spread
@@ -80,11 +81,12 @@ def _whole(said: Torch | None, joined: Torch | None) -> Torch | None:
 
 
 def _of_frameworks(found: Found | None, pieces: list[str]) -> Found:
-    """Return collect_env's facts, or else those of a library's own list; ComfyUI's has a few of collect_env's keys."""
+    """Return collect_env's facts, or else those of a library's own list; some have a few of collect_env's keys."""
     if found is not None:
         torch = found.get("torch")
         told = isinstance(torch, Torch) and torch.imported and torch.cuda_available is None
-        return {**found, **(comfyui_env.read(pieces) or {})} if told else found
+        more = (comfyui_env.read(pieces) or framework_env.read(pieces) or {}) if told else {}
+        return found | {topic: value for topic, value in more.items() if value is not None}
     readers = (
         framework_env.read,
         lightning_env.read,
@@ -92,6 +94,7 @@ def _of_frameworks(found: Found | None, pieces: list[str]) -> Found:
         comfyui_env.read,
         ultralytics_env.read,
         kohya_env.read,
+        unsloth_env.read,
     )
     return next((facts for read in readers if (facts := read(pieces))), {})
 
