@@ -1,5 +1,6 @@
 """What programs in a pasted text complained of the machine: words of a failure, where no block shows its state."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,6 +18,10 @@ from gpudoctor.verdict import conclude
 LAYERS = ("hardware", "driver", "build")
 """What is broken there is so for every training on the machine; the other layers' words are of one training."""
 CHARACTERS_MOST = 4_000_000
+# "* No `GPU has fallen off the bus`" in a list of what was looked for
+_DENIED = re.compile(
+    r"[\s>*\u2022-]{0,12}(?:there (?:is|are|was|were) )?(?:no|not a|never an?|without) ", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,15 @@ def read(text: str, name: str, registry: Registry) -> Complaints:
         [
             replace(f, severity=max(f.severity, check.severity, key=lambda s: s.rank))
             for f in explained.findings
-            if (check := checks[f.id]) is not None and of_machine(check)
+            if (check := checks[f.id]) is not None and of_machine(check) and not _is_denied(f)
         ],
         list(explained.with_status(CheckStatus.CRASHED)),
     )
+
+
+def _is_denied(finding: Finding) -> bool:
+    """Return whether somebody writes that the words are *not* there."""
+    return bool(finding.evidence) and all(_DENIED.match(shown.text) for shown in finding.evidence)
 
 
 def of_machine(check: Check) -> bool:

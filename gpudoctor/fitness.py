@@ -17,20 +17,35 @@ def fitness(snapshot: Snapshot) -> Verdict:
         return Verdict(status=Status.HEALTHY, sentence="Nothing wrong in what could be seen.")
     if torch.cuda_available:
         return _with_gpus(torch, gpus)
+    if torch.cuda_available is None and (torch.cuda is not None or torch.hip):
+        sentence = f"Nothing wrong in what could be seen; whether {_named(torch)} can use a GPU is not told."
+        return Verdict(status=Status.HEALTHY, sentence=sentence)
     if (pci and pci.usable) or (gpus and gpus.devices):
         why = torch.cuda_error.message.split(". ")[0] if torch.cuda_error else "it does not say why"
         cannot = f"torch {torch.version} cannot use this machine's GPU: {why}"
         return Verdict(status=Status.UNKNOWN, sentence=f"No known failure was found, yet {cannot}.")
+    if pci is None and gpus is None and torch.gloo_available is None:  # of a pasted text, not of a machine
+        sentence = (
+            f"Nothing wrong in what could be seen: {_named(torch)}; whether a GPU is there is not told."
+        )
+        return Verdict(status=Status.HEALTHY, sentence=sentence)
     backend = "gloo" if torch.gloo_available else "no backend"
     here = f"torch {torch.version}, distributed over {backend}; no NVIDIA GPU here"
     return Verdict(status=Status.HEALTHY, sentence=f"Healthy for CPU training: {here}.")
 
 
+def _named(torch: Torch) -> str:
+    return f"torch {torch.version}" if torch.version else "torch"
+
+
 def _with_gpus(torch: Torch, gpus: Gpus | None) -> Verdict:
     """Say what torch sees, and of how many GPUs NVML told anything: of the others nothing is known."""
-    gpu = count(torch.device_count or len(torch.devices), "GPU")
-    backend = "NCCL" if torch.nccl_available else "gloo"
-    sees = f"torch {torch.version} sees {gpu}; distributed training over {backend}"
+    # Of some texts torch's first device is all that is known.
+    number = torch.device_count or (len(torch.devices) if gpus is not None else 0)
+    what = f"sees {count(number, 'GPU')}" if number else "can use CUDA"
+    sees = f"{_named(torch)} {what}"
+    if torch.nccl_available is not None or torch.gloo_available:
+        sees += f"; distributed training over {'NCCL' if torch.nccl_available else 'gloo'}"
     if gpus is None or not gpus.read:
         why = f" ({gpus.error})" if gpus is not None and gpus.error else ""
         sentence = f"Nothing wrong was found: {sees}. No GPU was examined: NVML tells nothing of them{why}."

@@ -51,6 +51,13 @@ def test_words_alone(text, id, examined):
     assert finding.evidence[0].where == "the text:3"
 
 
+@pytest.mark.parametrize(
+    "line", ["* No `GPU has fallen off the bus`", "There was no GPU has fallen off the bus"]
+)
+def test_what_somebody_did_not_see(line, examined):
+    assert examined(f"torch 2.9.0+cu130\n\n{line} in the log.\n").findings == []
+
+
 def test_what_the_facts_deny_is_another_moment(examined):
     report = examined(
         BLOCK.format(build="cu121") + "\nAssertionError: Torch not compiled with CUDA enabled\n"

@@ -161,8 +161,17 @@ GPU = {"pci": Pci(nvidia=[PciDevice(address="0000:01:00.0", device_class="0x0302
             {"torch": Torch(imported=True, version="2.9+cpu", cuda_available=False, gloo_available=True)},
             "Healthy for CPU training: torch 2.9+cpu, distributed over gloo; no NVIDIA GPU here",
         ),
+        # of a pasted text: it is not said that there is no GPU
+        (
+            {"torch": Torch(imported=True, version="2.1.0+cu118", cuda="11.8")},
+            "whether torch 2.1.0+cu118 can use a GPU is not told",
+        ),
+        (
+            {"torch": Torch(imported=True, version="2.9+cpu", cuda_available=False)},
+            "torch 2.9+cpu; whether a GPU is there is not told",
+        ),
     ],
-    ids=["nothing", "no-torch", "two-gpus", "gloo-alone", "cpu"],
+    ids=["nothing", "no-torch", "two-gpus", "gloo-alone", "cpu", "not-told", "cpu-alone"],
 )
 def test_a_machine_without_findings_is_told_what_it_can_do(facts: dict[str, Any], words: str) -> None:
     status, sentence = verdict_on(facts | {"driver": Driver()})

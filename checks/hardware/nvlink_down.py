@@ -35,6 +35,8 @@ from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity, Symptom, 
 from gpudoctor.facts import Cuda, Gpu, Gpus, Pci, gpu_model
 
 MIG = r"MIG M(?:ode|\.)?[\s\S]{0,80}Enabled|\bMIG \d+g\."
+# A card has links where a bridge joins it to another one; tools that count the chip's links call the others down.
+CARD = r"\b[AH][128]00[\w -]{0,12}\bPCI-?[Ee]\b|\b(?i:without|no) (?i:nvlink)\b(?! (?:connection|traffic|activity))"
 
 check = Check(
     severity=Severity.ERROR,
@@ -42,11 +44,13 @@ check = Check(
     symptoms=[
         r"\bNETIR_LINK_DOWN\b",
         r"P2P is disabled between NVLINK connected GPUs (?P<gpu>\d+) and (?P<peer>\d+)",
-        Symptom(r"\bLink (?P<link>\d+): <?in[aA]ctive\b", unless=MIG),
-        Symptom(r"Unable to retrieve NVLink information as all links are in[aA]ctive", unless=MIG),
-        r"GPU (?P<gpu>\d+) has (?:all )?nvlinks inactive",
+        Symptom(r"\bLink (?P<link>\d+): <?[iI]n[aA]ctive\b", unless=f"{MIG}|{CARD}"),
+        Symptom(
+            r"Unable to retrieve NVLink information as all links are in[aA]ctive", unless=f"{MIG}|{CARD}"
+        ),
+        Symptom(r"GPU (?P<gpu>\d+) has (?:all )?nvlinks inactive", unless=CARD),
         r"GPU (?P<gpu>\d+): [1-9]\d* inactive NVLinks",
-        r"GPU (?P<gpu>\d+)'s NvLink link (?P<link>\d+) is currently down",
+        Symptom(r"GPU (?P<gpu>\d+)'s NvLink link (?P<link>\d+) is currently down", unless=CARD),
         r"DCGM_FR_(?:NVLINK_DOWN|GPU_EXPECTED_NVLINKS_UP|NVSWITCH_NVLINK_DOWN)",
         r"knvlinkDiscoverPostRxDetLinks\w*: Getting peer\d+'s postRxDetLinkMask failed",
     ],
@@ -99,6 +103,9 @@ def environment(gpus: Gpus, pci: Pci | None, cuda: Cuda | None) -> Iterator[Find
     if not linked:
         yield from _apart(gpus)
         return
+    if pci is None and len(linked) == 1 and linked[0].board:
+        yield from _alone(linked[0], len(gpus.devices) > 1)
+        return
     switched = bool(pci and pci.switches)
     boards = [gpu for gpu in linked if gpu.board]
     cards = [gpu for gpu in linked if not gpu.board]
@@ -117,6 +124,28 @@ def environment(gpus: Gpus, pci: Pci | None, cuda: Cuda | None) -> Iterator[Find
     yield from _cards(cards)
     if pci is not None and len(pci.usable) == len(gpus.devices):
         yield from _without_partner(cards)
+
+
+def _alone(gpu: Gpu, others: bool) -> Iterator[Finding]:
+    """Look at the one GPU of a board of which a text shows the links: what its siblings have is not known.
+
+    Where there are others, all of a board's links cannot be down; of a virtual machine with one GPU they are.
+    """
+    up = gpu.nvlinks_active or 0
+    if up == 0 and not (others or gpu.index > 0):
+        return
+    down = [str(link.link) for link in gpu.nvlinks if not link.active]
+    if up and not down:
+        return
+    shown = (
+        f"{up} of {len(gpu.nvlinks)} NVLinks are up (down: {', '.join(down)})" if up else "no NVLink is up"
+    )
+    message = f"{gpu.place}: {shown}, and a board joins each GPU by all of them: what it exchanges with the others is slow"
+    yield check.found(
+        message,
+        severity=Severity.WARNING,
+        fixes=[Fix("Compare the links of all GPUs", "nvidia-smi nvlink -s")],
+    )
 
 
 def _fewer(gpu: Gpu, should: int, siblings: bool) -> str:

@@ -44,6 +44,12 @@ from gpudoctor.facts import (
     settings,
 )
 
+# None of NCCL 2.14's strings has them, of which torch 2.0 is; of others the release in which they went is not certain.
+BEFORE_TORCH_2 = frozenset(
+    "NCCL_CHECKS_DISABLE NCCL_IB_CUDA_SUPPORT NCCL_TREE_THRESHOLD NCCL_LL_THRESHOLD NCCL_SINGLE_RING_THRESHOLD "
+    "NCCL_RINGS NCCL_IB_GDR_LEVEL".split()
+)
+
 check = Check(
     severity=Severity.WARNING,
     otherwise="a note for what does no harm",
@@ -65,13 +71,26 @@ def environment(
     old = [known[name] for name in (*REMOVED, *RENAMED) if name in known]
     if not old:
         return
-    if variables is None:
-        raise CannotTell("which variables the installed libraries read is not known")
     if torch is not None and torch.hip:  # RCCL's names are its own
+        return
+    if variables is None:
+        gone = [setting for setting in old if setting.name in BEFORE_TORCH_2] if _is_2(torch) else []
+        for setting in gone:
+            yield _found(setting, known)
+        if not gone:
+            raise CannotTell("which variables the installed libraries read is not known")
         return
     for setting in old:
         if setting.name not in variables.names and _looked_at(setting.name, variables):
             yield _found(setting, known)
+
+
+def _is_2(torch: Torch | None) -> bool:
+    """Return whether torch is 2.0 or newer, and for CUDA: it comes with NCCL 2.14 or a newer one."""
+    version = torch.version if torch is not None and torch.cuda else None
+    return (
+        version is not None and version.partition(".")[0].isdecimal() and int(version.partition(".")[0]) >= 2
+    )
 
 
 def _looked_at(name: str, variables: Variables) -> bool:

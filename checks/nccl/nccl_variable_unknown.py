@@ -16,7 +16,8 @@ variable" when the process group is made.
 - In `/etc/nccl.conf`, `~/.nccl.conf` and `$NCCL_CONF_FILE` a line is exactly NAME=VALUE: `export` and blanks belong
   to the name.
 
-gpudoctor reads the names out of the libraries of this environment: what they do not contain, they cannot ask for.
+gpudoctor reads the names out of the libraries of this environment: what they do not contain, they cannot ask for. Of a
+pasted text it knows the names of NCCL 2.14 to 2.32 and of torch, and reports what is nearly one of them.
 
 ## How to tell
 
@@ -34,8 +35,11 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from gpudoctor import CannotTell, Check, Finding, Fix, Kind, Severity
 from gpudoctor.facts import (
+    OF_ALL_RELEASES,
     REMOVED,
     RENAMED,
     Launch,
@@ -111,10 +115,13 @@ def environment(
     """A variable is set that no library here holds, or to a value that its reader takes for another."""
     known = settings(launch, configuration)
     found = [*_misread(known, torch), *_lines(launch, configuration)]
-    if variables is not None and (variables.torch or variables.nccl):
-        for setting in known.values():
+    looked = variables is not None and (variables.torch or variables.nccl is not None)
+    for setting in known.values():
+        if variables is None:
+            found += _slip(setting, known, torch)
+        elif looked:
             found += _unknown(setting, known, variables, torch)
-    elif not found and any(OF_NCCL.fullmatch(name) or OF_TORCH_NCCL.fullmatch(name) for name in known):
+    if not found and not looked and any(map(_is_asked, known)):
         raise CannotTell("which variables the installed libraries read is not known")
     yield from found
 
@@ -169,6 +176,21 @@ def _lines(launch: Launch, configuration: NcclConfiguration | None) -> Iterator[
             ]
             message = f"{known[name]}: the file cannot be opened ({why}), {what}"
             yield check.found(message, severity=severity, fixes=fixes)
+
+
+def _is_asked(name: str) -> bool:
+    return bool(OF_NCCL.fullmatch(name) or OF_TORCH_NCCL.fullmatch(name))
+
+
+def _slip(setting: Setting, known: dict[str, Setting], torch: Torch | None) -> Iterator[Finding]:
+    """Find a name that no release reads and that is nearly one that some release does: that is a slip of the pen.
+
+    What nothing here is like may be of a release that is not known here, or of a plug-in.
+    """
+    if setting.name in INSTEAD or _nearest(setting.name, OF_ALL_RELEASES) is not None:
+        for finding in _unknown(setting, known, OF_ALL_RELEASES, torch):
+            severity = Severity.NOTE if setting.name in INSTEAD else finding.severity
+            yield replace(finding, severity=severity)
 
 
 def _unknown(
@@ -227,6 +249,8 @@ def _judged(name: str, variables: Variables, torch: Torch | None) -> bool:
 
 
 def _looked(name: str, variables: Variables) -> str:
+    if variables is OF_ALL_RELEASES:
+        return "as far as the names of NCCL's and torch's releases are known here"
     nccl = variables.nccl
     if OF_NCCL.fullmatch(name) and nccl is not None and nccl.version:
         return f"neither NCCL {nccl.version.partition('+')[0]} nor torch"

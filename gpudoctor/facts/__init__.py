@@ -119,6 +119,7 @@ from gpudoctor.facts.torch import Raised, Shadow, Torch, TorchDevice
 from gpudoctor.facts.torchvision import Torchvision
 from gpudoctor.facts.variable_grammar import misread
 from gpudoctor.facts.variable_history import HARMLESS, REMOVED, RENAMED, is_elsewhere
+from gpudoctor.facts.variable_names import OF_ALL_RELEASES
 from gpudoctor.facts.variables import Library, Variables
 from gpudoctor.facts.wheel_architectures import capability_of, left_out
 
@@ -129,6 +130,7 @@ __all__ = [
     "FACTORIES",
     "HARMLESS",
     "LAYERS",
+    "OF_ALL_RELEASES",
     "PREFIXES",
     "REMOVED",
     "RENAMED",

@@ -16,7 +16,8 @@ from gpudoctor.importers.collect_env_torch import LOCAL, VERSION, built_for
 _LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [\w.]{1,40} - INFO - ")
 _FIELD = re.compile(
     r"[{'\"*-]{0,3}\s?[`'\"]?(?P<key>CUDA available|GPU available|GPU \d{1,2}(?:,\d{1,2}){0,63}(?: Compute Capability)?"
-    r"|CUDA Driver Version|Driver version|PyTorch(?: version \(GPU\?\))?|TorchVision|torchvision|Python(?: version)?)"
+    r"|GPU type|GPU number|CUDA Driver Version|Driver version|PyTorch(?: version(?: \(GPU\?\))?)?"
+    r"|TorchVision|torchvision|Python(?: version)?)"
     r"[`'\"]?(?:\s{0,8}:\s{0,8}|\s{2,60})(?P<value>\S.{0,400})"
 )
 _DRIVER = re.compile(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?(?!\S)")
@@ -53,6 +54,8 @@ def read(rows: Iterable[str]) -> dict[str, Struct | str | None] | None:
     driver = _DRIVER.match(fields.get("CUDA Driver Version", fields.get("Driver version", "")))
     version = driver[0] if driver else None
     torch = _torch(fields, available, runtime, architectures)
+    if torch and available and not devices and "GPU type" in fields:
+        torch = _with_first(torch, fields)
     if torch and available and devices:
         seen = [
             TorchDevice(ordinal=gpu.index, name=gpu.name, capability=told)
@@ -96,6 +99,9 @@ def different_devices(lines: list[str]) -> list[Gpu]:
 
 def _available(fields: dict[str, str]) -> bool | None:
     """Return what torch said; detectron2 adds its own words, ``No: torch.cuda.is_available() == False``."""
+    said = fields.get("PyTorch version", "")
+    if said.endswith("(GPU)") and LOCAL.search(said):  # LLaMA-Factory writes it where CUDA is available
+        return True
     if "PyTorch version (GPU?)" in fields:
         return _AVAILABLE.get(fields["PyTorch version (GPU?)"].rpartition("(")[2].rstrip(") ").lower())
     said = fields.get("CUDA available", fields.get("GPU available", ""))
@@ -125,8 +131,16 @@ def _torch(
     )
 
 
+def _with_first(torch: Torch, fields: dict[str, str]) -> Torch:
+    """Add the first device, which is all that accelerate, transformers and LLaMA-Factory name; the last counts them."""
+    number = fields.get("GPU number", "")
+    count = int(number) if re.fullmatch(r"[0-9]{1,3}", number) else None
+    return replace(torch, devices=[TorchDevice(ordinal=0, name=fields["GPU type"])], device_count=count)
+
+
 def _version(fields: dict[str, str]) -> str | None:
-    match = VERSION.match(fields.get("PyTorch", fields.get("PyTorch version (GPU?)", "")))
+    keys = ("PyTorch", "PyTorch version (GPU?)", "PyTorch version")
+    match = VERSION.match(next((fields[key] for key in keys if key in fields), ""))
     return match["version"] if match else None
 
 

@@ -1,4 +1,4 @@
-"""The GPU that somebody says is there, in prose: ``it wont find my gpu (RTX 3060 Ti)``."""
+"""The GPU that somebody says is there, in prose: ``it wont find my gpu (RTX 3060 Ti)``, ``torch 1.11, 2x rtx 3090``."""
 
 import re
 from collections.abc import Iterable
@@ -6,20 +6,36 @@ from collections.abc import Iterable
 from gpudoctor.facts import Gpu
 
 _MODEL = re.compile(
-    r"\b(?:NVIDIA |GeForce |Nvidia |nvidia )*(?P<name>(?:RTX|GTX) ?(?:A?\d{4})(?: ?(?:Ti|SUPER|Super|ti))?"
-    r"|Tesla [PVTMK]\d{1,3}"
-    r"|[AH]100|H200|B200|L40S?|V100)\b"
+    r"(?:(?<!\w)(?P<count>[1-9]\d?) ?[x\u00d7*] ?)?\b(?:NVIDIA |GeForce )*(?P<name>(?:RTX|GTX) ?(?:A?\d{4})"
+    r"(?: ?(?:Ti|SUPER))?|Tesla [PVTMK]\d{1,3}|[AH]100|H200|B200|L40S?|V100)\b",
+    re.IGNORECASE,
 )
-_OWN = re.compile(r"\b(?:my|our|have|has|with|on|using|find|detect|see)\b", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:my|our|have|has|with|on|using|find|detect|see|gpus?|cards?)\b", re.IGNORECASE)
+# What somebody should have, wants or compares with is not what is there.
+_OTHER = re.compile(
+    r"\b(?:recommend|requir|support|minimum|at least|need|buy|bought|upgrad|order|instead|compar|tested|works)",
+    re.IGNORECASE,
+)
+_MOST = 16
 
 
 def read(lines: Iterable[str]) -> list[Gpu]:
-    """Return the one model that sentences say is there; of several models none."""
-    names: set[str] = set()
+    """Return the GPUs of the one model that sentences say is there; of several models none."""
+    found: dict[str, int] = {}
     for line in lines:
-        if "+c" in line[:400] or "://" in line:
+        if "://" in line or _OTHER.search(line[:1000]):
             continue
         for match in _MODEL.finditer(line[:1000]):
-            if _OWN.search(line[: match.start()]):
-                names.add(match["name"])
-    return [Gpu(index=0, name=names.pop())] if len(names) == 1 else []
+            if match["count"] or _OWN.search(line[: match.start()]):
+                name = _written(match["name"])
+                found[name] = max(found.get(name, 1), int(match["count"] or 1))
+    if len(found) != 1:
+        return []
+    [(name, number)] = found.items()
+    return [Gpu(index=index, name=name) for index in range(min(number, _MOST))]
+
+
+def _written(name: str) -> str:
+    """Return a model's name as NVIDIA writes it: ``rtx3090 TI`` is an ``RTX 3090 Ti``."""
+    words = re.sub(r"(?<=TX)(?=A?\d)", " ", name.upper()).replace("TESLA", "Tesla")
+    return re.sub(r" ?TI$", " Ti", re.sub(r"(?<=\d)SUPER$", " SUPER", words))

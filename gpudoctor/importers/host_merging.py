@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from gpudoctor.facts import ContainerStart, Host, Infiniband
-from gpudoctor.importers import host_commands
+from gpudoctor.importers import host_commands, rdma_words
 
 
 def whole(
@@ -17,10 +17,22 @@ def whole(
     more: dict[str, Any] = {}
     if start is not None and start.shm_bytes and (host is None or host.shm_bytes is None):
         more = {"shm_bytes": start.shm_bytes, "container": start.engine}
+    more |= _rdma(host, pieces)
     if adapters is not None and host is not None and host.limits:
         layers = {d.name: port.link_layer for d in adapters.devices for port in d.ports if port.active}
         more |= {"rdma": layers} if layers else {}
     return replace(host or Host(), **more) if more else host
+
+
+def _rdma(host: Host | None, pieces: list[str]) -> dict[str, Any]:
+    """Return the adapters that NCCL and UCX name, where the limit on locked memory that they need is known."""
+    layers, refused = rdma_words.read(pieces)
+    limits = host.limits if host is not None else {}
+    if refused is not None and "memlock" not in limits:
+        limits = {**limits, "memlock": refused}
+    if not layers or "memlock" not in limits or (host is not None and host.rdma):
+        return {}
+    return {"rdma": layers, "limits": limits}
 
 
 def _filled(known: Struct | str | None, more: Host | None) -> Host | None:

@@ -25,6 +25,7 @@ from gpudoctor.importers import (
     installed_packages,
     ip_addresses,
     kernel_log,
+    kohya_env,
     lightning_env,
     lspci,
     nvidia_smi,
@@ -35,9 +36,11 @@ from gpudoctor.importers import (
     torch_messages,
     torch_versions,
     ultralytics_env,
+    unsloth_env,
     variables,
 )
 from gpudoctor.importers.collect_env_block import begins, spread
+from gpudoctor.importers.collect_env_torch import LOCAL
 from gpudoctor.importers.source import Unreadable
 from gpudoctor.report import ProbeResult, ProbeStatus
 from gpudoctor.snapshot import Snapshot
@@ -78,17 +81,20 @@ def _whole(said: Torch | None, joined: Torch | None) -> Torch | None:
 
 
 def _of_frameworks(found: Found | None, pieces: list[str]) -> Found:
-    """Return collect_env's facts, or else those of a library's own list; ComfyUI's has a few of collect_env's keys."""
+    """Return collect_env's facts, or else those of a library's own list; some have a few of collect_env's keys."""
     if found is not None:
         torch = found.get("torch")
         told = isinstance(torch, Torch) and torch.imported and torch.cuda_available is None
-        return {**found, **(comfyui_env.read(pieces) or {})} if told else found
+        more = (comfyui_env.read(pieces) or framework_env.read(pieces) or {}) if told else {}
+        return found | {topic: value for topic, value in more.items() if value is not None}
     readers = (
         framework_env.read,
         lightning_env.read,
         deepspeed_env.read,
         comfyui_env.read,
         ultralytics_env.read,
+        kohya_env.read,
+        unsloth_env.read,
     )
     return next((facts for read in readers if (facts := read(pieces))), {})
 
@@ -135,10 +141,12 @@ class _Pasted:
             gpus is None
             and isinstance(torch, Torch)
             and torch.imported
-            and (torch.version or "").endswith("+cpu")
+            and LOCAL.search(torch.version or "")
+            and not torch.devices
+            and not torch.cuda_available
         ):
             mentioned = gpu_mentions.read(self.pieces)
-            gpus = Gpus(devices=mentioned) if mentioned else None
+            gpus = Gpus(driver_version=self.table.driver_version, devices=mentioned) if mentioned else None
         bus = self._bus(gpus)
         return {
             **found,

@@ -24,14 +24,15 @@ _FILLED = re.compile(r"(?<! ) {60,}(?=[A-Z>])")
 
 _SIGNS = (
     "PyTorch version", "Is CUDA available", "CUDA used to", "GPU models and", "Nvidia driver", "[pip", "[conda]",
-    "NVIDIA", "NVRM", "NVML", "NCCL", "nvidia_smi_log", "VGA compatible", "3D controller", "mtu ", "/dev/shm", "Mem:",
-    "max locked memory", "NodeName=", "JobId=", "Package", "# packages", "==", "Linux ", "Out of memory", "torch",
-    "CUDA available", "GPU available", "_RANK=", "WORLD_SIZE=", "CUDA_", "CA '", "Infiniband device",
-    "Unable to determine", "GPU0", "--query-gpu", "pci.bus_id", "index, ", ", name", "name, ", "timestamp, ", "[MiB]",
-    "NODELIST", "HOSTNAMES", "MiB / ", "available: ", "VISIBLE_DEVICES", "| Processes:", "SHMEM", "oom-kill",
-    "group out of memory", "PCIe Bus Error", "blocked for more than", "soft lockup", "segfault at", "mlx5_core",
-    "hca_id:", "NVRM version", "(CUDA order)", "<gpu id=", "CPU(s):", "GPU ", "shm_size:", "docker run", "podman run",
-    "singularity ", "apptainer ", "Remapped Rows", "NCCL_", "(kbytes, -l)", " MB |", "river:", "river version",
+    "NVIDIA", "NVRM", "NVML", "NCCL", "nvidia_smi_log", "VGA compatible", "3D controller", "mtu ", "/dev/shm",
+    "Mem:", "max locked memory", "NodeName=", "JobId=", "Package", "# packages", "==", "Linux ", "Out of memory",
+    "torch", "CUDA available", "GPU available", "_RANK=", "WORLD_SIZE=", "CUDA_", "CA '", "Infiniband device",
+    "Unable to determine", "GPU0", "--query-gpu", "pci.bus_id", "index, ", ", name", "name, ", "timestamp, ",
+    "[MiB]", "NODELIST", "HOSTNAMES", "MiB / ", "available: ", "VISIBLE_DEVICES", "| Processes:", "SHMEM",
+    "oom-kill", "group out of memory", "UCX", "Torch", "PCIe Bus Error", "blocked for more than", "soft lockup",
+    "segfault at", "mlx5_core", "hca_id:", "NVRM version", "(CUDA order)", "<gpu id=", "CPU(s):", "GPU ",
+    "shm_size:", "docker run", "podman run", "singularity ", "apptainer ", "Remapped Rows", "NCCL_", "(kbytes, -l)",
+    "Max memory: ", " MB |", "river:", "river version",
 )  # fmt: skip
 """Words of which each text that is known here holds one."""
 # Characters. collect_env prints 10,000, nvidia-smi -q of 16 GPUs 300,000; what is further away is no part of it.

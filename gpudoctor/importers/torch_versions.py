@@ -1,7 +1,10 @@
-"""The one torch that a text without an environment block names with its build: ``2.12.1+cu130``, ``1.7.1+cpu``."""
+"""The one torch that a text without an environment block names with its build: ``2.12.1+cu130``, ``1.7.1+cpu``.
+
+Or with the CUDA beside it, as people write of what they have: ``torch 1.11.0, cuda 10.2``.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gpudoctor.facts import Distribution, Torch
 from gpudoctor.importers.collect_env_torch import BUILD, built_for
@@ -11,6 +14,21 @@ _NAMED = re.compile(
     rf"\b(?:py)?torch\b['\"*]{{0,3}}(?: version)?(?: is| was| reveals| shows| says)?\W{{1,20}}{_BUILD}",
     re.IGNORECASE,
 )
+# "torch version is 1.11.0,cuda 10.2", "pytorch: 2.0.1 with cuda 11.7", "PyTorch 1.9.0 (CUDA 10.2)"
+_BESIDE = re.compile(
+    r"\b(?:py)?torch\b['\"*`]{0,3}(?: version)?(?: is| was|:|=+)? {0,3}v?(?P<release>\d\.\d{1,2}(?:\.\d)?)[`'\"]{0,2}"
+    r"(?: ?[,;/(+&-]| with| and| for| built with| compiled with)? {0,2}cuda(?: version)?(?: is|:|=+|-)? {0,2}"
+    r"(?P<cuda>\d{1,2}\.\d)(?![\d])",
+    re.IGNORECASE,
+)
+# https://pytorch.org/get-started/previous-versions/: a CUDA that no wheel of the release is for is the toolkit's, or
+# the driver's, and tells nothing of torch.
+_WHEELS = {
+    "1.7": "9.2 10.1 10.2 11.0", "1.8": "10.1 10.2 11.1", "1.9": "10.2 11.1", "1.10": "10.2 11.1 11.3",
+    "1.11": "10.2 11.3 11.5", "1.12": "10.2 11.3 11.6", "1.13": "11.6 11.7", "2.0": "11.7 11.8", "2.1": "11.8 12.1",
+    "2.2": "11.8 12.1", "2.3": "11.8 12.1", "2.4": "11.8 12.1 12.4", "2.5": "11.8 12.1 12.4", "2.6": "11.8 12.4 12.6",
+    "2.7": "11.8 12.6 12.8", "2.8": "12.6 12.8 12.9", "2.9": "12.6 12.8 13.0",
+}  # fmt: skip
 _PRINTED = re.compile(rf"['\"]?{_BUILD}['\"]?(?: (?:True|False))?$")
 _ASKED = "torch.__version__"
 # What somebody runs, or was told to, is not what is there.
@@ -23,6 +41,7 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
     ``>>> torch.__version__`` and below it ``'2.12.1+cu130'``, ``PyTorch: 2.4.0+cu121``, or a list of packages.
     """
     found: dict[str, re.Match[str]] = {}
+    beside: dict[str, str] = {}
     last = ""
     for line in lines:
         if "+" in line[:400] and not _WANTED.search(line[:400]):
@@ -31,11 +50,16 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
             printed = _PRINTED.match(line[:80]) if _ASKED in last else None
             if printed is not None:
                 found[printed["version"]] = printed
+        if "uda" in line[:400].lower() and not _WANTED.search(line[:400]):
+            beside |= dict(_beside(line[:400]))
         last = line or last
     installed = next((d.version for d in listed if d.name == "torch"), None)
     if installed is not None:
         whole = re.fullmatch(_BUILD, installed)
         found = {installed: whole} if whole else {}
+    if not found and installed is None and len(beside) == 1:
+        [(version, cuda)] = beside.items()
+        return Torch(imported=True, version=version, cuda=cuda)
     if len(found) != 1:
         return None
     [match] = found.values()
@@ -45,3 +69,11 @@ def read(lines: Iterable[str], listed: Iterable[Distribution]) -> Torch | None:
         cuda=built_for(match),
         hip=match["hip"],
     )
+
+
+def _beside(line: str) -> Iterator[tuple[str, str]]:
+    """Yield version and CUDA of a wheel that a line names, as the wheel itself would: ``1.11.0+cu102``."""
+    for match in _BESIDE.finditer(line):
+        release = match["release"] if match["release"].count(".") == 2 else f"{match['release']}.0"
+        if match["cuda"] in _WHEELS.get(release.rpartition(".")[0], "").split():
+            yield f"{release}+cu{match['cuda'].replace('.', '')}", match["cuda"]

@@ -21,16 +21,20 @@ _BELOW = 16
 
 
 def read(lines: list[str]) -> dict[str, Struct | str | None] | None:
-    """Read torch and its devices, by topic; ``None`` where there is no such line, or it does not tell the build.
+    """Read torch and its devices, by topic; ``None`` where there is no such line, or it tells neither.
 
     ``Ultralytics YOLOv8.2.48 🚀 Python-3.10.12 torch-2.1.2+cu121 CUDA:0 (Tesla T4, 15102MiB)``
     """
     for number, line in enumerate(lines):
         if " torch-" not in line[:200] or (head := _HEAD.search(line[:300])) is None:
             continue
-        if not (head["cuda"] or head["cpu"]):
-            return None
-        return _facts(head, _devices([line, *lines[number + 1 : number + _BELOW]]))
+        devices = _devices([line, *lines[number + 1 : number + _BELOW]])
+        if head["cuda"] or head["cpu"]:
+            return _facts(head, devices)
+        gpus = _facts(head, devices)["gpus"]
+        return (
+            {"torch": "the text does not say for which CUDA torch was built", "gpus": gpus} if gpus else None
+        )
     return None
 
 

@@ -27,15 +27,21 @@ _COMPOSED = re.compile(
 _POD_NAME = re.compile(r"- name: ['\"]?(?P<name>[A-Z_][A-Z0-9_]{1,79})['\"]?$")
 _POD_VALUE = re.compile(r"value: ['\"]?(?P<value>[^'\"#]{0,500}?)['\"]?$")
 # What people export, or put in front of a command, to tune or to get round something. A rank's own variables, and
-# which GPUs it sees, differ by launch: a script that sets them shows none. Debugging is turned on for the ticket.
+# which GPUs it sees, differ by launch: a script that sets them shows none. Debugging is turned on for the ticket, but
+# a level that there is not prints nothing.
 _TUNED = re.compile(
-    r"(?:^|\s)(?P<name>(?:NCCL|TORCH_NCCL|TORCH_FR|TORCH_DIST|GLOO|PYTORCH)_(?!DEBUG)[A-Z0-9_]{2,60}"
-    r"|CUDA_DEVICE_ORDER)=(?P<quote>['\"]?)(?P<value>[^\s'\"`$\\;]{1,200})(?P=quote)(?=[\s;]|$)"
+    r"(?:^|\s)(?P<name>(?:NCCL|TORCH_NCCL|TORCH_FR|TORCH_DIST|GLOO|PYTORCH)_(?!DEBUG(?:_|=['\"]?(?i:INFO|WARN|TRACE"
+    r"|VERSION|ABORT|NONE)\b))[A-Z0-9_]{2,60}|CUDA_DEVICE_ORDER)=(?P<quote>['\"]?)(?P<value>[^\s'\"`$\\;]{1,200})(?P=quote)(?=[\s;]|$)"
 )
 _COMMENT = re.compile(r"\s#.*")
 _STARTED = re.compile(
     r"(?:[$%>] )?(?:env )?(?:[A-Z][A-Z0-9_]{1,79}=\S{0,300} +){1,40}"
     r"(?:python[\d.]{0,5}|torchrun|accelerate|deepspeed|vllm|lightning|bash|sh|mpirun|srun|nohup|uv)\b"
+)
+# mpirun's and horovodrun's "-x NAME=VALUE"; what DeepSpeed's launcher says that it passes on
+_PASSED_ON = re.compile(r"(?:^|.{0,2000}\s)-x [A-Z][A-Z0-9_]{1,79}=\S")
+_LAUNCHED = re.compile(
+    r"\[launch\.py:\d{1,5}:main\] \d{1,5} (?P<name>[A-Z][A-Z0-9_]{1,79})=(?P<value>\S{1,200})$"
 )
 _JOB = re.compile(r"(?:^|\s)(?P<name>JobId|NumNodes|NumTasks|CPUs/Task)=(?P<value>\d{1,9})(?=\s|$)")
 _OF_JOB = {
@@ -91,7 +97,7 @@ def read(lines: Iterable[str]) -> dict[str, str]:
 
 
 def exported(lines: Iterable[str]) -> dict[str, str]:
-    """Return variables of the libraries that the text exports or gives to a command; of several values the last.
+    """Return variables of the libraries that the text exports, or gives to a command; of several values the last.
 
     ``export NCCL_P2P_DISABLE=1`` … ``NCCL_DEBUG=INFO torchrun --nproc-per-node=8 train.py``
     """
@@ -100,8 +106,14 @@ def exported(lines: Iterable[str]) -> dict[str, str]:
         if "_" not in line[:200] or "=" not in line[:200] or line.startswith(("#", "//")):
             continue
         row = _COMMENT.sub("", without_prompt(line[:2000]))
-        if row.startswith("export ") or _STARTED.match(row):
+        if (
+            row.startswith("export ")
+            or _STARTED.match(row)
+            or (" -x " in f" {row}" and _PASSED_ON.match(row))
+        ):
             found |= {match["name"]: match["value"] for match in _TUNED.finditer(row)}
+        elif "[launch.py:" in row and (told := _LAUNCHED.search(row)):
+            found[told["name"]] = told["value"]
     return found
 
 

@@ -62,6 +62,16 @@ def test_what_is_still_read_is_left_in_peace() -> None:
     assert look(torch=rocm, NCCL_CHECKS_DISABLE="1")[0].status is CheckStatus.PASSED
 
 
+def test_a_torch_2_comes_with_an_nccl_without_them() -> None:
+    torch = Torch(imported=True, version="2.4.1+cu121", cuda="12.1")
+    result, [finding] = look(None, torch, NCCL_TREE_THRESHOLD="0", TORCH_NCCL_AVOID_RECORD_STREAMS="1")
+    assert result.status is CheckStatus.FOUND
+    assert finding.message.startswith("NCCL_TREE_THRESHOLD=0: the installed NCCL no longer reads it")
+    old = Torch(imported=True, version="1.4.0", cuda="10.1")
+    assert look(None, old, NCCL_TREE_THRESHOLD="0")[0].status is CheckStatus.UNKNOWN
+    assert look(None, torch, TORCH_NCCL_AVOID_RECORD_STREAMS="1")[0].status is CheckStatus.UNKNOWN
+
+
 def test_without_the_libraries_nobody_can_tell() -> None:
     assert look(None, NCCL_TREE_THRESHOLD="0")[0].status is CheckStatus.UNKNOWN
     assert look(Variables(), NCCL_TREE_THRESHOLD="0")[0].status is CheckStatus.PASSED

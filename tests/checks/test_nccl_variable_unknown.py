@@ -121,10 +121,39 @@ def test_what_was_not_looked_at_is_not_judged() -> None:
     assert look(Variables(libraries=[TORCH]), NCCL_SOCKET_IFACE="eth0")[0].status is CheckStatus.PASSED
     rocm = Torch(imported=True, hip="6.4")
     assert look(torch=rocm, NCCL_SOCKET_IFACE="eth0")[0].status is CheckStatus.PASSED
-    result, _ = look(None, NCCL_SOCKET_IFACE="eth0")
+    result, _ = look(None, NCCL_SOCKET_IFNAME="eth0")
     assert result.status is CheckStatus.UNKNOWN
     assert result.reason == "which variables the installed libraries read is not known"
     assert look(None)[0].status is CheckStatus.PASSED
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("NCCL_SOCKET_IFACE", "NCCL_SOCKET_IFNAME"),
+        ("NCCL_P2P_DISABLED", "NCCL_P2P_DISABLE"),
+        ("NCLL_DEBUG", "NCCL_DEBUG"),
+        ("TORCH_NCCL_BLOCK_WAIT", "TORCH_NCCL_BLOCKING_WAIT"),
+    ],
+)
+def test_of_a_pasted_text_a_slip_is_known_by_the_names_of_all_releases(name: str, near: str) -> None:
+    result, [finding] = look(None, **{name: "1"})
+    assert result.status is CheckStatus.FOUND
+    assert finding.severity is Severity.WARNING
+    assert f"the nearest name that is read is {near}" in finding.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["NCCL_BLOCKING_WAIT", "NCCL_IB_GDR_LEVEL", "NCCL_TOPO_DUMP_FILE", "NCCL_OF_A_LATER_RELEASE", "NCCL_FASTRAK_NUM_FLOWS"],
+)  # fmt: skip
+def test_of_a_pasted_text_what_may_be_read_is_left_in_peace(name: str) -> None:
+    result, found = look(None, **{name: "1"})
+    assert (result.status, found) == (CheckStatus.UNKNOWN, [])
+
+
+def test_of_a_pasted_text_a_script_may_read_the_name() -> None:
+    assert [finding.severity for finding in look(None, NCCL_TIMEOUT="30")[1]] == [Severity.NOTE]
 
 
 def test_a_value_is_judged_without_the_libraries() -> None:

@@ -33,6 +33,10 @@ EXAMPLES = {
     "GPU 0 reported Xid 149, NETIR_LINK_DOWN Fatal XC0 i0 Link 14": MESSAGE,
 }
 NOT_THIS = [
+    # a card that no bridge joins has no link that could be up
+    "GPU: NVIDIA A100 80GB PCIe\n| | GPU 0's NvLink link 0 is currently down ... |",
+    "The H100 PCIE cards have 12 of 18 links by design\nGPU 0 has nvlinks inactive: Link 4: Inactive",
+    "This is on any system without NvLink.\nGPU 0's NvLink link 0 is currently down",
     (
         "NCCL INFO P2P is disabled between connected GPUs 2 and 1. You can repress this message with "
         "NCCL_IGNORE_DISABLED_P2P=1."
@@ -132,6 +136,29 @@ def test_a_guest_with_a_part_of_a_board_may_be_meant_to_be_so():
     _, [finding] = run(gpus=nvml(A100, 12, 0, 0))
     assert finding.severity is Severity.WARNING
     assert "the NVLinks of all 2 GPUs are down" in finding.message
+
+
+def of_one(index: int, of: int, up: int) -> Gpus:
+    links = [NvLink(link=n, active=n < up) for n in range(of)]
+    return Gpus(devices=[Gpu(index=index, name=A100, nvlinks=links, nvlinks_active=up)])
+
+
+@pytest.mark.parametrize(
+    ("gpus", "says"),
+    [
+        (of_one(3, 12, 10), "GPU 3: 10 of 12 NVLinks are up (down: 10, 11)"),
+        (of_one(2, 0, 0), "GPU 2: no NVLink is up"),
+    ],
+)
+def test_the_one_gpu_of_a_board_that_a_text_shows(gpus, says):
+    _, [finding] = run(gpus=gpus)
+    assert finding.severity is Severity.WARNING
+    assert says in finding.message
+
+
+@pytest.mark.parametrize("gpus", [of_one(0, 12, 0), of_one(3, 12, 12)])
+def test_the_one_gpu_of_a_board_whose_links_are_as_they_should_be(gpus):
+    assert run(gpus=gpus)[1] == []
 
 
 def test_a_machine_without_a_gpu_is_asked_nothing():

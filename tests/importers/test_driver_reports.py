@@ -59,7 +59,26 @@ def test_a_version_that_is_typed(line, facts_of):
 
 
 @pytest.mark.parametrize(
-    "line", ["Driver: nvidia (560.35.03)", "the driver version 460.91.03 is too old", "driver: 5.2"]
+    "line",
+    [
+        "It runs on two A10G, driver 535.104.05, kernel 5.15",
+        "and my nvidia driver version is 535.104.05",
+    ],
+)
+def test_a_version_in_a_sentence(line, facts_of):
+    assert facts_of(f"torch 2.3.0+cu121\n{line}\n")["driver"].version == "535.104.05"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Driver: nvidia (560.35.03)",
+        "the driver version 460.91.03 is too old",
+        "driver: 5.2",
+        "CUDA 12.1 needs driver 530.30.02",
+        "I tried driver 460.91.03, too",
+        "node A has driver 535.104.05, node B driver 550.54.15",
+    ],
 )
 def test_no_version(line, facts_of):
     assert "driver" not in facts_of(f"CPU(s):    8\n{line}\n")

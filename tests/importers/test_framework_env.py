@@ -110,3 +110,28 @@ def test_a_torch_of_unknown_build_is_not_taken_for_one_without_cuda(facts_of):
     facts = facts_of("CUDA available: False\nPyTorch: 1.8.0\nGPU 0: NVIDIA A40\n")
     assert "torch" not in facts
     assert "gpus" in facts
+
+
+FACTORY = """\
+- `llamafactory` version: 0.9.2.dev0
+- Python version: 3.10.16
+- PyTorch version: 2.6.0+cu124 (GPU)
+- GPU type: NVIDIA L40S
+- GPU number: 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (FACTORY, 4),
+        (FACTORY.replace("- GPU number: 4\n", ""), None),
+        (FACTORY.replace("version: 2.6.0+cu124 (GPU)", "version (GPU?): 2.6.0+cu124 (True)"), 4),
+    ],
+)
+def test_the_first_device_alone(text, count, facts_of):
+    facts = facts_of(text)
+    torch = facts["torch"]
+    assert (torch.version, torch.cuda_available, torch.device_count) == ("2.6.0+cu124", True, count)
+    assert [device.name for device in torch.devices] == ["NVIDIA L40S"]
+    assert "gpus" not in facts

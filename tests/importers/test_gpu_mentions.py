@@ -12,6 +12,8 @@ CPU = "Also checking the torch version reveals 2.0.0+cpu\n"
         ("I have a Tesla T4 here\n", ["Tesla T4"]),
         ("works with my RTX 3090, not with my RTX 4090\n", None),
         ("RTX 3090 is recommended\n", None),
+        ("with 2x rtx3090 Ti it hangs\n", ["RTX 3090 Ti"] * 2),
+        ("my new card, an RTX 5090, is on order\n", None),
     ],
 )
 def test_what_is_said_to_be_there(text, names, facts_of):
@@ -19,5 +21,10 @@ def test_what_is_said_to_be_there(text, names, facts_of):
     assert (gpus and [gpu.name for gpu in gpus.devices]) == names
 
 
-def test_beside_a_torch_for_cuda_nobody_asks(facts_of):
-    assert "gpus" not in facts_of("my gpu is an RTX 3060\n" + CPU.replace("cpu", "cu118"))
+def test_beside_a_torch_whose_build_is_named(facts_of):
+    facts = facts_of("torch 2.1.0+cu118 on an RTX 5090, driver 535.104.05\n")
+    assert [gpu.name for gpu in facts["gpus"].devices] == ["RTX 5090"]
+    assert (facts["gpus"].driver_version, facts["driver"].version) == ("535.104.05", "535.104.05")
+    assert "gpus" not in facts_of(
+        "my gpu is an RTX 3060, torch 2.1.0 hangs\nKernel: Linux\nmemlock\nCPU(s):     8\n"
+    )

@@ -12,6 +12,9 @@ HEAD = "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.
         ("print(torch.__version__, torch.cuda.is_available())\n2.3.1+cpu False", "2.3.1+cpu", None),
         ("I use PyTorch: 2.4.0+cu121 here", "2.4.0+cu121", "12.1"),
         ("Package Version\n------- -------\ntorch   2.6.0+cu124\n", "2.6.0+cu124", "12.4"),
+        ("my torch version is 1.11.0,cuda 10.2", "1.11.0+cu102", "10.2"),
+        ("pytorch: 2.0.1 with cuda 11.7", "2.0.1+cu117", "11.7"),
+        ("- PyTorch 1.9 (CUDA 11.1)", "1.9.0+cu111", "11.1"),
     ],
 )
 def test_a_build_that_is_told(text, version, cuda, facts_of):
@@ -26,6 +29,10 @@ def test_a_build_that_is_told(text, version, cuda, facts_of):
         "torch 2.4.0+cu121 hangs, torch 2.3.0+cu118 does not",
         "Package Version\n------- -------\ntorch   2.6.0\n",
         "torchvision 0.19.0+cu121",
+        # no wheel of that release is for it: it is the toolkit's, or the driver's
+        "torch 2.1.0, cuda 12.2",
+        "pip install torch==1.11.0, cuda 10.2",
+        "torch 1.9 cuda 10.2 fails, torch 1.9 cuda 11.1 works",
     ],
 )
 def test_none_or_more_than_one(text, facts_of):

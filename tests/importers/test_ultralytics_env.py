@@ -26,5 +26,8 @@ def test_torch_and_its_devices(text, version, cuda, names, facts_of):
 
 
 def test_a_build_that_is_not_told(facts_of):
+    facts = facts_of("Ultralytics YOLOv8.1.0 Python-3.10.12 torch-2.1.2 CUDA:0 (NVIDIA A10, 22732MiB)\n")
+    assert "torch" not in facts
+    assert [gpu.name for gpu in facts["gpus"].devices] == ["NVIDIA A10"]
     with pytest.raises(Exception, match="neither a gpudoctor report"):
-        facts_of("Ultralytics YOLOv8.1.0 Python-3.10.12 torch-2.1.2 CUDA:0 (NVIDIA A10, 22732MiB)\n")
+        facts_of("Ultralytics YOLOv8.1.0 Python-3.10.12 torch-2.1.2 CPU\n")

@@ -14,6 +14,12 @@ POD = "containers:\n- env:\n  - name: NCCL_IB_HCA\n    value: mlx5_0\n  - name: 
         ("environment:\n  CUDA_VISIBLE_DEVICES: 0,1\n  NCCL_P2P_DISABLE: '1'  # slow\n", 2),
         ("export NCCL_P2P_DISABLE=1  # slow\n", 1),
         ("NCCL_P2P_DISABLE=1 torchrun --nproc-per-node=2 train.py", 1),
+        (
+            "mpirun -np 16 -H a:8,b:8 -x NCCL_P2P_DISABLE=1 -x LD_LIBRARY_PATH -x NCCL_DEBUG=INFO python train.py",
+            1,
+        ),
+        ("mpirun -np 16 \\\n  -x NCCL_P2P_DISABLE=1 \\\n  -x NCCL_IB_HCA=mlx5_0:1 \\\n  python train.py", 2),
+        ("[2026-03-04 05:00:01,207] [INFO] [launch.py:138:main] 0 NCCL_P2P_DISABLE=1", 1),
     ],
 )
 def test_what_was_set(text, variables, facts_of):
@@ -25,6 +31,12 @@ def test_what_was_set(text, variables, facts_of):
 
 def test_a_pod(facts_of):
     assert facts_of(HEAD + POD)["launch"].variables == {"NCCL_IB_HCA": "mlx5_0"}
+
+
+@pytest.mark.parametrize(("value", "read"), [("ERROR", True), ("1", True), ("info", False), ("WARN", False)])
+def test_a_level_that_there_is_not_is_no_debugging(value, read, facts_of):
+    launch = facts_of(HEAD + f"export NCCL_DEBUG={value}\nexport NCCL_IB_HCA=mlx5_0\n")["launch"].variables
+    assert ("NCCL_DEBUG" in launch) is read
 
 
 @pytest.mark.parametrize(

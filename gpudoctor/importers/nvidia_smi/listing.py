@@ -10,7 +10,8 @@ from gpudoctor.facts import Gpu
 _NEXT_GPU = re.compile(r",? (?=GPU \d{1,4}:)")
 _GPU = re.compile(r"GPU (?P<index>\d{1,4}):(?P<name>.*)")
 _MIG = re.compile(r"MIG \S{1,40} Device \d{1,3}:")
-_UUID = re.compile(r" ?\(UUID: (?P<uuid>[\w-]{1,80})\)")
+# People write "..." or "xxx" in the place of a UUID.
+_UUID = re.compile(r" ?\(UUID: (?:(?P<uuid>[\w-]{1,80})|[^()]{1,80})\)")
 _MOST = 1024
 
 
@@ -30,7 +31,9 @@ def listed(lines: Iterable[str]) -> list[Gpu]:
                 name = (match["name"][: uuid.start()] if uuid else match["name"]).strip()
                 last = int(match["index"])
                 if len(devices) < _MOST:
-                    devices.setdefault(last, Gpu(index=last, name=name, uuid=uuid["uuid"] if uuid else ""))
+                    devices.setdefault(
+                        last, Gpu(index=last, name=name, uuid=(uuid["uuid"] or "") if uuid else "")
+                    )
             elif last in devices and _MIG.match(text) and len(devices[last].mig_uuids) < 64:
                 # An instance whose UUID was taken out is there all the same.
                 uuids = [*devices[last].mig_uuids, *(_UUID.findall(text)[:1] or [""])]

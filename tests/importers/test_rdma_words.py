@@ -1,0 +1,29 @@
+"""RDMA adapters and the limit on locked memory, as NCCL and UCX name them."""
+
+USING = (
+    "node1:77:91 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.4<0>\n"
+)
+LIMIT = "max locked memory       (kbytes, -l) 64\n"
+REFUSED = (
+    "[1700000000.1] [node1:99:0]  ib_log.c:246  UCX  ERROR mlx5_2: ibv_create_cq() failed: Cannot allocate memory. "
+    "Please set max locked memory (ulimit -l) to 'unlimited' (current: 64 kbytes)\n"
+)
+
+
+def test_the_adapters_that_nccl_takes(facts_of):
+    host = facts_of(USING + LIMIT)["host"]
+    assert host.rdma == {"mlx5_0": "InfiniBand", "mlx5_1": "Ethernet"}
+    assert host.limits["memlock"].soft == 64 << 10
+
+
+def test_a_refusal_that_names_the_limit(facts_of):
+    host = facts_of(REFUSED)["host"]
+    assert (host.rdma, host.limits["memlock"].soft) == ({"mlx5_2": ""}, 64 << 10)
+
+
+def test_without_the_limit_nothing_is_asked_of_it(facts_of):
+    assert "host" not in facts_of(USING)
+    assert facts_of(LIMIT)["host"].rdma == {}
+    assert "host" not in facts_of(
+        REFUSED.partition(" Please")[0] + "\nCUDA_VISIBLE_DEVICES=0\nRANK=0\nWORLD_SIZE=1\n"
+    )
