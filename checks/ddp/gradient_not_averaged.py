@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Call, Known, Script, Thing, Value, origins
+from gpudoctor.facts import UNKNOWN, Call, Known, Script, Thing, Value, origins
 
 WRAP = Fix(
     "Wrap the model after it is on its device",
@@ -177,7 +177,8 @@ def _held_bare(script: Script) -> Iterator[Finding]:
         if any(not c.text.startswith("self.") for c in script.methods("__set__") if c.takes(wrapper)):
             continue  # what holds it may call it
         inner = script.things[wrapper.inner]
-        holders = {c.number: c for c in script.calls if c.takes(inner) and c.number != made.number}
+        wrapped = {by for other in script.of_kind("ddp") for by in _makers(script, _given(script, other))}
+        holders = {c.number: c for c in script.calls if c.takes(inner) and c.number not in wrapped}
         for backward in script.methods("backward") if holders else ():
             behind = [c for c in script.behind(backward.receiver) if c.number > made.number and c.loops]
             held = next(
@@ -192,6 +193,11 @@ def _held_bare(script: Script) -> Iterator[Finding]:
                     fixes=[KEPT],
                 )
                 return
+
+
+def _given(script: Script, wrapper: Thing) -> Value:
+    made = script.made_by(wrapper)
+    return made.value("module") if made is not None else UNKNOWN
 
 
 def _makers(script: Script, value: Value) -> set[int]:

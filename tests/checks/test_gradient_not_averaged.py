@@ -302,6 +302,29 @@ FINE = [
 import os
 import torch
 import torch.distributed as dist
+from augmentation import Augmented
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def main(rank, loader):
+    dist.init_process_group("nccl")
+    torch.cuda.set_device(rank)
+    net = torch.nn.Linear(2, 2).to(rank)
+    both = Augmented(net)
+    net_ddp = DDP(net, device_ids=[rank])
+    both = DDP(both, device_ids=[rank])
+    optimizer = torch.optim.AdamW(net.parameters(), 1e-4)
+    for x in loader:
+        optimizer.zero_grad()
+        both(x.to(rank)).sum().backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+main(int(os.environ["LOCAL_RANK"]), [])
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
 from diffusion import GaussianDiffusion
 from torch.nn.parallel import DistributedDataParallel as DDP
 
