@@ -153,6 +153,7 @@ def code(script: Script) -> Iterator[Finding]:
         return  # what torch.load is given is put together elsewhere
     read = {call.number: call for call in script.named("torch.load") if by_default(call)}
     yield from saved(script, list(read.values()))
+    yield from settings_of(script, read)
     for call in script.calls:
         thing = script.thing(call.receiver)
         loaded = script.thing(
@@ -180,6 +181,33 @@ def code(script: Script) -> Iterator[Finding]:
                     location=origin.place,
                     fixes=[ANEW, OWN],
                 )
+
+
+OF_TENSORS = frozenset(
+    "shape dtype device data T grad requires_grad ndim is_cuda module layout mT real imag".split()
+)
+"""Attributes of what torch.load allows."""
+
+
+def settings_of(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
+    """Report entries of a checkpoint that are used as settings with attributes, such as an argparse.Namespace."""
+    for call in script.calls:
+        given = call.arguments.get("0")
+        if call.name == "vars" and given is not None:
+            entry, used = given.value, f"vars({given.text})"
+        elif call.name.startswith("<loaded>.") and call.name.split(".")[1] not in OF_TENSORS:
+            entry, used = call.receiver, call.text
+        else:
+            continue
+        told = any(word in c.text for c in call.conditions for word in ("isinstance", "hasattr", "dict"))
+        if entry.text.startswith("checkpoint[") and not told and read.pop(entry.made, None) is not None:
+            yield check.found(
+                f"an entry of what is loaded here is used as an object (`{used}`, line {call.place.line}), and a Namespace or its "
+                "like is what torch.load refuses without weights_only=False since 2.6",
+                severity=Severity.WARNING,
+                location=script.calls[entry.made].place,
+                fixes=[ANEW, OWN],
+            )
 
 
 THROUGH = frozenset("getattr copy.deepcopy next iter reversed zip enumerate".split())

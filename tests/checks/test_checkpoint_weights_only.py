@@ -137,6 +137,26 @@ def test_torchscript_is_for_another_function():
 
 FLAGGED = [
     """
+import argparse
+import torch
+
+def updated(old, new):
+    both = vars(old)
+    both.update(vars(new))
+    return argparse.Namespace(**both)
+
+def main():
+    args = argparse.ArgumentParser().parse_args()
+    first = torch.load("states.ckpt", map_location="cpu")  # <-
+    args = updated(first["Args"], args)
+    second = torch.load("model.pt", map_location="cpu")  # <-
+    saved = second["args"]
+    model = torch.nn.Linear(saved.width, 2)
+    model.load_state_dict(second["model"])
+
+main()
+""",
+    """
 import copy
 import torch
 
@@ -202,6 +222,17 @@ net.eval()
 """,
 ]
 FINE = [
+    """
+import torch
+
+state = torch.load("model.pt", map_location="cpu")
+width = state["weight"].shape[1]
+print(state["weight"].dtype, state["names"][0].upper(), state["args"]["width"], state["epoch"])
+whole = torch.load("own.pt", map_location="cpu", weights_only=False)
+model = torch.nn.Linear(whole["args"].width, 2)
+settings = torch.load("settings.pt", map_location="cpu")["args"]
+lr = settings["lr"] if isinstance(settings, dict) else settings.lr
+""",
     """
 import torch
 
