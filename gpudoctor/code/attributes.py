@@ -32,6 +32,8 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
         frame.record(f"{made}.module.__get__", node, text=frame.text(node.value.func), receiver=value)
     elif value.known is Known.CHOICE:
         _asked(frame, node, value)
+    elif value.text.startswith("checkpoint[") and value.made >= 0:
+        frame.record("<entry>.attribute.__get__", node, text=frame.text(node), receiver=value)
     if value.known is Known.TENSOR:
         return Value(
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES

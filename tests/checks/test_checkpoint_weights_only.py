@@ -137,6 +137,28 @@ def test_torchscript_is_for_another_function():
 
 FLAGGED = [
     """
+import torch
+from net import Net
+
+state = torch.load("last.pt", map_location="cpu")  # <-
+model = Net(width=state["options"].width)
+model.load_state_dict(state["model"])
+""",
+    """
+import argparse
+import torch
+from net import Net
+
+def merged(now, before):
+    return argparse.Namespace(**{**vars(before), **vars(now)})
+
+args = argparse.ArgumentParser().parse_args()
+file = torch.load("last.pt", map_location="cpu")  # <-
+args = merged(args, file["args"])
+model = Net(args.width)
+model.load_state_dict(file["model"])
+""",
+    """
 import copy
 import torch
 
@@ -202,6 +224,26 @@ net.eval()
 """,
 ]
 FINE = [
+    """
+import torch
+from net import Net
+
+state = torch.load("last.pt", map_location="cpu")
+width = state["mean"].shape[0]
+known = state["names"].keys()
+model = Net(width=state["options"]["width"])
+if hasattr(state["options"], "depth"):
+    print(state["options"].depth)
+model.load_state_dict(state["model"])
+""",
+    """
+import torch
+from net import Net
+
+state = torch.load("own.pt", map_location="cpu", weights_only=False)
+model = Net(width=state["options"].width)
+model.load_state_dict(state["model"])
+""",
     """
 import torch
 
