@@ -36,7 +36,7 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom, listed
-from gpudoctor.facts import Call, CheckpointFile, Format, Script, Value, contents, copying
+from gpudoctor.facts import UNKNOWN, Call, CheckpointFile, Condition, Format, Script, Value, contents, copying
 
 NAME = r"(?:GLOBAL|Unsupported class|instantiate unsupported class|unrecognized function|via \W?add_safe_globals\W?,? but got) (?:<\w+ )?['\"]?(?P<name>[A-Za-z_][\w.]*\w)"
 # An opcode below 128 is text where a pickle should begin: checkpoint-not-a-checkpoint, or checkpoint-corrupt.
@@ -153,7 +153,7 @@ def code(script: Script) -> Iterator[Finding]:
         return  # what torch.load is given is put together elsewhere
     read = {call.number: call for call in script.named("torch.load") if by_default(call)}
     yield from saved(script, list(read.values()))
-    yield from settings_of(script, read)
+    yield from settings_read(script, read)
     for call in script.calls:
         thing = script.thing(call.receiver)
         loaded = script.thing(
@@ -167,10 +167,7 @@ def code(script: Script) -> Iterator[Finding]:
         inside = (
             call.name == "torch.load.module.__get__"
         )  # what DataParallel and its like hold: no state dict has that
-        told = any(
-            any(word in condition.text for word in ("isinstance", "hasattr")) for condition in call.conditions
-        )
-        if (call.method not in ALLOWED and not inside) or made_here or told:
+        if (call.method not in ALLOWED and not inside) or made_here or any(map(told, call.conditions)):
             continue  # what this script makes, be it of numbers that were loaded, is no module of the file
         for origin in held(script, call.receiver):
             if read.pop(origin.number, None) is not None:
@@ -183,33 +180,38 @@ def code(script: Script) -> Iterator[Finding]:
                 )
 
 
-OF_TENSORS = frozenset(
-    "shape dtype device data T grad requires_grad ndim is_cuda module layout mT real imag".split()
-)
-"""Attributes of what torch.load allows."""
-
-
-def settings_of(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
-    """Report entries of a checkpoint that are used as settings with attributes, such as an argparse.Namespace."""
+def settings_read(script: Script, read: dict[int, Call]) -> Iterator[Finding]:
+    """Report a file of which an entry is used as an object of settings: no dictionary and no tensor has such attributes."""
     for call in script.calls:
-        given = call.arguments.get("0")
-        if call.name == "vars" and given is not None:
-            entry, used = given.value, f"vars({given.text})"
-        elif call.name.startswith("<loaded>.") and call.name.split(".")[1] not in OF_TENSORS:
-            entry, used = call.receiver, call.text
-        else:
+        entry = call.receiver
+        if call.name == "vars":
+            entry = next((argument.value for argument in call.arguments.values()), UNKNOWN)
+        elif call.name != "<entry>.attribute.__get__" or call.text.rpartition(".")[2] in OF_TENSORS:
             continue
-        told = any(word in c.text for c in call.conditions for word in ("isinstance", "hasattr", "dict"))
-        if entry.text.startswith("checkpoint[") and not told and read.pop(entry.made, None) is not None:
+        if not entry.text.startswith("checkpoint[") or any(told(test) for test in call.conditions):
+            continue
+        origin = read.pop(entry.made, None)
+        if origin is not None:
+            asked = f"{call.text}()" if call.name == "vars" else call.text
             yield check.found(
-                f"an entry of what is loaded here is used as an object (`{used}`, line {call.place.line}), and a Namespace or its "
-                "like is what torch.load refuses without weights_only=False since 2.6",
+                f"an entry of what is loaded here is used as an object of settings (`{asked}`, line {call.place.line}): without "
+                "weights_only=False torch.load refuses a file that holds a class like argparse.Namespace since 2.6",
                 severity=Severity.WARNING,
-                location=script.calls[entry.made].place,
+                location=origin.place,
                 fixes=[ANEW, OWN],
             )
 
 
+def told(test: Condition) -> bool:
+    """Return whether a test asks what an object is."""
+    return any(word in test.text for word in ("isinstance", "hasattr"))
+
+
+OF_TENSORS = frozenset(
+    "shape device dtype data grad T mT H requires_grad is_cuda ndim real imag layout names is_leaf grad_fn itemsize nbytes "
+    "is_sparse is_quantized is_meta module _metadata".split()
+)
+"""Attributes that a tensor, or a state dict, has too."""
 THROUGH = frozenset("getattr copy.deepcopy next iter reversed zip enumerate".split())
 
 

@@ -25,7 +25,16 @@ Or have the script check it: count the lines of an epoch: `assert times == 1, f"
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Argument, Call, Script, of_several, one_alone, origins, same_for_all
+from gpudoctor.facts import (
+    Argument,
+    Call,
+    Script,
+    of_several,
+    one_alone,
+    origins,
+    same_for_all,
+    spawns_ranks,
+)
 
 check = Check(
     severity=Severity.WARNING,
@@ -62,7 +71,9 @@ def code(script: Script) -> Iterator[Finding]:
             path = call.arguments.get("fp") or call.arguments.get("1")
         if call.name.startswith("pathlib.Path."):
             path = Argument(call.receiver, call.place, call.text.rpartition(".")[0])
-        if not mode or path is None or one_alone(call) or not of_several(script, call):
+        if not mode or path is None or one_alone(call):
+            continue
+        if not of_several(script, call) and not (call.spawned and spawns_ranks(script)):
             continue
         of_sample = call.method in WRITERS and path.value.from_data
         shared = same_for_all(script, path.value, path.text) and not of_sample

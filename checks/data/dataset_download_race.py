@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity, Sighting, Symptom
-from gpudoctor.facts import UNKNOWN, Call, Known, Script, elsewhere, of_several, one_alone
+from gpudoctor.facts import UNKNOWN, Call, Known, Script, elsewhere, of_several, one_alone, starts_several
 
 # The data is downloaded or unpacked where the line stands.
 DOWNLOAD = r"Downloading \S|already downloaded and verified|Extracting \S|download_and_extract|download_url|extract_archive|torchvision/datasets|load_dataset|snapshot_download|nltk/downloader|download=True|extractall|unpack_archive|zipfile\.ZipFile\("
@@ -112,7 +112,7 @@ def code(script: Script) -> Iterator[Finding]:
     """A data set, or a file, that every rank downloads, at the same time and into one folder."""
     own = script.process_group is not None or not script.frameworks
     starts_ranks = bool(BY_SCRIPT & {*script.frameworks}) or (
-        (script.distributed or _starts_several(script)) and own
+        (script.distributed or starts_several(script)) and own
     )
     if not starts_ranks or elsewhere(script):
         return
@@ -137,15 +137,6 @@ def code(script: Script) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 location=call.place,
             )
-
-
-def _starts_several(script: Script) -> bool:
-    """Return whether a script starts several processes of one function itself, with or without a process group."""
-    spawned = any(c.given("nprocs") and c.value("nprocs").literal != 1 for c in script.named(SPAWN))
-    return spawned or any(call.loops for call in script.named("multiprocessing.Process"))
-
-
-SPAWN = "torch.multiprocessing.spawn"
 
 
 def _set(script: Script, call: Call) -> str:

@@ -109,8 +109,22 @@ def _is_split_by(script: Script, order: Call) -> bool:
     ]
     if sum(_takes(script, made, order) for made in taken) > 1:
         return True
-    parts = {part.text for part in script.named("<part>") if part.receiver.made == order.number}
+    cut = [part for part in script.named("<part>") if part.receiver.made == order.number]
+    parts = {part.text for part in cut}
+    if any(_kept_samples(script, part) for part in cut):
+        return True
     return any(part.startswith(":") and f"{part[1:].strip()}:" in parts for part in parts)
+
+
+def _kept_samples(script: Script, part: Call) -> bool:
+    """Return whether the first of a random order are the samples that a data set is made of, and the rest are left out."""
+    owner, _, method = part.scope.rpartition(".")
+    sets = {thing.type for thing in script.of_kind("dataset")}
+    return part.text.startswith(":") and owner in sets and method not in EACH_TIME
+
+
+EACH_TIME = ("__getitem__", "__getitems__", "__iter__", "collate_fn", "set_epoch")
+"""Methods of a data set that are called while it is gone through: each rank does so in its own share."""
 
 
 def _is_part(made: Call) -> bool:

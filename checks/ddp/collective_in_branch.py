@@ -34,7 +34,7 @@ two ranks shows where each stands.
 from collections.abc import Iterator
 
 from gpudoctor import Check, Finding, Fix, Kind, Severity
-from gpudoctor.facts import Condition, Exit, Script, left_alone, parted, parted_by_data, unequal
+from gpudoctor.facts import Condition, Exit, Script, left_alone, parted, parted_by_data, returned, unequal
 
 EVERYWHERE = Fix(
     "Make the call on every rank, and use its result on one",
@@ -120,6 +120,14 @@ def code(script: Script) -> Iterator[Finding]:
             severity=Severity.WARNING,
             location=call.place,
             fixes=[TOGETHER],
+        )
+    for way, condition, call in returned(script):
+        yield check.found(
+            f"a rank returns here, under `if {condition.text}` and where `{way.conditions[-1].text}` holds: the others go on "
+            f"and wait for it in {call.text}() (line {call.place.line})",
+            severity=Severity.WARNING,
+            location=way.place,
+            fixes=[DECIDED],
         )
     for way, condition, call in left:
         yield leaving(way, condition, call.text)

@@ -65,6 +65,7 @@ def code(script: Script) -> Iterator[Finding]:
     choosing.sort(key=lambda call: call.name != "torch.cuda.set_device")
     if choosing:
         several = any(v.known in (Known.LOCAL_RANK, Known.NODE_RANK) for v in _values(script))
+        several = several or "local" in choosing[0].arguments["device"].text  # it is taken for the local one
         yield check.found(
             f"the GPU is chosen by the global rank, {choosing[0].arguments['device'].text}: a second machine has no GPU of "
             "that number",

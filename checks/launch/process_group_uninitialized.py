@@ -71,6 +71,7 @@ check = Check(
 def code(script: Script) -> Iterator[Finding]:
     """A collective in a program that makes no process group, or makes it only where torchrun started it."""
     found = list(_before_or_after(script)) or list(_in_the_next_round(script)) or list(_trained_after(script))
+    found = found or list(_asked_for_the_setup(script))
     yield from found or _made_nowhere(script)
     made = script.process_group or next(script.named("deepspeed.init_distributed"), None)
     if made is None or not made.reached or "try" in made.contexts:
@@ -209,6 +210,30 @@ def _trained_after(script: Script) -> Iterator[Finding]:
                 location=last.place,
             )
             return
+
+
+def _asked_for_the_setup(script: Script) -> Iterator[Finding]:
+    """Report a rank that is asked of the group and then given to the function, of another file, that makes the group."""
+    if script.process_group is not None or script.frameworks:
+        return
+    for asked in script.named(*NEEDING):
+        for call in script.calls[asked.number + 1 :]:
+            given = any(argument.value.text == asked.method for argument in call.arguments.values())
+            if given and call.method.lower() in SETTING_UP and call.scope == asked.scope:
+                yield check.found(
+                    f"{asked.text} asks the process group for the rank, and only {call.text}() in line {call.place.line} is "
+                    "to make that group",
+                    severity=Severity.ERROR,
+                    location=asked.place,
+                )
+                return
+
+
+SETTING_UP = frozenset(
+    "setup ddp_setup setup_ddp dist_setup setup_dist setup_distributed distributed_setup init_process init_processes init_dist "
+    "init_ddp ddp_init init_distributed setup_process_group init_process_group".split()
+)
+"""What functions are called that make a process group of the rank and the size that they are given."""
 
 
 def _made_nowhere(script: Script) -> Iterator[Finding]:

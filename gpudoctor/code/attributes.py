@@ -33,7 +33,7 @@ def attribute(frame: Frame, node: ast.Attribute) -> Value:
     elif value.known is Known.CHOICE:
         _asked(frame, node, value)
     elif value.text.startswith("checkpoint[") and value.made >= 0:
-        frame.record(f"<loaded>.{node.attr}.__get__", node, text=frame.text(node), receiver=value)
+        frame.record("<entry>.attribute.__get__", node, text=frame.text(node), receiver=value)
     if value.known is Known.TENSOR:
         return Value(
             text=node.attr, by_rank=value.by_rank, from_data=value.from_data and node.attr not in SHAPES

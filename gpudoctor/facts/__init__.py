@@ -96,8 +96,24 @@ from gpudoctor.facts.script_checkpoints import (
     saved_wrappers,
     strips,
 )
-from gpudoctor.facts.script_collectives import Parted, Side, left_alone, parted, parted_by_data, unequal
-from gpudoctor.facts.script_files import elsewhere, of_several, one_alone, origins, same_for_all
+from gpudoctor.facts.script_collectives import (
+    Parted,
+    Side,
+    left_alone,
+    parted,
+    parted_by_data,
+    returned,
+    unequal,
+)
+from gpudoctor.facts.script_files import (
+    elsewhere,
+    of_several,
+    one_alone,
+    origins,
+    same_for_all,
+    spawns_ranks,
+    starts_several,
+)
 from gpudoctor.facts.script_joined import batch_norm, joined
 from gpudoctor.facts.script_models import (
     FACTORIES,
@@ -295,11 +311,14 @@ __all__ = [
     "parted_by_data",
     "path_between",
     "pcie_speed",
+    "returned",
     "same_for_all",
     "saved_wrappers",
     "settings",
     "siblings_median",
     "spans_nodes",
+    "spawns_ranks",
+    "starts_several",
     "stays",
     "strips",
     "target",

@@ -84,9 +84,8 @@ class Call(Struct, frozen=True, kw_only=True):
     ``<augmented>`` for ``x += ...``, ``<part>`` for a slice of a list that was shuffled, ``<discarded>`` for a
     computation whose result goes nowhere, ``<loop>`` where a loop's body begins, its `receiver` what is iterated, and
     ``<yield>`` where a generator hands over under a test,
-    ``<loaded>.attribute.__get__`` where an attribute of an entry of a checkpoint is read,
     ``NAME.__unbound__`` where a name is used that was assigned under a rank condition alone; ``X.attribute.__get__``
-    where a wrapper's own attribute is read."""
+    where a wrapper's own attribute is read, ``<entry>.attribute.__get__`` where one of what a loaded file holds is."""
     place: Place
     method: str = ""
     """The last part of its name."""

@@ -221,6 +221,33 @@ def _differs(bounds: Call) -> bool:
     return not bounds.rank_conditions and any(_set_by_some(a.value) for a in bounds.arguments.values())
 
 
+def returned(script: Script) -> Iterator[tuple[Exit, Condition, Call]]:
+    """Yield the returns of one rank, under a test of its own, from a function in which the other ranks go on to meet.
+
+    Where the test for the rank alone leads to the return, `parted` tells: what follows stands after it.
+    """
+    for way in script.exits:
+        if way.kind != "return" or len(way.conditions) < 2:
+            continue
+        named = [c for c in way.conditions[:-1] if c.by_rank and not c.early and side(c) is not None]
+        last = way.conditions[-1]
+        if not named or last.early or last.kind != "if" or last.by_rank or _of_size(way):
+            continue
+        for call in joined(script):
+            if call.number >= way.number and call.scope == way.scope and not call.rank_conditions:
+                if {c.place for c in way.conditions if c not in named and c is not last} <= {
+                    c.place for c in call.conditions
+                }:
+                    yield way, named[-1], call
+                    break
+
+
+def _of_size(way: Exit) -> bool:
+    """Return whether an exit stands under a test for a run with one process."""
+    words = ("world_size", "distributed", "initialized", "ddp", "n_gpu", "num_gpus", "device_count")
+    return any(word in test.text.lower() for test in way.conditions for word in words)
+
+
 def _without_batch(condition: Condition) -> bool:
     """Return whether a test asks if a part of this rank's batch is None."""
     parts = condition.value.items
@@ -293,4 +320,4 @@ def _own_share(script: Script, loader: Thing) -> bool:
     return sampler is not None and sampler.type == "torch.utils.data.DistributedSampler"
 
 
-__all__ = ["Parted", "Side", "left_alone", "parted", "parted_by_data", "side", "unequal"]
+__all__ = ["Parted", "Side", "left_alone", "parted", "parted_by_data", "returned", "side", "unequal"]

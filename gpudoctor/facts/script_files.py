@@ -64,6 +64,19 @@ def same_for_all(script: Script, value: Value, text: str) -> bool:
     return True
 
 
+def starts_several(script: Script) -> bool:
+    """Return whether a script starts several processes of one function itself, with or without a process group."""
+    return spawns_ranks(script) or any(call.loops for call in script.named("multiprocessing.Process"))
+
+
+def spawns_ranks(script: Script) -> bool:
+    """Return whether mp.spawn starts several processes that are told apart by their rank alone."""
+    return any(c.given("nprocs") and c.value("nprocs").literal != 1 for c in script.named(SPAWN))
+
+
+SPAWN = "torch.multiprocessing.spawn"
+
+
 def of_several(script: Script, call: Call) -> bool:
     """Return whether a call surely happens in a program of several ranks that distributes by torch alone."""
     if next(script.named("accelerate.Accelerator.prepare"), None) is not None:
@@ -182,4 +195,12 @@ MAKING = frozenset(
 )
 """Calls that only a program of several ranks makes."""
 
-__all__ = ["elsewhere", "of_several", "one_alone", "origins", "same_for_all"]
+__all__ = [
+    "elsewhere",
+    "of_several",
+    "one_alone",
+    "origins",
+    "same_for_all",
+    "spawns_ranks",
+    "starts_several",
+]

@@ -2,6 +2,24 @@
 
 FLAGGED = [
     """
+import os
+import torch
+import torch.multiprocessing as mp
+from torch import nn
+
+def work(rank, gpus, options):
+    model = nn.Linear(4, 4).to(rank)
+    folder = os.path.join("runs", options["name"])
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "options.txt"), "w") as file:  # <-
+        file.write(str(options))
+    return model
+
+if __name__ == "__main__":
+    gpus = torch.cuda.device_count()
+    mp.spawn(work, nprocs=gpus, args=(gpus, {"name": "first"}))
+""",
+    """
 import matplotlib.pyplot as plt
 import torch
 import torch.distributed as dist
@@ -110,6 +128,22 @@ dist.destroy_process_group()
 """,
 ]
 FINE = [
+    """
+import torch
+import torch.multiprocessing as mp
+
+def work(index, options):
+    with open(f"part-{index}.txt", "w") as file:
+        file.write(str(options))
+
+def note(options):
+    with open("options.txt", "w") as file:
+        file.write(str(options))
+
+if __name__ == "__main__":
+    note({"name": "first"})
+    mp.spawn(work, nprocs=torch.cuda.device_count(), args=({"name": "first"},))
+""",
     """
 import torch
 from torch.utils.data import DataLoader, Dataset, DistributedSampler

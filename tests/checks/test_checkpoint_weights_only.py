@@ -137,24 +137,26 @@ def test_torchscript_is_for_another_function():
 
 FLAGGED = [
     """
+import torch
+from net import Net
+
+state = torch.load("last.pt", map_location="cpu")  # <-
+model = Net(width=state["options"].width)
+model.load_state_dict(state["model"])
+""",
+    """
 import argparse
 import torch
+from net import Net
 
-def updated(old, new):
-    both = vars(old)
-    both.update(vars(new))
-    return argparse.Namespace(**both)
+def merged(now, before):
+    return argparse.Namespace(**{**vars(before), **vars(now)})
 
-def main():
-    args = argparse.ArgumentParser().parse_args()
-    first = torch.load("states.ckpt", map_location="cpu")  # <-
-    args = updated(first["Args"], args)
-    second = torch.load("model.pt", map_location="cpu")  # <-
-    saved = second["args"]
-    model = torch.nn.Linear(saved.width, 2)
-    model.load_state_dict(second["model"])
-
-main()
+args = argparse.ArgumentParser().parse_args()
+file = torch.load("last.pt", map_location="cpu")  # <-
+args = merged(args, file["args"])
+model = Net(args.width)
+model.load_state_dict(file["model"])
 """,
     """
 import copy
@@ -224,14 +226,23 @@ net.eval()
 FINE = [
     """
 import torch
+from net import Net
 
-state = torch.load("model.pt", map_location="cpu")
-width = state["weight"].shape[1]
-print(state["weight"].dtype, state["names"][0].upper(), state["args"]["width"], state["epoch"])
-whole = torch.load("own.pt", map_location="cpu", weights_only=False)
-model = torch.nn.Linear(whole["args"].width, 2)
-settings = torch.load("settings.pt", map_location="cpu")["args"]
-lr = settings["lr"] if isinstance(settings, dict) else settings.lr
+state = torch.load("last.pt", map_location="cpu")
+width = state["mean"].shape[0]
+known = state["names"].keys()
+model = Net(width=state["options"]["width"])
+if hasattr(state["options"], "depth"):
+    print(state["options"].depth)
+model.load_state_dict(state["model"])
+""",
+    """
+import torch
+from net import Net
+
+state = torch.load("own.pt", map_location="cpu", weights_only=False)
+model = Net(width=state["options"].width)
+model.load_state_dict(state["model"])
 """,
     """
 import torch

@@ -153,6 +153,23 @@ main(None)
 """,
     """
 import os
+import torch
+import torch.distributed as dist
+
+def main(path):
+    dist.init_process_group("nccl")
+    if dist.get_rank() == 0:
+        os.makedirs(path, exist_ok=True)
+        if os.path.exists(os.path.join(path, "done.txt")):
+            print("there is one already")
+            return  # <-
+    dist.barrier()
+    dist.destroy_process_group()
+
+main("runs/first")
+""",
+    """
+import os
 import sys
 import torch.distributed as dist
 
@@ -842,6 +859,33 @@ def main(dataset):
             continue
     dist.destroy_process_group()
 main(None)
+""",
+    """
+import os
+import torch
+import torch.distributed as dist
+
+def main(path):
+    dist.init_process_group("nccl")
+    if os.path.exists(os.path.join(path, "done.txt")):
+        if dist.get_rank() == 0:
+            print("there is one already")
+        dist.destroy_process_group()
+        return
+    if dist.get_rank() == 0:
+        os.makedirs(path, exist_ok=True)
+        if os.path.exists(os.path.join(path, "broken.txt")):
+            raise FileExistsError(path)
+    dist.barrier()
+    dist.destroy_process_group()
+
+def noted(path):
+    if dist.get_rank() == 0:
+        if os.path.exists(path):
+            return
+        print(path)
+
+main("runs/first")
 """,
     """
 import os

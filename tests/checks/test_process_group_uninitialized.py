@@ -24,6 +24,17 @@ NOT_THIS = [
 
 FLAGGED = [
     """
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+from net import Net, setup
+
+def train():
+    rank = dist.get_rank()  # <-
+    setup(rank, 4)
+    model = DDP(Net().to(rank), device_ids=[rank])
+    return model
+""",
+    """
 import argparse
 from torch.utils.data import DataLoader, DistributedSampler, SequentialSampler
 from corpus import load
@@ -182,6 +193,18 @@ main()
     ),
 ]
 FINE = [
+    """
+import os
+import torch
+import torch.distributed as dist
+from net import make_logger, setup
+
+def train():
+    setup(int(os.environ["RANK"]), 4)
+    rank = dist.get_rank()
+    make_logger(rank)
+    return rank
+""",
     """
 import argparse
 import torch.distributed as dist

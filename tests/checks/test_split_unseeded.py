@@ -2,6 +2,37 @@
 
 FLAGGED = [
     """
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+class Few(Dataset):
+    def __init__(self, items, count):
+        self.items = self.chosen(items, count)
+
+    def chosen(self, items, count):
+        order = np.arange(len(items))
+        np.random.shuffle(order)  # <-
+        return [items[i] for i in order[:count]]
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+    def __len__(self):
+        return len(self.items)
+
+dist.init_process_group("nccl")
+few = Few(list(range(1000)), 100)
+sampler = DistributedSampler(few)
+loader = DataLoader(few, sampler=sampler)
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for batch in loader:
+        print(batch)
+dist.destroy_process_group()
+""",
+    """
 import torch
 import torch.distributed as dist
 from datasets import load_dataset
@@ -109,6 +140,33 @@ main([], [])
     ),
 ]
 FINE = [
+    """
+import numpy as np
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+
+class Crops(Dataset):
+    def __init__(self, items):
+        self.items = items
+
+    def __getitem__(self, index):
+        order = np.arange(16)
+        np.random.shuffle(order)
+        return self.items[index][order[:4]]
+
+    def __len__(self):
+        return len(self.items)
+
+dist.init_process_group("nccl")
+crops = Crops(np.zeros((1000, 16)))
+sampler = DistributedSampler(crops)
+loader = DataLoader(crops, sampler=sampler)
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    for batch in loader:
+        print(batch)
+dist.destroy_process_group()
+""",
     """
 import numpy
 import torch
