@@ -11,6 +11,9 @@ faulthandler "Fatal Python error: Segmentation fault". There is no Python traceb
   copies of one library (OpenMP, CUDA, NCCL), an NCCL plug-in, conda and pip mixed, rarely bad memory.
 - -6 (134), SIGABRT: a library gave up on purpose, mostly after an error that stands just above: NCCL's watchdog, a CUDA
   error, "terminate called". That one is the cause.
+- "terminate called without an active exception" when all the work is done: Python ended while a thread of gloo still ran. The
+  results are whole; the exit code is not. torch 2.15 does so in some of many runs, mostly without `destroy_process_group`,
+  rarely with it while the wrapped model still holds the group.
 - -7 (135), SIGBUS: /dev/shm is full (`shm-too-small`), or a file that is mapped got shorter.
 - -4 (132), SIGILL: a binary for a newer CPU. -8 (136), SIGFPE: an integer divided by zero.
 
@@ -22,6 +25,7 @@ the library that it happened in, `coredumpctl debug` shows its stack.
 ## See also
 
 - [faulthandler](https://docs.python.org/3/library/faulthandler.html): `python -X faulthandler` prints where each thread was
+- [pytorch#190489](https://github.com/pytorch/pytorch/issues/190489): terminate called without an active exception, over gloo
 - [DeepSpeed#3989](https://github.com/deepspeedai/DeepSpeed/issues/3989): return code -11
 """
 
@@ -102,6 +106,12 @@ check = Check(
             "See in which library it happened, or ask the administrators for that line",
             "sudo dmesg -T | grep -E 'segfault|traps:'",
             Kind.ADMIN,
+        ),
+        Fix(
+            "Where it only happens at the end, over gloo: let the model and the group go before Python ends",
+            "del model\ngc.collect()\ndist.destroy_process_group()",
+            Kind.EDIT,
+            source="https://docs.pytorch.org/docs/stable/distributed.html#shutdown",
         ),
     ],
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from gpudoctor.facts import Run
+from gpudoctor.logs.fault_handler import crashed_at
 from gpudoctor.logs.judgement import Event, Judgement, rank_of
 from gpudoctor.logs.line_kinds import NATIVE
 from gpudoctor.logs.lines import Line
@@ -201,7 +202,9 @@ class _Log(Timeline):
     def own(self, event: Event) -> Frame | None:
         """Return the innermost line of the user's own code of the traceback in which an event lies."""
         spans = (self.around(seen.line, seen.place) for seen in event.seen)
-        return next((raised.own for raised in spans if raised is not None and raised.own is not None), None)
+        own = next((raised.own for raised in spans if raised is not None and raised.own is not None), None)
+        crashes = (crashed_at(self.lines, seen.place) for seen in event.seen)
+        return own or next((frame for frame in crashes if frame is not None), None)
 
     def unknown(self) -> Raised | None:
         """Return the first exception that no check knows; not one that was survived, passed on, or came at the end."""

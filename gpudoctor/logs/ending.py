@@ -50,6 +50,8 @@ NEGATIVE = late_pattern(r"\b(?:[Ee]xit ?codes?|returncode|rc|status)\b\W{0,3}-\d
 """The exit code of a process that a signal ended, as the Python program says it that had started it, and goes on."""
 LIMIT = late_pattern(r": line \d+: +\d+ (?:Killed|Terminated) +timeout\b")
 """What bash says where timeout sent itself the signal with which it ended a command: its limit was over."""
+TIMED_OUT = 124
+"""The exit code of timeout where the limit that it was given was over (timeout(1))."""
 TOOL = late_pattern(r": (?:command not found|No such file or directory|Permission denied)$")
 """What a shell says of one of a job's commands; the training may be another."""
 SHORTENED = late_pattern(r"^Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace")
@@ -85,6 +87,8 @@ def ended(lines: Sequence[Line], run: Run | None, course: Timeline) -> Ending | 
     last = [line for line in lines[since:] if line.text and not SETUP.search(line.text)][-LAST:]
     if run is not None and run.exit_code:
         said = f"{run.name} ended with exit code {run.exit_code} after {run.seconds:,.1f} s"
+        if run.name == "timeout" and run.exit_code == TIMED_OUT:
+            said = f"timeout ended the command: its limit was over, after {run.seconds:,.1f} s"
         stopped = run.interrupted or run.exit_code == 128 + signal.SIGINT
         return None if stopped else Ending(said, telling(lines))
     if course.well >= 0 or course.only_help:

@@ -92,6 +92,14 @@ def _of_one_process(finding: Finding) -> Finding:
     return replace(finding, fixes=[fix for fix in finding.fixes if not TORCHRUN.search(fix.command)])
 
 
+def _fixes(check: Check, raised: Raised | None) -> list[Fix]:
+    """Return the fixes of an unknown failure: no traceback is read where none is, no rank asked that never ran."""
+    if raised is not None and raised.frames:
+        return list(check.fixes)
+    early = raised is not None and raised.type == "usage error"
+    return [fix for fix in check.fixes if fix.command and not (early and TORCHRUN.search(fix.command))]
+
+
 def _doubtful(finding: Finding, doubt: str) -> Finding:
     """Say of a cause why it may not have ended the training."""
     return replace(finding, severity=Severity.WARNING, behind=f"{finding.behind} {doubt}".strip())
@@ -219,6 +227,7 @@ def _ended(ending: Ending, check: Check) -> Finding:
     return check.found(
         ending.said,
         severity=Severity.ERROR if ending.certain else Severity.WARNING,
+        fixes=_fixes(check, None),
         evidence=[Evidence(line.text[:500], line.where, line.rank) for line in ending.lines],
     )
 
@@ -240,6 +249,7 @@ def _unrecognised(raised: Raised, own: Frame | None, above: Sequence[Line], chec
     found = check.found(
         _with_ranks(said[:500] + place, numbers),
         evidence=evidence,
+        fixes=_fixes(check, raised),
         location=Location(own.path, own.line) if own else None,
     )
     return replace(found, ranks=numbers)

@@ -50,7 +50,7 @@ THREAD = late_pattern(
 )
 """What Python prints over the traceback of a thread, or of a task of asyncio: the process goes on."""
 FINISHED = late_pattern(
-    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b|"
+    r"\b(?:finish(?:ed)?|done|complet(?:e|ed)|saved|exported|written|wrote|passed|succe(?:ss|ssful|ssfully|eded)|ok|best|final|trained|train_runtime)\b|"
     # Lightning's Trainer
     r"`max_(?:epochs|steps)=\d+` reached",
     re.IGNORECASE,

@@ -321,3 +321,31 @@ def test_a_signal_that_the_program_tells_of_itself_did_not_end_it_for_certain():
     report = explain("gen 1 best fitness 9\nevaluator still busy, terminated, exit code -15\n")
     assert report.worst() is Severity.WARNING
     assert explain("gen 1 best fitness 9\nevaluator ended, exit code 15\n").worst() is Severity.ERROR
+
+
+def test_a_limit_of_timeout_is_said():
+    run = Run(name="timeout", exit_code=124, seconds=6.1)
+    (finding,) = explain_run(run, "step 1\nstep 2\n").findings
+    assert finding.message == "timeout ended the command: its limit was over, after 6.1 s"
+    assert (
+        "limit"
+        not in explain_run(Run(name="timeout", exit_code=3, seconds=1.0), "step 1\n").findings[0].message
+    )
+
+
+def test_no_traceback_is_to_be_read_where_none_is():
+    (finding,) = explain_run(Run(name="python", exit_code=3, seconds=1.0), "step 1\n").findings
+    assert all(fix.command for fix in finding.fixes)
+    trace = 'Traceback (most recent call last):\n  File "fit.py", line 2, in <module>\n    f()\nKeyError: 1\n'
+    assert not all(fix.command for fix in explain(trace).findings[0].fixes)
+
+
+def test_a_script_that_never_ran_is_tried_with_no_other_number_of_ranks():
+    text = "/usr/bin/python: can't open file '/home/me/fit.py': [Errno 2] No such file or directory\n"
+    failed = (
+        "E1123 05:20:03.947000 69 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 2) "
+        "local_rank: 0 (pid: 70) of binary: python\n"
+    )
+    finding = explain(text + failed).findings[0]
+    assert finding.id == "unrecognised-error"
+    assert not any("torchrun" in fix.command for fix in finding.fixes)

@@ -269,3 +269,12 @@ def test_what_the_fault_handler_writes_is_nothing_that_goes_on():
         '  File "/home/me/op.py", line 2 in <module>\n\nExtension modules: numpy.linalg._umath_linalg, torch._C (total: 2)\n'
     )
     assert [(f.id, f.severity) for f in explain(text).findings] == [("child-segfault", Severity.ERROR)]
+
+
+def test_a_file_that_was_exported_is_a_good_end():
+    trace = (
+        'Traceback (most recent call last):\n  File "/home/me/fit.py", line 5, in <module>\n    try: probe()\n'
+        "RuntimeError: no such device\n"
+    )
+    assert explain(f"auc 0.9\nexported the graph\n{trace}").worst() is Severity.WARNING
+    assert explain(f"auc 0.9\nexporting the graph\n{trace}").worst() is Severity.ERROR

@@ -167,3 +167,19 @@ def test_an_exception_without_a_message_below_the_end_of_a_cut_traceback(prefix)
         said("".join(f"{prefix}{line}\n" for line in ("  seen so far:", "Error"))) == []
     )  # a name of more than that
     assert said(f"{prefix}step 3\n{prefix}ValueError\n") == []  # no source stands above it
+
+
+def test_the_fault_handlers_stack_names_the_users_own_line():
+    text = (
+        "Fatal Python error: Segmentation fault\n\nThread 0x00007f0000000000 (most recent call first):\n"
+        '  File "/home/me/other.py", line 9 in wait\n\nCurrent thread 0x00007f33558abb80 (most recent call first):\n'
+        '  File "/usr/lib/python3.12/ctypes/__init__.py", line 519 in string_at\n'
+        '  File "/home/me/op.py", line 2 in look\n  File "/home/me/fit.py", line 7 in <module>\n'
+    )
+    (finding,) = explain(text).findings
+    assert finding.id == "child-segfault"
+    assert finding.evidence[-1].text == 'File "/home/me/op.py", line 2'
+    assert finding.location is not None
+    assert (finding.location.path, finding.location.line) == ("/home/me/op.py", 2)
+    (finding,) = explain(text.replace("/home/me", "/usr/lib/python3.12")).findings
+    assert finding.location is None
